@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.exclusions import needs_documents
 from nbtext.settings import CLASSIFIERS, Settings
-from tests.process import corpus, error_line, nbtext, succeeded
+from tests.process import corpus, fail, in_json, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,8 +82,8 @@ def parted(labelled: Corpus) -> tuple[list[str], list[str]]:
 def with_more(pets: Path) -> Path:
     """Put `MORE` into ``more`` beside a corpus ``pets``, and write the model of both as ``both``, that of the pets as ``nbtext.joblib``."""
     corpus(pets / "more", MORE)
-    succeeded(nbtext("train", "pets", "more", "--model", "both", cwd=pets))
-    succeeded(nbtext("train", "pets", cwd=pets))
+    succeed("train", "pets", "more", "--model", "both", cwd=pets)
+    succeed("train", "pets", cwd=pets)
     return pets
 
 
@@ -95,12 +94,12 @@ def options(setting: dict[str, Any]) -> list[str]:
 
 def inspected(folder: Path, model: str = "nbtext.joblib") -> Any:
     """Return what `nbtext inspect` says of a model."""
-    return json.loads(succeeded(nbtext("inspect", "-m", model, "--output", "json", cwd=folder)).out)
+    return in_json("inspect", "-m", model, "--output", "json", cwd=folder)
 
 
 def refused(folder: Path, arguments: list[str], status: int) -> str:
     """Run a command that must fail with one line and leave all files of the folder as they are; return the line."""
     before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    line = error_line(nbtext(*arguments, cwd=folder), status)
+    line = fail(status, *arguments, cwd=folder)
     assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
     return line

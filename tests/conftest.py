@@ -12,7 +12,7 @@ from hypothesis import settings
 
 from nbtext import TextClassifier
 from tests.budget import EXHAUSTIVELY, OF_ROOM, USUAL, exhaustive
-from tests.process import PETS, SERVICE_DESK, Starts, cold, corpus, nbtext, succeeded
+from tests.process import PETS, SERVICE_DESK, Starts, cold, corpus, succeed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,9 +39,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def _starts(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Start Python programs warm, or cold where the test is marked so."""
+    """Start programs in the test's folder, those in Python warm, or cold where the test is marked so."""
+    Starts.folder = lambda: request.getfixturevalue("tmp_path")
     with cold(request.node.get_closest_marker("cold") is not None):
         yield
+    Starts.folder = None
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -67,7 +69,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def service_desk_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of the training part of corpora/service-desk, made by the command. Not to be written to."""
     path = tmp_path_factory.mktemp("service-desk") / "nbtext.joblib"
-    succeeded(nbtext("train", SERVICE_DESK / "train", "-m", path))
+    succeed("train", SERVICE_DESK / "train", "-m", path)
     return path
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import resource
 import subprocess
@@ -89,6 +90,8 @@ class Starts:
     """Whether by a new interpreter each."""
     count = 0
     """How many were started so."""
+    folder: Callable[[], Path] | None = None
+    """The folder of the running test, in which programs run that are given no other."""
 
 
 @contextlib.contextmanager
@@ -112,10 +115,11 @@ def start(
     new_session: bool = False,
     limits: Mapping[str, int] | None = None,
 ) -> Running:
-    """Start a program; ``env`` is added to the environment, streams are as in `subprocess.Popen`, limits as in `tests.warm.start`.
+    """Start a program in the test's folder, or ``cwd``; ``env`` is added to the environment, streams are as in `subprocess.Popen`.
 
-    ``python -m MODULE`` and ``python -c CODE`` are forked from a process that has imported nbtext, unless the test is marked ``cold``.
+    Limits are as in `tests.warm.start`. ``python -m MODULE`` and ``python -c CODE`` are forked from a process that has imported nbtext, unless the test is marked ``cold``.
     """
+    cwd = cwd or (Starts.folder() if Starts.folder else None)
     environment = {**os.environ, **(env or {})}
     streams: dict[str, Any] = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
     if command[0] == sys.executable and command[1] in ("-m", "-c"):
@@ -201,6 +205,23 @@ def succeeded(result: Result) -> Result:
     """The result of a command that is done and had nothing to say."""
     assert (result.status, result.notes) == (0, []), result
     return result
+
+
+def succeed(*arguments: str | bytes | Path, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Result:
+    """Run nbtext, which must succeed and have nothing to say."""
+    return succeeded(nbtext(*arguments, cwd=cwd, stdin=stdin, env=env))
+
+
+def in_json(*arguments: str | bytes | Path, cwd: Path | None = None, stdin: bytes = b"") -> Any:
+    """Run nbtext, and return the JSON that it prints."""
+    return json.loads(succeed(*arguments, cwd=cwd, stdin=stdin).out)
+
+
+def fail(
+    status: int, *arguments: str | bytes | Path, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None
+) -> str:
+    """Run nbtext, which must fail with this status, and return its one line."""
+    return error_line(nbtext(*arguments, cwd=cwd, stdin=stdin, env=env), status)
 
 
 def error_line(result: Result, status: int) -> str:

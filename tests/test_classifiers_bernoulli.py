@@ -22,7 +22,7 @@ from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.budget import examples
 from tests.building import matrix_of, statistics_of
-from tests.process import error_line, nbtext, succeeded
+from tests.process import fail, succeed
 from tests.textbook import CHINA, CHINA_LABELS, CHINA_TEXTS
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def test_a_prior_with_the_shape_of_the_corpus_is_refused(tmp_path: Path, pets: P
     with pytest.raises(UsageError, match="prior_shape background and classifier bernoulli exclude each other"):
         TextClassifier(classifier="bernoulli", prior_shape="background").fit(["ant", "bee"], ["a", "b"])
     for command in (["train", "pets", "-m", tmp_path / "m"], ["cross-validate", "pets", "--folds", "2"]):
-        said = error_line(nbtext(*command, "--classifier", "bernoulli", "--prior-shape", "background", cwd=pets), 2)
+        said = fail(2, *command, "--classifier", "bernoulli", "--prior-shape", "background")
         assert "--prior-shape background and --classifier bernoulli exclude each other: it takes symmetric" in said
     assert not (tmp_path / "m").exists()
 
@@ -218,7 +218,7 @@ def test_presence_and_absence_can_have_pseudo_counts_of_their_own(tmp_path: Path
 
 
 def test_two_pseudo_counts_on_the_command_line(tmp_path: Path, pets: Path) -> None:
-    succeeded(nbtext("train", "pets", "-m", tmp_path / "m", "--classifier", "bernoulli", "--smoothing", "0.1,2", cwd=pets))
-    assert "0.1 with a term, 2 without (given)" in succeeded(nbtext("inspect", "-m", tmp_path / "m", cwd=pets)).text
-    said = error_line(nbtext("train", "pets", "-m", tmp_path / "n", "--smoothing", "0.1,2", cwd=pets), 2)
+    succeed("train", "pets", "-m", tmp_path / "m", "--classifier", "bernoulli", "--smoothing", "0.1,2")
+    assert "0.1 with a term, 2 without (given)" in succeed("inspect", "-m", tmp_path / "m").text
+    said = fail(2, "train", "pets", "-m", tmp_path / "n", "--smoothing", "0.1,2")
     assert "--smoothing A,B and --classifier multinomial exclude each other: two numbers are for bernoulli" in said

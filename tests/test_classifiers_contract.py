@@ -5,7 +5,6 @@ Also tests `classifiers/base.py`.
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from nbtext.exclusions import KINDS, needs_documents
 from nbtext.inspection.verification import verify
 from nbtext.model.training import looked_up
 from nbtext.settings import CALIBRATIONS, CLASSIFIERS, WEIGHTINGS
-from tests.process import HOUSE, SERVICE_DESK, cold, nbtext, run, succeeded
+from tests.process import HOUSE, SERVICE_DESK, cold, in_json, run, succeed, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -284,7 +283,7 @@ def test_cross_validation_is_training_apart(options: Options, calibration: str) 
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a model of the service desk, by the real command."""
     folder: Path = tmp_path_factory.mktemp(request.param)
-    succeeded(nbtext("train", SERVICE_DESK / "train", "--classifier", request.param, cwd=folder))
+    succeed("train", SERVICE_DESK / "train", "--classifier", request.param, cwd=folder)
     return folder
 
 
@@ -302,19 +301,19 @@ def test_the_file_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
 
 def test_commands_run_on_its_model(trained: Path) -> None:
     test = SERVICE_DESK / "test"
-    classified = succeeded(nbtext("classify", test, cwd=trained))
+    classified = succeed("classify", test, cwd=trained)
     assert all(0 < float(probability) <= 1 for _, _, probability in classified.rows)
-    judged = json.loads(succeeded(nbtext("evaluate", test, "--output", "json", cwd=trained)).out)
+    judged = in_json("evaluate", test, "--output", "json", cwd=trained)
     assert judged["n"] == len(classified.rows)
     assert judged["accuracy"] > 0.4
-    shown = json.loads(succeeded(nbtext("inspect", "--output", "json", cwd=trained)).out)
+    shown = in_json("inspect", "--output", "json", cwd=trained)
     assert shown["training"]["classifier"] in CLASSIFIERS
-    succeeded(nbtext("inspect", cwd=trained))
+    succeed("inspect", cwd=trained)
     for by in ("mutual-information", "presence", "chi2", "log-odds"):
-        assert len(succeeded(nbtext("select-features", "--limit", "5", "--by", by, cwd=trained)).rows) == 5
-    succeeded(nbtext("report", test, "--to", "page.html", cwd=trained))
+        assert len(succeed("select-features", "--limit", "5", "--by", by, cwd=trained).rows) == 5
+    succeed("report", test, "--to", "page.html", cwd=trained)
     assert b"</html>" in (trained / "page.html").read_bytes()
-    assert succeeded(nbtext("classify", "--lines", cwd=trained, stdin=b"the printer is broken\n\n")).text.count("\n") == 2
+    assert succeed("classify", "--lines", cwd=trained, stdin=b"the printer is broken\n\n").text.count("\n") == 2
 
 
 @pytest.mark.cold("what is imported")
@@ -326,7 +325,7 @@ def test_classifying_with_a_model_needs_numpy_alone(tmp_path: Path) -> None:
         "for name in sys.argv[1:]: TextClassifier.load(name).predict(['the printer is broken']).tolist()\n"
         "print(*sorted({'scipy', 'nltk', 'joblib', 'click', 'rich'} & set(sys.modules)))"
     )
-    assert succeeded(run([sys.executable, "-c", code, *CLASSIFIERS], cwd=tmp_path, env=HOUSE)).out == b"\n"
+    assert succeeded(run([sys.executable, "-c", code, *CLASSIFIERS], env=HOUSE)).out == b"\n"
 
 
 @EVERY_NAME

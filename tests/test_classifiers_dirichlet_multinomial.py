@@ -25,7 +25,7 @@ from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.budget import examples
 from tests.building import matrix_of, statistics_of
-from tests.process import SERVICE_DESK, error_line, nbtext, succeeded
+from tests.process import SERVICE_DESK, fail, in_json, nbtext, succeed, succeeded
 from tests.textbook import CHINA, CHINA_ASKED
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def test_without_a_sample_it_cannot_learn(pets: Path) -> None:
     with pytest.raises(UsageError, match="and sample 0 exclude each other"):
         TextClassifier(classifier="dirichlet-multinomial", sample=0).fit(TEXTS, LABELS)
     for command in (["train", "pets", "-m", "other"], ["cross-validate", "pets", "--folds", "2"]):
-        said = error_line(nbtext(*command, "--classifier", "dirichlet-multinomial", "--sample", "0", cwd=pets), 2)
+        said = fail(2, *command, "--classifier", "dirichlet-multinomial", "--sample", "0")
         assert (
             "--classifier dirichlet-multinomial and --sample 0 exclude each other: documents must be kept; train with a --sample above 0"
             in said
@@ -235,11 +235,11 @@ def test_what_it_cannot_have_kept_is_refused(arrays: dict[str, Floats]) -> None:
 def test_it_trains_classifies_evaluates_and_cross_validates(tmp_path: Path) -> None:
     model = tmp_path / "m"
     options = ("--classifier", "dirichlet-multinomial")
-    succeeded(nbtext("train", SERVICE_DESK / "train", *options, "-m", model))
-    said = json.loads(succeeded(nbtext("evaluate", "-q", SERVICE_DESK / "test", "-m", model, "--output", "json")).out)
+    succeed("train", SERVICE_DESK / "train", *options, "-m", model)
+    said = in_json("evaluate", "-q", SERVICE_DESK / "test", "-m", model, "--output", "json")
     assert said["accuracy"] > 0.5
     assert said["log_loss"] < math.log(6)
-    folds = json.loads(succeeded(nbtext("cross-validate", SERVICE_DESK / "train", *options, "--folds", "3", "--output", "json")).out)
+    folds = in_json("cross-validate", SERVICE_DESK / "train", *options, "--folds", "3", "--output", "json")
     assert folds["accuracy"] > 0.5
     uncalibrated = nbtext("cross-validate", SERVICE_DESK / "train", *options, "--folds", "3", "--calibration", "none", "--output", "json")
     assert json.loads(succeeded(uncalibrated).out)["accuracy"] == folds["accuracy"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from nbtext.errors import ModelError, UsageError
 from nbtext.model.state import from_plain
 from nbtext.store import read_model_file
 from tests.budget import examples
-from tests.process import SERVICE_DESK, error_line, nbtext, succeeded
+from tests.process import SERVICE_DESK, fail, in_json, succeed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,7 +122,7 @@ def test_maximum_likelihood_without_an_inverse_says_what_to_do(tmp_path: Path) -
     with pytest.raises(UsageError, match=r"too few documents for so many features; use shrinkage auto"):
         TextClassifier(**PLAIN, shrinkage=0).fit(["a dog barks", "one cat purrs", "two birds sing"], ["x", "x", "y"])
     (tmp_path / "c.tsv").write_text("x\tdog barks\nx\tcat purrs\ny\tbirds sing\n")
-    assert "--shrinkage" in error_line(nbtext("train", "c.tsv", "--classifier", "gaussian", "--shrinkage", "0", cwd=tmp_path), 2)
+    assert "--shrinkage" in fail(2, "train", "c.tsv", "--classifier", "gaussian", "--shrinkage", "0")
 
 
 def test_covariances_beyond_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,14 +166,14 @@ def test_arrays_that_training_cannot_make_are_refused(tmp_path: Path, kind: dict
 def test_the_command_trains_classifies_evaluates_and_cross_validates(tmp_path: Path) -> None:
     options = ("--classifier", "gaussian", "--latent", "30")
     for name in ("m", "again"):
-        assert succeeded(nbtext("train", SERVICE_DESK / "train", "-m", name, *options, cwd=tmp_path)).err == b""
+        assert succeed("train", SERVICE_DESK / "train", "-m", name, *options).err == b""
     assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
-    rows = succeeded(nbtext("classify", SERVICE_DESK / "test", "-m", "m", cwd=tmp_path)).rows
+    rows = succeed("classify", SERVICE_DESK / "test", "-m", "m").rows
     assert all(len(row) == 3 and 0 <= float(row[2]) <= 1 for row in rows)
-    figures = json.loads(succeeded(nbtext("evaluate", SERVICE_DESK / "test", "-m", "m", "--output", "json", cwd=tmp_path)).out)
+    figures = in_json("evaluate", SERVICE_DESK / "test", "-m", "m", "--output", "json")
     assert figures["n"] == len(rows)
     assert figures["accuracy"] > 0.35  # there are six classes
-    validated = json.loads(succeeded(nbtext("cross-validate", SERVICE_DESK / "train", "--folds", "3", *options, "--output", "json")).out)
+    validated = in_json("cross-validate", SERVICE_DESK / "train", "--folds", "3", *options, "--output", "json")
     assert validated["accuracy"] > 0.35
 
 
@@ -183,13 +182,13 @@ def test_inspect_shows_the_linear_boundary(tmp_path: Path) -> None:
     (tmp_path / "c.tsv").write_text("".join(f"{label}\t{text}\n" for text, label in zip(texts, labels, strict=True)))
     (tmp_path / "prior").write_text("c0\t0\nc1\t1\nc2\t2\n")
     train = ("train", "c.tsv", "--classifier", "gaussian", "--latent", "4", "--class-prior", "prior")
-    succeeded(nbtext(*train, cwd=tmp_path))
-    shown = json.loads(succeeded(nbtext("inspect", "--output", "json", cwd=tmp_path)).out)["boundary"]
+    succeed(*train)
+    shown = in_json("inspect", "--output", "json")["boundary"]
     boundary = of(TextClassifier.load(str(tmp_path / "nbtext.joblib"))).boundary()
     assert boundary is not None
     np.testing.assert_allclose([shown[label]["w"] for label in ("c0", "c1", "c2")], boundary.weights, atol=1e-8)
     assert [shown[label]["w_0"] for label in ("c0", "c1", "c2")] == [None, *np.round(boundary.bias[1:], 9).tolist()]
-    assert "linear in 4 features" in succeeded(nbtext("inspect", cwd=tmp_path)).text
-    succeeded(nbtext(*train, "--covariance", "separate", cwd=tmp_path))
-    assert json.loads(succeeded(nbtext("inspect", "--output", "json", cwd=tmp_path)).out)["boundary"] is None
-    assert "linear" not in succeeded(nbtext("inspect", cwd=tmp_path)).text
+    assert "linear in 4 features" in succeed("inspect").text
+    succeed(*train, "--covariance", "separate")
+    assert in_json("inspect", "--output", "json")["boundary"] is None
+    assert "linear" not in succeed("inspect").text

@@ -26,7 +26,7 @@ from nbtext.counts.counting import Analysis, count_documents
 from nbtext.errors import ModelError, UsageError
 from nbtext.settings import Settings
 from tests.budget import examples, rounds
-from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+from tests.process import SERVICE_DESK, corpus, fail, in_json, nbtext, succeed, succeeded
 from tests.test_imports import imported
 
 if TYPE_CHECKING:
@@ -289,10 +289,10 @@ def test_classifying_needs_no_scipy(tmp_path: Path) -> None:
 
 def test_the_command_trains_classifies_evaluates_and_cross_validates(tmp_path: Path) -> None:
     model = ("-m", tmp_path / "m")
-    succeeded(nbtext("train", SERVICE_DESK / "train", "--classifier", "logistic", *model))
-    rows = succeeded(nbtext("classify", SERVICE_DESK / "test", *model)).rows
+    succeed("train", SERVICE_DESK / "train", "--classifier", "logistic", *model)
+    rows = succeed("classify", SERVICE_DESK / "test", *model).rows
     answered = sum(path.split("/")[-2] == label for path, label, _ in rows) / len(rows)
-    summary = json.loads(succeeded(nbtext("evaluate", SERVICE_DESK / "test", "--output", "json", *model)).out)
+    summary = in_json("evaluate", SERVICE_DESK / "test", "--output", "json", *model)
     assert summary["accuracy"] == pytest.approx(answered)
     assert answered > 0.7
     validated = nbtext("cross-validate", SERVICE_DESK / "train", "--classifier", "logistic", "--folds", "3", "--output", "json")
@@ -301,7 +301,7 @@ def test_the_command_trains_classifies_evaluates_and_cross_validates(tmp_path: P
 
 def test_the_command_tells_what_it_cannot_fit(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/x/1": "a cat", "c/y/1": "the dog"})
-    line = error_line(nbtext("train", "c", "--classifier", "logistic", "--smoothing", "0", cwd=tmp_path), 2)
+    line = fail(2, "train", "c", "--classifier", "logistic", "--smoothing", "0")
     assert "--smoothing a number above 0" in line
 
 

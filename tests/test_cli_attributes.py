@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import error_line, nbtext, succeeded
+from tests.process import fail, in_json, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,9 +52,9 @@ def people(tmp_path: Path) -> Path:
 
 
 def test_a_table_without_a_text(dating: Path) -> None:
-    succeeded(nbtext("train", "dating.csv", *LOOKS, "--estimate", "ml", cwd=dating))
+    succeed("train", "dating.csv", *LOOKS, "--estimate", "ml")
     (dating / "new.csv").write_text("height,hair,eye\nt,b,l\nt,r,w\n,,\n")
-    answers = succeeded(nbtext("classify", "new.csv", "--output", "jsonl", "--scores", cwd=dating)).text.splitlines()
+    answers = succeed("classify", "new.csv", "--output", "jsonl", "--scores").text.splitlines()
     first, second, third = (json.loads(line) for line in answers)
     assert first["label"] == "-"
     assert first["probability"] == pytest.approx((1 / 6) / (1 / 6 + 0.06))
@@ -65,10 +65,10 @@ def test_a_table_without_a_text(dating: Path) -> None:
 def test_without_a_header_columns_have_numbers(dating: Path) -> None:
     rows = DATING.splitlines()[1:]
     (dating / "bare.tsv").write_text("".join(row.replace(",", "\t") + "\n" for row in rows))
-    succeeded(nbtext("train", "dating.csv", *LOOKS, "-m", "named", cwd=dating))
-    succeeded(nbtext("train", "bare.tsv", "--label-column", "4", "--categorical", "1,2,3", "-m", "numbered", cwd=dating))
+    succeed("train", "dating.csv", *LOOKS, "-m", "named")
+    succeed("train", "bare.tsv", "--label-column", "4", "--categorical", "1,2,3", "-m", "numbered")
     ours, theirs = (
-        [row[1:] for row in succeeded(nbtext("classify", "bare.tsv", "-m", model, *more, cwd=dating)).rows]
+        [row[1:] for row in succeed("classify", "bare.tsv", "-m", model, *more).rows]
         for model, *more in (("named", "--categorical", "1,2,3", "--format", "tsv", "--no-header"), ("numbered",))
     )
     assert ours == theirs
@@ -80,11 +80,8 @@ def test_json_lines_are_the_same_model_as_a_table(people: Path) -> None:
     lines = [{name: float(value) if name in ("age", "visits") else value for name, value in record.items() if value} for record in records]
     (people / "people.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     for corpus in ("people.csv", "people.jsonl"):
-        succeeded(nbtext("train", corpus, *ALL, "-m", corpus + ".m", cwd=people))
-    inspected = [
-        json.loads(succeeded(nbtext("inspect", "-m", corpus + ".m", "--output", "json", cwd=people)).text)
-        for corpus in ("people.csv", "people.jsonl")
-    ]
+        succeed("train", corpus, *ALL, "-m", corpus + ".m")
+    inspected = [in_json("inspect", "-m", corpus + ".m", "--output", "json") for corpus in ("people.csv", "people.jsonl")]
     assert inspected[0]["attributes"] == inspected[1]["attributes"]
     assert inspected[0]["classes"] == inspected[1]["classes"]
     assert inspected[0]["attributes"]["visits"]["documents"] == 6
@@ -93,21 +90,21 @@ def test_json_lines_are_the_same_model_as_a_table(people: Path) -> None:
 
 
 def test_text_and_attributes_go_through_the_commands(people: Path) -> None:
-    succeeded(nbtext("train", "people.csv", *ALL, cwd=people))
-    answers = [row[1] for row in succeeded(nbtext("classify", "people.csv", cwd=people)).rows]
+    succeed("train", "people.csv", *ALL)
+    answers = [row[1] for row in succeed("classify", "people.csv").rows]
     assert answers == ["a", "a", "b", "b", "c", "c"]
-    shown = succeeded(nbtext("inspect", cwd=people)).text
+    shown = succeed("inspect").text
     for part in ("city, categorical", "visits, count", "age, numeric", "standard deviation", "city=Bonn"):
         assert part in shown
-    assert "city=Rome" in succeeded(nbtext("select-features", cwd=people)).text
-    assert json.loads(nbtext("evaluate", "people.csv", "--output", "json", cwd=people).text)["accuracy"] == 1
-    succeeded(nbtext("suspects", "people.csv", *ALL, cwd=people))
-    assert "leave-one-out and --categorical, --count or --numeric exclude each other" in error_line(
-        nbtext("cross-validate", "people.csv", *ALL, "--leave-one-out", cwd=people), 2
+    assert "city=Rome" in succeed("select-features").text
+    assert json.loads(nbtext("evaluate", "people.csv", "--output", "json").text)["accuracy"] == 1
+    succeed("suspects", "people.csv", *ALL)
+    assert "leave-one-out and --categorical, --count or --numeric exclude each other" in fail(
+        2, "cross-validate", "people.csv", *ALL, "--leave-one-out"
     )
     for classifier in ("multinomial", "bernoulli", "dirichlet-multinomial", "gaussian", "logistic"):
-        succeeded(nbtext("cross-validate", "people.csv", *ALL, "--folds", "2", "--classifier", classifier, cwd=people))
-    nbtext("report", "people.csv", "--to", "page.html", cwd=people)
+        succeed("cross-validate", "people.csv", *ALL, "--folds", "2", "--classifier", classifier)
+    nbtext("report", "people.csv", "--to", "page.html")
     assert "city" in (people / "page.html").read_text()
 
 
@@ -119,17 +116,17 @@ def test_an_update_is_training_on_all_documents(tmp_path: Path, columns: tuple[s
     for name, part in {"first": rows[:4], "more": rows[4:], "all": rows}.items():
         (tmp_path / f"{name}.csv").write_text("\n".join([header, *part, ""]), encoding="utf-8")
     for name in ("first", "all"):
-        succeeded(nbtext("train", f"{name}.csv", *columns, "-m", name, cwd=tmp_path))
+        succeed("train", f"{name}.csv", *columns, "-m", name)
     before = (tmp_path / "first").read_bytes()
-    succeeded(nbtext("update", "more.csv", "-m", "first", cwd=tmp_path))
+    succeed("update", "more.csv", "-m", "first")
     assert (tmp_path / "first").read_bytes() == (tmp_path / "all").read_bytes()
-    succeeded(nbtext("forget", "more.csv", "-m", "first", cwd=tmp_path))
+    succeed("forget", "more.csv", "-m", "first")
     assert (tmp_path / "first").read_bytes() == before
 
 
 def test_a_value_of_the_wrong_kind_is_a_document_that_cannot_be_read(people: Path) -> None:
     (people / "people.csv").write_text(PEOPLE + "c,a cart,old,1,Bonn\n")
-    done = nbtext("train", "people.csv", *ALL, cwd=people)
+    done = nbtext("train", "people.csv", *ALL)
     assert done.status == 1
     assert done.notes == ["nbtext: people.csv:8: the value 'old' at 'age' is not a number; leave it empty where it is not known"]
 
@@ -145,26 +142,26 @@ def test_a_value_of_the_wrong_kind_is_a_document_that_cannot_be_read(people: Pat
     ],
 )
 def test_options_that_do_not_fit(people: Path, options: tuple[str, ...], complaint: str) -> None:
-    assert complaint in error_line(nbtext("train", "people.csv", "--label-column", "label", *options, cwd=people), 2)
+    assert complaint in fail(2, "train", "people.csv", "--label-column", "label", *options)
 
 
 def test_attributes_need_columns_and_as_many_as_the_model_has(people: Path) -> None:
     (people / "c" / "a").mkdir(parents=True)
     (people / "c" / "a" / "1").write_text("a text")
-    assert "--format dir has no columns, such as age" in error_line(nbtext("train", "c", "--numeric", "age", cwd=people), 2)
-    succeeded(nbtext("train", "people.csv", *ALL, cwd=people))
-    complaint = error_line(nbtext("classify", "people.csv", "--numeric", "age,visits", cwd=people), 2)
+    assert "--format dir has no columns, such as age" in fail(2, "train", "c", "--numeric", "age")
+    succeed("train", "people.csv", *ALL)
+    complaint = fail(2, "classify", "people.csv", "--numeric", "age,visits")
     assert "--numeric names 2 columns, and the model has 1" in complaint
 
 
 def test_a_column_that_is_not_there(people: Path) -> None:
-    complaint = error_line(nbtext("train", "people.csv", "--label-column", "label", "--categorical", "town", cwd=people), 4)
+    complaint = fail(4, "train", "people.csv", "--label-column", "label", "--categorical", "town")
     assert complaint == "nbtext: people.csv: no column is called 'town'; the header has label, text, age, visits, city"
 
 
 def test_the_same_values_come_again_without_being_a_leak(dating: Path) -> None:
-    succeeded(nbtext("train", "dating.csv", *LOOKS, cwd=dating))
-    succeeded(nbtext("evaluate", "dating.csv", cwd=dating))
+    succeed("train", "dating.csv", *LOOKS)
+    succeed("evaluate", "dating.csv")
 
 
 def test_values_that_are_declared_and_never_occur_have_a_pseudo_count(tmp_path: Path) -> None:
@@ -174,27 +171,27 @@ def test_values_that_are_declared_and_never_occur_have_a_pseudo_count(tmp_path: 
     train = ("train", "dice.csv", "--label-column", "die", "--smoothing", "0.5")
     for declared, n_values in (("face=6", 6), ("face=4", 4), ("face", 4)):
         for estimate, more in (("mean", 0), ("map", 1)):
-            succeeded(nbtext(*train, "--categorical", declared, "--estimate", estimate, cwd=tmp_path))
-            found = json.loads(succeeded(nbtext("inspect", "--output", "json", cwd=tmp_path)).out)["attributes"]["face"]
+            succeed(*train, "--categorical", declared, "--estimate", estimate)
+            found = in_json("inspect", "--output", "json")["attributes"]["face"]
             for die, faces in throws.items():
                 shares = {face: (faces.count(face) + 0.5) / (len(faces) + n_values * 0.5) for face in "1234"}
                 if n_values > 4:
                     shares["(2 never seen)"] = 2 * 0.5 / (len(faces) + n_values * 0.5)
                 assert found["classes"][die]["probability"] == pytest.approx(shares), (declared, more)
-            succeeded(nbtext("inspect", "--verify", cwd=tmp_path))
+            succeed("inspect", "--verify")
     (tmp_path / "thrown.csv").write_text("face\n4\n6\n")
-    four, six = succeeded(nbtext("classify", "thrown.csv", cwd=tmp_path)).rows
+    four, six = succeed("classify", "thrown.csv").rows
     assert (four[1], six[1]) == ("loaded", "fair")  # a value never seen adds nothing, and more throws were fair
-    said = error_line(nbtext(*train, "--categorical", "face=3", cwd=tmp_path), 2)
+    said = fail(2, *train, "--categorical", "face=3")
     assert "'face' has 4 values, and 3 are declared; declare at least face=4" in said
-    assert "none twice" in error_line(nbtext(*train, "--categorical", "face=6,face", cwd=tmp_path), 2)
+    assert "none twice" in fail(2, *train, "--categorical", "face=6,face")
 
 
 @pytest.mark.parametrize("declared", [5, 60])
 def test_evidence_knows_of_declared_values(tmp_path: Path, declared: int) -> None:
     (tmp_path / "dice.csv").write_text("die,face\n" + "a,1\n" * 7 + "a,2\n" * 4 + "b,2\nb,3\nb,3\n" * 3)
-    succeeded(nbtext("train", "dice.csv", "--label-column", "die", "--categorical", f"face={declared}", cwd=tmp_path))
-    found = json.loads(succeeded(nbtext("inspect", "--output", "json", cwd=tmp_path)).out)["attributes"]["face"]
+    succeed("train", "dice.csv", "--label-column", "die", "--categorical", f"face={declared}")
+    found = in_json("inspect", "--output", "json")["attributes"]["face"]
 
     def evidence(alpha: float) -> float:
         counts = ((7, 4), (3, 6))
@@ -203,4 +200,4 @@ def test_evidence_knows_of_declared_values(tmp_path: Path, declared: int) -> Non
 
     best = found["smoothing"]
     assert evidence(best) > max(evidence(0.99 * best), evidence(1.01 * best))
-    succeeded(nbtext("inspect", "--verify", cwd=tmp_path))
+    succeed("inspect", "--verify")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext.settings import CLASSIFIERS
-from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+from tests.process import SERVICE_DESK, corpus, fail, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ def test_one_record_for_each_document_in_order(service_desk_model: Path) -> None
     files = sorted((SERVICE_DESK / "test").rglob("*.txt"), key=os.fsencode, reverse=True)
     for paths in ([SERVICE_DESK / "test"], files, [*files[:3], SERVICE_DESK / "test", files[0]]):
         expected = [name for path in paths for name in ([path] if path.is_file() else reversed(files))]
-        rows = succeeded(nbtext("classify", "-m", service_desk_model, *paths)).rows
+        rows = succeed("classify", "-m", service_desk_model, *paths).rows
         assert [row[0] for row in rows] == [str(name) for name in expected]
         assert all(0 < float(probability) <= 1 for _, _, probability in rows)
     assert sum(row[1] == row[0].split("/")[-2] for row in rows) > 0.7 * len(rows)
@@ -40,14 +40,14 @@ def test_one_record_for_each_document_in_order(service_desk_model: Path) -> None
 
 def test_further_classes_are_columns_of_csv_and_rows_of_a_table(service_desk_model: Path) -> None:
     command = ("classify", "-m", service_desk_model, "--text", "my bin", "--limit", "3", "--output")
-    _, record = csv.reader(io.StringIO(succeeded(nbtext(*command, "csv")).text))
-    lines = succeeded(nbtext(*command, "table")).text.splitlines()[2:]
+    _, record = csv.reader(io.StringIO(succeed(*command, "csv").text))
+    lines = succeed(*command, "table").text.splitlines()[2:]
     assert [line.split() for line in lines] == [record[:3], record[3:5], record[5:]]
 
 
 def test_every_output_says_the_same(service_desk_model: Path) -> None:
     said = {
-        output: succeeded(nbtext("classify", "-m", service_desk_model, SERVICE_DESK / "test", "--output", output)).text
+        output: succeed("classify", "-m", service_desk_model, SERVICE_DESK / "test", "--output", output).text
         for output in ("tsv", "csv", "jsonl", "table")
     }
     tsv = [line.split("\t") for line in said["tsv"].split("\n")[:-1]]
@@ -64,57 +64,57 @@ def test_what_cannot_be_read_is_a_record_too(pets: Path) -> None:
         server.bind(os.path.relpath(pets / "in/5"))
     (pets / "in/6").symlink_to("6")
     paths = ("in", "nothere", "in/1")
-    done = nbtext("classify", *paths, cwd=pets)
+    done = nbtext("classify", *paths)
     ids = ["in/1", "in/2", "in/3", "in/4", "in/5", "in/6", "nothere", "in/1"]
     assert (done.status, [row[0] for row in done.rows]) == (1, ids)
     assert [row[1] for row in done.rows] == ["cats", "", "", "dogs", "", "", "", "cats"]
     assert done.notes == [f"nbtext: {name}: {why}" for name, label, why in done.rows if not label]
-    again = nbtext("classify", *paths, "--output", "jsonl", cwd=pets)
+    again = nbtext("classify", *paths, "--output", "jsonl")
     records = [strictly(line) for line in again.text.split("\n")[:-1]]
     assert [record.get("error", "") for record in records] == [why if not label else "" for _, label, why in done.rows]
     assert [record["probability"] is None for record in records] == [not label for _, label, _ in done.rows]
-    table = nbtext("classify", *paths, "--output", "table", cwd=pets)
+    table = nbtext("classify", *paths, "--output", "table")
     assert (table.status, table.notes, table.text.count("\n")) == (1, done.notes, len(ids) + 2)
 
 
 def test_empty_documents_and_unknown_words_get_the_prior_and_a_notice(pets: Path) -> None:
     corpus(pets, {"empty": "", "stop": "the of and", "unknown": "zebra", "known": "cat"})
     arguments = ("classify", "empty", "stop", "unknown", "known")
-    assert [row[1:] for row in succeeded(nbtext(*arguments, cwd=pets)).rows[:3]] == [["cats", "0.5"]] * 3
-    verbose = nbtext(*arguments, "-v", cwd=pets)
+    assert [row[1:] for row in succeed(*arguments).rows[:3]] == [["cats", "0.5"]] * 3
+    verbose = nbtext(*arguments, "-v")
     assert verbose.notes == ["nbtext: no term that the model knows, so the answer is that to an empty document: 3 documents"]
-    records = [strictly(line) for line in succeeded(nbtext(*arguments, "-o", "jsonl", cwd=pets)).text.split("\n")[:-1]]
+    records = [strictly(line) for line in succeed(*arguments, "-o", "jsonl").text.split("\n")[:-1]]
     assert [bool(record.get("notice")) for record in records] == [True, True, True, False]
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 def test_whatever_the_classifier_without_known_terms_the_answer_is_that_to_an_empty_document(pets: Path, classifier: str) -> None:
     corpus(pets, {"empty": "", "stop": "the of and", "unknown": "zebra gnu zebra"})
-    succeeded(nbtext("train", "pets", "--classifier", classifier, *(["--latent", "1"] * (classifier == "gaussian")), cwd=pets))
-    empty, *others = [row[1:] for row in succeeded(nbtext("classify", "empty", "stop", "unknown", cwd=pets)).rows]
+    succeed("train", "pets", "--classifier", classifier, *(["--latent", "1"] * (classifier == "gaussian")))
+    empty, *others = [row[1:] for row in succeed("classify", "empty", "stop", "unknown").rows]
     assert others == [empty] * 2
 
 
 def test_an_impossible_document_gets_no_answer(pets: Path) -> None:
-    succeeded(nbtext("train", "pets", "--estimate", "ml", cwd=pets))
-    done = succeeded(nbtext("classify", "-", cwd=pets, stdin=b"cats bark"))
+    succeed("train", "pets", "--estimate", "ml")
+    done = succeed("classify", "-", stdin=b"cats bark")
     assert done.rows == [["-", "", "impossible"]]
-    record = strictly(succeeded(nbtext("classify", "-", "-o", "jsonl", cwd=pets, stdin=b"cats bark")).text)
+    record = strictly(succeed("classify", "-", "-o", "jsonl", stdin=b"cats bark").text)
     assert record == {"id": "-", "label": None, "probability": None, "abstained": "impossible"}
 
 
 def test_standard_input_is_one_document_unless_it_is_lines_or_a_table(pets: Path) -> None:
     said = b"cats\tpurr\ndogs\tbark\n"
-    assert [row[0] for row in succeeded(nbtext("classify", "-", cwd=pets, stdin=said)).rows] == ["-"]
-    assert [row[0] for row in succeeded(nbtext("classify", "-", "--format", "lines", cwd=pets, stdin=said)).rows] == ["-:1", "-:2"]
-    by_table = succeeded(nbtext("classify", "-", "--format", "tsv", "--id-column", "1", cwd=pets, stdin=said))
+    assert [row[0] for row in succeed("classify", "-", stdin=said).rows] == ["-"]
+    assert [row[0] for row in succeed("classify", "-", "--format", "lines", stdin=said).rows] == ["-:1", "-:2"]
+    by_table = succeed("classify", "-", "--format", "tsv", "--id-column", "1", stdin=said)
     assert [row[:2] for row in by_table.rows] == [["cats", "cats"], ["dogs", "dogs"]]
-    assert succeeded(nbtext("classify", "-", "--format", "lines", cwd=pets)).out == b""
+    assert succeed("classify", "-", "--format", "lines").out == b""
 
 
 def test_files_with_the_names_of_options(pets: Path) -> None:
     corpus(pets, {"-": "a cat", "--help": "a cat", "-rf": "a cat"})
-    assert [row[:2] for row in succeeded(nbtext("classify", "--", "./-", "--help", "-rf", cwd=pets)).rows] == [
+    assert [row[:2] for row in succeed("classify", "--", "./-", "--help", "-rf").rows] == [
         ["./-", "cats"], ["--help", "cats"], ["-rf", "cats"],
     ]  # fmt: skip
 
@@ -123,13 +123,13 @@ def test_names_of_any_bytes_are_given_back(pets: Path) -> None:
     names = [b"\xff\xfe", b"new\nline", b"tab\there", b"back\\slash\r", b"\x1b[31m", "語\u202e".encode(), b"x" * 255]
     for name in names:
         (pets / os.fsdecode(name)).write_text("a cat")
-    lines = succeeded(nbtext("classify", *names, cwd=pets)).out.split(b"\n")[:-1]
+    lines = succeed("classify", *names).out.split(b"\n")[:-1]
     escaped = [n.replace(b"\\", b"\\\\").replace(b"\n", b"\\n").replace(b"\t", b"\\t").replace(b"\r", b"\\r") for n in names]
     assert [line.split(b"\t")[0] for line in lines] == escaped
-    out = succeeded(nbtext("classify", *names, "-o", "jsonl", cwd=pets)).out
+    out = succeed("classify", *names, "-o", "jsonl").out
     assert [os.fsencode(strictly(line)["id"]) for line in out.decode("ascii" if b"\xe8" not in out else "utf-8").split("\n")[:-1]] == names
     assert b"\x1b" not in out
-    failed = nbtext("classify", b"no\x1b[31m\n\xff\xc2\x9b\xe2\x80\xae", cwd=pets)
+    failed = nbtext("classify", b"no\x1b[31m\n\xff\xc2\x9b\xe2\x80\xae")
     assert failed.notes == ["nbtext: no\\x1b[31m\\x0a\\xff\\x9b\\u202e: cannot read: no such file or directory"]
 
 
@@ -147,8 +147,8 @@ def test_a_model_that_is_none(pets: Path, make: str, command: list[str]) -> None
         path.write_text("hello")
     elif make == "loop":
         path.symlink_to("model")
-    assert error_line(nbtext(*command, "-m", "model", cwd=pets), 3).startswith("nbtext: model: ")
-    assert error_line(nbtext(*command, cwd=pets, env={"NBTEXT_MODEL": "model"}), 3).startswith("nbtext: model: ")
+    assert fail(3, *command, "-m", "model").startswith("nbtext: model: ")
+    assert fail(3, *command, env={"NBTEXT_MODEL": "model"}).startswith("nbtext: model: ")
 
 
 @pytest.mark.parametrize(
@@ -164,10 +164,10 @@ def test_a_model_that_is_none(pets: Path, make: str, command: list[str]) -> None
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str], status: int, message: str) -> None:
-    assert message in error_line(nbtext("classify", *arguments, cwd=pets), status)
+    assert message in fail(status, "classify", *arguments)
 
 
 def test_rows_before_a_broken_one_are_answered(pets: Path) -> None:
-    done = nbtext("classify", "-", "--format", "csv", "--text-column", "1", cwd=pets, stdin=b'a cat\na dog,x\n"open')
+    done = nbtext("classify", "-", "--format", "csv", "--text-column", "1", stdin=b'a cat\na dog,x\n"open')
     assert done.status == 4
     assert done.notes[-1] == "nbtext: -: line 3: not valid csv (unexpected end of data); if quotes are only characters, use --format tsv"

@@ -20,9 +20,9 @@ COLOUR = re.compile(r"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_no_escapes_in_a_pipe_or_on_a_dumb_terminal(pets: Path, command: list[str]) -> None:
     forced = {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "TERM": "xterm-256color", "COLORTERM": "truecolor", "TTY_COMPATIBLE": "1"}
-    done = nbtext(*command, cwd=pets, env=forced)
+    done = nbtext(*command, env=forced)
     assert (done.status, b"\x1b" in done.out + done.err) == (0, False)
-    assert nbtext("none", cwd=pets, env=forced).err.count(b"\x1b") == 0
+    assert nbtext("none", env=forced).err.count(b"\x1b") == 0
     status, screen = on_terminal(*command, cwd=pets, env={"TERM": "dumb"})
     assert (status, "\x1b" in screen) == (0, False)
 
@@ -41,6 +41,6 @@ def test_a_terminal_gets_what_it_can_show(pets: Path) -> None:
 def test_colours_always_and_never(pets: Path, command: list[str]) -> None:
     name, *others = command
     always = [name, "--color", "always", *others] if name[0] != "-" else ["--color", "always", name]
-    assert b"\x1b[" in nbtext(*always, cwd=pets, env={"NO_COLOR": "1", "TERM": "dumb"}).out
+    assert b"\x1b[" in nbtext(*always, env={"NO_COLOR": "1", "TERM": "dumb"}).out
     never = [word.replace("always", "never") for word in always]
     assert "\x1b" not in on_terminal(*never, cwd=pets)[1]

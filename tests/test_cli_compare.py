@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import PETS, SERVICE_DESK, corpus, error_line, nbtext, succeeded
+from tests.process import PETS, SERVICE_DESK, corpus, fail, in_json, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 def pairs_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """As ``service_desk_model``, with pairs of terms."""
     path = tmp_path_factory.mktemp("pairs") / "pairs.joblib"
-    succeeded(nbtext("train", SERVICE_DESK / "train", "-m", path, "--ngrams", "2", "--smoothing", "0.5"))
+    succeed("train", SERVICE_DESK / "train", "-m", path, "--ngrams", "2", "--smoothing", "0.5")
     return path
 
 
 def test_figures_are_those_of_evaluate_and_classify(service_desk_model: Path, pairs_model: Path, tmp_path: Path) -> None:
     test, changed = SERVICE_DESK / "test", tmp_path / "changed.jsonl"
     compare = ("compare", service_desk_model, pairs_model, test)
-    said = json.loads(succeeded(nbtext(*compare, "--output", "json", "--changed", changed)).out)
+    said = in_json(*compare, "--output", "json", "--changed", changed)
     assert (said["n"], said["models"]) == (78, [str(service_desk_model), str(pairs_model)])
     truth: dict[str, str] = {}
     answers: list[dict[str, tuple[str, float]]] = []
     for side, path in (("a", service_desk_model), ("b", pairs_model)):
-        alone = json.loads(succeeded(nbtext("evaluate", test, "-m", path, "--output", "json")).out)
+        alone = in_json("evaluate", test, "-m", path, "--output", "json")
         for name in ("accuracy", "macro_f1", "log_loss", "brier", "ece"):
             assert said[side][name] == pytest.approx(alone[name])
         assert said[side]["intervals"]["accuracy"] == alone["intervals"]["accuracy"]
-        rows = succeeded(nbtext("classify", test, "-m", path)).rows
+        rows = succeed("classify", test, "-m", path).rows
         truth = {row[0]: row[0].split("/")[-2] for row in rows}
         answers.append({row[0]: (row[1], float(row[2])) for row in rows})
     right = [(answers[0][name][0] == label, answers[1][name][0] == label) for name, label in truth.items()]
@@ -54,17 +54,17 @@ def test_figures_are_those_of_evaluate_and_classify(service_desk_model: Path, pa
     assert expected
     assert [json.loads(line) for line in changed.read_text().splitlines()] == expected
     assert said["changed"] == len(expected) == sum(of["documents"] for of in said["changes"])
-    table = succeeded(nbtext(*compare)).text
+    table = succeed(*compare).text
     assert f"{said['differences']['accuracy']['difference']:+.4f}" in table
     assert f"for {len(expected)} of 78 documents" in table
-    assert succeeded(nbtext(*compare, "--output", "json")).out == succeeded(nbtext(*compare, "--output", "json", "--seed", "0")).out
-    assert succeeded(nbtext(*compare, "--output", "json")).out != succeeded(nbtext(*compare, "--output", "json", "--seed", "1")).out
+    assert succeed(*compare, "--output", "json").out == succeed(*compare, "--output", "json", "--seed", "0").out
+    assert succeed(*compare, "--output", "json").out != succeed(*compare, "--output", "json", "--seed", "1").out
 
 
 def test_a_model_and_itself(service_desk_model: Path, tmp_path: Path) -> None:
     changed = tmp_path / "changed.jsonl"
     changed.write_text("of another day\n")
-    done = succeeded(nbtext("compare", service_desk_model, service_desk_model, SERVICE_DESK / "test", "--changed", changed))
+    done = succeed("compare", service_desk_model, service_desk_model, SERVICE_DESK / "test", "--changed", changed)
     assert "The two models give the same answers with the same probabilities." in done.text
     assert "changes" not in done.text
     assert changed.read_bytes() == b""
@@ -72,31 +72,31 @@ def test_a_model_and_itself(service_desk_model: Path, tmp_path: Path) -> None:
 
 def test_labels_that_one_model_does_not_know_are_named(pets: Path) -> None:
     corpus(pets, {**{f"more/{name}": text for name, text in PETS.items()}, "more/birds/1": "the bird sings", "test/birds/1": "sings", "test/cats/1": "a cat"})  # fmt: skip
-    succeeded(nbtext("train", "more", "-m", "more.joblib", cwd=pets))
-    done = nbtext("compare", "nbtext.joblib", "more.joblib", "test", cwd=pets)
+    succeed("train", "more", "-m", "more.joblib")
+    done = nbtext("compare", "nbtext.joblib", "more.joblib", "test")
     assert (done.status, done.notes) == (0, ["nbtext: warning: A does not know the labels birds"])
     assert "infinite" in done.text
     assert "for 1 of 2 documents" in done.text
-    assert nbtext("compare", "nbtext.joblib", "more.joblib", "test", "-q", cwd=pets).notes == []
+    assert nbtext("compare", "nbtext.joblib", "more.joblib", "test", "-q").notes == []
 
 
 def test_documents_are_read_as_those_of_the_first_model_and_it_is_said_where_the_other_read_otherwise(pets: Path) -> None:
     mail = {f"mail/{name}": f"Subject: {text}\nFrom: a@example.org\n\nhello\n" for name, text in PETS.items()}
     corpus(pets, mail)
-    succeeded(nbtext("train", "mail", "--document", "mail", "-m", "mail.joblib", cwd=pets))
-    succeeded(nbtext("train", "mail", "--document", "mail", "--headers", "from", "--drop-quotes", "-m", "from.joblib", cwd=pets))
+    succeed("train", "mail", "--document", "mail", "-m", "mail.joblib")
+    succeed("train", "mail", "--document", "mail", "--headers", "from", "--drop-quotes", "-m", "from.joblib")
     warning = "nbtext: warning: B was trained with {}, but documents are read with {}, as for A"
-    assert nbtext("compare", "nbtext.joblib", "mail.joblib", "mail", cwd=pets).notes == [warning.format("--document mail", "text")]
-    assert nbtext("compare", "mail.joblib", "from.joblib", "mail", cwd=pets).notes == [
+    assert nbtext("compare", "nbtext.joblib", "mail.joblib", "mail").notes == [warning.format("--document mail", "text")]
+    assert nbtext("compare", "mail.joblib", "from.joblib", "mail").notes == [
         warning.format("--headers from", "auto"),
         warning.format("--drop-quotes on", "off"),
     ]
-    assert nbtext("compare", "mail.joblib", "from.joblib", "mail", "--headers", "subject", "--no-drop-quotes", cwd=pets).notes == []
+    assert nbtext("compare", "mail.joblib", "from.joblib", "mail", "--headers", "subject", "--no-drop-quotes").notes == []
 
 
 def test_documents_that_cannot_be_read_are_left_out_and_named(pets: Path) -> None:
     corpus(pets, {"test/cats/1": "a cat", "test/dogs/2": b"\0"})
-    done = nbtext("compare", "nbtext.joblib", "nbtext.joblib", "test", "--output", "json", cwd=pets)
+    done = nbtext("compare", "nbtext.joblib", "nbtext.joblib", "test", "--output", "json")
     assert (done.status, done.notes) == (1, ["nbtext: test/dogs/2: binary, not text (control bytes, the first at 0)"])
     assert json.loads(done.out)["n"] == 1
 
@@ -123,5 +123,5 @@ def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str
     (pets / "hollow/class").mkdir(parents=True)
     if "counts.joblib" in arguments:
         corpus(pets, {"counts.svm": "1 a:1\n2 b:1\n"})
-        succeeded(nbtext("train", "counts.svm", "-m", "counts.joblib", cwd=pets))
-    assert message in error_line(nbtext("compare", *arguments, cwd=pets), status)
+        succeed("train", "counts.svm", "-m", "counts.joblib")
+    assert message in fail(status, "compare", *arguments)

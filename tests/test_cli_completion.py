@@ -19,7 +19,7 @@ from nbtext.cli.completion import SHELLS
 from nbtext.cli.help import TOPICS
 from nbtext.cli.main import COMMANDS
 from nbtext.settings import CRITERIA, FORMATS, LANGUAGES, UNSPACED_LANGUAGES
-from tests.process import HOUSE, error_line, nbtext, python_in_shell, run, start, succeeded, until
+from tests.process import HOUSE, fail, python_in_shell, run, start, succeed, succeeded, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,7 +128,7 @@ def test_names_of_classes_are_inserted_as_one_word_that_does_nothing(shell: str,
         os.write(ours, keys.encode())
         until(done, keys)
 
-    with start(["setsid", "--ctty", found, *arguments], cwd=home, env=env, stdin=theirs, stdout=theirs, stderr=theirs) as child:
+    with start(["setsid", "--ctty", found, *arguments], env=env, stdin=theirs, stdout=theirs, stderr=theirs) as child:
         try:
             typed(f"{setup}; echo rea''dy\r", lambda: b"ready" in shown)
             for begun, expected in (("ev", EVIL[0]), ("it", EVIL[1]), ("bin", EVIL[2])):
@@ -147,15 +147,15 @@ def test_the_script_is_good_for_its_shell(shell: str, home: Path) -> None:
     found = shutil.which(shell)
     if found is None:
         pytest.skip(f"there is no {shell}")
-    (home / "script").write_bytes(succeeded(nbtext("completion", shell)).out)
-    succeeded(run([found, "-n", "script"], cwd=home))
+    (home / "script").write_bytes(succeed("completion", shell).out)
+    succeeded(run([found, "-n", "script"]))
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_what_the_script_asks_for_is_answered(shell: str) -> None:
-    assert f"_NBTEXT_COMPLETE={shell}_complete" in succeeded(nbtext("completion", shell)).text
+    assert f"_NBTEXT_COMPLETE={shell}_complete" in succeed("completion", shell).text
     asked = {"_NBTEXT_COMPLETE": f"{shell}_complete", "COMP_WORDS": "nbtext tr", "COMP_CWORD": "tr" if shell == "fish" else "1"}
-    assert "train" in succeeded(nbtext(env=asked)).text
+    assert "train" in succeed(env=asked).text
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -167,10 +167,10 @@ def test_names_with_control_characters_are_left_out(shell: str, tmp_path: Path) 
         "COMP_WORDS": "nbtext relabel con",
         "COMP_CWORD": "con" if shell == "fish" else "2",
     }
-    lines = succeeded(nbtext(cwd=tmp_path, env=asked)).text.splitlines()
+    lines = succeed(env=asked).text.splitlines()
     assert lines == (["plain", "concern", "_"] if shell == "zsh" else ["plain,concern"])
 
 
 def test_other_shells_are_refused() -> None:
-    error_line(nbtext("completion", "tcsh"), 2)
-    error_line(nbtext("completion"), 2)
+    fail(2, "completion", "tcsh")
+    fail(2, "completion")

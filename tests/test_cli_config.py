@@ -16,7 +16,7 @@ import pytest
 
 from nbtext.cli.main import COMMANDS, OLD_COMMANDS
 from nbtext.cli.paths import InputPath, OutputPath
-from tests.process import SERVICE_DESK, error_line, nbtext
+from tests.process import SERVICE_DESK, fail, nbtext
 
 TRAIN = str(SERVICE_DESK / "train")
 WRITTEN = {"to", "drift", "errors", "predictions", "changed"}
@@ -105,20 +105,20 @@ def test_paths_are_those_beside_the_file(tmp_path: Path, below: Path) -> None:
 )
 def test_what_is_wrong_is_told_with_the_place(tmp_path: Path, text: str, status: int, message: str) -> None:
     write(tmp_path, text)
-    assert message in error_line(nbtext("train", TRAIN, cwd=tmp_path), status)
-    assert nbtext("train", "--help", cwd=tmp_path).status == 0
+    assert message in fail(status, "train", TRAIN)
+    assert nbtext("train", "--help").status == 0
     assert not (tmp_path / "nbtext.joblib").exists()
 
 
 def test_wrong_values_of_the_environment_and_files_that_are_not_there(tmp_path: Path) -> None:
-    line = error_line(nbtext("train", TRAIN, cwd=tmp_path, env={"NBTEXT_MIN_DF": "none"}), 2)
+    line = fail(2, "train", TRAIN, env={"NBTEXT_MIN_DF": "none"})
     assert line.startswith("nbtext: $NBTEXT_MIN_DF: --min-df must be")
-    assert "nowhere.toml" in error_line(nbtext("train", TRAIN, "--config=nowhere.toml", cwd=tmp_path), 4)
+    assert "nowhere.toml" in fail(4, "train", TRAIN, "--config=nowhere.toml")
 
 
 def test_an_option_of_other_commands_is_no_mistake(tmp_path: Path) -> None:
     write(tmp_path, "min-probability = 0.9\nmodel = 'm'\n[suspects]\nnumber = 3\n")
-    assert nbtext("train", TRAIN, cwd=tmp_path).status == 0
+    assert nbtext("train", TRAIN).status == 0
 
 
 def test_help_shows_what_holds_and_where_it_comes_from(tmp_path: Path, below: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_found_file_names_no_path_outside_its_folder(tmp_path: Path, case: str
     write(folder, (f"[{section}]\n" if section else "") + line.format(above=tmp_path) + "\n", name)
     before = sorted(tmp_path.rglob("*"))
     for place in (folder, folder / "below"):
-        told = error_line(nbtext(command, TRAIN, cwd=place, env={"HOME": str(tmp_path)}), 2)
+        told = fail(2, command, TRAIN, cwd=place, env={"HOME": str(tmp_path)})
         assert "outside the folder of this file; give --config" in told
     assert (tmp_path / "rc").read_text() == "# mine\n"
     assert sorted(tmp_path.rglob("*")) == before
@@ -215,12 +215,12 @@ def test_an_output_of_a_found_file_replaces_only_what_nbtext_wrote_for_it(tmp_pa
         b"\x80\x04",
     ):
         (tmp_path / "out").write_bytes(begins)
-        told = error_line(nbtext(*OUTPUTS[case], cwd=tmp_path), 2)
+        told = fail(2, *OUTPUTS[case])
         assert f"[{command}]: --{option}: out is not a file that nbtext wrote for this option; give --config nbtext.toml" in told
         assert (tmp_path / "out").read_bytes() == begins
     (tmp_path / "out").write_bytes(b"")
     for _ in range(2):  # the second time it is there
-        done = nbtext(*OUTPUTS[case], cwd=tmp_path)
+        done = nbtext(*OUTPUTS[case])
         assert done.status == 0, done.err
         assert (tmp_path / "out").stat().st_size
 
@@ -239,7 +239,7 @@ def test_every_option_that_is_a_path_has_a_type_that_knows_it() -> None:
 
 def test_a_found_file_names_no_machine(tmp_path: Path) -> None:
     write(tmp_path, 'backend = "dask"\nscheduler = "tcp://192.0.2.1:8786"\n')
-    assert "--scheduler: an address is not taken from a file that was found" in error_line(nbtext("train", TRAIN, cwd=tmp_path), 2)
+    assert "--scheduler: an address is not taken from a file that was found" in fail(2, "train", TRAIN)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")

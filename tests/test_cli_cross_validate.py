@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext.metrics.intervals import wilson_interval
-from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+from tests.process import SERVICE_DESK, corpus, error_line, fail, in_json, nbtext, succeed, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ DESK = SERVICE_DESK / "train"
 
 
 def said_of(*arguments: str | Path, cwd: Path | None = None) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(succeeded(nbtext("cross-validate", *arguments, "--output", "json", cwd=cwd)).out)
+    said: dict[str, Any] = in_json("cross-validate", *arguments, "--output", "json", cwd=cwd)
     return said
 
 
@@ -36,7 +36,7 @@ COLUMNS = ("--label-column", "topic", "--text-column", "body")
 
 
 def test_every_document_is_judged_once() -> None:
-    said, table_of_said = said_of(DESK), succeeded(nbtext("cross-validate", DESK)).text
+    said, table_of_said = said_of(DESK), succeed("cross-validate", DESK).text
     assert said["n"] == 222
     assert Counter({truth: sum(row.values()) for truth, row in said["confusion"].items()}) == Counter(dict.fromkeys(said["classes"], 37))
     assert {"macro_f1", "log_loss", "brier", "ece", "per_class", "intervals", "baselines"} <= set(said)
@@ -75,9 +75,9 @@ def test_leaving_one_out(tmp_path: Path) -> None:
     answers: Counter[tuple[str, str]] = Counter()
     for name, text in PETS.items():
         (pets / name).unlink()
-        succeeded(nbtext("train", pets, "-q", "--smoothing", "1", "--calibration", "none", cwd=tmp_path))
+        succeed("train", pets, "-q", "--smoothing", "1", "--calibration", "none")
         corpus(tmp_path, {"left-out": text, f"pets/{name}": text})
-        answers[name.split("/")[0], succeeded(nbtext("classify", "left-out", cwd=tmp_path)).rows[0][1]] += 1
+        answers[name.split("/")[0], succeed("classify", "left-out").rows[0][1]] += 1
     assert {(truth, answer): n for truth, row in found["confusion"].items() for answer, n in row.items()} == answers
     assert len(answers) > 2
 
@@ -122,7 +122,7 @@ def test_time_runs_forward(tmp_path: Path) -> None:
 
 def test_small_classes_are_warned_of_and_vanished_ones_are_unknown(pets: Path) -> None:
     corpus(pets, {"pets/birds/1": "a bird sings"})
-    done = nbtext("cross-validate", "pets", "--folds", "2", "--output", "json", cwd=pets)
+    done = nbtext("cross-validate", "pets", "--folds", "2", "--output", "json")
     assert (done.status, done.notes) == (
         0,
         [
@@ -132,14 +132,14 @@ def test_small_classes_are_warned_of_and_vanished_ones_are_unknown(pets: Path) -
     )
     said = json.loads(done.out)
     assert (said["unknown_documents"], said["log_loss"], said["known"]["n"]) == ({"birds": 1}, None, 4)
-    assert nbtext("cross-validate", "pets", "--folds", "2", "-q", cwd=pets).notes == []
+    assert nbtext("cross-validate", "pets", "--folds", "2", "-q").notes == []
 
 
 def test_gates() -> None:
     done = nbtext("cross-validate", DESK, "--folds", "3", "--fail-under", "accuracy=0.99", "--output", "json")
     accuracy = json.loads(done.out)["accuracy"]
     assert (done.status, done.notes) == (6, [f"nbtext: gate not met: accuracy is {accuracy:.6g}, under 0.99"])
-    succeeded(nbtext("cross-validate", DESK, "--leave-one-out", "--fail-under", "accuracy=0.2", "--fail-over", "log_loss=3"))
+    succeed("cross-validate", DESK, "--leave-one-out", "--fail-under", "accuracy=0.2", "--fail-over", "log_loss=3")
 
 
 def test_costs_and_least_probability(tmp_path: Path) -> None:
@@ -167,19 +167,19 @@ def test_costs_and_least_probability(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_is_refused(options: list[str], line: str) -> None:
-    assert line in error_line(nbtext("cross-validate", DESK, *options), 2)
+    assert line in fail(2, "cross-validate", DESK, *options)
 
 
 def test_a_column_that_there_is_not_and_documents_without_a_time(tmp_path: Path) -> None:
     path = table(tmp_path, [("a", "ant", "x", "1"), ("b", "bee", "y", "")])
-    assert "t.csv:3 has no time" in error_line(nbtext("cross-validate", path.name, *COLUMNS, "--time-column", "day", cwd=tmp_path), 2)
-    assert "nope" in error_line(nbtext("cross-validate", path.name, *COLUMNS, "--group-column", "nope", cwd=tmp_path), 4)
-    error_line(nbtext("cross-validate", DESK, "--group-column", "nope"), 2)
+    assert "t.csv:3 has no time" in fail(2, "cross-validate", path.name, *COLUMNS, "--time-column", "day")
+    assert "nope" in fail(4, "cross-validate", path.name, *COLUMNS, "--group-column", "nope")
+    fail(2, "cross-validate", DESK, "--group-column", "nope")
 
 
 def test_documents_that_cannot_be_read_are_left_out_and_named(pets: Path) -> None:
     corpus(pets, {"pets/dogs/3": b"\0", "pets/dogs/0": "a dog"})
-    done = nbtext("cross-validate", "pets", "--folds", "2", "--output", "json", cwd=pets)
+    done = nbtext("cross-validate", "pets", "--folds", "2", "--output", "json")
     assert (done.status, done.notes) == (1, ["nbtext: pets/dogs/3: binary, not text (control bytes, the first at 0)"])
     assert json.loads(done.out)["n"] == 5
 
@@ -215,8 +215,8 @@ def test_predictions_overwrite_nothing_that_is_read(tmp_path: Path) -> None:
     before = path.read_bytes()
     done = nbtext("cross-validate", path, "--leave-one-out", *COLUMNS, "--predictions", path)
     assert "choose another --predictions" in error_line(done, 2)
-    assert "--predictions needs the name of a file" in error_line(nbtext("cross-validate", path, "--predictions", "-"), 2)
-    error_line(nbtext("cross-validate", path, "--predictions", tmp_path / "none" / "x"), 4)
+    assert "--predictions needs the name of a file" in fail(2, "cross-validate", path, "--predictions", "-")
+    fail(4, "cross-validate", path, "--predictions", tmp_path / "none" / "x")
     assert path.read_bytes() == before
 
 
@@ -243,9 +243,9 @@ def test_leaving_one_out_of_selected_terms_is_warned_of(tmp_path: Path) -> None:
     draw = random.Random(5)
     texts = (" ".join(f"w{draw.randrange(2000)}" for _ in range(20)) for _ in range(200))
     (tmp_path / "chance.tsv").write_text("".join(f"{'ab'[number % 2]}\t{text}\n" for number, text in enumerate(texts)))
-    done = nbtext("cross-validate", "chance.tsv", "--top", "300", "--leave-one-out", "--output", "json", cwd=tmp_path)
+    done = nbtext("cross-validate", "chance.tsv", "--top", "300", "--leave-one-out", "--output", "json")
     assert (done.status, json.loads(done.out)["accuracy"] > 0.9) == (0, True)
     assert done.notes[0].startswith("nbtext: warning: --leave-one-out judges terms that --top chose with all labels in sight")
-    folds = succeeded(nbtext("cross-validate", "chance.tsv", "--top", "300", "--output", "json", cwd=tmp_path))
+    folds = succeed("cross-validate", "chance.tsv", "--top", "300", "--output", "json")
     assert json.loads(folds.out)["accuracy"] < 0.6
     assert not folds.err

@@ -121,7 +121,7 @@ def test_scores_of_the_only_possible_class_are_valid_json(home: Path, classifier
 
 def test_log_odds_of_a_single_class_are_valid_json(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/only/1": "some words", "doc": "words"})
-    assert nbtext("train", "c", "-q", cwd=tmp_path).status == 0
+    assert nbtext("train", "c", "-q").status == 0
     [answer] = records(tmp_path, "doc", "--scores")
     assert [(ranked["label"], ranked["probability"], ranked["log_odds"]) for ranked in answer["labels"]] == [("only", 1.0, None)]
 
@@ -129,7 +129,7 @@ def test_log_odds_of_a_single_class_are_valid_json(tmp_path: Path) -> None:
 def test_a_class_called_abstain_is_an_answer_in_a_file_of_costs(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/abstain/1": "purr purr", "c/dogs/1": "bark", "torn": "purr purr bark", "t/dogs/1": "purr bark"})
     (tmp_path / "costs.toml").write_text("[dogs]\nabstain = 90\n[abstain]\ndogs = 30\n")
-    assert nbtext("train", "c", "--smoothing", "1", cwd=tmp_path).status == 0
+    assert nbtext("train", "c", "--smoothing", "1").status == 0
     [plain], [dear] = records(tmp_path, "torn"), records(tmp_path, "torn", "--costs", "costs.toml")
     assert (dear["label"], "abstained" in dear) == ("dogs", False)
     assert dear["expected_cost"] == pytest.approx(30 * plain["probability"], rel=1e-4)
@@ -137,8 +137,8 @@ def test_a_class_called_abstain_is_an_answer_in_a_file_of_costs(tmp_path: Path) 
     assert plain["label"] == "abstain"
     line = "nbtext: there is a class 'abstain', so in costs.toml abstain is that answer, and giving none has no cost"
     for command in (["classify", "torn"], ["evaluate", "t"]):
-        assert nbtext(*command, "--costs", "costs.toml", cwd=tmp_path).notes == []
-        assert line in nbtext(*command, "--costs", "costs.toml", "-v", cwd=tmp_path).notes
+        assert nbtext(*command, "--costs", "costs.toml").notes == []
+        assert line in nbtext(*command, "--costs", "costs.toml", "-v").notes
     (tmp_path / "other.toml").write_text("[dogs]\nabstain = 0.001\n")
     assert records(tmp_path, "torn", "--costs", "other.toml")[0]["label"] == "abstain"
 

@@ -17,7 +17,7 @@ import pytest
 
 from nbtext import __version__
 from nbtext.inspection import health
-from tests.process import Result, error_line, nbtext, succeeded
+from tests.process import Result, fail, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ def found(result: Result) -> dict[str, dict[str, Any]]:
 
 def test_all_is_well(pets: Path) -> None:
     before = {path.name for path in pets.iterdir()}
-    done = succeeded(nbtext("doctor", "-o", "json", cwd=pets))
+    done = succeed("doctor", "-o", "json")
     said = json.loads(done.out)
     assert [of["check"] for of in said["checks"]] == LOOKED_AT
     assert {of["result"] for of in said["checks"]} == {"ok"}
@@ -43,17 +43,17 @@ def test_all_is_well(pets: Path) -> None:
     for name in ("numpy", "scipy", "PyStemmer", "nltk", "click", "rich", "joblib"):
         assert f"{name} {said['versions'][name]}" in found(done)["packages"]["detail"]
     assert {path.name for path in pets.iterdir()} == before
-    table = succeeded(nbtext("doctor", cwd=pets)).text
+    table = succeed("doctor").text
     assert "verified (file, contents" in table
     assert "→" not in table
 
 
 def test_no_model_yet_is_a_warning_and_one_that_was_named_a_failure(tmp_path: Path) -> None:
-    done = succeeded(nbtext("doctor", "-o", "json", cwd=tmp_path))
+    done = succeed("doctor", "-o", "json")
     assert found(done)["model"]["result"] == "warning"
     assert "nbtext train" in found(done)["model"]["fix"]
     for arguments, env in ((["-m", "mine"], {}), ([], {"NBTEXT_MODEL": "mine"})):
-        done = nbtext("doctor", "-o", "json", *arguments, cwd=tmp_path, env=env)
+        done = nbtext("doctor", "-o", "json", *arguments, env=env)
         assert (done.status, json.loads(done.out)["exit_status"]) == (3, 3)
         assert found(done)["model"]["result"] == "failed"
         assert done.notes == ["nbtext: mine: there is no model; make one with nbtext train, or name one with --model"]
@@ -64,12 +64,12 @@ def test_a_model_that_is_damaged_or_none(pets: Path, content: bytes | None) -> N
     model = pets / "nbtext.joblib"
     whole = model.read_bytes()
     model.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]) if content is None else content)
-    done = nbtext("doctor", "-o", "json", cwd=pets)
+    done = nbtext("doctor", "-o", "json")
     assert done.status == 3
     assert found(done)["model"]["result"] == "failed"
     assert found(done)["model"]["fix"]
     assert len(done.notes) == 1
-    assert "→ " in nbtext("doctor", cwd=pets).text
+    assert "→ " in nbtext("doctor").text
 
 
 def test_stems_of_another_version(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +114,7 @@ def test_a_model_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
 def test_a_model_that_is_being_written(pets: Path) -> None:
     with (pets / "nbtext.joblib.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        done = nbtext("doctor", "-o", "json", cwd=pets)
+        done = nbtext("doctor", "-o", "json")
     assert done.status == 5
     assert (found(done)["lock"]["result"], found(done)["model"]["result"]) == ("failed", "ok")
     assert "another process is writing the model" in done.notes[0]
@@ -140,5 +140,5 @@ def test_a_large_model_is_loaded_and_not_verified(pets: Path, monkeypatch: pytes
 @pytest.mark.parametrize("name", ["numpy", "rich"])
 def test_a_package_without_which_nothing_goes(pets: Path, name: str) -> None:
     (pets / f"{name}.py").write_text(f"raise ModuleNotFoundError('gone', name={name!r})")
-    message = error_line(nbtext("doctor", cwd=pets), 70)
+    message = fail(70, "doctor")
     assert message == f"nbtext: the package {name} cannot be imported; pip install nbtext brings what it needs"

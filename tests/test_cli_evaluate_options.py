@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+from tests.process import SERVICE_DESK, corpus, error_line, fail, in_json, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,13 +22,13 @@ TEST = SERVICE_DESK / "test"
 
 
 def judged(model: Path, *arguments: str | Path) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(succeeded(nbtext("evaluate", TEST, "-m", model, "--output", "json", *arguments)).out)
+    said: dict[str, Any] = in_json("evaluate", TEST, "-m", model, "--output", "json", *arguments)
     return said
 
 
 def answers(model: Path, *arguments: str | Path) -> list[tuple[str, str, str, str]]:
     """Path, true class, answer and what stands in the third column, as classify has them."""
-    rows = succeeded(nbtext("classify", TEST, "-m", model, *arguments)).rows
+    rows = succeed("classify", TEST, "-m", model, *arguments).rows
     return [(row[0], row[0].split("/")[-2], row[1], row[2]) for row in rows]
 
 
@@ -65,7 +65,7 @@ def test_the_terms_of_an_error_are_those_of_the_model(service_desk_model: Path, 
 
 def test_errors_of_unknown_labels_and_odd_names_are_lines_too(pets: Path) -> None:
     corpus(pets, {"test/birds/\udcff\n1": "a cat purrs", "test/dogs/1": "the dog barks"})
-    assert nbtext("evaluate", "test", "-q", "--errors", "errors", cwd=pets).status == 0
+    assert nbtext("evaluate", "test", "-q", "--errors", "errors").status == 0
     [line] = (pets / "errors").read_bytes().splitlines()
     error = json.loads(line)
     assert (error["id"], error["truth"], error["answer"], error["against"]) == ("test/birds/\udcff\n1", "birds", "cats", "dogs")
@@ -74,7 +74,7 @@ def test_errors_of_unknown_labels_and_odd_names_are_lines_too(pets: Path) -> Non
 
 def test_without_mistakes_the_file_is_empty(pets: Path) -> None:
     corpus(pets, {"test/cats/1": "a cat", "test/dogs/1": "a dog"})
-    succeeded(nbtext("evaluate", "test", "--errors", "errors", cwd=pets))
+    succeed("evaluate", "test", "--errors", "errors")
     assert (pets / "errors").read_bytes() == b""
 
 
@@ -91,7 +91,7 @@ def test_without_mistakes_the_file_is_empty(pets: Path) -> None:
 def test_a_file_that_errors_cannot_go_to_is_told_before_anything_is_done(file: str, status: int, message: str, pets: Path) -> None:
     (pets / "other").mkdir()
     before = (pets / "nbtext.joblib").read_bytes()
-    assert message in error_line(nbtext("evaluate", "pets", "--errors", file, cwd=pets), status)
+    assert message in fail(status, "evaluate", "pets", "--errors", file)
     assert (pets / "nbtext.joblib").read_bytes() == before
     assert (pets / "pets/cats/1").read_text().startswith("the cat")
 
@@ -99,7 +99,7 @@ def test_a_file_that_errors_cannot_go_to_is_told_before_anything_is_done(file: s
 def test_where_nothing_was_judged_the_old_file_stays(pets: Path) -> None:
     (pets / "hollow/class").mkdir(parents=True)
     (pets / "errors").write_text("old")
-    error_line(nbtext("evaluate", "hollow", "--errors", "errors", cwd=pets), 2)
+    fail(2, "evaluate", "hollow", "--errors", "errors")
     assert (pets / "errors").read_text() == "old"
 
 
@@ -115,7 +115,7 @@ def test_answers_are_withheld_as_classify_withholds_them(service_desk_model: Pat
     assert (said["coverage"], said["answered_accuracy"]) == (pytest.approx(len(answered) / 78), pytest.approx(hits / len(answered)))
     assert said["accuracy"] == pytest.approx(hits / 78)
     assert said["log_loss"] == judged(service_desk_model)["log_loss"]
-    table = succeeded(nbtext("evaluate", TEST, "-m", service_desk_model, "--min-probability", "0.7")).text
+    table = succeed("evaluate", TEST, "-m", service_desk_model, "--min-probability", "0.7").text
     assert f"{said['answered_accuracy']:.4f}" in table
     assert "(no answer)" in table
 
@@ -131,7 +131,7 @@ def test_costs_turn_answers_and_are_added_up(service_desk_model: Path, tmp_path:
     low, high = said["intervals"]["mean_cost"]
     assert low < said["mean_cost"] < high
     assert said["coverage"] == pytest.approx(sum(bool(answer) for _, _, answer, _ in given) / 78) != 1
-    assert "mean cost" in succeeded(nbtext("evaluate", TEST, "-m", service_desk_model, "--costs", file)).text
+    assert "mean cost" in succeed("evaluate", TEST, "-m", service_desk_model, "--costs", file).text
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def table(pets: Path) -> Path:
 
 def test_parts_of_the_documents_are_judged_apart(table: Path) -> None:
     columns = ("--label-column", "topic", "--text-column", "body", "--by", "source", "--by", "year")
-    said = json.loads(succeeded(nbtext("evaluate", "test.csv", *columns, "-o", "json", cwd=table)).out)
+    said = in_json("evaluate", "test.csv", *columns, "-o", "json")
     assert {column: {value: of["n"] for value, of in parts.items()} for column, parts in said["slices"].items()} == {
         "source": {"mail": 1, "web": 3},
         "year": {"": 1, "2024": 2, "2025": 1},
@@ -157,28 +157,28 @@ def test_parts_of_the_documents_are_judged_apart(table: Path) -> None:
     assert said["slices"]["source"]["mail"]["accuracy"] == 1
     assert said["slices"]["source"]["web"]["accuracy"] == pytest.approx(2 / 3)
     assert set(said["slices"]["source"]["web"]) == {"n", "accuracy", "interval", "macro_f1", "ece"}
-    text = succeeded(nbtext("evaluate", "test.csv", *columns, cwd=table)).text
+    text = succeed("evaluate", "test.csv", *columns).text
     assert "by source" in text
     assert "by year" in text
-    assert "slices" not in json.loads(succeeded(nbtext("evaluate", "test.csv", *columns[:4], "-o", "json", cwd=table)).out)
+    assert "slices" not in in_json("evaluate", "test.csv", *columns[:4], "-o", "json")
 
 
 def test_a_column_that_is_not_there_is_told(table: Path) -> None:
     columns = ("--label-column", "topic", "--text-column", "body", "--by", "nothere")
-    assert "no column is called 'nothere'" in error_line(nbtext("evaluate", "test.csv", *columns, cwd=table), 4)
-    assert "no columns, such as source" in error_line(nbtext("evaluate", "pets", "--by", "source", cwd=table), 2)
+    assert "no column is called 'nothere'" in fail(4, "evaluate", "test.csv", *columns)
+    assert "no columns, such as source" in fail(2, "evaluate", "pets", "--by", "source")
 
 
 def test_the_threshold_between_two_classes_is_that_of_the_answers(tmp_path: Path) -> None:
     letters = tmp_path / "letters.tsv"
     letters.write_text("pets\tthe cat sleeps\npets\tcats bark\ntown\tthe cat of the mayor\ntown\tthe bin is full\ntown\ta bin\n")
     (tmp_path / "costs.toml").write_text("[town]\npets = 10\n")
-    succeeded(nbtext("train", letters, "--calibration", "none", cwd=tmp_path))
+    succeed("train", letters, "--calibration", "none")
     asked = ("evaluate", str(letters), "--costs", "costs.toml")
-    assert "p(d | pets) / p(d | town) > 15, so if p(pets | d) > 0.9091" in nbtext(*asked, cwd=tmp_path).out.decode()
-    found = json.loads(nbtext(*asked, "--output", "json", cwd=tmp_path).out)
+    assert "p(d | pets) / p(d | town) > 15, so if p(pets | d) > 0.9091" in nbtext(*asked).out.decode()
+    found = json.loads(nbtext(*asked, "--output", "json").out)
     assert found["threshold"] == {"answer": "pets", "against": "town", "likelihood_ratio": 15, "probability": pytest.approx(10 / 11)}
-    assert "threshold" not in json.loads(nbtext("evaluate", letters, "--output", "json", cwd=tmp_path).out)
+    assert "threshold" not in json.loads(nbtext("evaluate", letters, "--output", "json").out)
 
 
 @pytest.mark.parametrize(
@@ -186,21 +186,21 @@ def test_the_threshold_between_two_classes_is_that_of_the_answers(tmp_path: Path
 )
 def test_a_sweep_has_the_figures_of_models_trained_with_each_pseudo_count(parameters: tuple[str, ...], tmp_path: Path) -> None:
     train = ("train", str(SERVICE_DESK / "train"), *parameters)
-    succeeded(nbtext(*train, cwd=tmp_path))
+    succeed(*train)
     said = judged(tmp_path / "nbtext.joblib", "--sweep", "prior")
     assert said["documents"] == 78
     smoothings = [of["smoothing"] for of in said["strengths"]]
     assert said["smoothing"] in smoothings
     assert smoothings == sorted(smoothings)
     for of in said["strengths"][::6]:
-        succeeded(nbtext(*train, "--smoothing", repr(of["smoothing"]), "--calibration", "none", "-m", "other", cwd=tmp_path))
+        succeed(*train, "--smoothing", repr(of["smoothing"]), "--calibration", "none", "-m", "other")
         alone = judged(tmp_path / "other")
         for name in ("accuracy", "macro_f1", "log_loss"):
             assert of[name] == pytest.approx(alone[name])
 
 
 def test_what_has_no_prior_to_sweep_and_what_goes_with_no_sweep(pets: Path) -> None:
-    succeeded(nbtext("train", pets / "pets", "--estimate", "ml", cwd=pets))
-    assert "--sweep prior needs a model of counts" in error_line(nbtext("evaluate", pets / "pets", "--sweep", "prior", cwd=pets), 2)
-    gated = nbtext("evaluate", pets / "pets", "--sweep", "prior", "--fail-under", "accuracy=0.5", cwd=pets)
+    succeed("train", pets / "pets", "--estimate", "ml")
+    assert "--sweep prior needs a model of counts" in fail(2, "evaluate", pets / "pets", "--sweep", "prior")
+    gated = nbtext("evaluate", pets / "pets", "--sweep", "prior", "--fail-under", "accuracy=0.5")
     assert "and --sweep exclude each other" in error_line(gated, 2)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import corpus, error_line, nbtext, succeeded
+from tests.process import corpus, fail, nbtext, succeed, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,11 +26,11 @@ def test_fault_74_ids_and_labels(tmp_path: Path) -> None:
     labels = [*FORMULAS, "\rx", "plain"]
     table = "".join(f'"{label}",word{number}\n' for number, label in [*enumerate(labels)] * 2)
     corpus(tmp_path, {"t.csv": table, "=1+1": "word0", "in/-2": "word0", "-3": "word9", "\t4": "word9"})
-    succeeded(nbtext("train", "t.csv", cwd=tmp_path))
+    succeed("train", "t.csv")
     files = ["--", "=1+1", "in", "-3", "\t4"]
     asked = ["classify", "--format", "dir", "--output", "csv", "--limit", "10"]
-    plain = rows(nbtext(*asked, *files, cwd=tmp_path))
-    safe = rows(nbtext(*asked, "--excel-safe", *files, cwd=tmp_path))
+    plain = rows(nbtext(*asked, *files))
+    safe = rows(nbtext(*asked, "--excel-safe", *files))
     assert [row[0] for row in safe[1:]] == ["'=1+1", "in/-2", "'-3", "'\t4"]
     assert safe[0] == plain[0]
     for before, after in zip(plain[1:], safe[1:], strict=True):
@@ -42,9 +42,9 @@ def test_fault_74_ids_and_labels(tmp_path: Path) -> None:
 
 def test_fault_74_terms_but_not_numbers(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.svm": "=a red:9\n=a =x:3\n-b green:9 @y:2\n"})
-    succeeded(nbtext("train", "t.svm", cwd=tmp_path))
+    succeed("train", "t.svm")
     asked = ["select-features", "--by", "log-odds", "--output", "csv"]
-    plain, safe = rows(nbtext(*asked, cwd=tmp_path)), rows(nbtext(*asked, "--excel-safe", cwd=tmp_path))
+    plain, safe = rows(nbtext(*asked)), rows(nbtext(*asked, "--excel-safe"))
     assert {row[1] for row in safe[1:]} == {"red", "green", "'=x", "'@y"}
     assert {row[3] for row in safe[1:]} == {"'=a", "'-b"}
     assert [(row[0], row[2]) for row in safe] == [(row[0], row[2]) for row in plain]
@@ -53,4 +53,4 @@ def test_fault_74_terms_but_not_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", [["classify", "pets"], ["select-features"]], ids=lambda command: command[0])
 def test_without_csv_there_are_no_cells(pets: Path, command: list[str]) -> None:
     for output in ([], ["--output", "jsonl"], ["--output", "table"]):
-        assert "--excel-safe goes with --output csv" in error_line(nbtext(*command, *output, "--excel-safe", cwd=pets), 2)
+        assert "--excel-safe goes with --output csv" in fail(2, *command, *output, "--excel-safe")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import SERVICE_DESK, nbtext, succeeded
+from tests.process import SERVICE_DESK, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,8 +34,8 @@ ROWS = {
 @pytest.mark.parametrize("command", ROWS)
 def test_rows_are_the_same_in_every_form(pets: Path, command: str) -> None:
     if command == "drift":
-        succeeded(nbtext("classify", "pets", "--drift", "drift.log", cwd=pets))
-    forms = {form: nbtext(command, *ROWS[command], "--output", form, cwd=pets) for form in ("tsv", "csv", "jsonl")}
+        succeed("classify", "pets", "--drift", "drift.log")
+    forms = {form: nbtext(command, *ROWS[command], "--output", form) for form in ("tsv", "csv", "jsonl")}
     assert {done.status for done in forms.values()} == {0}
     head, *cells = csv.reader(io.StringIO(forms["csv"].text))
     assert cells
@@ -49,6 +49,6 @@ def test_rows_are_the_same_in_every_form(pets: Path, command: str) -> None:
 
 
 def test_rows_of_classes_have_the_figures_of_json(pets: Path) -> None:
-    whole = json.loads(nbtext("evaluate", "pets", "--output", "json", cwd=pets).out)
-    rows = [json.loads(line) for line in nbtext("evaluate", "pets", "-o", "jsonl", cwd=pets).text.splitlines()]
+    whole = json.loads(nbtext("evaluate", "pets", "--output", "json").out)
+    rows = [json.loads(line) for line in nbtext("evaluate", "pets", "-o", "jsonl").text.splitlines()]
     assert {row.pop("label"): row for row in rows} == whole["per_class"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext.metrics.outcomes import METRICS
-from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+from tests.process import SERVICE_DESK, corpus, fail, nbtext, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,18 +77,18 @@ def test_the_end_of_the_interval_is_what_counts_if_wanted(service_desk_model: Pa
 def test_what_is_infinite_or_not_known_never_passes(pets: Path) -> None:
     corpus(pets, {"test/birds/1": "a bird"})
     gates = ("--fail-over", "log_loss=1e9", "--fail-under", "macro_roc_auc=0", "--fail-over", "ece=1")
-    done = nbtext("evaluate", "test", "-q", *gates, cwd=pets)
+    done = nbtext("evaluate", "test", "-q", *gates)
     assert (done.status, len(done.notes)) == (6, 2)
     assert "gate not met: macro_roc_auc is not known" in done.notes[0]
     assert "gate not met: log_loss is infinite" in done.notes[1]
-    assert nbtext("evaluate", "test", "-q", *gates, "--fail-under-interval", cwd=pets).status == 2
+    assert nbtext("evaluate", "test", "-q", *gates, "--fail-under-interval").status == 2
 
 
 def test_a_gate_not_met_outweighs_unreadable_documents(pets: Path) -> None:
     corpus(pets, {"test/cats/1": "a cat", "test/dogs/2": b"\0"})
-    assert nbtext("evaluate", "test", cwd=pets).status == 1
-    assert nbtext("evaluate", "test", "--fail-under", "accuracy=0.5", cwd=pets).status == 1
-    done = nbtext("evaluate", "test", "--fail-under", "n=2", cwd=pets)
+    assert nbtext("evaluate", "test").status == 1
+    assert nbtext("evaluate", "test", "--fail-under", "accuracy=0.5").status == 1
+    done = nbtext("evaluate", "test", "--fail-under", "n=2")
     assert (done.status, len(done.notes)) == (6, 2)
 
 
@@ -120,4 +120,4 @@ def test_a_gate_not_met_outweighs_unreadable_documents(pets: Path) -> None:
     ],
 )
 def test_a_gate_that_cannot_be_is_told_in_one_line(arguments: list[str], message: str, pets: Path) -> None:
-    assert message in error_line(nbtext("evaluate", "pets", *arguments, cwd=pets), 2)
+    assert message in fail(2, "evaluate", "pets", *arguments)

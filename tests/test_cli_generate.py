@@ -12,7 +12,7 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.inspection.generation import DocumentGenerator
-from tests.process import PETS, corpus, error_line, nbtext, succeeded
+from tests.process import PETS, corpus, fail, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,8 +21,8 @@ ASKED = ("-n", "4", "--length", "6", "--seed", "7")
 
 
 def test_every_output_holds_the_same_documents(pets: Path) -> None:
-    said = {output: succeeded(nbtext("generate", *ASKED, "--output", output, cwd=pets)).text for output in ("text", "tsv", "jsonl")}
-    assert succeeded(nbtext("generate", *ASKED, cwd=pets)).text == said["text"]
+    said = {output: succeed("generate", *ASKED, "--output", output).text for output in ("text", "tsv", "jsonl")}
+    assert succeed("generate", *ASKED).text == said["text"]
     records = [json.loads(line) for line in said["jsonl"].splitlines()]
     assert [[record["label"], record["text"]] for record in records] == [line.split("\t") for line in said["tsv"].splitlines()]
     assert [record["text"] for record in records] == said["text"].splitlines()
@@ -31,35 +31,35 @@ def test_every_output_holds_the_same_documents(pets: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_documents_everywhere(pets: Path) -> None:
-    first = succeeded(nbtext("generate", "-n", "20", "--draw", cwd=pets))
-    assert succeeded(nbtext("generate", "-n", "20", "--draw", "--seed", "0", cwd=pets, env={"LC_ALL": "C"})) == first
-    assert succeeded(nbtext("generate", "-n", "20", cwd=pets)) != first
-    assert succeeded(nbtext("generate", "-n", "20", "--draw", "--seed", "1", cwd=pets)) != first
+    first = succeed("generate", "-n", "20", "--draw")
+    assert succeed("generate", "-n", "20", "--draw", "--seed", "0", env={"LC_ALL": "C"}) == first
+    assert succeed("generate", "-n", "20") != first
+    assert succeed("generate", "-n", "20", "--draw", "--seed", "1") != first
 
 
 def test_one_document_of_one_class_by_default_of_its_words(pets: Path) -> None:
-    succeeded(nbtext("train", "pets", "--estimate", "ml", "--ngrams", "2", "--char-ngrams", "3", cwd=pets))
-    assert succeeded(nbtext("generate", cwd=pets)).text.count("\n") == 1
-    words = set(succeeded(nbtext("generate", "-n", "50", "--class", "cats", cwd=pets)).text.split())
+    succeed("train", "pets", "--estimate", "ml", "--ngrams", "2", "--char-ngrams", "3")
+    assert succeed("generate").text.count("\n") == 1
+    words = set(succeed("generate", "-n", "50", "--class", "cats").text.split())
     assert words == {"cat", "purr", "sofa", "climb", "scratch"}
-    labels = {row[0] for row in succeeded(nbtext("generate", "-n", "50", "--output", "tsv", cwd=pets)).rows}
+    labels = {row[0] for row in succeed("generate", "-n", "50", "--output", "tsv").rows}
     assert labels == {"cats", "dogs"}
 
 
 @pytest.mark.parametrize("output", ["tsv", "jsonl"])
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli"])
 def test_what_is_generated_can_be_trained_on(pets: Path, output: str, classifier: str) -> None:
-    succeeded(nbtext("train", "pets", "--stop-words", "default", "--classifier", classifier, cwd=pets))
-    (pets / f"drawn.{output}").write_bytes(succeeded(nbtext("generate", "-n", "300", "--output", output, cwd=pets)).out)
-    succeeded(nbtext("train", f"drawn.{output}", "--stemmer", "none", "--stop-words", "none", "-m", "again", cwd=pets))
+    succeed("train", "pets", "--stop-words", "default", "--classifier", classifier)
+    (pets / f"drawn.{output}").write_bytes(succeed("generate", "-n", "300", "--output", output).out)
+    succeed("train", f"drawn.{output}", "--stemmer", "none", "--stop-words", "none", "-m", "again")
     before, after = (TextClassifier.load(str(pets / name)).statistics.vocabulary for name in ("nbtext.joblib", "again"))
     assert after == before
 
 
 def test_counted_features_are_drawn_as_they_are_called(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.svm": "1 *a*:3 \x1b[31m:1\n2 x:2\n"})
-    succeeded(nbtext("train", "t.svm", "--format", "svmlight", "--estimate", "ml", cwd=tmp_path))
-    said = succeeded(nbtext("generate", "--class", "1", "--length", "40", cwd=tmp_path)).text
+    succeed("train", "t.svm", "--format", "svmlight", "--estimate", "ml")
+    said = succeed("generate", "--class", "1", "--length", "40").text
     assert set(said.split()) == {"*a*", "\x1b[31m"}
 
 
@@ -82,9 +82,9 @@ def test_counted_features_are_drawn_as_they_are_called(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_done_is_told_in_one_line(pets: Path, training: list[str], arguments: list[str], message: str) -> None:
     corpus(pets / "pets", PETS)
-    succeeded(nbtext("train", "pets", *training, cwd=pets))
-    assert message in error_line(nbtext("generate", *arguments, cwd=pets), 2)
+    succeed("train", "pets", *training)
+    assert message in fail(2, "generate", *arguments)
 
 
 def test_no_model_no_documents(tmp_path: Path) -> None:
-    error_line(nbtext("generate", cwd=tmp_path), 3)
+    fail(3, "generate")

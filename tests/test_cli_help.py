@@ -19,7 +19,7 @@ from nbtext.cli.main import COMMANDS
 from nbtext.cli.panels import SYNONYMS, Option
 from nbtext.model.choosing import ALTERNATIVES
 from nbtext.settings import GROUPS
-from tests.process import HOUSE, PETS, REPOSITORY, bash, corpus, error_line, nbtext, run, succeeded
+from tests.process import HOUSE, PETS, REPOSITORY, bash, corpus, fail, nbtext, run, succeed, succeeded
 from tests.test_cli_terminal import on_terminal
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("command", [[], *([command] for command in COMMANDS)], ids=str)
 def test_help_by_either_name(command: list[str]) -> None:
-    helped = succeeded(nbtext(*command, "--help", env={"COLUMNS": "80"}))
-    assert succeeded(nbtext(*command, "-h", env={"COLUMNS": "80"})) == helped
+    helped = succeed(*command, "--help", env={"COLUMNS": "80"})
+    assert succeed(*command, "-h", env={"COLUMNS": "80"}) == helped
     assert helped.text.startswith("Usage: nbtext")
     assert "-h, --help" in helped.text
     assert max(map(len, helped.text.splitlines())) <= 80
@@ -37,7 +37,7 @@ def test_help_by_either_name(command: list[str]) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_shows_what_is_used_most_and_help_all_the_rest(command: str) -> None:
-    short, everything = (succeeded(nbtext(command, option, env={"COLUMNS": "80"})).text for option in ("--help", "--help-all"))
+    short, everything = (succeed(command, option, env={"COLUMNS": "80"}).text for option in ("--help", "--help-all"))
     assert len(short.splitlines()) <= 60
     assert max(map(len, [*short.splitlines(), *everything.splitlines()])) <= 80
     options = [each for each in command_named(command).params if isinstance(each, click.Option) and not each.hidden]
@@ -82,24 +82,24 @@ RENAMED = {
 
 
 def test_old_names_of_options_do_the_same_with_a_notice_on_a_terminal(pets: Path) -> None:
-    succeeded(nbtext("train", "pets", "-m", "other", cwd=pets))
+    succeed("train", "pets", "-m", "other")
     named = {old for name in COMMANDS for each in command_named(name).params if isinstance(each, Option) for old in each.old_names}
     for old, new in RENAMED.items():
-        done = nbtext(*old, cwd=pets)
-        assert (done.status, done.out, done.err) == ((now := nbtext(*new, cwd=pets)).status, now.out, now.err)
+        done = nbtext(*old)
+        assert (done.status, done.out, done.err) == ((now := nbtext(*new)).status, now.out, now.err)
         named -= {argument.partition("=")[0] for argument in old}
     assert named == {"--output"}  # the long form of -o, of report
     _, screen = on_terminal("select-features", "--top", "3", cwd=pets)
     assert screen.startswith("nbtext: --top is now called --limit\n")
     assert "is now called" not in on_terminal("inspect", "--top", "3", "-q", cwd=pets)[1]
-    succeeded(nbtext("report", "pets", "--title", "--output", "--to", "page.html", cwd=pets))
+    succeed("report", "pets", "--title", "--output", "--to", "page.html")
     assert "<title>--output" in (pets / "page.html").read_text()
 
 
 def test_the_command_alone_shows_how_it_is_used() -> None:
     done = nbtext()
     assert (done.status, done.out) == (2, b"")
-    assert done.err == succeeded(nbtext("-h")).out
+    assert done.err == succeed("-h").out
     for command in COMMANDS:
         assert f"\n  {command} " in done.err.decode()
 
@@ -109,25 +109,25 @@ def test_help_needs_nothing_heavy(tmp_path: Path) -> None:
     for name in ("numpy", "scipy", "joblib", "nltk", "rich", "Stemmer"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')")
     code = "import sys; from nbtext.cli.main import run; sys.exit(max(run([*command.split(), '--help']) for command in sys.argv[1:]))"
-    assert succeeded(run([sys.executable, "-c", code, "", *COMMANDS], cwd=tmp_path, env=HOUSE)).text.count("Usage: ") == len(COMMANDS) + 1
+    assert succeeded(run([sys.executable, "-c", code, "", *COMMANDS], env=HOUSE)).text.count("Usage: ") == len(COMMANDS) + 1
 
 
 def test_version() -> None:
-    assert succeeded(nbtext("-V")) == succeeded(nbtext("--version"))
-    assert succeeded(nbtext("--version")).text == f"nbtext, version {__version__}\n"
+    assert succeed("-V") == succeed("--version")
+    assert succeed("--version").text == f"nbtext, version {__version__}\n"
 
 
 @pytest.mark.parametrize(
     "arguments", [["trane"], ["--verbos"], ["train", "--nothing"], ["\x1b[31m"], ["inspect", "more"], ["inspect", "--limit", "x"]]
 )
 def test_what_is_unknown_is_told_in_one_line(arguments: list[str]) -> None:
-    assert "; see nbtext" in error_line(nbtext(*arguments), 2)
+    assert "; see nbtext" in fail(2, *arguments)
 
 
 @pytest.mark.parametrize(("wrong", "right"), [("predict", "classify"), ("why", "explain"), ("test", "evaluate"), ("FIT", "train")])
 def test_what_other_tools_call_a_command_is_asked_about(wrong: str, right: str) -> None:
-    assert error_line(nbtext(wrong, "x"), 2) == f"nbtext: No such command '{wrong}' (did you mean '{right}'?); see nbtext --help"
-    assert f"(did you mean '{right}'?)" in error_line(nbtext("help", wrong), 2)
+    assert fail(2, wrong, "x") == f"nbtext: No such command '{wrong}' (did you mean '{right}'?); see nbtext --help"
+    assert f"(did you mean '{right}'?)" in fail(2, "help", wrong)
 
 
 def test_no_synonym_is_a_command_or_stands_for_two() -> None:
@@ -138,7 +138,7 @@ def test_no_synonym_is_a_command_or_stands_for_two() -> None:
 
 
 def examples(command: str) -> list[str]:
-    text = succeeded(nbtext(command, "--help", env={"COLUMNS": "200"})).text
+    text = succeed(command, "--help", env={"COLUMNS": "200"}).text
     found = re.search(r"^Examples:\n((?:  .*\n)+)", text, re.MULTILINE)
     assert found is not None
     return [line.strip() for line in found[1].splitlines()]
@@ -175,7 +175,7 @@ def test_the_examples_of_the_help_run(command: str, trained: Path, tmp_path: Pat
 
 
 def test_help_smoothing_names_what_auto_compares() -> None:
-    said = " ".join(succeeded(nbtext("help", "smoothing")).text.split())
+    said = " ".join(succeed("help", "smoothing").text.split())
     assert f"evidence, or {', '.join(f'{each:g}' for each in ALTERNATIVES[:-1])} or {ALTERNATIVES[-1]:g} if left-out documents" in said
     for value in ("auto", "evidence", "leave-one-out", "FILE"):
         assert f"--smoothing {value} " in said

@@ -5,13 +5,12 @@ Also tests `cli/corpus.py` and `corpus/streams.py`.
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import bash, corpus, error_line, nbtext, succeeded
+from tests.process import bash, corpus, fail, in_json, nbtext, succeed, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +19,7 @@ MIXED: dict[str, str | bytes] = {"1.txt": "the cat", "2.bin": b"\0\1", "3.txt": 
 
 
 def ids(*arguments: str, cwd: Path, stdin: bytes = b"") -> list[str]:
-    return [row[0] for row in succeeded(nbtext("classify", *arguments, cwd=cwd, stdin=stdin)).rows]
+    return [row[0] for row in succeed("classify", *arguments, cwd=cwd, stdin=stdin).rows]
 
 
 @pytest.mark.parametrize("end", [b"", b"\0"])
@@ -38,32 +37,32 @@ def test_lists_of_any_names(pets: Path, end: bytes) -> None:
 
 
 def test_with_find(pets: Path) -> None:
-    result = succeeded(bash("find pets -type f -print0 | sort -z | $NBTEXT classify --files-from - -0", cwd=pets))
+    result = succeeded(bash("find pets -type f -print0 | sort -z | $NBTEXT classify --files-from - -0"))
     assert [row[:2] for row in result.rows] == [[f"pets/{label}/{n}", label] for label in ("cats", "dogs") for n in (1, 2)]
 
 
 def test_an_empty_list_has_no_rows_and_a_warning(pets: Path) -> None:
-    result = nbtext("classify", "--files-from", "-", "-0", cwd=pets)
+    result = nbtext("classify", "--files-from", "-", "-0")
     assert (result.status, result.out, result.notes) == (0, b"", ["nbtext: warning: the list of files is empty"])
-    assert nbtext("classify", "--files-from", "-", "-q", cwd=pets).notes == []
+    assert nbtext("classify", "--files-from", "-", "-q").notes == []
     for command in ("train", "evaluate"):
-        result = nbtext(command, "--files-from", "-", cwd=pets)
+        result = nbtext(command, "--files-from", "-")
         assert (result.status, result.out) == (2, b"")
         assert result.notes[-1] == "nbtext: the corpus has no documents that can be read"
 
 
 def test_training_and_evaluating_from_a_list(pets: Path) -> None:
     (pets / "list").write_text("pets\n")
-    succeeded(nbtext("train", "--files-from", "list", "-m", "m", cwd=pets))
-    assert json.loads(succeeded(nbtext("evaluate", "-q", "--files-from", "list", "-o", "json", "-m", "m", cwd=pets)).out)["n"] == 4
+    succeed("train", "--files-from", "list", "-m", "m")
+    assert in_json("evaluate", "-q", "--files-from", "list", "-o", "json", "-m", "m")["n"] == 4
 
 
 @pytest.mark.parametrize("command", ["train", "classify", "evaluate"])
 def test_lists_that_cannot_be(pets: Path, command: str) -> None:
-    assert "list of files" in error_line(nbtext(command, "-", "--files-from", "-", cwd=pets), 2)
-    assert "--null needs --files-from" in error_line(nbtext(command, "pets", "-0", cwd=pets), 2)
-    assert "none: cannot read: no such file" in error_line(nbtext(command, "--files-from", "none", cwd=pets), 4)
-    assert error_line(nbtext(command, cwd=pets), 2) == f"nbtext: Missing argument 'CORPUS...'; see nbtext {command} --help"
+    assert "list of files" in fail(2, command, "-", "--files-from", "-")
+    assert "--null needs --files-from" in fail(2, command, "pets", "-0")
+    assert "none: cannot read: no such file" in fail(4, command, "--files-from", "none")
+    assert fail(2, command) == f"nbtext: Missing argument 'CORPUS...'; see nbtext {command} --help"
 
 
 def test_a_document_that_cannot_be_read_has_a_record_or_none_or_ends_all(pets: Path) -> None:
@@ -76,20 +75,20 @@ def test_a_document_that_cannot_be_read_has_a_record_or_none_or_ends_all(pets: P
         (["--on-error", "skip"], ["in/1.txt", "in/3.txt"], [note]),
         (["--on-error", "fail"], ["in/1.txt"], [note]),
     ):
-        result = nbtext("classify", "in", *choice, cwd=pets)
+        result = nbtext("classify", "in", *choice)
         assert (result.status, [row[0] for row in result.rows], result.notes) == (1, rows, notes)
 
 
 def test_training_and_evaluating_with_a_document_that_cannot_be_read(pets: Path) -> None:
-    succeeded(nbtext("train", "pets", cwd=pets))
+    succeed("train", "pets")
     corpus(pets / "pets/dogs", {"3": b"\0"})
     before = (pets / "nbtext.joblib").read_bytes()
     note = "nbtext: pets/dogs/3: binary, not text (control bytes, the first at 0)"
-    assert error_line(nbtext("train", "pets", "--on-error", "fail", cwd=pets), 1) == note
-    assert error_line(nbtext("evaluate", "pets", "--on-error", "fail", cwd=pets), 1) == note
+    assert fail(1, "train", "pets", "--on-error", "fail") == note
+    assert fail(1, "evaluate", "pets", "--on-error", "fail") == note
     assert (pets / "nbtext.joblib").read_bytes() == before
     for choice in ("record", "skip"):
-        result = nbtext("train", "pets", "--on-error", choice, "-m", choice, cwd=pets)
+        result = nbtext("train", "pets", "--on-error", choice, "-m", choice)
         assert (result.status, result.notes, (pets / choice).read_bytes()) == (1, [note], before)
 
 
@@ -97,6 +96,6 @@ def test_one_of_ten_thousand_documents(pets: Path) -> None:
     lines = [b'{"text": "the cat"}'] * 10_000
     lines[7_000] = b'{"text": null}'
     (pets / "c.jsonl").write_bytes(b"\n".join(lines))
-    result = nbtext("classify", "c.jsonl", "--format", "jsonl", cwd=pets)
+    result = nbtext("classify", "c.jsonl", "--format", "jsonl")
     assert (result.status, len(result.rows), len(result.notes)) == (1, 10_000, 1)
     assert [row for row in result.rows if not row[1]] == [["c.jsonl:7001", "", "no value at the key 'text'; see --text-column"]]

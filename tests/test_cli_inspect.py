@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import beta
 
 from nbtext import __version__
-from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+from tests.process import SERVICE_DESK, corpus, fail, in_json, nbtext, succeed, succeeded
 from tests.textbook import CHINA, DATING
 
 if TYPE_CHECKING:
@@ -23,31 +23,28 @@ LOG_2, LOG_3 = math.log(2), math.log(3)
 
 
 def test_the_overview(service_desk_model: Path) -> None:
-    said = json.loads(succeeded(nbtext("inspect", "-m", service_desk_model, "--output", "json", "--limit", "3")).out)
+    said = in_json("inspect", "-m", service_desk_model, "--output", "json", "--limit", "3")
     assert said["documents"] == 222
     assert said["written_by"]["nbtext"] == __version__
     assert sum(of["documents"] for of in said["classes"].values()) == 222
     assert sum(of["tokens"] for of in said["classes"].values()) == said["tokens"]
     assert sum(of["prior"] for of in said["classes"].values()) == pytest.approx(1)
     assert [len(of["top_terms"]) for of in said["classes"].values()] == [3] * 6
-    text = succeeded(nbtext("inspect", "-m", service_desk_model, "--limit", "3")).text
+    text = succeed("inspect", "-m", service_desk_model, "--limit", "3").text
     for label, of in said["classes"].items():
         assert any(label in line and ", ".join(of["top_terms"]) in line for line in text.split("\n"))
-    assert (
-        json.loads(succeeded(nbtext("inspect", "-m", service_desk_model, "-o", "json", "--limit", "0")).out)["classes"][label]["top_terms"]
-        == []
-    )
+    assert in_json("inspect", "-m", service_desk_model, "-o", "json", "--limit", "0")["classes"][label]["top_terms"] == []
 
 
 def test_evidence_aic_and_bic(service_desk_model: Path) -> None:
-    said = json.loads(succeeded(nbtext("inspect", "-m", service_desk_model, "--criteria", "-o", "json")).out)
+    said = in_json("inspect", "-m", service_desk_model, "--criteria", "-o", "json")
     found = said["criteria"]
     assert found["evidence"] == pytest.approx(sum(found["evidence_of_classes"].values()))
     assert set(found["evidence_of_classes"]) == set(said["classes"])
     assert (found["parameters"], found["tokens"]) == (6 * (said["selected_terms"] - 1) + 5, said["tokens"])
     assert found["aic"] == pytest.approx(2 * found["parameters"] - 2 * found["log_likelihood"])
     assert found["bic"] == pytest.approx(found["parameters"] * math.log(found["tokens"]) - 2 * found["log_likelihood"])
-    text = succeeded(nbtext("inspect", "-m", service_desk_model, "--criteria")).text
+    text = succeed("inspect", "-m", service_desk_model, "--criteria").text
     for name in ("aic", "bic", "evidence"):
         assert f"{found[name]:,.2f}" in text
     for label, value in found["evidence_of_classes"].items():
@@ -55,7 +52,7 @@ def test_evidence_aic_and_bic(service_desk_model: Path) -> None:
 
 
 def test_the_model_is_compared_with_others_of_its_counts(service_desk_model: Path, tmp_path: Path) -> None:
-    said = json.loads(succeeded(nbtext("inspect", "-m", service_desk_model, "--criteria", "-o", "json")).out)
+    said = in_json("inspect", "-m", service_desk_model, "--criteria", "-o", "json")
     models = said["models"]
     assert [each["log_evidence"] for each in models] == sorted((each["log_evidence"] for each in models), reverse=True)
     assert sum(each["probability"] for each in models) == pytest.approx(1)
@@ -66,46 +63,44 @@ def test_the_model_is_compared_with_others_of_its_counts(service_desk_model: Pat
         assert each["log_bayes_factor"] == pytest.approx(models[0]["log_evidence"] - each["log_evidence"])
         assert each["evidence_for_best"] == "very strong"
         if each is not pooled:
-            succeeded(nbtext("train", SERVICE_DESK / "train", "--smoothing", str(each["smoothing"]), cwd=tmp_path))
-            alone = json.loads(succeeded(nbtext("inspect", "--criteria", "-o", "json", cwd=tmp_path)).out)
+            succeed("train", SERVICE_DESK / "train", "--smoothing", str(each["smoothing"]))
+            alone = in_json("inspect", "--criteria", "-o", "json")
             assert each["log_evidence"] == pytest.approx(alone["criteria"]["evidence"])
-    text = succeeded(nbtext("inspect", "-m", service_desk_model, "--criteria")).text
+    text = succeed("inspect", "-m", service_desk_model, "--criteria").text
     assert "models of the same counts, equally probable before" in text
 
 
 def test_criteria_of_a_model_that_has_none_of_a_prior_or_none_at_all(pets: Path) -> None:
-    succeeded(nbtext("train", "pets", "--estimate", "ml", "--class-prior", "uniform", cwd=pets))
-    said = json.loads(succeeded(nbtext("inspect", "--criteria", "-o", "json", cwd=pets)).out)
+    succeed("train", "pets", "--estimate", "ml", "--class-prior", "uniform")
+    said = in_json("inspect", "--criteria", "-o", "json")
     found = said["criteria"]
     assert "models" not in said
     assert (found["evidence"], found["evidence_of_classes"]) == (None, None)
     assert found["evidence_of_labels"] == pytest.approx(4 * math.log(1 / 2))
-    assert "not defined: there is no prior" in succeeded(nbtext("inspect", "--criteria", cwd=pets)).text
-    succeeded(nbtext("train", "pets", "--classifier", "bernoulli", cwd=pets))
-    assert "--classifier multinomial" in error_line(nbtext("inspect", "--criteria", cwd=pets), 2)
+    assert "not defined: there is no prior" in succeed("inspect", "--criteria").text
+    succeed("train", "pets", "--classifier", "bernoulli")
+    assert "--classifier multinomial" in fail(2, "inspect", "--criteria")
 
 
 def test_criteria_count_the_columns_beside_the_texts(tmp_path: Path) -> None:
     corpus(tmp_path, {"people.csv": "\n".join(["height,hair,eye,likes", *map(",".join, DATING)])})
     options = ("people.csv", "--label-column", "likes", "--categorical", "height,hair,eye")
-    succeeded(nbtext("train", *options, "--smoothing", "1", cwd=tmp_path))
-    said = json.loads(succeeded(nbtext("inspect", "--criteria", "-o", "json", cwd=tmp_path)).out)
+    succeed("train", *options, "--smoothing", "1")
+    said = in_json("inspect", "--criteria", "-o", "json")
     found = said["criteria"]
     assert found["parameters"] == 2 * (1 + 2 + 1) + 1
     assert [found[name] for name in ("log_likelihood", "aic", "bic")] == pytest.approx([-19.207, 56.41, 57.13], abs=0.005)
     assert [each["log_evidence"] for each in said["models"][:2]] == pytest.approx([-20.808, -21.887], abs=5e-4)
     assert found["evidence"] == pytest.approx(sum(each["evidence"] for each in found["columns"].values()))
-    [trial] = json.loads(succeeded(nbtext("tune", *options, "--by", "evidence", "--smoothing", "1", "-o", "json", cwd=tmp_path)).out)[
-        "settings"
-    ]
+    [trial] = in_json("tune", *options, "--by", "evidence", "--smoothing", "1", "-o", "json")["settings"]
     assert trial["evidence"] == found["evidence"]
-    assert "hair" in succeeded(nbtext("inspect", "--criteria", cwd=tmp_path)).text
+    assert "hair" in succeed("inspect", "--criteria").text
 
 
 def test_criteria_of_numbers_that_are_all_the_same_in_a_class_are_refused(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.csv": "label,age,size\na,1,1\na,1,2\nb,2,3\nb,3,4\n"})
-    succeeded(nbtext("train", "t.csv", "--label-column", "label", "--numeric", "age,size", cwd=tmp_path))
-    assert "not defined for age:" in error_line(nbtext("inspect", "--criteria", cwd=tmp_path), 2)
+    succeed("train", "t.csv", "--label-column", "label", "--numeric", "age,size")
+    assert "not defined for age:" in fail(2, "inspect", "--criteria")
 
 
 def test_every_term_that_the_model_prints_can_be_asked_for(tmp_path: Path) -> None:
@@ -115,34 +110,32 @@ def test_every_term_that_the_model_prints_can_be_asked_for(tmp_path: Path) -> No
         "c/lamps/1": "the street lamp is undone",
     }
     corpus(tmp_path, texts)
-    succeeded(nbtext("train", "c", "--char-ngrams", "3-4", "--ngrams", "2", cwd=tmp_path))
-    printed = [row[1] for row in succeeded(nbtext("select-features", "--limit", "1000", "-o", "tsv", cwd=tmp_path)).rows]
+    succeed("train", "c", "--char-ngrams", "3-4", "--ngrams", "2")
+    printed = [row[1] for row in succeed("select-features", "--limit", "1000", "-o", "tsv").rows]
     assert {"un*", "*eap*", "street lamp", "hors", "two hors"} - set(printed) == {"*eap*"}
     arguments = [argument for term in printed for argument in ("--term", term)]
-    words = json.loads(succeeded(nbtext("inspect", *arguments, "-o", "json", cwd=tmp_path)).out)["words"]
+    words = in_json("inspect", *arguments, "-o", "json")["words"]
     for word in words:
         assert word["word"] in [term["term"] for term in word["terms"] if term["known"]], word
     by_word = {word["word"]: [term["term"] for term in word["terms"]] for word in words}
     assert by_word["un*"] == ["un*"]
     assert by_word["street lamp"] == ["street", "street lamp", "lamp"]
     assert by_word["two hors"] == ["two hors", "two"]
-    assert "un*  " in succeeded(nbtext("inspect", "--term", "un*", cwd=tmp_path)).text
-    unknown, no_text = json.loads(succeeded(nbtext("inspect", "--term", "zz*", "--term", b"h\xff*", "-o", "json", cwd=tmp_path)).out)[
-        "words"
-    ]
+    assert "un*  " in succeed("inspect", "--term", "un*").text
+    unknown, no_text = in_json("inspect", "--term", "zz*", "--term", b"h\xff*", "-o", "json")["words"]
     assert [(term["term"], term["known"]) for term in unknown["terms"] + no_text["terms"]] == [("zz*", False), ("h?*", False)]
 
 
 def test_an_asterisk_is_no_pattern_where_there_are_none(pets: Path) -> None:
-    succeeded(nbtext("train", "pets", cwd=pets))
-    word = json.loads(succeeded(nbtext("inspect", "--term", "bark*", "-o", "json", cwd=pets)).out)["words"][0]
+    succeed("train", "pets")
+    word = in_json("inspect", "--term", "bark*", "-o", "json")["words"][0]
     assert [term["term"] for term in word["terms"]] == ["bark"]
 
 
 def test_what_the_model_knows_of_words(pets: Path) -> None:
-    succeeded(nbtext("train", "pets", "--smoothing", "0.5", cwd=pets))
+    succeed("train", "pets", "--smoothing", "0.5")
     arguments = ("inspect", "--term", "Barking", "--term", "the", "--term", "unicorns")
-    said = json.loads(succeeded(nbtext(*arguments, "-o", "json", cwd=pets)).out)
+    said = in_json(*arguments, "-o", "json")
     barking, the, unicorns = said["words"]
     assert (barking["word"], [term["term"] for term in barking["terms"]]) == ("Barking", ["bark"])
     dogs = barking["terms"][0]["classes"]["dogs"]
@@ -154,7 +147,7 @@ def test_what_the_model_knows_of_words(pets: Path) -> None:
     assert barking["terms"][0]["classes"]["cats"]["count"] == 0
     assert the["terms"] == []
     assert unicorns["terms"] == [{"term": "unicorn", "forms": {}, "known": False, "selected": False, "classes": {}}]
-    text = succeeded(nbtext(*arguments, cwd=pets)).text
+    text = succeed(*arguments).text
     assert f"{dogs['probability']:.3g}   {dogs['interval'][0]:.3g} to {dogs['interval'][1]:.3g}" in text
     head, first, second = text[text.index("posterior density of φ from 0 to ") :].splitlines()[:3]
     assert head.endswith(f"from 0 to {1.25 * dogs['interval'][1]:.3g}, each class on its own scale")
@@ -192,8 +185,8 @@ def test_the_probability_is_that_which_the_classifier_scores_by(classifier: str,
     (tmp_path / "china.csv").write_text("".join(f"{label},{' '.join(terms)}\n" for label, terms in CHINA))
     smoothing = () if "ml" in classifier.split() else ("--smoothing", "1")
     train = ("train", "china.csv", "--no-header", "--stemmer", "none", "--stop-words", "none", *smoothing)
-    assert nbtext(*train, "--classifier", *classifier.split(), cwd=tmp_path).status == 0
-    shown = nbtext("inspect", "--term", "Chinese", "--class", "yes", "-o", "json", cwd=tmp_path)
+    assert nbtext(*train, "--classifier", *classifier.split()).status == 0
+    shown = nbtext("inspect", "--term", "Chinese", "--class", "yes", "-o", "json")
     word = json.loads(succeeded(shown).out)["words"][0]
     assert word["probability_of"] == {"symbol": symbol, "meaning": meaning}
     classes = word["terms"][0]["classes"]
@@ -203,7 +196,7 @@ def test_the_probability_is_that_which_the_classifier_scores_by(classifier: str,
     of_class = json.loads(shown.out)["class_terms"]["yes"]
     assert of_class["probability_of"] == word["probability_of"]
     assert of_class["probability"][0] == {"term": "chinese", "value": pytest.approx(probability[1])}
-    lines = succeeded(nbtext("inspect", "--term", "Chinese", "--class", "yes", cwd=tmp_path)).text.splitlines()
+    lines = succeed("inspect", "--term", "Chinese", "--class", "yes").text.splitlines()
     assert f"probability  {symbol}, {meaning}" in lines
     assert f"{symbol}     {meaning}" in lines
     assert any(line.split()[:4] == ["most", "probable", symbol, "above"] for line in lines)
@@ -211,37 +204,37 @@ def test_the_probability_is_that_which_the_classifier_scores_by(classifier: str,
 
 
 def test_words_that_are_several_terms_and_terms_that_do_not_count(pets: Path) -> None:
-    succeeded(nbtext("train", "pets", "--ngrams", "2", "--top", "3", cwd=pets))
-    terms = json.loads(succeeded(nbtext("inspect", "--term", "the dog barks flute", "-o", "json", cwd=pets)).out)["words"][0]["terms"]
+    succeed("train", "pets", "--ngrams", "2", "--top", "3")
+    terms = in_json("inspect", "--term", "the dog barks flute", "-o", "json")["words"][0]["terms"]
     assert [(term["term"], term["known"]) for term in terms] == [
         ("dog", True), ("dog bark", True), ("bark", True), ("bark flute", False), ("flute", False),
     ]  # fmt: skip
     assert {term["selected"] for term in terms if term["known"]} == {True, False}
     left_out = next(term for term in terms if term["known"] and not term["selected"])
     assert [(of["probability"], of["interval"]) for of in left_out["classes"].values()] == [(None, None)] * 2
-    assert "left out of the model" in succeeded(nbtext("inspect", "--term", "the dog barks", cwd=pets)).text
-    succeeded(nbtext("train", "pets", "--estimate", "ml", cwd=pets))
-    assert "density" not in succeeded(nbtext("inspect", "--term", "dog", cwd=pets)).text
+    assert "left out of the model" in succeed("inspect", "--term", "the dog barks").text
+    succeed("train", "pets", "--estimate", "ml")
+    assert "density" not in succeed("inspect", "--term", "dog").text
 
 
 def test_features_by_their_names(tmp_path: Path) -> None:
     (tmp_path / "t.svm").write_text("x red:2 round:1\ny green:3\n")
-    succeeded(nbtext("train", "t.svm", "--format", "svmlight", cwd=tmp_path))
-    word = json.loads(succeeded(nbtext("inspect", "--term", "red", "-o", "json", cwd=tmp_path)).out)["words"][0]
+    succeed("train", "t.svm", "--format", "svmlight")
+    word = in_json("inspect", "--term", "red", "-o", "json")["words"][0]
     assert [of["count"] for of in word["terms"][0]["classes"].values()] == [2, 0]
 
 
 @pytest.mark.parametrize("arguments", [["--limit", "-1"], ["--output", "tsv"], ["more"], ["-v", "-q"]])
 def test_wrong_usage_is_told_in_one_line(pets: Path, arguments: list[str]) -> None:
-    error_line(nbtext("inspect", *arguments, cwd=pets), 2)
+    fail(2, "inspect", *arguments)
 
 
 def test_the_strength_of_the_penalty_and_the_loss_by_which_it_was_chosen(service_desk_model: Path, tmp_path: Path) -> None:
     for options, words in (((), "automatic"), (("--l2", "0.5"), "given")):
         model = ("-m", tmp_path / "m")
-        succeeded(nbtext("train", SERVICE_DESK / "train", "--classifier", "logistic", *options, *model))
-        said = json.loads(succeeded(nbtext("inspect", *model, "--output", "json")).out)
-        (line,) = (line for line in succeeded(nbtext("inspect", *model)).out.decode().splitlines() if line.startswith("penalty"))
+        succeed("train", SERVICE_DESK / "train", "--classifier", "logistic", *options, *model)
+        said = in_json("inspect", *model, "--output", "json")
+        (line,) = (line for line in succeed("inspect", *model).out.decode().splitlines() if line.startswith("penalty"))
         loss = said["calibration"]["after"]["log_loss"]
         assert line.split(maxsplit=1)[1] == f"l2 {said['l2']:g} ({words}): log loss {loss:.4g} nats, calibrated, on 44 documents left out"
-    assert "l2" not in json.loads(succeeded(nbtext("inspect", "--output", "json", "-m", service_desk_model)).out)
+    assert "l2" not in in_json("inspect", "--output", "json", "-m", service_desk_model)

@@ -14,7 +14,7 @@ import pytest
 from scipy.spatial.distance import jensenshannon
 
 from nbtext import TextClassifier
-from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+from tests.process import SERVICE_DESK, corpus, fail, in_json, nbtext, succeed
 from tests.textbook import CHINA
 
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def inspected(*arguments: str | Path, cwd: Path | None = None) -> Any:
-    return json.loads(succeeded(nbtext("inspect", *arguments, "-o", "json", cwd=cwd)).out)
+    return in_json("inspect", *arguments, "-o", "json", cwd=cwd)
 
 
 def test_terms_of_classes_side_by_side(service_desk_model: Path) -> None:
     asked = ("-m", service_desk_model, "--class", "taxes-and-fees", "--class", "parks-and-trees", "--top", "4")
     said = inspected(*asked)
     assert list(said["class_terms"]) == ["taxes-and-fees", "parks-and-trees"]
-    text = succeeded(nbtext("inspect", *asked)).text
+    text = succeed("inspect", *asked).text
     for label, of in said["class_terms"].items():
         assert f"{label}: {of['documents']} documents, {of['tokens']:,} tokens, prior {of['prior']:.4f}" in text
         for measure in ("probability", "lift", "mutual_information"):
@@ -46,15 +46,15 @@ def test_similarity_as_a_matrix_and_as_pairs(service_desk_model: Path, tmp_path:
     phi = model.language_models.probability(np.flatnonzero(model.learnt.selected))
     for i, row in enumerate(said["divergence"]):
         assert row == pytest.approx([jensenshannon(phi[:, i], phi[:, j]) ** 2 if i != j else 0 for j in range(6)])
-    text = succeeded(nbtext("inspect", "-m", service_desk_model, "--similarity")).text
+    text = succeed("inspect", "-m", service_desk_model, "--similarity").text
     assert text.count(f"{said['closest'][0]['divergence']:.4f}") >= 3
     some = inspected("-m", service_desk_model, "--similarity", "--class", "taxes-and-fees", "--class", "parks-and-trees")
     assert some["similarity"]["classes"] == ["parks-and-trees", "taxes-and-fees"]
     assert some["similarity"]["divergence"][0][1] == said["divergence"][1][4]
     lines = "".join(f"c{number:02d},word{number} {'shared ' * number}\n" for number in range(30))
     (tmp_path / "many.csv").write_text(lines)
-    succeeded(nbtext("train", "--quiet", "many.csv", cwd=tmp_path))
-    text = succeeded(nbtext("inspect", "--similarity", cwd=tmp_path)).text
+    succeed("train", "--quiet", "many.csv")
+    text = succeed("inspect", "--similarity").text
     assert len(text.splitlines()) < 30
     assert "closest" in text
     assert len(inspected("--similarity", cwd=tmp_path)["similarity"]["divergence"]) == 30
@@ -63,8 +63,8 @@ def test_similarity_as_a_matrix_and_as_pairs(service_desk_model: Path, tmp_path:
 def test_perplexity_of_held_out_documents(tmp_path: Path) -> None:
     train = {f"train/{label}/{number}": " ".join(terms) for number, (label, terms) in enumerate(CHINA)}
     corpus(tmp_path, {**train, "test/yes/1": "Chinese Chinese Chinese Tokyo Japan", "test/yes/2": "Peking", "test/maybe/1": "Macao"})
-    succeeded(nbtext("train", "train", "--stemmer", "none", "--stop-words", "none", "--smoothing", "1", cwd=tmp_path))
-    done = nbtext("inspect", "--perplexity", "test", "-o", "json", cwd=tmp_path)
+    succeed("train", "train", "--stemmer", "none", "--stop-words", "none", "--smoothing", "1")
+    done = nbtext("inspect", "--perplexity", "test", "-o", "json")
     assert (done.status, done.notes) == (0, ["nbtext: warning: the model does not know the labels maybe"])
     said = json.loads(done.out)["perplexity"]
     log_likelihood = 3 * math.log(3 / 7) + 3 * math.log(1 / 14)
@@ -74,24 +74,24 @@ def test_perplexity_of_held_out_documents(tmp_path: Path) -> None:
     assert said["classes"]["no"] == {"documents": 0, "tokens": 0, "unknown": 0, "log_likelihood": 0, "perplexity": None}
     assert said["all"] == said["classes"]["yes"]
     assert said["unknown_labels"] == {"maybe": 1}
-    text = nbtext("inspect", "--perplexity", "test", cwd=tmp_path).text
+    text = nbtext("inspect", "--perplexity", "test").text
     assert f"{math.exp(-log_likelihood / 6):,.1f}" in text
     assert "16.7%" in text
 
 
 def test_perplexity_is_infinite_where_maximum_likelihood_says_never(pets: Path) -> None:
-    succeeded(nbtext("train", "pets", "--estimate", "ml", "-m", "ml", cwd=pets))
+    succeed("train", "pets", "--estimate", "ml", "-m", "ml")
     corpus(pets, {"test/cats/1": "a unicorn", "test/dogs/1": "dogs"})
     said = inspected("-m", "ml", "--perplexity", "test", cwd=pets)["perplexity"]
     assert said["classes"]["cats"]["perplexity"] is None
     assert said["classes"]["dogs"]["perplexity"] > 1
-    assert "infinite" in succeeded(nbtext("inspect", "-m", "ml", "--perplexity", "test", cwd=pets)).text
+    assert "infinite" in succeed("inspect", "-m", "ml", "--perplexity", "test").text
 
 
 def test_held_out_documents_are_read_as_options_say_and_attributes_have_no_part(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("label,text,city,age\na,the dog,Rome,3\nb,cats,Oslo,4\na,dogs,Rome,3\n")
     columns = ("--label-column", "label", "--text-column", "text", "--categorical", "city", "--numeric", "age")
-    succeeded(nbtext("train", "t.csv", *columns, cwd=tmp_path))
+    succeed("train", "t.csv", *columns)
     (tmp_path / "new.csv").write_text("klass,text,city,age\na,dog,Rome,7\nb,,Bonn,1\n")
     said = inspected("--perplexity", "new.csv", "--label-column", "klass", cwd=tmp_path)["perplexity"]
     assert (said["all"]["documents"], said["all"]["tokens"], said["all"]["unknown"]) == (2, 1, 0)
@@ -106,7 +106,7 @@ def test_perplexity_falls_on_what_the_model_has_seen(service_desk_model: Path) -
 
 
 def test_parts_stand_below_each_other(pets: Path) -> None:
-    text = succeeded(nbtext("inspect", "--criteria", "--class", "cats", "--similarity", "--perplexity", "pets", cwd=pets)).text
+    text = succeed("inspect", "--criteria", "--class", "cats", "--similarity", "--perplexity", "pets").text
     places = [text.index(part) for part in ("AIC", "cats: 2 documents", "Jensen–Shannon", "perplexity")]
     assert places == sorted(places)
     assert "calibration" not in text
@@ -125,4 +125,4 @@ def test_parts_stand_below_each_other(pets: Path) -> None:
 )
 def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str], status: int, message: str) -> None:
     corpus(pets, {"birds/robin/1": "sings"})
-    assert message in error_line(nbtext("inspect", *arguments, cwd=pets), status)
+    assert message in fail(status, "inspect", *arguments)

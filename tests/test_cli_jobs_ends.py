@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import HOUSE, TIME_LIMIT, asleep, nbtext, start, succeeded, until
+from tests.process import HOUSE, TIME_LIMIT, asleep, start, succeed, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "rows.tsv").write_bytes(ROWS)
     for name in ("one", "other"):
         os.mkfifo(tmp_path / name)
-    succeeded(nbtext("train", "rows.tsv", "-m", "model", cwd=tmp_path))
+    succeed("train", "rows.tsv", "-m", "model")
     return tmp_path
 
 

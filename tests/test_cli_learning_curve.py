@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+from tests.process import SERVICE_DESK, corpus, fail, in_json, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ def words(n: int) -> str:
 
 
 def test_the_curve_of_a_corpus() -> None:
-    said = json.loads(succeeded(nbtext("learning-curve", TRAIN, "--output", "json")).out)
+    said = in_json("learning-curve", TRAIN, "--output", "json")
     assert (said["documents"], said["runs"]) == (222, 15)
     sizes = [point["documents"] for point in said["points"]]
     assert (len(sizes), sizes[0], sizes[-1]) == (8, 12, 177)
@@ -43,8 +43,8 @@ def test_the_curve_of_a_corpus() -> None:
 def test_the_table_has_the_same_figures_and_says_what_more_would_bring(tmp_path: Path) -> None:
     corpus(tmp_path, {"words.csv": words(200)})
     command = ("learning-curve", "words.csv", "--label-column", "topic", "--text-column", "body", "--folds", "4", "--repeats", "2")
-    said = json.loads(succeeded(nbtext(*command, "--output", "json", cwd=tmp_path)).out)
-    table = succeeded(nbtext(*command, cwd=tmp_path)).text
+    said = in_json(*command, "--output", "json")
+    table = succeed(*command).text
     assert (said["runs"], said["points"][-1]["documents"]) == (8, 150)
     for point in said["points"]:
         assert f"{point['documents']:,}" in table
@@ -57,23 +57,23 @@ def test_the_table_has_the_same_figures_and_says_what_more_would_bring(tmp_path:
 
 
 def test_a_curve_that_is_too_short_for_a_forecast_says_so() -> None:
-    done = succeeded(nbtext("learning-curve", TRAIN, "--steps", "3", "--repeats", "1", "--folds", "2"))
+    done = succeed("learning-curve", TRAIN, "--steps", "3", "--repeats", "1", "--folds", "2")
     assert "No forecast of accuracy: a curve of fewer than 4 points says too little." in done.text
 
 
 def test_documents_that_cannot_be_read_are_left_out_and_named(tmp_path: Path) -> None:
     corpus(tmp_path, {f"c/{label}/{n}": f"{label} {n}" for label in ("cats", "dogs") for n in range(6)})
     corpus(tmp_path, {"c/dogs/bad": b"\0"})
-    done = nbtext("learning-curve", "c", "--output", "json", cwd=tmp_path)
+    done = nbtext("learning-curve", "c", "--output", "json")
     assert (done.status, done.notes) == (1, ["nbtext: c/dogs/bad: binary, not text (control bytes, the first at 0)"])
     assert json.loads(done.out)["documents"] == 12
 
 
 @pytest.mark.parametrize("options", [["--seed", "3"], ["--ngrams", "2", "--top", "40"]], ids=str)
 def test_the_same_command_gives_the_same_bytes(options: list[str]) -> None:
-    first, second = (succeeded(nbtext("learning-curve", TRAIN, "--repeats", "1", *options, "--output", "json")) for _ in range(2))
+    first, second = (succeed("learning-curve", TRAIN, "--repeats", "1", *options, "--output", "json") for _ in range(2))
     assert first == second
-    assert first.out != succeeded(nbtext("learning-curve", TRAIN, "--repeats", "1", "--output", "json")).out
+    assert first.out != succeed("learning-curve", TRAIN, "--repeats", "1", "--output", "json").out
 
 
 @pytest.mark.parametrize(
@@ -90,12 +90,12 @@ def test_the_same_command_gives_the_same_bytes(options: list[str]) -> None:
 )
 def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str], status: int, message: str) -> None:
     (pets / "hollow/class").mkdir(parents=True)
-    assert message in error_line(nbtext("learning-curve", *arguments, cwd=pets), status)
+    assert message in fail(status, "learning-curve", *arguments)
 
 
 @pytest.mark.parametrize("options", [("gaussian",), ("logistic",), ("complement", "--weighting", "tfidf"), ("dirichlet-multinomial",)])
 def test_every_kind_of_model_has_a_curve(options: tuple[str, ...]) -> None:
     few = ("--steps", "2", "--folds", "3", "--repeats", "1", "--output", "json")
-    done = succeeded(nbtext("learning-curve", SERVICE_DESK / "train", "--classifier", *options, *few))
+    done = succeed("learning-curve", SERVICE_DESK / "train", "--classifier", *options, *few)
     accuracies = [point["accuracy"] for point in json.loads(done.text)["points"]]
     assert accuracies[-1] > 0.3

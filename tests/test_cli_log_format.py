@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext.cli.main import COMMANDS
-from tests.process import HOUSE, corpus, error_line, nbtext, run
+from tests.process import HOUSE, corpus, fail, nbtext, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ def said(result: Result) -> list[dict[str, Any]]:
 
 def test_a_document_that_cannot_be_read(pets: Path) -> None:
     corpus(pets, {"bin\x1b[31m\n\u202e": b"\0", "large": "x" * 20})
-    done = nbtext("classify", "pets", "bin\x1b[31m\n\u202e", "large", "--max-document-size", "16", *AS_JSON, cwd=pets)
+    done = nbtext("classify", "pets", "bin\x1b[31m\n\u202e", "large", "--max-document-size", "16", *AS_JSON)
     assert done.status == 1
     assert not any(byte < 0x20 and byte != 0x0A for byte in done.err)
     lines = said(done)
@@ -46,10 +46,10 @@ def test_a_document_that_cannot_be_read(pets: Path) -> None:
 
 def test_warnings_and_notices(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/only/1": b"caf\xe9"})
-    lines = said(nbtext("train", "c", "-v", *AS_JSON, cwd=tmp_path))
+    lines = said(nbtext("train", "c", "-v", *AS_JSON))
     assert [line["level"] for line in lines] == ["notice", "warning", "notice"]
     assert lines[1]["message"] == "there is only one class, only; every answer will be that"
-    assert nbtext("train", "c", "-q", *AS_JSON, cwd=tmp_path).err == b""
+    assert nbtext("train", "c", "-q", *AS_JSON).err == b""
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_failures_by_the_option_anywhere(pets: Path, arguments: list[str], statu
     for given in ([*AS_JSON, *arguments], [*arguments[:1], *AS_JSON, *arguments[1:]], [*arguments, "--log-format=json"]):
         if given[:1] == ["trane"]:
             continue  # whatever follows an unknown command is its own
-        done = nbtext(*given, cwd=pets)
+        done = nbtext(*given)
         assert (done.status, done.out) == (status, b"")
         [line] = said(done)
         assert {"level": "error", **expected}.items() <= line.items()
@@ -78,14 +78,14 @@ def test_failures_by_the_option_anywhere(pets: Path, arguments: list[str], statu
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_it(command: str) -> None:
     assert b"--log-format" in nbtext(command, "--help-all").out
-    assert "--log-format must be one of text, json, not 'xml'" in error_line(nbtext(command, "--log-format", "xml"), 2)
+    assert "--log-format must be one of text, json, not 'xml'" in fail(2, command, "--log-format", "xml")
 
 
 def test_text_is_the_default_and_can_be_said(pets: Path) -> None:
-    plain = nbtext("classify", "none", cwd=pets)
-    assert nbtext("classify", "none", "--log-format", "text", cwd=pets) == plain
-    assert nbtext("classify", "--log-format", "json", "none", "--log-format", "text", cwd=pets) == plain
-    assert nbtext("classify", "--", "none", "--log-format", "json", cwd=pets).notes[0] == plain.notes[0]
+    plain = nbtext("classify", "none")
+    assert nbtext("classify", "none", "--log-format", "text") == plain
+    assert nbtext("classify", "--log-format", "json", "none", "--log-format", "text") == plain
+    assert nbtext("classify", "--", "none", "--log-format", "json").notes[0] == plain.notes[0]
 
 
 def test_an_internal_error_with_its_traceback(pets: Path) -> None:
@@ -94,7 +94,7 @@ def test_an_internal_error_with_its_traceback(pets: Path) -> None:
         "def broken(*_): raise ZeroDivisionError('a\\x1b[31m\\nb')\n"
         "o.overview = broken; sys.exit(run(sys.argv[1:]))"
     )
-    done = run([sys.executable, "-c", code, "--debug", *AS_JSON, "inspect"], cwd=pets, env=HOUSE)
+    done = run([sys.executable, "-c", code, "--debug", *AS_JSON, "inspect"], env=HOUSE)
     lines = said(done)
     assert done.status == 70
     assert (lines[0]["level"], lines[0]["message"]) == ("notice", "Traceback (most recent call last):")

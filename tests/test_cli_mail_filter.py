@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.model.scoring import Answer
 from nbtext.report.answers import mail_header
-from tests.process import LITTLE_MEMORY, corpus, error_line, nbtext, succeeded
+from tests.process import LITTLE_MEMORY, corpus, error_line, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,7 @@ def mail(tmp_path_factory: pytest.TempPathFactory) -> Path:
         },
     )
     corpus(folder, {"all/ham/1": (folder / "ham/1").read_bytes(), "all/spam/1": (folder / "spam/1").read_bytes()})
-    succeeded(nbtext("train", "all", "--document", "mail", "--headers", "subject", cwd=folder))
+    succeed("train", "all", "--document", "mail", "--headers", "subject", cwd=folder)
     return folder
 
 
@@ -50,11 +50,11 @@ def parted(out: bytes) -> tuple[str, bytes]:
 
 
 def test_a_message_comes_out_with_its_answer(mail: Path) -> None:
-    value, message = parted(succeeded(nbtext("classify", "--mail-filter", cwd=mail, stdin=LETTER)).out)
+    value, message = parted(succeed("classify", "--mail-filter", cwd=mail, stdin=LETTER).out)
     label, probability = value.split("; ")
     assert (label, message) == ("spam", LETTER)
     (mail / "letter").write_bytes(LETTER)
-    row = succeeded(nbtext("classify", "letter", cwd=mail)).rows[0]
+    row = succeed("classify", "letter", cwd=mail).rows[0]
     assert probability == f"probability={row[2]}"
 
 
@@ -66,8 +66,8 @@ def test_a_header_that_the_sender_wrote_is_not_believed(mail: Path) -> None:
 
 
 def test_the_header_in_a_message_does_not_change_its_answer(mail: Path) -> None:
-    once = succeeded(nbtext("classify", "--mail-filter", cwd=mail, stdin=LETTER)).out
-    assert succeeded(nbtext("classify", "--mail-filter", cwd=mail, stdin=b"From ann Sat\n" + once)).out == b"From ann Sat\n" + once
+    once = succeed("classify", "--mail-filter", cwd=mail, stdin=LETTER).out
+    assert succeed("classify", "--mail-filter", cwd=mail, stdin=b"From ann Sat\n" + once).out == b"From ann Sat\n" + once
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,14 @@ def test_a_message_comes_out_whole_whatever_fails_and_the_status_says_so(mail: P
 def test_a_file_of_defaults_for_other_runs_does_not_stop_the_filter(mail: Path, tmp_path: Path) -> None:
     (tmp_path / "nbtext.toml").write_text('[classify]\noutput = "jsonl"\nformat = "dir"\n')
     model = str(mail / "nbtext.joblib")
-    assert parted(succeeded(nbtext("classify", "--mail-filter", "-m", model, cwd=tmp_path, stdin=LETTER)).out)[1] == LETTER
+    assert parted(succeed("classify", "--mail-filter", "-m", model, stdin=LETTER).out)[1] == LETTER
 
 
 def test_an_answer_that_is_not_given_has_its_reason(mail: Path) -> None:
     asked = ("classify", "--mail-filter", "--min-probability", "0.99")
-    assert parted(succeeded(nbtext(*asked, cwd=mail, stdin=LETTER)).out) == ("; reason=low-probability", LETTER)
-    assert parted(succeeded(nbtext(*asked[:2], cwd=mail, stdin=b"\n")).out)[0].endswith("; reason=empty")
-    assert parted(succeeded(nbtext(*asked[:2], cwd=mail, stdin=b"\nzzz")).out)[0].endswith("; reason=no-known-terms")
+    assert parted(succeed(*asked, cwd=mail, stdin=LETTER).out) == ("; reason=low-probability", LETTER)
+    assert parted(succeed(*asked[:2], cwd=mail, stdin=b"\n").out)[0].endswith("; reason=empty")
+    assert parted(succeed(*asked[:2], cwd=mail, stdin=b"\nzzz").out)[0].endswith("; reason=no-known-terms")
 
 
 @pytest.mark.parametrize(
@@ -127,24 +127,24 @@ def test_a_message_larger_than_memory_is_streamed_through(mail: Path) -> None:
 
 def test_a_message_longer_than_its_head_is_read_to_its_end(mail: Path) -> None:
     letter = b"Subject: a\n\n" + b"lunch\n" + b"zzz " * (1 << 19) + b"prize prize win claim\n"
-    value, message = parted(succeeded(nbtext("classify", "--mail-filter", cwd=mail, stdin=letter)).out)
+    value, message = parted(succeed("classify", "--mail-filter", cwd=mail, stdin=letter).out)
     assert (value.startswith("spam; "), message == letter) == (True, True)
 
 
 def test_a_model_of_files_reads_a_message_as_it_read_those_and_one_of_a_table_reads_mail(mail: Path) -> None:
     corpus(mail, {"raw/a/1": "Sender: sun", "raw/b/1": "Sender: moon", "table.csv": "a,sun\nb,moon\n"})
     letter = b"Sender: moon\nContent-Transfer-Encoding: base64\n\nc3Vu\n"
-    succeeded(nbtext("train", "raw", "-m", "raw.joblib", cwd=mail))
-    succeeded(nbtext("train", "table.csv", "-m", "table.joblib", cwd=mail))
-    assert parted(succeeded(nbtext("classify", "--mail-filter", "-m", "raw.joblib", cwd=mail, stdin=letter)).out)[0].startswith("b; ")
+    succeed("train", "raw", "-m", "raw.joblib", cwd=mail)
+    succeed("train", "table.csv", "-m", "table.joblib", cwd=mail)
+    assert parted(succeed("classify", "--mail-filter", "-m", "raw.joblib", cwd=mail, stdin=letter).out)[0].startswith("b; ")
     table = ("classify", "--mail-filter", "-m", "table.joblib", "--headers", "subject")
-    assert parted(succeeded(nbtext(*table, cwd=mail, stdin=letter)).out)[0].startswith("a; ")
+    assert parted(succeed(*table, cwd=mail, stdin=letter).out)[0].startswith("a; ")
 
 
 def test_labels_of_any_kind_reach_the_reader_of_the_header(tmp_path: Path) -> None:
     label = "Müll; probability=1\r\nTo: all"
     TextClassifier().fit(["win a prize", "lunch at noon"], [label, "ham"]).save(str(tmp_path / "nbtext.joblib"))
-    out = succeeded(nbtext("classify", "--mail-filter", cwd=tmp_path, stdin=LETTER)).out
+    out = succeed("classify", "--mail-filter", stdin=LETTER).out
     assert out.endswith(LETTER)
     found = str(email.message_from_bytes(out, policy=email.policy.default)["X-Nbtext"])
     assert found.startswith("Müll; probability=1")

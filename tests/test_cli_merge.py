@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.changing import DAYS, inspected, refused, with_more
-from tests.process import corpus, error_line, nbtext, succeeded
+from tests.process import corpus, fail, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,9 +26,9 @@ def days(tmp_path: Path) -> Path:
 
 
 def test_models_merged_on_the_command_line(desk: Path) -> None:
-    succeeded(nbtext("train", "more", "-m", "second", cwd=desk))
-    succeeded(nbtext("merge", "nbtext.joblib", "second", "--to", "new", cwd=desk))
-    succeeded(nbtext("merge", "second", "nbtext.joblib", "--to", "second", cwd=desk))
+    succeed("train", "more", "-m", "second")
+    succeed("merge", "nbtext.joblib", "second", "--to", "new")
+    succeed("merge", "second", "nbtext.joblib", "--to", "second")
     assert (desk / "new").read_bytes() == (desk / "second").read_bytes() == (desk / "both").read_bytes()
 
 
@@ -36,78 +36,74 @@ def test_models_merged_on_the_command_line(desk: Path) -> None:
 def test_models_merged_have_their_ledgers_merged(days: Path, output: str) -> None:
     corpus(days, {"e/dogs/1": "the dog swims", "e/birds/1": "the bird sings"})
     for models in (("first", "a"), ("second", "e"), ("whole", "a", "e")):
-        succeeded(nbtext("train", *models[1:], "--once", "-m", models[0], cwd=days))
-    succeeded(nbtext("merge", "first", "second", "--to", output, cwd=days))
+        succeed("train", *models[1:], "--once", "-m", models[0])
+    succeed("merge", "first", "second", "--to", output)
     assert (days / output).read_bytes() == (days / "whole").read_bytes()
-    notes = nbtext("update", "a", "e", "c", "--once", "-v", "-m", output, cwd=days).notes
+    notes = nbtext("update", "a", "e", "c", "--once", "-v", "-m", output).notes
     assert notes[0] == "nbtext: learnt 0 documents; moved from another class: 1, known already: 5, repeated: 2"
-    succeeded(nbtext("train", "a", "e", "c", "--once", "-m", "whole", cwd=days))
+    succeed("train", "a", "e", "c", "--once", "-m", "whole")
     assert (days / output).read_bytes() == (days / "whole").read_bytes()
 
 
 def test_a_model_that_was_put_back_after_merging_has_its_own_ledger_again(days: Path) -> None:
     for model, documents in (("first", "a"), ("second", "b")):
-        succeeded(nbtext("train", documents, "--once", "-m", model, cwd=days))
-    assert nbtext("merge", "first", "second", "--to", "first", "--backup", "-q", cwd=days).status == 0
+        succeed("train", documents, "--once", "-m", model)
+    assert nbtext("merge", "first", "second", "--to", "first", "--backup", "-q").status == 0
     (days / "first.1").replace(days / "first")
-    notes = nbtext("update", "a", "c", "--once", "-v", "-m", "first", cwd=days).notes
+    notes = nbtext("update", "a", "c", "--once", "-v", "-m", "first").notes
     assert notes[0] == "nbtext: learnt 2 documents; moved from another class: 0, known already: 4, repeated: 0"
 
 
 def test_a_document_in_two_ledgers_is_told_of_and_stands_there_once_under_the_last_label(days: Path) -> None:
-    succeeded(nbtext("train", "a", "--once", "-m", "first", cwd=days))
-    succeeded(nbtext("train", "b", "--once", "-m", "second", cwd=days))
-    done = nbtext("merge", "first", "second", "--to", "first", cwd=days)
+    succeed("train", "a", "--once", "-m", "first")
+    succeed("train", "b", "--once", "-m", "second")
+    done = nbtext("merge", "first", "second", "--to", "first")
     told = "learnt by more than one of the models, so they count more than once: 2 documents"
     assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
     assert inspected(days, "first")["documents"] == 7
-    assert ", known already: 3," in nbtext("update", "b", "--once", "-v", "-m", "first", cwd=days).notes[0]
+    assert ", known already: 3," in nbtext("update", "b", "--once", "-v", "-m", "first").notes[0]
     assert inspected(days, "first")["documents"] == 7
 
 
 @pytest.mark.parametrize("output", ["first", "second", "new"])
 def test_merge_tells_of_models_that_have_no_ledger(days: Path, output: str) -> None:
-    succeeded(nbtext("train", "a", "--once", "-m", "first", cwd=days))
-    succeeded(nbtext("train", "c", "-q", "-m", "second", cwd=days))
-    succeeded(nbtext("train", "c", "-q", "-m", "third", cwd=days))
+    succeed("train", "a", "--once", "-m", "first")
+    succeed("train", "c", "-q", "-m", "second")
+    succeed("train", "c", "-q", "-m", "third")
     told = "second, third: no ledger that can be used, so nbtext update --once may learn again what is in there: 4 documents"
-    done = nbtext("merge", "first", "second", "third", "--to", output, cwd=days)
+    done = nbtext("merge", "first", "second", "third", "--to", output)
     assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
-    assert (
-        nbtext("update", "a", "c", "--once", "-v", "-m", output, cwd=days)
-        .notes[0]
-        .startswith("nbtext: learnt 2 documents; moved from another")
-    )
+    assert nbtext("update", "a", "c", "--once", "-v", "-m", output).notes[0].startswith("nbtext: learnt 2 documents; moved from another")
 
 
 def test_models_without_ledgers_are_merged_in_silence(days: Path) -> None:
-    succeeded(nbtext("train", "a", "-m", "first", cwd=days))
-    succeeded(nbtext("train", "c", "-q", "-m", "second", cwd=days))
-    succeeded(nbtext("merge", "first", "second", "--to", "new", cwd=days))
+    succeed("train", "a", "-m", "first")
+    succeed("train", "c", "-q", "-m", "second")
+    succeed("merge", "first", "second", "--to", "new")
     assert not (days / "new.ledger").exists()
 
 
 def test_a_ledger_that_merge_leaves_behind_is_told_of(days: Path) -> None:
-    succeeded(nbtext("train", "a", "-m", "first", cwd=days))
-    succeeded(nbtext("train", "c", "-q", "-m", "second", cwd=days))
-    succeeded(nbtext("train", "b", "--once", "-m", "old", cwd=days))
+    succeed("train", "a", "-m", "first")
+    succeed("train", "c", "-q", "-m", "second")
+    succeed("train", "b", "--once", "-m", "old")
     warning = ".ledger is the ledger of the model that was there; remove it, or train with --once to have a new one"
-    done = nbtext("merge", "first", "second", "--to", "old", cwd=days)
+    done = nbtext("merge", "first", "second", "--to", "old")
     assert (done.status, len(done.notes), done.notes[0].endswith(f"old{warning}")) == (0, 1, True)
-    assert "another model" in error_line(nbtext("update", "c", "--once", "-m", "old", cwd=days), 3)
+    assert "another model" in fail(3, "update", "c", "--once", "-m", "old")
     (days / "first.ledger").write_bytes(b"damaged")
-    done = nbtext("merge", "first", "second", "--to", "first", cwd=days)
+    done = nbtext("merge", "first", "second", "--to", "first")
     assert (done.status, len(done.notes), done.notes[0].endswith(f"first{warning}")) == (0, 1, True)
 
 
 def test_a_damaged_ledger_is_as_good_as_none_to_merge(days: Path) -> None:
     for model, documents in (("first", "a"), ("second", "c")):
-        succeeded(nbtext("train", documents, "--once", "-q", "-m", model, cwd=days))
+        succeed("train", documents, "--once", "-q", "-m", model)
     (days / "second.ledger").write_bytes(b"damaged")
     told = "second: no ledger that can be used, so nbtext update --once may learn again what is in there: 2 documents"
     for output in ("new", "first"):
-        assert nbtext("merge", "first", "second", "--to", output, cwd=days).notes == [f"nbtext: warning: {told}"]
-        assert nbtext("update", "a", "--once", "-v", "-m", output, cwd=days).notes[0].startswith("nbtext: learnt 0 documents;")
+        assert nbtext("merge", "first", "second", "--to", output).notes == [f"nbtext: warning: {told}"]
+        assert nbtext("update", "a", "--once", "-v", "-m", output).notes[0].startswith("nbtext: learnt 0 documents;")
 
 
 @pytest.mark.parametrize(
@@ -122,5 +118,5 @@ def test_a_damaged_ledger_is_as_good_as_none_to_merge(days: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_told_in_one_line(desk: Path, arguments: list[str], status: int, message: str) -> None:
-    succeeded(nbtext("train", "pets", "--stemmer", "none", "-m", "plain", cwd=desk))
+    succeed("train", "pets", "--stemmer", "none", "-m", "plain")
     assert message in refused(desk, arguments, status)

@@ -117,7 +117,7 @@ def test_no_progress_in_a_pipe(pets: Path) -> None:
     feeder = threading.Thread(target=feed, args=(fifo,))
     feeder.start()
     environment = {**HOUSE, "TERM": "xterm-256color", "FORCE_COLOR": "1"}
-    done = run([sys.executable, "-c", SOON, "train", "slow.tsv", "-m", "new"], cwd=pets, env=environment)
+    done = run([sys.executable, "-c", SOON, "train", "slow.tsv", "-m", "new"], env=environment)
     feeder.join(TIME_LIMIT)
     assert (done.status, done.out, done.err) == (0, b"", b"")
 
@@ -138,7 +138,6 @@ def test_ctrl_c_takes_the_progress_off(pets: Path) -> None:
     ours, theirs = pty.openpty()
     with start(
         [sys.executable, "-c", SOON, "train", "slow.tsv", "-m", "new", *COLUMNS],
-        cwd=pets,
         env={**HOUSE, "TERM": "xterm-256color", "COLUMNS": "100"},
         stderr=theirs,
     ) as child:
@@ -180,7 +179,6 @@ def test_whatever_takes_long_shows_progress_and_leaves_none(pets: Path, argument
     ours, theirs = pty.openpty()
     with start(
         [sys.executable, "-c", at_once, *arguments],
-        cwd=pets,
         env={**HOUSE, "TERM": "xterm-256color", "COLUMNS": "100"},
         stdout=subprocess.PIPE,
         stderr=theirs,

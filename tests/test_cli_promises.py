@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.process import REPOSITORY, error_line, nbtext, succeeded
+from tests.process import REPOSITORY, fail, in_json, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if number % 10 == 0:
             rows.append({"label": list(WORDS)[(number // 10) % 3], "text": f"sofa dog sun w{number % 7}"})
     (home / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    succeeded(nbtext("train", "train.jsonl", cwd=home))
+    succeed("train", "train.jsonl", cwd=home)
     for name, text in {"sure": "sofa cat purr cat", "torn": "sofa dog sun", "strange": "zyzzyva"}.items():
         (home / name).write_text(text)
     return home
@@ -38,8 +38,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def records(home: Path, *arguments: str) -> list[dict[str, Any]]:
     return [
-        json.loads(line)
-        for line in succeeded(nbtext("classify", "sure", "torn", "strange", "-o", "jsonl", *arguments, cwd=home)).text.splitlines()
+        json.loads(line) for line in succeed("classify", "sure", "torn", "strange", "-o", "jsonl", *arguments, cwd=home).text.splitlines()
     ]
 
 
@@ -54,10 +53,10 @@ def test_sets_in_every_form(home: Path) -> None:
     assert strange["notice"] == "no-known-terms"
     names = "|".join(each["label"].replace("\\", "\\\\").replace("|", "\\|") for each in torn["labels"])
     asked = ("classify", "torn", "--coverage", "0.95", "-o")
-    assert succeeded(nbtext(*asked, "tsv", cwd=home)).text.split("\t")[1] == names.replace("\\", "\\\\")
-    [heads, row] = csv.reader(io.StringIO(succeeded(nbtext(*asked, "csv", cwd=home)).text))
+    assert succeed(*asked, "tsv", cwd=home).text.split("\t")[1] == names.replace("\\", "\\\\")
+    [heads, row] = csv.reader(io.StringIO(succeed(*asked, "csv", cwd=home).text))
     assert (heads, row[1]) == (["id", "label", "probability"], names)
-    assert names in succeeded(nbtext(*asked, "table", cwd=home)).text
+    assert names in succeed(*asked, "table", cwd=home).text
 
 
 def test_empty_and_full_sets_are_named(home: Path) -> None:
@@ -70,7 +69,7 @@ def test_empty_and_full_sets_are_named(home: Path) -> None:
 
 
 def test_too_few_documents_for_a_promise(home: Path) -> None:
-    assert "at least 199 documents" in error_line(nbtext("classify", "sure", "--coverage", "0.995", cwd=home), 2)
+    assert "at least 199 documents" in fail(2, "classify", "sure", "--coverage", "0.995", cwd=home)
     result = nbtext("classify", "sure", "--coverage", "0.98", "--by-class", "-o", "tsv", cwd=home)
     assert "fewer than 49 of their documents" in result.err.decode()
     assert result.rows[0][1].count("|") >= 2
@@ -111,28 +110,28 @@ def test_imprecise_answers_are_not_given(home: Path) -> None:
 
 
 def test_thresholds_say_how_many_more(home: Path) -> None:
-    table = succeeded(nbtext("inspect", "--thresholds", "0.999", cwd=home)).text
+    table = succeed("inspect", "--thresholds", "0.999", cwd=home).text
     assert "never" in table
-    said = json.loads(succeeded(nbtext("inspect", "--thresholds", "plain=0.6,a|b=0.999", "-o", "json", cwd=home)).text)["thresholds"]
+    said = in_json("inspect", "--thresholds", "plain=0.6,a|b=0.999", "-o", "json", cwd=home)["thresholds"]
     assert [each["precision"] for each in said] == [0.999, None, 0.6]
     assert [each["probability"] is None for each in said] == [True, False, False]
     assert said[0]["more"] is None or said[0]["more"] > 2000
-    assert "--by-class needs" in error_line(nbtext("inspect", "--by-class", cwd=home), 2)
+    assert "--by-class needs" in fail(2, "inspect", "--by-class", cwd=home)
 
 
 def test_evaluate_says_how_far_promises_were_kept(service_desk_model: Path) -> None:
     asked = ("evaluate", TEST, "-m", service_desk_model)
-    said = json.loads(succeeded(nbtext(*asked, "--coverage", "0.8", "-o", "json")).text)
+    said = in_json(*asked, "--coverage", "0.8", "-o", "json")
     sets = said["sets"]
     assert sets["coverage"] == said["set_coverage"]
     assert (
         sum(group["n"] for group in sets["per_size"].values()) == sum(group["n"] for group in sets["per_class"].values()) == sets["n"] == 78
     )
-    table = succeeded(nbtext(*asked, "--coverage", "0.8", "--by-class")).text
+    table = succeed(*asked, "--coverage", "0.8", "--by-class").text
     assert "promised coverage  0.8 of the documents of each class" in table
     result = nbtext(*asked, "--coverage", "0.8", "--fail-over", "set_size=1")
     assert (result.status, result.notes) == (6, [f"nbtext: gate not met: set_size is {said['set_size']:.6g}, over 1"])
-    risk = json.loads(succeeded(nbtext(*asked, "--min-precision", "0.6", "-o", "json")).text)
+    risk = in_json(*asked, "--min-precision", "0.6", "-o", "json")
     assert risk["risk_curve"][-1]["precision"] == pytest.approx(said["accuracy"])
     assert 0 < risk["coverage"] < 1
-    assert "the surest answers alone" in succeeded(nbtext(*asked, "--min-precision", "0.6")).text
+    assert "the surest answers alone" in succeed(*asked, "--min-precision", "0.6").text

@@ -18,7 +18,7 @@ from nbtext.store.ledger import ledger_path, read_ledger
 from nbtext.store.lock import locked
 from nbtext.store.model_file import model_digest, read_model_bytes
 from tests.budget import exhaustive, rounds
-from tests.process import HOUSE, PETS, TIME_LIMIT, corpus, error_line, nbtext, start, succeeded
+from tests.process import HOUSE, PETS, TIME_LIMIT, corpus, fail, nbtext, start, succeed
 from tests.test_model_locked_model import DYING
 
 MORE = {"more/birds/1": "the bird sings", "more/cats/9": "a cat sleeps"}
@@ -33,8 +33,8 @@ def prepared(folder: Path, old: list[str] | None, new: list[str]) -> Path:
     """Corpora; a model of the pets, unless ``old`` is None; and as ``new`` one of more."""
     corpus(folder, {**{f"pets/{name}": text for name, text in PETS.items()}, **MORE})
     if old is not None:
-        succeeded(nbtext("train", "pets", *old, cwd=folder))
-    succeeded(nbtext("train", "pets", "more", *new, "-m", "new", cwd=folder))
+        succeed("train", "pets", *old, cwd=folder)
+    succeed("train", "pets", "more", *new, "-m", "new", cwd=folder)
     return folder
 
 
@@ -61,10 +61,10 @@ def test_the_pair_is_in_its_place_and_gone_from_where_it_was(once: Path) -> None
 
 def test_the_model_before_still_has_its_ledger_and_can_be_promoted_back(once: Path) -> None:
     old, new = (once / "nbtext.joblib").read_bytes(), (once / "new").read_bytes()
-    succeeded(nbtext("promote", "new", "--backup", cwd=once))
-    line = error_line(nbtext("promote", "nbtext.joblib.1", "--backup", cwd=once), 2)
+    succeed("promote", "new", "--backup", cwd=once)
+    line = fail(2, "promote", "nbtext.joblib.1", "--backup", cwd=once)
     assert line == "nbtext: nbtext.joblib.1: is where --backup keeps the model that is replaced; leave out --backup"
-    succeeded(nbtext("promote", "nbtext.joblib.1", cwd=once))
+    succeed("promote", "nbtext.joblib.1", cwd=once)
     assert sorted(contents(once)) == ["nbtext.joblib", "nbtext.joblib.ledger"]
     assert (once / "nbtext.joblib").read_bytes() == old
     assert learnt(once, "pets", "more") == "nbtext: learnt 2 documents; moved from another class: 0, known already: 4, repeated: 0"
@@ -75,7 +75,7 @@ def test_the_model_before_still_has_its_ledger_and_can_be_promoted_back(once: Pa
 def test_where_there_is_no_model_yet(tmp_path: Path, new: list[str]) -> None:
     prepared(tmp_path, None, new)
     wanted = (tmp_path / "new").read_bytes()
-    succeeded(nbtext("promote", "new", "--backup", cwd=tmp_path))
+    succeed("promote", "new", "--backup")
     assert sorted(contents(tmp_path)) == ["nbtext.joblib", *(["nbtext.joblib.ledger"] if new else [])]
     assert (tmp_path / "nbtext.joblib").read_bytes() == wanted
     if new:
@@ -84,19 +84,19 @@ def test_where_there_is_no_model_yet(tmp_path: Path, new: list[str]) -> None:
 
 def test_a_model_without_a_ledger_gets_that_of_the_new_one(tmp_path: Path) -> None:
     prepared(tmp_path, [], ONCE)
-    succeeded(nbtext("promote", "new", cwd=tmp_path))
+    succeed("promote", "new")
     assert learnt(tmp_path, "pets", "more").endswith("known already: 6, repeated: 0")
 
 
 def test_a_new_model_without_a_ledger_does_not_orphan_one(tmp_path: Path) -> None:
     prepared(tmp_path, ONCE, [])
     before = contents(tmp_path)
-    line = error_line(nbtext("promote", "new", cwd=tmp_path), 2)
+    line = fail(2, "promote", "new")
     why = "has no ledger of documents learnt once, but nbtext.joblib has one"
     assert line == f"nbtext: new: {why}; train it with nbtext train --once, or remove nbtext.joblib.ledger"
     assert contents(tmp_path) == before
     (tmp_path / "nbtext.joblib.ledger").unlink()
-    succeeded(nbtext("promote", "new", cwd=tmp_path))
+    succeed("promote", "new")
     assert contents(tmp_path) == {"nbtext.joblib": before["new"]}
 
 
@@ -111,12 +111,12 @@ def test_what_is_refused_changes_nothing(once: Path) -> None:
     ):
         (once / name).write_bytes(damaged)
         before = contents(once)
-        assert message in error_line(nbtext("promote", "new", "--backup", cwd=once), 3)
+        assert message in fail(3, "promote", "new", "--backup", cwd=once)
         assert contents(once) == before
         (once / name).write_bytes(whole[name])
     (once / "nbtext.joblib.1").mkdir()
     (once / "nbtext.joblib.1" / "x").touch()
-    assert "cannot keep a backup" in error_line(nbtext("promote", "new", "--backup", cwd=once), 4)
+    assert "cannot keep a backup" in fail(4, "promote", "new", "--backup", cwd=once)
     assert {name: content for name, content in contents(once).items() if name != "nbtext.joblib.ledger"} == {
         name: content for name, content in whole.items() if name != "nbtext.joblib.ledger"
     }
@@ -145,7 +145,7 @@ def test_what_cannot_be_done_is_told_in_one_line(once: Path, arguments: list[str
     for name in ("x.ledger", "x.lock"):
         (once / name).write_bytes((once / "new").read_bytes())
     before = contents(once)
-    assert message in error_line(nbtext("promote", *arguments, cwd=once), status)
+    assert message in fail(status, "promote", *arguments, cwd=once)
     assert contents(once) == before
 
 
@@ -159,13 +159,13 @@ def test_permissions_stay_and_links_are_followed(once: Path) -> None:
     (once / "real/model").chmod(0o640)
     (once / "made/new").chmod(0o600)
     wanted = (once / "new").read_bytes()
-    succeeded(nbtext("promote", "new", "--backup", cwd=once))
+    succeed("promote", "new", "--backup", cwd=once)
     assert (once / "nbtext.joblib").is_symlink()
     assert sorted(path.name for path in (once / "real").iterdir()) == ["model", "model.1", "model.ledger"]
     assert (once / "real/model").read_bytes() == wanted
     assert (once / "real/model").stat().st_mode & 0o777 == 0o640
     assert list((once / "made").iterdir()) == []
-    succeeded(nbtext("train", "pets", "--once", "-m", "new", cwd=once))
+    succeed("train", "pets", "--once", "-m", "new", cwd=once)
     assert sorted(path.name for path in (once / "made").iterdir()) == ["new", "new.ledger"]
 
 
@@ -179,32 +179,32 @@ def test_from_another_file_system(once: Path) -> None:
         elsewhere = Path(folder)
         for name in ("new", "new.ledger"):
             (elsewhere / name).write_bytes((once / name).read_bytes())
-        succeeded(nbtext("promote", elsewhere / "new", cwd=once))
+        succeed("promote", elsewhere / "new", cwd=once)
         assert list(elsewhere.iterdir()) == []
     assert (once / "nbtext.joblib").read_bytes() == (once / "new").read_bytes()
     assert learnt(once, "more").endswith("known already: 2, repeated: 0")
 
 
 def test_an_equal_model_is_taken_away_and_the_backup_stays(once: Path) -> None:
-    succeeded(nbtext("train", "pets", "more", "--once", "-m", "again", cwd=once))
-    succeeded(nbtext("promote", "new", "--backup", cwd=once))
+    succeed("train", "pets", "more", "--once", "-m", "again", cwd=once)
+    succeed("promote", "new", "--backup", cwd=once)
     before = contents(once)
-    succeeded(nbtext("promote", "again", "--backup", cwd=once))
+    succeed("promote", "again", "--backup", cwd=once)
     assert contents(once) == {name: content for name, content in before.items() if not name.startswith("again")}
 
 
 def test_an_equal_model_with_another_ledger_brings_it(tmp_path: Path) -> None:
     prepared(tmp_path, None, ONCE)
-    succeeded(nbtext("train", "pets", "more", cwd=tmp_path))
+    succeed("train", "pets", "more")
     assert (tmp_path / "nbtext.joblib").read_bytes() == (tmp_path / "new").read_bytes()
-    succeeded(nbtext("promote", "new", cwd=tmp_path))
+    succeed("promote", "new")
     assert learnt(tmp_path, "pets").endswith("known already: 4, repeated: 0")
     corpus(tmp_path, {"other/cats/1": "another text", "other/dogs/1": "and another"})
     for name, row in (("nbtext.joblib", "pets"), ("new", "other")):  # ledgers that differ beside equal models
-        succeeded(nbtext("train", row, "--once", "-m", name, cwd=tmp_path))
-        succeeded(nbtext("update", "other" if row == "pets" else "pets", "-q", cwd=tmp_path, env={"NBTEXT_MODEL": name}))
+        succeed("train", row, "--once", "-m", name)
+        succeed("update", "other" if row == "pets" else "pets", "-q", env={"NBTEXT_MODEL": name})
     assert (tmp_path / "nbtext.joblib").read_bytes() == (tmp_path / "new").read_bytes()
-    succeeded(nbtext("promote", "new", cwd=tmp_path))
+    succeed("promote", "new")
     assert learnt(tmp_path, "other").endswith("known already: 2, repeated: 0")
 
 
@@ -212,7 +212,7 @@ def test_an_equal_model_with_another_ledger_brings_it(tmp_path: Path) -> None:
 def test_both_models_are_locked(once: Path, held: str) -> None:
     before = contents(once)
     with locked(str(once / held), 0):
-        line = error_line(nbtext("promote", "new", "--lock-timeout", "0.1", cwd=once), 5)
+        line = fail(5, "promote", "new", "--lock-timeout", "0.1", cwd=once)
         assert f"{held}.lock: another process is writing the model" in line
     assert contents(once) == before
 
@@ -243,7 +243,7 @@ def test_a_new_model_that_cannot_be_removed_is_in_its_place_and_done_with_later(
         promote(str(once / "new"), str(once / "nbtext.joblib"), lock_timeout=0, backup=True)
     monkeypatch.undo()
     assert (once / "nbtext.joblib").read_bytes() == new == (once / "new").read_bytes()
-    succeeded(nbtext("promote", "new", "--backup", cwd=once))
+    succeed("promote", "new", "--backup", cwd=once)
     assert sorted(contents(once)) == ["nbtext.joblib", "nbtext.joblib.1", "nbtext.joblib.ledger"]
 
 
@@ -259,7 +259,7 @@ def test_killed_at_any_step_the_pair_is_the_old_one_or_the_new_and_the_next_run_
         for name, content in before.items():
             (tmp_path / name).write_bytes(content)
         code = [sys.executable, "-c", DYING, str(die_at), "promote", "new", "--backup"]
-        with start(code, cwd=tmp_path, env=HOUSE) as child:
+        with start(code, env=HOUSE) as child:
             status = child.wait(TIME_LIMIT)
         found = contents(tmp_path)
         present = found.get("nbtext.joblib")
@@ -271,7 +271,7 @@ def test_killed_at_any_step_the_pair_is_the_old_one_or_the_new_and_the_next_run_
         assert found.get("new", present) == before["new"]
         outcomes.add((status, present == before["new"], "new" in found))
         if "new" in found:
-            succeeded(nbtext("promote", "new", "--backup", cwd=tmp_path))
+            succeed("promote", "new", "--backup")
         left = contents(tmp_path)
         assert left["nbtext.joblib"] == before["new"]
         assert left.get("nbtext.joblib.1") == before.get("nbtext.joblib")

@@ -8,7 +8,7 @@ import pytest
 
 from nbtext import TextClassifier
 from tests.changing import MORE, inspected, refused, with_more
-from tests.process import PETS, nbtext, succeeded
+from tests.process import PETS, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,12 +26,12 @@ def test_a_class_relabelled_on_the_command_line(desk: Path) -> None:
     )
     (desk / "rows.tsv").write_text(rows)
     (desk / "nbtext.joblib").write_bytes((desk / "both").read_bytes())
-    succeeded(nbtext("relabel", "dogs", "animals", cwd=desk))
+    succeed("relabel", "dogs", "animals")
     expected = TextClassifier().fit([*PETS.values(), *MORE.values()], [row.partition("\t")[0] for row in rows.splitlines()])
     expected.reading = TextClassifier.load(str(desk / "both")).reading
     expected.save(str(desk / "expected"))
     assert (desk / "nbtext.joblib").read_bytes() == (desk / "expected").read_bytes()
-    succeeded(nbtext("relabel", "cats", "animals", cwd=desk))
+    succeed("relabel", "cats", "animals")
     assert {label: of["documents"] for label, of in inspected(desk)["classes"].items()} == {"animals": 6, "birds": 1}
 
 

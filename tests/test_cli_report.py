@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import PETS, SERVICE_DESK, corpus, error_line, nbtext, succeeded
+from tests.process import PETS, SERVICE_DESK, corpus, fail, in_json, nbtext, succeed
 from tests.report_example import HOSTILE, Page
 
 if TYPE_CHECKING:
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def test_a_report_holds_the_figures_of_evaluate(service_desk_model: Path, tmp_path: Path) -> None:
-    done = succeeded(nbtext("report", SERVICE_DESK / "test", "-m", service_desk_model, cwd=tmp_path))
+    done = succeed("report", SERVICE_DESK / "test", "-m", service_desk_model)
     assert done.out == b""
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
-    said = json.loads(succeeded(nbtext("evaluate", SERVICE_DESK / "test", "-m", service_desk_model, "--output", "json")).out)
+    said = in_json("evaluate", SERVICE_DESK / "test", "-m", service_desk_model, "--output", "json")
     assert f"answered {said['n']} documents" in page.text
     for figure in ("accuracy", "macro_f1", "ece", "brier", "log_loss"):
         assert f"{said[figure]:.3f}" in page.text
@@ -28,7 +28,7 @@ def test_a_report_holds_the_figures_of_evaluate(service_desk_model: Path, tmp_pa
 
 def test_the_training_corpus_adds_a_learning_curve_and_shows_leaks(service_desk_model: Path, tmp_path: Path) -> None:
     corpora = (SERVICE_DESK / "train", "--training", SERVICE_DESK / "train")
-    succeeded(nbtext("report", *corpora, "-m", service_desk_model, cwd=tmp_path))
+    succeed("report", *corpora, "-m", service_desk_model)
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "learning" in {section["class"] for section in page.all("section")}
     assert "These figures may flatter the model:" in page.text
@@ -38,7 +38,7 @@ def test_the_training_corpus_adds_a_learning_curve_and_shows_leaks(service_desk_
 
 
 def test_a_training_corpus_that_is_too_small_has_no_curve(pets: Path) -> None:
-    done = nbtext("report", "pets", "--training", "pets", cwd=pets)
+    done = nbtext("report", "pets", "--training", "pets")
     assert done.status == 0
     assert [note for note in done.notes if "no learning curve" in note] == [
         "nbtext: warning: no learning curve: 4 documents are too few for 5 folds"
@@ -47,12 +47,12 @@ def test_a_training_corpus_that_is_too_small_has_no_curve(pets: Path) -> None:
 
 
 def test_standard_input_cannot_be_read_twice(pets: Path) -> None:
-    assert "--training is read twice" in error_line(nbtext("report", "pets", "--training", "-", cwd=pets), 2)
+    assert "--training is read twice" in fail(2, "report", "pets", "--training", "-")
 
 
 def test_the_training_corpus_is_not_overwritten(pets: Path) -> None:
     corpus(pets, {"test/cats/1": "a cat"})
-    assert "choose another" in error_line(nbtext("report", "test", "--training", "pets", "--to", "pets/cats/1", cwd=pets), 2)
+    assert "choose another" in fail(2, "report", "test", "--training", "pets", "--to", "pets/cats/1")
 
 
 def test_the_same_corpus_and_model_give_the_same_bytes(service_desk_model: Path, tmp_path: Path) -> None:
@@ -61,13 +61,13 @@ def test_the_same_corpus_and_model_give_the_same_bytes(service_desk_model: Path,
         folder = tmp_path / str(number)
         folder.mkdir()
         environment = {"LC_ALL": ("C", "C.UTF-8")[number], "TZ": ("UTC", "Asia/Tokyo")[number]}
-        succeeded(nbtext("report", SERVICE_DESK / "test", "-m", service_desk_model, cwd=folder, env=environment))
+        succeed("report", SERVICE_DESK / "test", "-m", service_desk_model, cwd=folder, env=environment)
         pages.append((folder / "report.html").read_bytes())
     assert pages[0] == pages[1]
 
 
 def test_title_and_place(pets: Path) -> None:
-    succeeded(nbtext("report", "pets", "--to", "pages.html", "--title", "Cats & <dogs>", cwd=pets))
+    succeed("report", "pets", "--to", "pages.html", "--title", "Cats & <dogs>")
     page = Page((pets / "pages.html").read_text(encoding="utf-8"))
     assert [text for element, text in page.texts if element == "h1"] == ["Cats & <dogs>"]
     assert "nbtext report pets --to pages.html --title 'Cats & <dogs>'" in page.text
@@ -79,8 +79,8 @@ def test_a_hostile_corpus_stays_text(tmp_path: Path) -> None:
     swapped = "".join(json.dumps({**row, "label": other["label"]}) + "\n" for row, other in zip(rows, rows[::-1], strict=True))
     corpus(tmp_path, {"train.jsonl": lines, "test.jsonl": swapped})
     read = ("--label-column", "label", "--text-column", "text")
-    assert nbtext("train", "train.jsonl", *read, "-m", "m", cwd=tmp_path).status == 0
-    assert nbtext("report", "test.jsonl", "-m", "m", "--title", HOSTILE[0], cwd=tmp_path).status == 0
+    assert nbtext("train", "train.jsonl", *read, "-m", "m").status == 0
+    assert nbtext("report", "test.jsonl", "-m", "m", "--title", HOSTILE[0]).status == 0
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
     page = Page(html)
     assert page.other == ["doctype html"]
@@ -93,39 +93,39 @@ def test_a_hostile_corpus_stays_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("output", ["nbtext.joblib", "pets/cats/1", "pets/cats/report.html"])
 def test_inputs_are_not_overwritten(pets: Path, output: str) -> None:
     before = {path: path.read_bytes() for path in pets.rglob("*") if path.is_file()}
-    line = error_line(nbtext("report", "pets", "--to", output, cwd=pets), 2)
+    line = fail(2, "report", "pets", "--to", output)
     assert line.endswith("would be read and overwritten; choose another --to")
     assert {path: path.read_bytes() for path in pets.rglob("*") if path.is_file()} == before
 
 
 def test_the_list_of_files_is_not_overwritten(pets: Path) -> None:
     corpus(pets, {"list": "pets\n"})
-    assert "choose another --to" in error_line(nbtext("report", "--files-from", "list", "--to", "list", cwd=pets), 2)
+    assert "choose another --to" in fail(2, "report", "--files-from", "list", "--to", "list")
 
 
 @pytest.mark.parametrize("output", ["", "-"])
 def test_output_is_a_file(pets: Path, output: str) -> None:
-    assert "--to needs the name of a file" in error_line(nbtext("report", "pets", "--to", output, cwd=pets), 2)
+    assert "--to needs the name of a file" in fail(2, "report", "pets", "--to", output)
 
 
 @pytest.mark.parametrize(
     ("arguments", "status"), [(["--to", "no/such/folder/page.html"], 4), (["--to", "pets"], 2), (["-m", "missing"], 3), (["nowhere"], 4)]
 )
 def test_failures_leave_no_page(pets: Path, arguments: list[str], status: int) -> None:
-    error_line(nbtext("report", "pets", *arguments, cwd=pets), status)
+    fail(status, "report", "pets", *arguments)
     assert list(pets.rglob("*.html")) == []
     assert list(pets.rglob("*.tmp")) == []
 
 
 def test_a_failure_leaves_the_old_page(pets: Path) -> None:
     corpus(pets, {"report.html": "old", "empty/cats/.hidden": ""})
-    error_line(nbtext("report", "empty", cwd=pets), 2)
+    fail(2, "report", "empty")
     assert (pets / "report.html").read_text() == "old"
 
 
 def test_unknown_labels_are_named(pets: Path) -> None:
     corpus(pets, {"test/newts/1": "a newt on the sofa", "test/cats/1": PETS["cats/1"]})
-    done = nbtext("report", "test", cwd=pets)
+    done = nbtext("report", "test")
     assert (done.status, done.notes) == (0, ["nbtext: warning: the model does not know the labels newts"])
     assert "newts" in Page((pets / "report.html").read_text(encoding="utf-8")).text
 
@@ -133,7 +133,7 @@ def test_unknown_labels_are_named(pets: Path) -> None:
 def test_documents_that_cannot_be_read_are_reported_and_the_rest_judged(pets: Path) -> None:
     big = {"test/cats/1": PETS["cats/1"], "test/cats/2": "x" * 3000}
     corpus(pets, big)
-    done = nbtext("report", "test", "--max-document-size", "2K", cwd=pets)
+    done = nbtext("report", "test", "--max-document-size", "2K")
     assert done.status == 1
     assert len(done.notes) == 1
     assert "answered 1 document of 1 class" in Page((pets / "report.html").read_text(encoding="utf-8")).text

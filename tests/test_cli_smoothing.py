@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import TextClassifier
-from tests.process import PETS, Result, corpus, error_line, nbtext, succeeded
+from tests.process import PETS, Result, corpus, fail, in_json, nbtext, succeed, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ def pets(tmp_path: Path) -> Path:
 
 
 def trained(pets: Path, *options: str) -> Result:
-    return succeeded(nbtext("train", "pets", "--smoothing", "alpha", *options, cwd=pets))
+    return succeed("train", "pets", "--smoothing", "alpha", *options, cwd=pets)
 
 
 def test_the_model_is_that_of_the_library_and_says_what_it_was_given(pets: Path) -> None:
@@ -31,23 +31,23 @@ def test_the_model_is_that_of_the_library_and_says_what_it_was_given(pets: Path)
     assert (pets / "one").read_bytes() == (pets / "two").read_bytes()
     model = TextClassifier(smoothing={"*": 0.5, "sofas": 4, "bark": 0.25, "nowhere": 2})
     model.fit(PETS.values(), [name.split("/")[0] for name in PETS])
-    answers = succeeded(nbtext("classify", "pets", "-m", "one", "--scores", "--output", "jsonl", cwd=pets)).text.splitlines()
+    answers = succeed("classify", "pets", "-m", "one", "--scores", "--output", "jsonl").text.splitlines()
     posterior = model.predict_proba([PETS[json.loads(line)["id"].removeprefix("pets/")] for line in answers])
     assert [json.loads(line)["probability"] for line in answers] == pytest.approx(posterior.max(axis=1))
-    found = json.loads(succeeded(nbtext("inspect", "-m", "one", "--output", "json", cwd=pets)).text)
+    found = in_json("inspect", "-m", "one", "--output", "json")
     assert (found["smoothing"], found["terms_with_own_smoothing"]) == (0.5, 2)
     assert found["training"]["smoothing"] == {"*": 0.5, "bark": 0.25, "nowhere": 2, "sofas": 4}
-    shown = succeeded(nbtext("inspect", "-m", "one", cwd=pets)).text
+    shown = succeed("inspect", "-m", "one").text
     assert "0.5 (given; 2 terms have their own)" in shown
     assert "smoothing 'per term'" in shown
-    assert "smoothing 0.5, 2 terms with their own" in nbtext("train", "pets", "--smoothing", "alpha", "-v", cwd=pets).notes[-1]
+    assert "smoothing 0.5, 2 terms with their own" in nbtext("train", "pets", "--smoothing", "alpha", "-v").notes[-1]
 
 
 def test_a_single_term_with_a_pseudo_count_of_its_own(pets: Path) -> None:
     (pets / "one").write_text("*\t0.5\nsofas\t4\n")
-    notes = nbtext("train", "pets", "--smoothing", "one", "-v", cwd=pets).notes
+    notes = nbtext("train", "pets", "--smoothing", "one", "-v").notes
     assert "smoothing 0.5, 1 term with its own" in notes[-1]
-    assert "0.5 (given; 1 term has its own)" in succeeded(nbtext("inspect", cwd=pets)).text
+    assert "0.5 (given; 1 term has its own)" in succeed("inspect").text
 
 
 def test_an_update_learns_with_the_numbers_that_the_model_remembers(pets: Path) -> None:
@@ -55,7 +55,7 @@ def test_an_update_learns_with_the_numbers_that_the_model_remembers(pets: Path) 
     trained(pets)
     (pets / "alpha").unlink()
     corpus(pets, {"more/dogs/3": "a kennel in the garden"})
-    succeeded(nbtext("update", "more", cwd=pets))
+    succeed("update", "more")
     model = TextClassifier.load(str(pets / "nbtext.joblib"))
     names = [model.statistics.vocabulary.term(term) for term in model.learnt.own.terms.tolist()]
     assert dict(zip(names, model.learnt.own.numbers.tolist(), strict=True)) == {"bark": 0.25, "kennel": 3.0, "sofa": 4.0}
@@ -66,9 +66,9 @@ def test_a_value_of_an_attribute_is_no_term(pets: Path) -> None:
     options = ("dice.csv", "--label-column", "die", "--text-column", "text", "--smoothing", "alpha")
     (pets / "alpha").write_text("*\t1\nface=1\t3\nred\t2\n")
     for command in ("train", "cross-validate"):
-        refused = error_line(nbtext(command, *options, "--categorical", "face=6", cwd=pets), 2)
+        refused = fail(2, command, *options, "--categorical", "face=6")
         assert "--smoothing names 'face=1', a value of the attribute 'face', and is for terms of the text; leave the line out" in refused
-    succeeded(nbtext("train", *options, cwd=pets))
+    succeed("train", *options)
 
 
 def json_of(result: Result) -> Any:
@@ -79,7 +79,7 @@ def json_of(result: Result) -> Any:
 def test_cross_validation_of_a_file_of_equal_numbers_is_that_of_the_number(pets: Path, options: list[str]) -> None:
     (pets / "equal").write_text("*\t0.3\ndogs\t0.3\nsofa\t0.3\n")
     found, wanted, other = (
-        json_of(nbtext("cross-validate", "pets", *options, "--smoothing", smoothing, "--output", "json", cwd=pets))
+        json_of(nbtext("cross-validate", "pets", *options, "--smoothing", smoothing, "--output", "json"))
         for smoothing in ("equal", "0.3", "alpha")
     )
     assert found == wanted
@@ -88,13 +88,13 @@ def test_cross_validation_of_a_file_of_equal_numbers_is_that_of_the_number(pets:
 
 def test_tune_tries_files_as_it_tries_numbers(pets: Path) -> None:
     (pets / "equal").write_text("*\t3\ndogs\t3\n")
-    tried = json_of(nbtext("tune", "pets", "--try", "smoothing=alpha,3,equal", "--folds", "2", "--output", "json", cwd=pets))["settings"]
+    tried = json_of(nbtext("tune", "pets", "--try", "smoothing=alpha,3,equal", "--folds", "2", "--output", "json"))["settings"]
     of = {setting["setting"]["smoothing"]: {**setting, "rank": 0, "setting": {}, "command": ""} for setting in tried}
     assert of["equal"] == of["3"] != of["alpha"]
-    by_evidence = json_of(nbtext("tune", "pets", "--try", "smoothing=equal,3,alpha", "--by", "evidence", "--output", "json", cwd=pets))
+    by_evidence = json_of(nbtext("tune", "pets", "--try", "smoothing=equal,3,alpha", "--by", "evidence", "--output", "json"))
     evidence = {setting["setting"]["smoothing"]: setting["evidence"] for setting in by_evidence["settings"]}
     assert evidence["equal"] == evidence["3"] != evidence["alpha"]
-    succeeded(nbtext("tune", "pets", "--smoothing", "alpha", "--try", "estimate=mean,map", "--folds", "2", "-m", "tuned", cwd=pets))
+    succeed("tune", "pets", "--smoothing", "alpha", "--try", "estimate=mean,map", "--folds", "2", "-m", "tuned")
     assert TextClassifier.load(str(pets / "tuned")).parameters["smoothing"]["sofas"] == 4
 
 
@@ -102,7 +102,7 @@ def test_tune_tries_files_as_it_tries_numbers(pets: Path) -> None:
 def test_other_commands_that_train_take_it(pets: Path, command: str) -> None:
     corpus(pets, {f"pets/{pet}/{number}": f"{pet} sofa bark word{number}" for pet in ("cats", "dogs") for number in range(3, 9)})
     options = [] if command == "suspects" else ["--folds", "2", "--repeats", "1", "--steps", "2"]
-    assert nbtext(command, "pets", *options, "--smoothing", "alpha", cwd=pets).status == 0
+    assert nbtext(command, "pets", *options, "--smoothing", "alpha").status == 0
 
 
 @pytest.mark.parametrize(
@@ -130,5 +130,5 @@ def test_what_is_wrong_with_a_file_is_told_in_one_line(
     }  # fmt: skip
     corpus(pets, files)
     folds = {"cross-validate": ["--folds", "2"], "tune": ["--folds", "2"], "learning-curve": ["--folds", "2"]}.get(command, [])
-    assert message in error_line(nbtext(command, "pets", *folds, "--smoothing", smoothing, *options, cwd=pets), status)
+    assert message in fail(status, command, "pets", *folds, "--smoothing", smoothing, *options)
     assert not (pets / "nbtext.joblib").exists()

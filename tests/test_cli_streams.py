@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.process import HOUSE, SERVICE_DESK, TIME_LIMIT, bash, cold, corpus, error_line, nbtext, run, start, succeeded
+from tests.process import HOUSE, SERVICE_DESK, TIME_LIMIT, bash, cold, corpus, error_line, nbtext, run, start, succeed, succeeded
 
 COMMANDS = [
     "classify pets",
@@ -30,29 +30,29 @@ COMMANDS = [
 def test_a_pipe_that_closes_ends_it_quietly(pets: Path) -> None:
     long = " ".join(["pets"] * 3000)
     for command in (f"classify {long}", f"classify {long} -o jsonl"):
-        done = bash(f"$NBTEXT {command} | head -1; echo ${{PIPESTATUS[0]}}", cwd=pets)
+        done = bash(f"$NBTEXT {command} | head -1; echo ${{PIPESTATUS[0]}}")
         assert (done.text.split("\n")[1:], done.notes) == (["141", ""], []), done
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_standard_output_that_takes_nothing(pets: Path, command: str) -> None:
-    done = bash(f"$NBTEXT {command} | true; echo ${{PIPESTATUS[0]}}", cwd=pets)
+    done = bash(f"$NBTEXT {command} | true; echo ${{PIPESTATUS[0]}}")
     assert (done.text in ("0\n", "141\n"), done.notes) == (True, []), done
-    full = bash(f"$NBTEXT {command} >/dev/full", cwd=pets)
+    full = bash(f"$NBTEXT {command} >/dev/full")
     assert error_line(full, 4) == "nbtext: standard output: cannot write: no space left on device"
-    closed = bash(f"$NBTEXT {command} >&-", cwd=pets)
+    closed = bash(f"$NBTEXT {command} >&-")
     assert error_line(closed, 4) == "nbtext: standard output: cannot write: it is closed"
 
 
 def test_a_full_disk_after_an_error_keeps_the_status_of_the_error(pets: Path) -> None:
-    done = bash("printf 'a cat\\n\"open' | $NBTEXT classify - --format csv --text-column 1 >/dev/full", cwd=pets)
+    done = bash("printf 'a cat\\n\"open' | $NBTEXT classify - --format csv --text-column 1 >/dev/full")
     assert (done.status, len(done.notes)) == (4, 1)
 
 
 def test_standard_input_closed(pets: Path) -> None:
     for arguments in ("classify -", "classify - --format lines", "train - --format csv"):
-        assert error_line(bash(f"$NBTEXT {arguments} <&-", cwd=pets), 4) == "nbtext: standard input: cannot read: it is closed"
-    assert bash("$NBTEXT classify pets <&-", cwd=pets) == nbtext("classify", "pets", cwd=pets)
+        assert error_line(bash(f"$NBTEXT {arguments} <&-"), 4) == "nbtext: standard input: cannot read: it is closed"
+    assert bash("$NBTEXT classify pets <&-") == nbtext("classify", "pets")
 
 
 @pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full", "<&- 2>&-"])
@@ -64,8 +64,8 @@ def test_standard_error_closed_or_full(pets: Path, closed: str) -> None:
         ("inspect -m none", 3),
         ("x", 2),
     ):
-        expected = bash(f"$NBTEXT {arguments}", cwd=pets)
-        done = bash(f"$NBTEXT {arguments} {closed}", cwd=pets)
+        expected = bash(f"$NBTEXT {arguments}")
+        done = bash(f"$NBTEXT {arguments} {closed}")
         assert (done.status, done.out, done.err) == (status, expected.out, b""), arguments
 
 
@@ -76,23 +76,23 @@ def test_standard_error_closed_or_full(pets: Path, closed: str) -> None:
 def test_the_same_bytes_under_every_locale(tmp_path: Path, env: dict[str, str]) -> None:
     corpus(tmp_path, {"c/Ärger/1": "Straße naïve", "c/语/1": "語彙 統計", "é/1": "naïve"})
     (tmp_path / os.fsdecode(b"\xff")).write_text("naïve", encoding="utf-8")
-    succeeded(nbtext("train", "c", "-m", "plain", cwd=tmp_path))
-    succeeded(nbtext("train", "c", "-m", "other", cwd=tmp_path, env=env))
+    succeed("train", "c", "-m", "plain")
+    succeed("train", "c", "-m", "other", env=env)
     assert (tmp_path / "plain").read_bytes() == (tmp_path / "other").read_bytes()
     for arguments in (
         ["classify", "é", b"\xff", "c", "none"], ["classify", "é", b"\xff", "-o", "jsonl"], ["classify", "é", "-o", "table"], ["inspect"],
         ["evaluate", "-q", "c"], ["select-features"],
     ):  # fmt: skip
-        assert nbtext(*arguments, "-m", "plain", cwd=tmp_path, env=env) == nbtext(*arguments, "-m", "plain", cwd=tmp_path)
+        assert nbtext(*arguments, "-m", "plain", env=env) == nbtext(*arguments, "-m", "plain")
 
 
 @pytest.mark.cold("what is not in the environment")
 def test_an_empty_environment(pets: Path, service_desk_model: Path) -> None:
     python = f"env -i PYTHONPATH={HOUSE['PYTHONPATH']} {sys.executable} -m nbtext"
-    done = bash(f"{python} train {SERVICE_DESK / 'train'} && {python} inspect", cwd=pets)
+    done = bash(f"{python} train {SERVICE_DESK / 'train'} && {python} inspect")
     assert (pets / "nbtext.joblib").read_bytes() == service_desk_model.read_bytes()
     with cold(so=False):
-        assert done == nbtext("inspect", cwd=pets)
+        assert done == nbtext("inspect")
 
 
 def test_modules_in_the_current_directory_are_not_imported(pets: Path) -> None:
@@ -103,7 +103,7 @@ def test_modules_in_the_current_directory_are_not_imported(pets: Path) -> None:
         (pets / f"{name}.py").write_text("raise SystemExit('imported')")
     env = {**os.environ, "PYTHONPATH": ""}
     for arguments in (["train", "pets"], ["classify", "pets"], ["evaluate", "-q", "pets"], ["inspect"], ["select-features", "-o", "table"]):
-        done = run([script, *arguments], cwd=pets, env=env)
+        done = run([script, *arguments], env=env)
         assert (done.status, done.err) == (0, b"")
 
 
@@ -113,10 +113,10 @@ def test_an_internal_error_is_one_line_and_status_70(pets: Path) -> None:
         "def broken(*_): raise ZeroDivisionError('a\\x1b[31m\\nb')\n"
         "o.overview = broken; sys.exit(run(sys.argv[1:]))"
     )
-    done = run([sys.executable, "-c", code, "inspect"], cwd=pets, env=HOUSE)
+    done = run([sys.executable, "-c", code, "inspect"], env=HOUSE)
     line = "nbtext: internal error: ZeroDivisionError: a\\x1b[31m\\x0ab; please report it, with what nbtext --debug prints"
     assert (done.status, done.out, done.notes) == (70, b"", [line])
-    debugged = run([sys.executable, "-c", code, "--debug", "inspect"], cwd=pets, env=HOUSE)
+    debugged = run([sys.executable, "-c", code, "--debug", "inspect"], env=HOUSE)
     assert (debugged.status, debugged.notes[0], debugged.notes[-1]) == (70, "nbtext: Traceback (most recent call last):", line)
     assert b"\x1b" not in debugged.err
 
@@ -127,14 +127,13 @@ def test_running_out_of_memory_is_told(pets: Path) -> None:
         "def greedy(*_): return bytearray(1 << 60)\n"
         "o.overview = greedy; sys.exit(run(sys.argv[1:]))"
     )
-    assert error_line(run([sys.executable, "-c", code, "inspect"], cwd=pets, env=HOUSE), 4) == "nbtext: out of memory"
+    assert error_line(run([sys.executable, "-c", code, "inspect"], env=HOUSE), 4) == "nbtext: out of memory"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_signals_while_classifying(pets: Path, number: signal.Signals) -> None:
     with start(
         [sys.executable, "-m", "nbtext", "classify", "-", "--format", "lines"],
-        cwd=pets,
         env=HOUSE,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -157,4 +156,4 @@ def test_a_hang_up_is_ignored_under_nohup(pets: Path) -> None:
         "def hang_up(*arguments): os.kill(os.getpid(), signal.SIGHUP); return real(*arguments)\n"
         "o.overview = hang_up; sys.exit(run(['inspect']))"
     )
-    succeeded(run([sys.executable, "-c", code], cwd=pets, env=HOUSE))
+    succeeded(run([sys.executable, "-c", code], env=HOUSE))

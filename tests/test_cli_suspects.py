@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+from tests.process import SERVICE_DESK, corpus, fail, in_json, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ def misfiled(tmp_path: Path) -> Path:
 
 
 def test_what_is_in_the_wrong_folder_is_found(misfiled: Path) -> None:
-    rows = succeeded(nbtext("suspects", "desk", cwd=misfiled.parent)).rows
+    rows = succeed("suspects", "desk", cwd=misfiled.parent).rows
     first = [row[0] for row in rows[: len(rows) // 4]]
     assert {"desk/parks-and-trees/misfiled one.txt", "desk/parks-and-trees/misfiled-two.txt"} <= set(first)
     assert {row[2] for row in rows if "/misfiled" in row[0]} == {"taxes-and-fees"}
@@ -41,66 +41,65 @@ def test_what_is_in_the_wrong_folder_is_found(misfiled: Path) -> None:
 
 
 def test_as_many_as_leave_one_out_answers_wrongly() -> None:
-    rows = succeeded(nbtext("suspects", DESK)).rows
-    judged = json.loads(succeeded(nbtext("cross-validate", DESK, "--leave-one-out", "--output", "json")).out)
+    rows = succeed("suspects", DESK).rows
+    judged = in_json("cross-validate", DESK, "--leave-one-out", "--output", "json")
     mistakes = {(truth, answer): n for truth, row in judged["confusion"].items() for answer, n in row.items() if truth != answer}
     assert sum(mistakes.values()) == len(rows)
     assert {pair: sum((row[1], row[2]) == pair for row in rows) for pair in mistakes} == mistakes
 
 
 def test_limits(misfiled: Path) -> None:
-    rows = succeeded(nbtext("suspects", misfiled)).rows
-    assert succeeded(nbtext("suspects", misfiled, "--limit", "3")).rows == rows[:3]
+    rows = succeed("suspects", misfiled).rows
+    assert succeed("suspects", misfiled, "--limit", "3").rows == rows[:3]
     above = [row for row in rows if float(row[3]) > 2]
     assert 0 < len(above) < len(rows)
-    assert succeeded(nbtext("suspects", misfiled, "--min-log-odds", "2")).rows == above
+    assert succeed("suspects", misfiled, "--min-log-odds", "2").rows == above
 
 
 def test_names_alone(misfiled: Path) -> None:
-    names = [row[0] for row in succeeded(nbtext("suspects", misfiled)).rows]
-    assert succeeded(nbtext("suspects", misfiled, "--paths")).text == "".join(f"{name}\n" for name in names)
-    assert succeeded(nbtext("suspects", misfiled, "--print0")).text == "".join(f"{name}\0" for name in names)
-    assert succeeded(nbtext("suspects", misfiled, "--print0", "--paths", "--limit", "1")).text == f"{names[0]}\0"
+    names = [row[0] for row in succeed("suspects", misfiled).rows]
+    assert succeed("suspects", misfiled, "--paths").text == "".join(f"{name}\n" for name in names)
+    assert succeed("suspects", misfiled, "--print0").text == "".join(f"{name}\0" for name in names)
+    assert succeed("suspects", misfiled, "--print0", "--paths", "--limit", "1").text == f"{names[0]}\0"
 
 
 def test_names_that_are_no_text_pass_through(pets: Path) -> None:
     misplaced = b"pets/cats/d\xffg\n1"
     (pets / "pets" / "cats").joinpath("x").write_text("dogs fetch sticks and bark at the postman")
     (pets / "pets" / "cats" / "x").rename(str(pets).encode().decode() + "/" + misplaced.decode(errors="surrogateescape"))
-    assert misplaced + b"\0" in succeeded(nbtext("suspects", "pets", "--print0", cwd=pets)).out
-    assert b"pets/cats/d\xffg\\n1\t" in succeeded(nbtext("suspects", "pets", cwd=pets)).out
+    assert misplaced + b"\0" in succeed("suspects", "pets", "--print0").out
+    assert b"pets/cats/d\xffg\\n1\t" in succeed("suspects", "pets").out
 
 
 def test_forms(misfiled: Path) -> None:
-    rows = succeeded(nbtext("suspects", misfiled)).rows
-    as_csv = list(csv.reader(io.StringIO(succeeded(nbtext("suspects", misfiled, "--output", "csv")).text)))
+    rows = succeed("suspects", misfiled).rows
+    as_csv = list(csv.reader(io.StringIO(succeed("suspects", misfiled, "--output", "csv").text)))
     assert as_csv == [["id", "label", "suggested", "log_odds"], *rows]
-    records = [json.loads(line) for line in succeeded(nbtext("suspects", misfiled, "--output", "jsonl")).text.splitlines()]
+    records = [json.loads(line) for line in succeed("suspects", misfiled, "--output", "jsonl").text.splitlines()]
     assert [[of["id"], of["label"], of["suggested"], f"{of['log_odds']:.6g}"] for of in records] == rows
     assert all(0 < of["probability"] < 1 for of in records)
     assert all(
-        row[2] in line
-        for row, line in zip(rows, succeeded(nbtext("suspects", misfiled, "--output", "table")).text.splitlines()[2:], strict=True)
+        row[2] in line for row, line in zip(rows, succeed("suspects", misfiled, "--output", "table").text.splitlines()[2:], strict=True)
     )
 
 
 def test_rows_of_a_table_are_named_by_file_and_line_or_as_the_table_does(tmp_path: Path) -> None:
     lines = ["a\tant ape\n", "a\tant asp\n", "b\tbee bat\n", "b\tbee bug\n", "b\tant ape asp\n"]
     (tmp_path / "t.tsv").write_text("".join(lines))
-    assert succeeded(nbtext("suspects", "t.tsv", "--paths", cwd=tmp_path)).text.splitlines()[0] == "t.tsv:5"
+    assert succeed("suspects", "t.tsv", "--paths").text.splitlines()[0] == "t.tsv:5"
     (tmp_path / "n.tsv").write_text("".join(f"{line[:-1]}\tname {n}\n" for n, line in enumerate(lines)))
-    assert succeeded(nbtext("suspects", "n.tsv", "--id-column", "3", "--paths", cwd=tmp_path)).text.splitlines()[0] == "name 4"
+    assert succeed("suspects", "n.tsv", "--id-column", "3", "--paths").text.splitlines()[0] == "name 4"
 
 
 def test_cells_that_begin_like_a_formula(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("=a\tant ape\n=a\tant asp\n-b\tbee bat\n-b\tbee bug\n-b\tant ape asp\n")
-    first = succeeded(nbtext("suspects", "t.tsv", "--output", "csv", "--excel-safe", "--limit", "1", cwd=tmp_path)).text.splitlines()[1]
+    first = succeed("suspects", "t.tsv", "--output", "csv", "--excel-safe", "--limit", "1").text.splitlines()[1]
     assert first.startswith("t.tsv:5,'-b,'=a,")
 
 
 def test_no_suspects_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("a\tant ape\na\tant ape\nb\tbee bat\nb\tbee bat\n")
-    assert succeeded(nbtext("suspects", "t.tsv", cwd=tmp_path)).text == ""
+    assert succeed("suspects", "t.tsv").text == ""
 
 
 @pytest.mark.parametrize(
@@ -114,4 +113,4 @@ def test_no_suspects_is_no_failure(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_is_refused(options: list[str], line: str) -> None:
-    assert line in error_line(nbtext("suspects", DESK, *options), 2)
+    assert line in fail(2, "suspects", DESK, *options)

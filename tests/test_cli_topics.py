@@ -10,11 +10,11 @@ import pytest
 from nbtext.cli.help import TOPICS
 from nbtext.cli.main import COMMANDS
 from nbtext.settings import FORMATS
-from tests.process import REPOSITORY, error_line, nbtext, succeeded
+from tests.process import REPOSITORY, fail, nbtext, succeed
 
 
 def test_without_a_topic_they_are_listed() -> None:
-    text = succeeded(nbtext("help")).text
+    text = succeed("help").text
     for topic in TOPICS:
         assert f"nbtext help {topic} " in text
     assert max(map(len, text.splitlines())) <= 80
@@ -22,7 +22,7 @@ def test_without_a_topic_they_are_listed() -> None:
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_each_topic_has_its_text(topic: str) -> None:
-    text = succeeded(nbtext("help", topic)).text
+    text = succeed("help", topic).text
     written = (REPOSITORY / "nbtext/cli/topics" / f"{topic}.txt").read_text(encoding="utf-8")
     assert text == written or (topic == "config" and text.startswith(written))
     assert text.split("\n", 1)[0].isupper()
@@ -36,22 +36,22 @@ def test_each_text_is_a_topic() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_a_command_is_its_help(command: str) -> None:
     for columns in ("60", "100", "200"):
-        assert nbtext("help", command, env={"COLUMNS": columns}) == succeeded(nbtext(command, "--help", env={"COLUMNS": columns}))
+        assert nbtext("help", command, env={"COLUMNS": columns}) == succeed(command, "--help", env={"COLUMNS": columns})
 
 
 def test_unknown_topics_are_told_in_one_line() -> None:
-    line = error_line(nbtext("help", "luck"), 2)
+    line = fail(2, "help", "luck")
     assert "there is no topic or command 'luck'" in line
     assert "formats" in line
 
 
 def test_the_formats_are_all_there() -> None:
-    text = succeeded(nbtext("help", "formats")).text
+    text = succeed("help", "formats").text
     assert re.findall(r"^    (\w+) ", text.split("\n\n")[1], re.MULTILINE) == list(FORMATS)
 
 
 def test_the_exit_statuses_are_those_of_the_guide() -> None:
     page = (REPOSITORY / "docs/command-line.md").read_text(encoding="utf-8")
     shown = {row.split("|")[1].strip() for row in page.split("| status | meaning |\n|---|---|\n")[1].split("\n\n")[0].splitlines()}
-    text = succeeded(nbtext("help", "exit-status")).text
+    text = succeed("help", "exit-status").text
     assert shown == {line[4:13].strip() for line in text.split("\n\n")[1].splitlines()} - {""}

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import random
 from typing import TYPE_CHECKING, Any
@@ -10,19 +9,19 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.settings import READING, TRAINING
-from tests.process import PETS, SERVICE_DESK, corpus, error_line, nbtext, succeeded
+from tests.process import PETS, SERVICE_DESK, corpus, fail, in_json, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def inspected(folder: Path, model: str = "nbtext.joblib") -> Any:
-    return json.loads(succeeded(nbtext("inspect", "--output", "json", "-m", model, cwd=folder)).out)
+    return in_json("inspect", "--output", "json", "-m", model, cwd=folder)
 
 
 def test_training_is_silent_and_says_with_verbose_what_was_made(pets: Path) -> None:
-    assert succeeded(nbtext("train", "pets", "-m", "m", cwd=pets)).out == b""
-    verbose = nbtext("train", "pets", "-m", "m", "-v", cwd=pets)
+    assert succeed("train", "pets", "-m", "m").out == b""
+    verbose = nbtext("train", "pets", "-m", "m", "-v")
     assert (verbose.status, verbose.out) == (0, b"")
     assert verbose.notes[0].startswith("nbtext: m: 2 classes, 4 documents, ")
     assert len(verbose.notes) == 1
@@ -30,10 +29,10 @@ def test_training_is_silent_and_says_with_verbose_what_was_made(pets: Path) -> N
 
 def test_the_model_is_where_it_was_asked_for(pets: Path) -> None:
     (pets / "nbtext.joblib").unlink()
-    succeeded(nbtext("train", "pets", cwd=pets))
-    succeeded(nbtext("train", "pets", cwd=pets, env={"NBTEXT_MODEL": "by-environment"}))
-    succeeded(nbtext("train", "pets", "-m", "by-option", cwd=pets, env={"NBTEXT_MODEL": "other"}))
-    succeeded(nbtext("train", "pets", cwd=pets, env={"NBTEXT_MODEL": ""}))
+    succeed("train", "pets")
+    succeed("train", "pets", env={"NBTEXT_MODEL": "by-environment"})
+    succeed("train", "pets", "-m", "by-option", env={"NBTEXT_MODEL": "other"})
+    succeed("train", "pets", env={"NBTEXT_MODEL": ""})
     assert sorted(path.name for path in pets.iterdir()) == ["by-environment", "by-option", "nbtext.joblib", "pets"]
 
 
@@ -44,7 +43,7 @@ def test_same_corpus_same_bytes(tmp_path: Path, service_desk_model: Path) -> Non
         copy = tmp_path / "elsewhere" / path.parent.name / path.name
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(path.read_bytes())
-    succeeded(nbtext("train", tmp_path / "elsewhere", "-m", tmp_path / "m", env={"LC_ALL": "C", "TZ": "Asia/Tokyo"}))
+    succeed("train", tmp_path / "elsewhere", "-m", tmp_path / "m", env={"LC_ALL": "C", "TZ": "Asia/Tokyo"})
     assert (tmp_path / "m").read_bytes() == service_desk_model.read_bytes()
 
 
@@ -56,31 +55,31 @@ def test_joblib_loads_the_model(service_desk_model: Path) -> None:
 
 def test_one_class_works_and_warns(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/only/1": "some words"})
-    done = nbtext("train", "c", cwd=tmp_path)
+    done = nbtext("train", "c")
     assert (done.status, done.notes) == (0, ["nbtext: warning: there is only one class, only; every answer will be that"])
-    assert nbtext("train", "c", "-q", cwd=tmp_path).notes == []
-    assert succeeded(nbtext("classify", "-", cwd=tmp_path, stdin=b"anything")).rows == [["-", "only", "1"]]
-    assert json.loads(succeeded(nbtext("evaluate", "-q", "c", "--output", "json", cwd=tmp_path)).out)["accuracy"] == 1
+    assert nbtext("train", "c", "-q").notes == []
+    assert succeed("classify", "-", stdin=b"anything").rows == [["-", "only", "1"]]
+    assert in_json("evaluate", "-q", "c", "--output", "json")["accuracy"] == 1
     for by in ("mutual-information", "presence", "chi2", "log-odds"):
         for output in ("tsv", "csv", "jsonl", "table"):
-            assert b"word" in succeeded(nbtext("select-features", "--by", by, "--output", output, cwd=tmp_path)).out
+            assert b"word" in succeed("select-features", "--by", by, "--output", output).out
 
 
 def test_documents_without_terms(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/a/1": "", "c/b/1": "? !", "c/b/2": ""})
-    done = nbtext("train", "c", cwd=tmp_path)
+    done = nbtext("train", "c")
     assert (done.status, done.notes) == (0, ["nbtext: warning: the documents hold no terms; every answer will be the same"])
-    assert succeeded(nbtext("classify", "-", cwd=tmp_path, stdin=b"anything")).rows == [["-", "b", "0.666667"]]
-    assert succeeded(nbtext("select-features", cwd=tmp_path)).out == b""
-    succeeded(nbtext("inspect", cwd=tmp_path))
-    succeeded(nbtext("evaluate", "-q", "c", cwd=tmp_path))
+    assert succeed("classify", "-", stdin=b"anything").rows == [["-", "b", "0.666667"]]
+    assert succeed("select-features").out == b""
+    succeed("inspect")
+    succeed("evaluate", "-q", "c")
 
 
 def test_documents_that_cannot_be_read_are_named_and_the_rest_is_learnt(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/a/1": "red apple", "c/b/1": "green pear", "c/b/bin": b"\0", **{f"c/b/bad{n:02}": b"\0" for n in range(14)}})
     (tmp_path / "c/a/\x1b[31m\n").symlink_to("nowhere")
     for quiet in ([], ["-q"]):
-        done = nbtext("train", "c", *quiet, cwd=tmp_path)
+        done = nbtext("train", "c", *quiet)
         assert (done.status, len(done.notes)) == (1, 11)
         assert done.notes[0] == "nbtext: c/a/\\x1b[31m\\x0a: cannot read: no such file or directory"
         assert done.notes[1] == "nbtext: c/b/bad00: binary, not text (control bytes, the first at 0)"
@@ -90,27 +89,27 @@ def test_documents_that_cannot_be_read_are_named_and_the_rest_is_learnt(tmp_path
 
 def test_what_is_noticed_is_said_when_asked(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/a/1": b"caf\xe9", "c/b/1": "z w", "c/README": "r", "c/empty/.keep": ""})
-    done = nbtext("train", "c", "-v", cwd=tmp_path)
+    done = nbtext("train", "c", "-v")
     assert done.notes[:3] == [
         "nbtext: warning: c/empty: no documents in this class",
         "nbtext: not valid UTF-8 and read as Windows-1252: 1 document; see --encoding",
         "nbtext: c/README: in no class directory, left out",
     ]
-    assert nbtext("train", "c", cwd=tmp_path).notes == done.notes[:1]
+    assert nbtext("train", "c").notes == done.notes[:1]
 
 
 def test_how_documents_were_read_is_remembered_and_can_be_overridden(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.csv": "topic;body\nx;red apple\ny;green pear\n", "new.csv": "body;topic\nred;?\n", "line.txt": "an apple\n"})
-    succeeded(nbtext("train", "t.csv", "--label-column", "topic", "--text-column", "body", "--delimiter", ";", cwd=tmp_path))
-    assert succeeded(nbtext("classify", "new.csv", cwd=tmp_path)).rows[0][:2] == ["new.csv:2", "x"]
-    assert succeeded(nbtext("classify", "line.txt", "--format", "dir", cwd=tmp_path)).rows[0][:2] == ["line.txt", "x"]
+    succeed("train", "t.csv", "--label-column", "topic", "--text-column", "body", "--delimiter", ";")
+    assert succeed("classify", "new.csv").rows[0][:2] == ["new.csv:2", "x"]
+    assert succeed("classify", "line.txt", "--format", "dir").rows[0][:2] == ["line.txt", "x"]
     remembered = {"format": "csv", "label_column": "topic", "text_column": "body", "delimiter": ";", "encoding": "auto"}
     assert remembered.items() <= inspected(tmp_path)["reading"].items()
 
 
 def test_a_table_on_standard_input(tmp_path: Path) -> None:
-    succeeded(nbtext("train", "-", "--format", "tsv", cwd=tmp_path, stdin=b"x\tred apple\ny\tgreen pear\n"))
-    assert succeeded(nbtext("classify", "-", "--format", "lines", cwd=tmp_path, stdin=b"apple\npear\n")).text.count("\n") == 2
+    succeed("train", "-", "--format", "tsv", stdin=b"x\tred apple\ny\tgreen pear\n")
+    assert succeed("classify", "-", "--format", "lines", stdin=b"apple\npear\n").text.count("\n") == 2
 
 
 @pytest.mark.parametrize(
@@ -153,7 +152,7 @@ def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str
     (pets / "hollow/class").mkdir(parents=True)
     before = sorted(os.walk(pets))
     old = (pets / "nbtext.joblib").read_bytes()
-    assert message in error_line(nbtext("train", *arguments, cwd=pets), status)
+    assert message in fail(status, "train", *arguments)
     assert (sorted(os.walk(pets)), (pets / "nbtext.joblib").read_bytes()) == (before, old)
 
 
@@ -173,14 +172,14 @@ WRONG = {
 @pytest.mark.parametrize("parameter", [p for p in (*READING, *TRAINING) if p.metavar], ids=lambda parameter: parameter.name)
 def test_wrong_values_are_refused_with_the_name_of_the_option(pets: Path, parameter: Any) -> None:
     for value in WRONG[parameter.name]:
-        line = error_line(nbtext("train", "pets", f"{parameter.option}={value}", cwd=pets), 2)
+        line = fail(2, "train", "pets", f"{parameter.option}={value}")
         assert parameter.option in line or parameter.name == "stop_words"
 
 
 def test_a_model_in_the_corpus_folder_beside_the_classes_is_fine(tmp_path: Path) -> None:
     corpus(tmp_path, PETS)
     for _ in range(2):
-        succeeded(nbtext("train", ".", cwd=tmp_path))
+        succeed("train", ".")
     assert inspected(tmp_path)["documents"] == 4
 
 
@@ -189,13 +188,13 @@ def test_class_names_of_any_kind(tmp_path: Path) -> None:
     corpus(tmp_path, {f"c/{name}/1": f"word{number}" for number, name in enumerate(names)})
     (tmp_path / os.fsdecode(b"c/caf\xe9")).mkdir()
     (tmp_path / os.fsdecode(b"c/caf\xe9/1")).write_text("coffee")
-    succeeded(nbtext("train", "c", cwd=tmp_path))
+    succeed("train", "c")
     assert TextClassifier.load(str(tmp_path / "nbtext.joblib")).classes == sorted([*names, "café"])
-    rows = succeeded(nbtext("classify", "c", cwd=tmp_path)).rows
+    rows = succeed("classify", "c").rows
     assert len(rows) == 9
     assert {row[1] for row in rows} == {"=cmd()", "new\\nline", "tab\\there", "\x1b[31m", " ", "a..", "語", "<script>", "café"}
-    assert b"\x1b" not in succeeded(nbtext("inspect", cwd=tmp_path)).out
+    assert b"\x1b" not in succeed("inspect").out
 
 
 def test_fields_are_refused_where_documents_have_none(pets: Path) -> None:
-    assert "--tag-fields names columns" in error_line(nbtext("train", "pets", "--tag-fields", "title", "-m", "new", cwd=pets), 2)
+    assert "--tag-fields names columns" in fail(2, "train", "pets", "--tag-fields", "title", "-m", "new")

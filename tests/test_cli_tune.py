@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from tests.process import HOUSE, SERVICE_DESK, TIME_LIMIT, bash, corpus, error_line, nbtext, start, succeeded, until
+from tests.process import HOUSE, SERVICE_DESK, TIME_LIMIT, bash, corpus, error_line, fail, in_json, nbtext, start, succeed, succeeded, until
 
 DESK = SERVICE_DESK / "train"
 
 
 def tuned(folder: Path, *arguments: str | Path) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(succeeded(nbtext("tune", DESK, *arguments, "-o", "json", cwd=folder)).out)
+    said: dict[str, Any] = in_json("tune", DESK, *arguments, "-o", "json", cwd=folder)
     return said
 
 
@@ -38,7 +38,7 @@ def test_every_combination_is_tried_and_the_best_comes_first(tmp_path: Path) -> 
     assert accuracies == sorted(accuracies, reverse=True)
     assert len(set(accuracies)) > 1
     assert said["best"] == said["settings"][0]
-    text = succeeded(nbtext("tune", DESK, "--try", "smoothing=0.01,1", "--try", "ngrams=1,2", "--folds", "4", cwd=tmp_path)).text
+    text = succeed("tune", DESK, "--try", "smoothing=0.01,1", "--try", "ngrams=1,2", "--folds", "4").text
     first = next(line for line in text.splitlines() if line.split()[:1] == ["1"])
     assert f"{said['best']['accuracy']:.4f} ± {said['best']['accuracy_sd']:.4f}" in first
 
@@ -47,12 +47,10 @@ def test_the_figures_are_those_of_cross_validate_and_the_model_that_of_train(tmp
     said = tuned(tmp_path, "--try", "smoothing=0.02,1", "--try", "ngrams=2,1", "--folds", "5", "--seed", "3", "--top", "400", "-m", "tuned")
     for trial in said["settings"]:
         options = [f"--{name}={value}" for name, value in trial["setting"].items()]
-        judged = json.loads(
-            succeeded(nbtext("cross-validate", DESK, "--folds", "5", "--seed", "3", "--top", "400", "-o", "json", *options)).out
-        )
+        judged = in_json("cross-validate", DESK, "--folds", "5", "--seed", "3", "--top", "400", "-o", "json", *options)
         found = (judged["accuracy"], judged["macro_f1"], judged["log_loss"], judged["folds"]["accuracy"]["sd"])
         assert (trial["accuracy"], trial["macro_f1"], trial["log_loss"], trial["accuracy_sd"]) == found
-        succeeded(nbtext("train", DESK, "--top", "400", *options, "-m", "trained", cwd=tmp_path))
+        succeed("train", DESK, "--top", "400", *options, "-m", "trained")
         assert ((tmp_path / "trained").read_bytes() == (tmp_path / "tuned").read_bytes()) == (trial == said["best"])
 
 
@@ -68,7 +66,7 @@ def test_the_figures_are_those_of_cross_validate_and_the_model_that_of_train(tmp
     ],
 )
 def test_one_setting_is_train(tmp_path: Path, arguments: list[str]) -> None:
-    succeeded(nbtext("train", DESK, *arguments, "-m", "trained", cwd=tmp_path))
+    succeed("train", DESK, *arguments, "-m", "trained")
     tries = [part for argument in arguments for part in ("--try", argument.removeprefix("--"))]
     for given in (arguments, tries):
         assert len(tuned(tmp_path, *given, "--folds", "2", "--tries", "1", "-m", "tuned")["settings"]) == 1
@@ -79,8 +77,8 @@ def test_a_corpus_that_is_read_in_another_way(tmp_path: Path) -> None:
     table = "topic;body\n" + "".join(f"{'xy'[n % 2]};{'red' if n % 2 else 'green'} apple number{n}\n" for n in range(12))
     corpus(tmp_path, {"t.csv": table, "weights": "x\t1\ny\t3\n"})
     options = ("t.csv", "--label-column", "topic", "--text-column", "body", "--delimiter", ";")
-    succeeded(nbtext("tune", *options, "--try", "class-prior=weights", "--folds", "3", "-m", "tuned", cwd=tmp_path))
-    succeeded(nbtext("train", *options, "--class-prior", "weights", "-m", "trained", cwd=tmp_path))
+    succeed("tune", *options, "--try", "class-prior=weights", "--folds", "3", "-m", "tuned")
+    succeed("train", *options, "--class-prior", "weights", "-m", "trained")
     assert (tmp_path / "tuned").read_bytes() == (tmp_path / "trained").read_bytes()
 
 
@@ -92,8 +90,8 @@ def test_evidence_finds_what_auto_finds(tmp_path: Path) -> None:
     assert sum(trial["probability"] for trial in said["settings"]) == pytest.approx(1)
     assert [trial["log_bayes_factor"] for trial in said["settings"]] == pytest.approx([evidence[0] - each for each in evidence])
     for trial in said["settings"]:
-        succeeded(nbtext("train", DESK, "--smoothing", trial["setting"]["smoothing"], cwd=tmp_path))
-        shown = json.loads(succeeded(nbtext("inspect", "--criteria", "-o", "json", cwd=tmp_path)).out)
+        succeed("train", DESK, "--smoothing", trial["setting"]["smoothing"])
+        shown = in_json("inspect", "--criteria", "-o", "json")
         assert (trial["evidence"], trial["smoothing"]) == (shown["criteria"]["evidence"], shown["smoothing"])
 
 
@@ -102,21 +100,21 @@ def test_aic_and_bic_take_the_least_and_say_what_they_cannot_tell_apart(tmp_path
     said = tuned(tmp_path, "--by", by, "--try", "class-prior=empirical,uniform")
     assert [trial["setting"]["class-prior"] for trial in said["settings"]] == ["uniform", "empirical"]  # all classes are of one size
     assert said["settings"][0][by] < said["settings"][1][by]
-    equal = nbtext("tune", DESK, "--by", by, "--try", "smoothing=0.1,1", cwd=tmp_path)
+    equal = nbtext("tune", DESK, "--by", by, "--try", "smoothing=0.1,1")
     assert (equal.status, len(equal.notes)) == (0, 1)
     assert "other settings are equal" in equal.notes[0]
 
 
 def test_leave_one_out_is_that_of_cross_validate(tmp_path: Path) -> None:
     for trial in tuned(tmp_path, "--by", "leave-one-out", "--try", "smoothing=0.1,1")["settings"]:
-        judged = succeeded(nbtext("cross-validate", DESK, "--leave-one-out", "--smoothing", trial["setting"]["smoothing"], "-o", "json"))
+        judged = succeed("cross-validate", DESK, "--leave-one-out", "--smoothing", trial["setting"]["smoothing"], "-o", "json")
         assert trial["accuracy"] == json.loads(judged.out)["accuracy"]
 
 
 def test_what_cannot_be_is_left_out_with_a_warning(pets: Path) -> None:
-    done = nbtext("tune", "pets", "--folds", "2", "--try", "min-df=1,9", "--try", "classifier=multinomial,nothing", cwd=pets)
+    done = nbtext("tune", "pets", "--folds", "2", "--try", "min-df=1,9", "--try", "classifier=multinomial,nothing")
     assert done.status == 2  # a wrong value is no combination
-    done = nbtext("tune", "pets", "--folds", "2", "--try", "classifier=multinomial,bernoulli", "--try", "weighting=counts,log", cwd=pets)
+    done = nbtext("tune", "pets", "--folds", "2", "--try", "classifier=multinomial,bernoulli", "--try", "weighting=counts,log")
     assert done.status == 0
     assert [note for note in done.notes if "left out: with classifier=bernoulli weighting=log" in note]
 
@@ -132,29 +130,29 @@ def test_settings_known_to_be_good_are_tried_without_naming_any(tmp_path: Path) 
     best = (tmp_path / "nbtext.joblib").read_bytes()
     command = said["best"]["command"]
     assert command.startswith("nbtext train ")
-    succeeded(bash(command.replace("nbtext train", "$NBTEXT train", 1), cwd=tmp_path))
+    succeeded(bash(command.replace("nbtext train", "$NBTEXT train", 1)))
     assert (tmp_path / "nbtext.joblib").read_bytes() == best
 
 
 def test_so_many_tries_give_the_same_bytes_again(tmp_path: Path) -> None:
     commands = [("tune", DESK, "--tries", "4", "--folds", "3", "-m", "m", *jobs) for jobs in ((), (), ("--jobs", "2"))]
-    found = [(succeeded(nbtext(*command, cwd=tmp_path)).text, (tmp_path / "m").read_bytes()) for command in commands]
+    found = [(succeed(*command).text, (tmp_path / "m").read_bytes()) for command in commands]
     assert found[0] == found[1] == found[2]
     assert len([line for line in found[0][0].splitlines() if line.startswith("nbtext train ")]) == 4
 
 
 def test_without_a_limit_settings_are_tried_for_a_minute_at_most(pets: Path) -> None:
-    said = json.loads(succeeded(nbtext("tune", "pets", "--updatable", "-o", "json", cwd=pets)).out)
+    said = in_json("tune", "pets", "--updatable", "-o", "json")
     assert len(said["settings"]) > 3
     assert all("seconds" in setting for setting in said["settings"])
-    assert "beyond chance" in succeeded(nbtext("tune", "pets", "--updatable", "--tries", "3", cwd=pets)).text
+    assert "beyond chance" in succeed("tune", "pets", "--updatable", "--tries", "3").text
 
 
 def test_within_a_long_time_all_are_tried_and_within_no_time_the_first(pets: Path) -> None:
-    said = json.loads(succeeded(nbtext("tune", "pets", "--within", "1h", "--updatable", "-o", "json", cwd=pets)).out)
+    said = in_json("tune", "pets", "--within", "1h", "--updatable", "-o", "json")
     assert len(said["settings"]) > 3
     assert all("seconds" in setting for setting in said["settings"])
-    said = json.loads(succeeded(nbtext("tune", "pets", "--within", "0.001s", "-o", "json", cwd=pets)).out)
+    said = in_json("tune", "pets", "--within", "0.001s", "-o", "json")
     assert [setting["setting"] for setting in said["settings"]] == [{}]
 
 
@@ -167,16 +165,16 @@ def test_the_best_is_best_in_what_is_wanted(tmp_path: Path, goal: str) -> None:
 
 def test_one_class_and_one_document(tmp_path: Path) -> None:
     corpus(tmp_path, {"one.tsv": "a\tred apple\na\tgreen pear\na\tblue sky\n", "single.tsv": "a\tred apple\n"})
-    said = json.loads(nbtext("tune", "one.tsv", "--tries", "2", "-o", "json", cwd=tmp_path).out)
+    said = json.loads(nbtext("tune", "one.tsv", "--tries", "2", "-o", "json").out)
     assert (said["best"]["accuracy"], said["folds"]) == (1.0, 3)
-    assert "only 1 document" in error_line(nbtext("tune", "single.tsv", "--tries", "2", cwd=tmp_path), 2)
+    assert "only 1 document" in fail(2, "tune", "single.tsv", "--tries", "2")
 
 
 def test_interrupting_the_search_leaves_the_old_model(pets: Path) -> None:
     old = (pets / "nbtext.joblib").read_bytes()
     table = pets / "large.tsv"
     table.write_text("".join(f"{'abc'[n % 3]}\tword{n % 97} word{n % 89} {'abc'[n % 3]}{n % 7} name{n}\n" for n in range(20_000)))
-    with start([sys.executable, "-m", "nbtext", "tune", "large.tsv", "--within", "1h", "--jobs", "2"], cwd=pets, env=HOUSE) as child:
+    with start([sys.executable, "-m", "nbtext", "tune", "large.tsv", "--within", "1h", "--jobs", "2"], env=HOUSE) as child:
         until(Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text, "a worker that judges settings")
         child.send_signal(signal.SIGINT)
         assert child.wait(TIME_LIMIT) == 128 + signal.SIGINT
@@ -185,7 +183,7 @@ def test_interrupting_the_search_leaves_the_old_model(pets: Path) -> None:
 
 def test_a_document_that_cannot_be_read_is_told_once(pets: Path) -> None:
     (pets / "pets/cats/0").write_bytes(b"x" * 2000)
-    done = nbtext("tune", "pets", "--max-document-size", "1K", "--folds", "2", "--try", "ngrams=1,2", "-o", "json", cwd=pets)
+    done = nbtext("tune", "pets", "--max-document-size", "1K", "--folds", "2", "--try", "ngrams=1,2", "-o", "json")
     assert done.status == 1
     assert json.loads(done.out)["documents"] == 4
     assert [note for note in done.notes if "pets/cats/0" in note] == done.notes
@@ -193,17 +191,17 @@ def test_a_document_that_cannot_be_read_is_told_once(pets: Path) -> None:
 
 
 def test_small_classes_are_warned_of_once(pets: Path) -> None:
-    done = nbtext("tune", "pets", "--try", "ngrams=1,2", "--folds", "3", cwd=pets)
+    done = nbtext("tune", "pets", "--try", "ngrams=1,2", "--folds", "3")
     assert (done.status, done.notes) == (0, ["nbtext: warning: classes with fewer documents than there are folds: cats, dogs"])
 
 
 def test_a_pipe_is_read_once_only(pets: Path) -> None:
     table = b"x\tred apple\ny\tgreen pear\nx\tred plum\ny\tgreen grass\n"
     options = ("tune", "-", "--format", "tsv", "--folds", "2")
-    assert succeeded(nbtext(*options, "--try", "smoothing=0.1,1", cwd=pets, stdin=table)).out
-    assert succeeded(nbtext(*options, "--tries", "2", cwd=pets, stdin=table)).out
-    assert "read once" in error_line(nbtext(*options, "--try", "ngrams=1,2", cwd=pets, stdin=table), 2)
-    assert "read once" in error_line(bash("$NBTEXT tune <(printf 'x\\ta\\n') --format tsv --try ngrams=1,2", cwd=pets), 2)
+    assert succeed(*options, "--try", "smoothing=0.1,1", stdin=table).out
+    assert succeed(*options, "--tries", "2", stdin=table).out
+    assert "read once" in fail(2, *options, "--try", "ngrams=1,2", stdin=table)
+    assert "read once" in error_line(bash("$NBTEXT tune <(printf 'x\\ta\\n') --format tsv --try ngrams=1,2"), 2)
 
 
 @pytest.mark.parametrize(
@@ -249,5 +247,5 @@ def test_what_cannot_be_done_is_told_in_one_line_and_the_old_model_stays(
     pets: Path, arguments: list[str], status: int, message: str
 ) -> None:
     old = (pets / "nbtext.joblib").read_bytes()
-    assert message in error_line(nbtext("tune", "-q", *arguments, cwd=pets), status)
+    assert message in fail(status, "tune", "-q", *arguments)
     assert (pets / "nbtext.joblib").read_bytes() == old

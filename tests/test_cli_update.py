@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.changing import ADDITIVE, MORE, inspected, options, refused, with_more
-from tests.process import PETS, SERVICE_DESK, corpus, error_line, nbtext, succeeded
+from tests.process import PETS, SERVICE_DESK, corpus, fail, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,11 +25,11 @@ def test_updates_make_the_file_that_training_makes_and_forgetting_unmakes_it(set
     folders = [SERVICE_DESK / "train", SERVICE_DESK / "test"]
     corpus(tmp_path / "c", {**PETS, **MORE})
     for model, paths in (("all", [*folders, "c"]), ("some", folders[:1]), ("daily", folders[:1])):
-        succeeded(nbtext("train", *paths, *given, "--model", model, cwd=tmp_path))
+        succeed("train", *paths, *given, "--model", model)
     for path in ("c", folders[1]):
-        succeeded(nbtext("update", path, "--model", "daily", cwd=tmp_path))
+        succeed("update", path, "--model", "daily")
     assert (tmp_path / "daily").read_bytes() == (tmp_path / "all").read_bytes()
-    succeeded(nbtext("forget", "c", folders[1], "--model", "daily", cwd=tmp_path))
+    succeed("forget", "c", folders[1], "--model", "daily")
     assert (tmp_path / "daily").read_bytes() == (tmp_path / "some").read_bytes()
 
 
@@ -45,10 +45,10 @@ def test_documents_that_were_learnt_before_are_counted_in_a_notice(tmp_path: Pat
         ("20", "10 of 15 documents that the model's sample can tell about;"),
         ("0", None),
     ):
-        succeeded(nbtext("train", "a.tsv", "--sample", sample, cwd=tmp_path))
-        assert not any(again in note for note in nbtext("update", "c.tsv", "-v", cwd=tmp_path).notes)
-        succeeded(nbtext("train", "a.tsv", "--sample", sample, cwd=tmp_path))
-        notes = [note for note in nbtext("update", "b.tsv", "-v", cwd=tmp_path).notes if again in note]
+        succeed("train", "a.tsv", "--sample", sample)
+        assert not any(again in note for note in nbtext("update", "c.tsv", "-v").notes)
+        succeed("train", "a.tsv", "--sample", sample)
+        notes = [note for note in nbtext("update", "b.tsv", "-v").notes if again in note]
         assert len(notes) == (found is not None)
         assert all(str(found) in note and note.endswith("use --once, here and in training, to skip them") for note in notes)
 
@@ -58,42 +58,42 @@ def write_table(path: Path, texts: list[str]) -> None:
 
 
 def test_new_classes_and_terms_are_welcome(desk: Path) -> None:
-    done = nbtext("update", "more", "-v", cwd=desk)
+    done = nbtext("update", "more", "-v")
     assert (done.status, done.out) == (0, b"")
     assert done.notes[0].startswith("nbtext: nbtext.joblib: 3 classes, 7 documents, ")
-    assert succeeded(nbtext("classify", "-", cwd=desk, stdin=b"a bird sings")).rows[0][1] == "birds"
+    assert succeed("classify", "-", stdin=b"a bird sings").rows[0][1] == "birds"
 
 
 def test_documents_are_read_as_those_of_training_but_for_what_options_say(tmp_path: Path) -> None:
     rows = {"a.csv": "topic;body\nx;red apple\n", "b.csv": "topic;body\ny;green pear\n", "c.jsonl": '{"label": "y", "text": "a plum"}\n'}
     corpus(tmp_path, rows)
     reading = ["--label-column", "topic", "--text-column", "body", "--delimiter", ";"]
-    succeeded(nbtext("train", "a.csv", "b.csv", *reading, "-m", "both", cwd=tmp_path))
-    nbtext("train", "a.csv", *reading, "-q", cwd=tmp_path)
-    succeeded(nbtext("update", "b.csv", cwd=tmp_path))
+    succeed("train", "a.csv", "b.csv", *reading, "-m", "both")
+    nbtext("train", "a.csv", *reading, "-q")
+    succeed("update", "b.csv")
     assert (tmp_path / "nbtext.joblib").read_bytes() == (tmp_path / "both").read_bytes()
-    succeeded(nbtext("update", "c.jsonl", "--format", "jsonl", "--label-column", "label", "--text-column", "text", cwd=tmp_path))
+    succeed("update", "c.jsonl", "--format", "jsonl", "--label-column", "label", "--text-column", "text")
     assert inspected(tmp_path)["documents"] == 3
     assert inspected(tmp_path)["reading"]["delimiter"] == ";"
 
 
 def test_counted_features_and_texts_do_not_meet(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.svm": "x red:2 blue:1\ny green:1\n", "c/x/1": "red", "c/y/1": "green"})
-    succeeded(nbtext("train", "t.svm", "-m", "features", cwd=tmp_path))
-    succeeded(nbtext("train", "c", "-m", "texts", cwd=tmp_path))
-    line = error_line(nbtext("update", "c", "--format", "dir", "-m", "features", cwd=tmp_path), 2)
+    succeed("train", "t.svm", "-m", "features")
+    succeed("train", "c", "-m", "texts")
+    line = fail(2, "update", "c", "--format", "dir", "-m", "features")
     assert "was trained on svmlight's counted features, not on texts" in line
-    line = error_line(nbtext("update", "t.svm", "--format", "svmlight", "-m", "texts", cwd=tmp_path), 2)
+    line = fail(2, "update", "t.svm", "--format", "svmlight", "-m", "texts")
     assert "was trained on texts, not on svmlight's counted features" in line
-    succeeded(nbtext("update", "t.svm", "-m", "features", cwd=tmp_path))
+    succeed("update", "t.svm", "-m", "features")
 
 
 def test_documents_that_cannot_be_read_are_named_and_the_rest_is_learnt(desk: Path) -> None:
     corpus(desk, {"more/dogs/bad": b"\0"})
     before = (desk / "nbtext.joblib").read_bytes()
-    assert "more/dogs/bad: binary" in error_line(nbtext("update", "more", "--on-error", "fail", cwd=desk), 1)
+    assert "more/dogs/bad: binary" in fail(1, "update", "more", "--on-error", "fail")
     assert (desk / "nbtext.joblib").read_bytes() == before
-    done = nbtext("update", "more", cwd=desk)
+    done = nbtext("update", "more")
     assert (done.status, done.notes) == (1, ["nbtext: more/dogs/bad: binary, not text (control bytes, the first at 0)"])
     assert (desk / "nbtext.joblib").read_bytes() == (desk / "both").read_bytes()
 
@@ -115,9 +115,9 @@ def test_what_cannot_be_done_is_told_in_one_line(desk: Path, arguments: list[str
 
 def test_a_given_class_prior_has_to_know_a_new_class(desk: Path) -> None:
     (desk / "prior").write_text("cats\t1\ndogs\t3\n")
-    succeeded(nbtext("train", "pets", "--class-prior", "prior", cwd=desk))
+    succeed("train", "pets", "--class-prior", "prior")
     before = (desk / "nbtext.joblib").read_bytes()
-    assert "the class prior has no number for class 'birds'" in error_line(nbtext("update", "more", cwd=desk), 2)
+    assert "the class prior has no number for class 'birds'" in fail(2, "update", "more")
     assert (desk / "nbtext.joblib").read_bytes() == before
-    succeeded(nbtext("relabel", "dogs", "birds", cwd=desk))
+    succeed("relabel", "dogs", "birds")
     assert {label: of["prior"] for label, of in inspected(desk)["classes"].items()} == {"birds": 0.75, "cats": 0.25}

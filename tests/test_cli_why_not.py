@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+from tests.process import SERVICE_DESK, corpus, fail, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ WANTED = "noise-and-neighbours"
 
 
 def test_what_it_names_turns_the_answers(service_desk_model: Path, tmp_path: Path) -> None:
-    lines = succeeded(nbtext("why-not", WANTED, TEST / "waste-collection", "-m", service_desk_model, "-o", "jsonl")).text.splitlines()
+    lines = succeed("why-not", WANTED, TEST / "waste-collection", "-m", service_desk_model, "-o", "jsonl").text.splitlines()
     found = [json.loads(line) for line in lines]
     texts = {}
     for number, of in enumerate(found):
@@ -36,12 +36,12 @@ def test_what_it_names_turns_the_answers(service_desk_model: Path, tmp_path: Pat
         texts[f"{number}-with"] = " ".join([text, *added])
     assert len(texts) > 15
     corpus(tmp_path / "changed", texts)
-    answers = succeeded(nbtext("classify", tmp_path / "changed", "-m", service_desk_model)).rows
+    answers = succeed("classify", tmp_path / "changed", "-m", service_desk_model).rows
     assert {label for _, label, _ in answers} == {WANTED}
 
 
 def test_tsv_has_a_line_for_each_word(service_desk_model: Path) -> None:
-    rows = succeeded(nbtext("why-not", WANTED, TEST, "-m", service_desk_model)).rows
+    rows = succeed("why-not", WANTED, TEST, "-m", service_desk_model).rows
     assert {len(row) for row in rows} == {8}
     assert {row[3] for row in rows} == {"remove", "add", "none"}
     assert {row[7] for row in rows if row[3] == "none"} == {"answered-so"}
@@ -51,7 +51,7 @@ def test_tsv_has_a_line_for_each_word(service_desk_model: Path) -> None:
 
 def test_sentences(pets: Path) -> None:
     corpus(pets, {"letter": "the cat purrs; a dog scratches the sofa"})
-    text = succeeded(nbtext("why-not", "dogs", "letter", "pets/dogs/1", "-o", "table", cwd=pets)).text
+    text = succeed("why-not", "dogs", "letter", "pets/dogs/1", "-o", "table").text
     assert "the fewest words; then 0." in text
     assert "the fewest occurrences; then 0." in text
     assert "it is the answer already" in text
@@ -59,16 +59,16 @@ def test_sentences(pets: Path) -> None:
 
 def test_a_class_of_prior_zero(pets: Path) -> None:
     corpus(pets, {"prior": "cats\t1\ndogs\t0\n"})
-    succeeded(nbtext("train", "pets", "--class-prior", "prior", "-m", "m", cwd=pets))
-    assert succeeded(nbtext("why-not", "dogs", "pets/cats/1", "-m", "m", cwd=pets)).rows[0][3:] == ["none", "", "", "", "no-prior"]
-    assert "prior probability is 0" in succeeded(nbtext("why-not", "dogs", "pets/cats/1", "-m", "m", "-o", "table", cwd=pets)).text
+    succeed("train", "pets", "--class-prior", "prior", "-m", "m")
+    assert succeed("why-not", "dogs", "pets/cats/1", "-m", "m").rows[0][3:] == ["none", "", "", "", "no-prior"]
+    assert "prior probability is 0" in succeed("why-not", "dogs", "pets/cats/1", "-m", "m", "-o", "table").text
 
 
 def test_wrong_usage_and_unreadable_documents(pets: Path) -> None:
-    assert "did you mean 'dogs'" in error_line(nbtext("why-not", "dog", "pets", cwd=pets), 2)
-    assert "CORPUS" in error_line(nbtext("why-not", "dogs", cwd=pets), 2)
+    assert "did you mean 'dogs'" in fail(2, "why-not", "dog", "pets")
+    assert "CORPUS" in fail(2, "why-not", "dogs")
     for output in ("table", "tsv", "jsonl"):
-        done = nbtext("why-not", "dogs", "pets/cats/1", "none", "-o", output, cwd=pets)
+        done = nbtext("why-not", "dogs", "pets/cats/1", "none", "-o", output)
         assert (done.status, len(done.notes)) == (1, 1)
         assert "none" in done.text
 
@@ -77,21 +77,15 @@ def test_wrong_usage_and_unreadable_documents(pets: Path) -> None:
 def test_every_classifier(pets: Path, classifier: str) -> None:
     corpus(pets, {"letter": "cat dog purrs climb sofa"})
     of_gaussian = ("--latent", "3", "--shrinkage", "0.5") if classifier == "gaussian" else ()
-    succeeded(nbtext("train", "pets", "--classifier", classifier, *of_gaussian, "-m", "m", cwd=pets))
-    [record] = [
-        json.loads(line) for line in succeeded(nbtext("why-not", "dogs", "letter", "-m", "m", "-o", "jsonl", cwd=pets)).text.splitlines()
-    ]
+    succeed("train", "pets", "--classifier", classifier, *of_gaussian, "-m", "m")
+    [record] = [json.loads(line) for line in succeed("why-not", "dogs", "letter", "-m", "m", "-o", "jsonl").text.splitlines()]
     assert record["label"] == "cats"
     assert record["remove"]["smallest"] is True
 
 
 def test_the_old_name_prints_what_explain_prints(pets: Path) -> None:
     for form in ("table", "tsv", "jsonl"):
-        old = succeeded(nbtext("why-not", "dogs", "pets", "-o", form, cwd=pets))
-        assert succeeded(nbtext("explain", "pets", "--why-not", "dogs", "-o", form, cwd=pets)).out == old.out
-    assert "--against and --why-not exclude each other" in error_line(
-        nbtext("explain", "pets", "--why-not", "dogs", "--against", "cats", cwd=pets), 2
-    )
-    assert "--to and --why-not exclude each other" in error_line(
-        nbtext("explain", "pets", "--why-not", "dogs", "--to", "x.html", cwd=pets), 2
-    )
+        old = succeed("why-not", "dogs", "pets", "-o", form)
+        assert succeed("explain", "pets", "--why-not", "dogs", "-o", form).out == old.out
+    assert "--against and --why-not exclude each other" in fail(2, "explain", "pets", "--why-not", "dogs", "--against", "cats")
+    assert "--to and --why-not exclude each other" in fail(2, "explain", "pets", "--why-not", "dogs", "--to", "x.html")

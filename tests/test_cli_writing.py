@@ -9,7 +9,7 @@ import pytest
 
 from nbtext import TextClassifier
 from tests.changing import NOT_ADDITIVE, options, with_more
-from tests.process import HOUSE, corpus, error_line, nbtext, run, succeeded
+from tests.process import HOUSE, corpus, fail, nbtext, run, succeed, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,8 +25,8 @@ def test_an_empty_night_changes_nothing(desk: Path) -> None:
     (desk / "night/cats").mkdir(parents=True)
     before = (desk / "nbtext.joblib").stat().st_ino
     for command in ("update", "forget"):
-        assert nbtext(command, "night", "-q", cwd=desk).status == 0
-        assert nbtext(command, "night", "-v", cwd=desk).notes == [
+        assert nbtext(command, "night", "-q").status == 0
+        assert nbtext(command, "night", "-v").notes == [
             "nbtext: there is nothing to " + ("learn" if command == "update" else "forget"),
             "nbtext: warning: night/cats: no documents in this class",
         ]
@@ -35,14 +35,14 @@ def test_an_empty_night_changes_nothing(desk: Path) -> None:
 
 def test_what_makes_the_model_less_useful_than_it_was_is_told_once(desk: Path) -> None:
     corpus(desk, {"c/Cats/1": "another", "d/Cats/1": "and one more"})
-    assert "labels that differ only in case" in nbtext("update", "c", cwd=desk).notes[0]
-    succeeded(nbtext("update", "d", cwd=desk))
-    assert "there is only one class" in nbtext("forget", "pets", "c", cwd=desk).notes[0]
+    assert "labels that differ only in case" in nbtext("update", "c").notes[0]
+    succeed("update", "d")
+    assert "there is only one class" in nbtext("forget", "pets", "c").notes[0]
 
 
 @pytest.mark.parametrize("setting", [NOT_ADDITIVE[name] for name in ("logistic", "tf-idf")], ids=str)
 def test_models_that_are_not_made_of_counts_alone_offer_training(setting: dict[str, Any], desk: Path) -> None:
-    succeeded(nbtext("train", "pets", "more", *options(setting), cwd=desk))
+    succeed("train", "pets", "more", *options(setting))
     kind = "--weighting tfidf" if setting.get("weighting") == "tfidf" else f"--classifier {setting['classifier']}"
     for command in (
         ["update", "nothing-there"],
@@ -50,10 +50,10 @@ def test_models_that_are_not_made_of_counts_alone_offer_training(setting: dict[s
         ["relabel", "cats", "c"],
         ["prune", "--min-df", "2"],
     ):
-        line = error_line(nbtext(*command, cwd=desk), 2)
+        line = fail(2, *command)
         assert line.startswith(f"nbtext: an exact change of a model and {kind} exclude each other: ")
         assert line.endswith("; train it again on all documents")
-    line = error_line(nbtext("merge", "both", "nbtext.joblib", "--to", "new", cwd=desk), 2)
+    line = fail(2, "merge", "both", "nbtext.joblib", "--to", "new")
     assert line.startswith(f"nbtext: nbtext.joblib: an exact change of a model and {kind}")
 
 
@@ -62,11 +62,11 @@ def test_another_version_of_the_stemmer_is_told_of_once(desk: Path) -> None:
     now = model.written_by["PyStemmer"]
     model.written_by["PyStemmer"] = "1.0"
     model.save(str(desk / "nbtext.joblib"))
-    done = nbtext("update", "more", cwd=desk)
+    done = nbtext("update", "more")
     text = f"the words of the model were stemmed by PyStemmer 1.0, these are by {now}; where stems differ, train again"
     assert (done.status, done.notes) == (0, [f"nbtext: warning: {text}"])
     assert (desk / "nbtext.joblib").read_bytes() == (desk / "both").read_bytes()
-    succeeded(nbtext("forget", "more", cwd=desk))
+    succeed("forget", "more")
 
 
 def test_several_processes_count_for_an_update(desk: Path) -> None:
@@ -79,9 +79,9 @@ def test_several_processes_count_for_an_update(desk: Path) -> None:
             jobs = ["rows.tsv", "--format", "tsv", "-q", *(["--jobs", "2"] if shards else [])]
             command = shards or [sys.executable, "-m", "nbtext"]
             (desk / "nbtext.joblib").write_bytes(before)
-            succeeded(run([*command, "update", *jobs, *once], cwd=desk, env=HOUSE))
+            succeeded(run([*command, "update", *jobs, *once], env=HOUSE))
             files.append((desk / "nbtext.joblib").read_bytes())
-            succeeded(run([*command, "forget", *jobs, *once], cwd=desk, env=HOUSE))
+            succeeded(run([*command, "forget", *jobs, *once], env=HOUSE))
             assert TextClassifier.load(str(desk / "nbtext.joblib")).statistics == earlier
             (desk / "nbtext.joblib.ledger").unlink(missing_ok=True)
         assert files[0] == files[1]

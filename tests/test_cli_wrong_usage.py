@@ -11,7 +11,7 @@ import click
 import pytest
 
 from nbtext.cli.main import COMMANDS, Commands
-from tests.process import error_line, nbtext, succeeded
+from tests.process import error_line, fail, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_a_mistyped_name_is_told_with_those_that_are_near(arguments: list[str], said: str) -> None:
-    assert error_line(nbtext(*arguments), 2) == f"nbtext: {said}"
+    assert fail(2, *arguments) == f"nbtext: {said}"
 
 
 @pytest.mark.parametrize(
@@ -57,26 +57,26 @@ def test_a_mistyped_name_is_told_with_those_that_are_near(arguments: list[str], 
 )
 def test_a_name_that_is_nearly_one_is_asked_about(pets: Path, arguments: list[str], near: str) -> None:
     (pets / "pets.csv").write_text("topic,body\ncats,purr\ndogs,bark\n")
-    done = nbtext(*arguments, cwd=pets)
+    done = nbtext(*arguments)
     assert done.status in {2, 4}
     assert f"did you mean '{near}'" in error_line(done, done.status)
 
 
 def test_short_options_are_read_as_everywhere(pets: Path) -> None:
     for arguments in (["-q", "-mpets.joblib"], ["-qm", "pets.joblib"], ["-m=pets.joblib", "-q"], ["-qmpets.joblib"]):
-        assert nbtext("train", "pets", *arguments, cwd=pets).status == 0
+        assert nbtext("train", "pets", *arguments).status == 0
         (pets / "pets.joblib").unlink()
-    assert nbtext("train", "pets", "-m", "-q", cwd=pets).status == 0
+    assert nbtext("train", "pets", "-m", "-q").status == 0
     assert (pets / "-q").exists()
 
 
 @pytest.mark.parametrize("option", ["-m", "--model"])
 def test_an_option_without_its_value_points_to_the_help_of_its_command(option: str) -> None:
-    assert error_line(nbtext("classify", option), 2) == "nbtext: Option '--model' requires an argument; see nbtext classify --help"
+    assert fail(2, "classify", option) == "nbtext: Option '--model' requires an argument; see nbtext classify --help"
 
 
 def test_an_option_of_nbtext_without_its_value_points_to_its_own_help() -> None:
-    assert error_line(nbtext("--log-format"), 2) == "nbtext: Option '--log-format' requires an argument; see nbtext --help"
+    assert fail(2, "--log-format") == "nbtext: Option '--log-format' requires an argument; see nbtext --help"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_an_option_of_nbtext_without_its_value_points_to_its_own_help() -> None:
     ],
 )
 def test_a_number_that_is_none_is_told_with_what_is_wanted(arguments: list[str], said: str) -> None:
-    assert error_line(nbtext(*arguments), 2) == f"nbtext: {said}"
+    assert fail(2, *arguments) == f"nbtext: {said}"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -118,5 +118,5 @@ def test_every_option_that_takes_a_number_says_what_it_wants(command: str) -> No
 
 def test_ends_of_ranges_are_numbers_that_are_taken(pets: Path) -> None:
     for value in ("0", "1"):
-        succeeded(nbtext("classify", "pets/cats/1", "--min-probability", value, "--jobs", "1", cwd=pets))
-    succeeded(nbtext("generate", "--seed", "123456789012345678901234567890", cwd=pets))
+        succeed("classify", "pets/cats/1", "--min-probability", value, "--jobs", "1")
+    succeed("generate", "--seed", "123456789012345678901234567890")

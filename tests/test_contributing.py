@@ -107,7 +107,7 @@ def test_a_format_a_metric_a_criterion_and_a_classifier(tmp_path: Path, service_
     places = {"TEST": str(SERVICE_DESK / "test"), "MODEL": str(service_desk_model)}
     words = json.dumps([[places.get(word, word) for word in command] for command in COMMANDS.values()])
     env = {"PYTHONPATH": f"{tmp_path}:{REPOSITORY}", "PYTHONWARNINGS": "error", "COLUMNS": "200"}
-    ended = run([sys.executable, "-c", RUN, words], cwd=tmp_path, env=env)
+    ended = run([sys.executable, "-c", RUN, words], env=env)
     assert ended.status == 0, ended.notes
     results, variants = json.loads(ended.text)
     done = {name: Done(*result) for name, result in zip(COMMANDS, results, strict=True)}

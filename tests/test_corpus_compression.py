@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nbtext.corpus.compression import Unpacked, compression
 from nbtext.errors import PathError
-from tests.process import LITTLE_MEMORY, MEMORY, corpus, error_line, nbtext
+from tests.process import LITTLE_MEMORY, MEMORY, corpus, error_line, fail, nbtext
 from tests.reading import documents, problems, texts
 
 if TYPE_CHECKING:
@@ -66,14 +66,14 @@ def test_what_was_read_before_a_file_breaks_off_is_answered(pets: Path, kind: st
     packed = PACK[kind](LINES)
     path = pets / f"cut.tsv{SUFFIX[kind]}"
     path.write_bytes(packed[: len(packed) * 2 // 3])
-    result = nbtext("classify", path.name, "--format", "tsv", cwd=pets)
+    result = nbtext("classify", path.name, "--format", "tsv")
     assert result.status == 4
     assert result.notes == [f"nbtext: cut.tsv{SUFFIX[kind]}: the {kind} file is cut short"]
     assert [row[0] for row in result.rows] == [f"{path.name}:{number}" for number in range(1, len(result.rows) + 1)]
     assert len(result.rows) > 1000 or kind != "gzip"
     before = (pets / "nbtext.joblib").read_bytes()
-    assert "is cut short" in error_line(nbtext("train", path.name, cwd=pets), 4)
-    assert "is cut short" in error_line(nbtext("evaluate", path.name, "--format", "tsv", cwd=pets), 4)
+    assert "is cut short" in fail(4, "train", path.name)
+    assert "is cut short" in fail(4, "evaluate", path.name, "--format", "tsv")
     assert (pets / "nbtext.joblib").read_bytes() == before
 
 
@@ -81,19 +81,19 @@ def test_what_was_read_before_a_file_breaks_off_is_answered(pets: Path, kind: st
 def test_a_bomb_costs_neither_memory_nor_a_traceback(pets: Path, kind: str) -> None:
     path = pets / f"bomb.jsonl{SUFFIX[kind]}"
     path.write_bytes(PACK[kind](bytes(7_000_000)) * 10)
-    small = nbtext("classify", path.name, "--format", "jsonl", "--max-document-size", "1M", cwd=pets, limits=LITTLE_MEMORY)
+    small = nbtext("classify", path.name, "--format", "jsonl", "--max-document-size", "1M", limits=LITTLE_MEMORY)
     assert (small.status, len(small.rows)) == (1, 1)
     assert small.rows[0][2] == "larger than 1 MiB; see --max-document-size"
-    line = error_line(nbtext("classify", path.name, "--format", "jsonl", "--max-unpacked-size", "10M", cwd=pets, limits=LITTLE_MEMORY), 4)
+    line = error_line(nbtext("classify", path.name, "--format", "jsonl", "--max-unpacked-size", "10M", limits=LITTLE_MEMORY), 4)
     assert line == f"nbtext: {path.name}: unpacks to more than 10 MiB; see --max-unpacked-size"
-    one = nbtext("classify", path.name, "--format", "dir", "--document", "text", cwd=pets, limits=MEMORY)
+    one = nbtext("classify", path.name, "--format", "dir", "--document", "text", limits=MEMORY)
     assert one.rows == [[path.name, "", "larger than 64 MiB; see --max-document-size"]]
 
 
 def test_standard_input_may_be_compressed(pets: Path) -> None:
-    found = nbtext("classify", "-", "--format", "lines", cwd=pets, stdin=gzip.compress(b"the cat\nthe dog\n"))
+    found = nbtext("classify", "-", "--format", "lines", stdin=gzip.compress(b"the cat\nthe dog\n"))
     assert [row[:2] for row in found.rows] == [["-:1", "cats"], ["-:2", "dogs"]]
-    assert nbtext("classify", "-", cwd=pets, stdin=gzip.compress(b"the dog barks")).rows[0][1] == "dogs"
+    assert nbtext("classify", "-", stdin=gzip.compress(b"the dog barks")).rows[0][1] == "dogs"
 
 
 def test_names_that_promise_what_is_not_there(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_directories_nested_more_deeply_than_python_calls(tmp_path: Path) -> Non
         "os.chdir('/'); import sys; os.chdir(sys.argv[1])\n"
         "print([(path[-7:], problem) for path, problem in files_below('d')])\n"
     )
-    done = run([sys.executable, "-c", code, tmp_path], cwd=tmp_path, env=HOUSE)
+    done = run([sys.executable, "-c", code, tmp_path], env=HOUSE)
     run(["rm", "-rf", tmp_path / "d"])
     assert (done.status, done.out) == (0, b"[('/d/leaf', None)]\n"), done
 

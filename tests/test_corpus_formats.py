@@ -27,7 +27,7 @@ from nbtext.document_parts import without_fields
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import FORMATS, Reading
 from tests.building import plain
-from tests.process import bash, corpus, error_line, nbtext, succeeded
+from tests.process import bash, corpus, fail, in_json, succeed, succeeded
 from tests.reading import documents, texts
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def bag(name: str, text: str) -> Counter[str]:
 def counts(paths: list[Path], *more: str) -> Counts:
     """What `nbtext train` counts."""
     model = paths[0].parent / "nbtext.joblib"
-    succeeded(nbtext("train", *paths, "-m", model, "--stop-words", "none", "--stemmer", "none", "--headers", "subject", *more))
+    succeed("train", *paths, "-m", model, "--stop-words", "none", "--stemmer", "none", "--headers", "subject", *more)
     return plain(TextClassifier.load(str(model)).statistics)
 
 
@@ -153,12 +153,12 @@ def test_the_same_documents_give_the_same_statistics(tmp_path: Path, name: str) 
 @LABELLED
 def test_a_format_is_found_and_remembered(tmp_path: Path, name: str) -> None:
     paths = written(name, tmp_path, ROWS)
-    succeeded(nbtext("train", *paths, cwd=tmp_path))
+    succeed("train", *paths)
     assert TextClassifier.load(str(tmp_path / "nbtext.joblib")).reading["format"] == name
-    result = succeeded(nbtext("classify", *paths, cwd=tmp_path))
+    result = succeed("classify", *paths)
     assert len(result.rows) == len(ROWS)
     assert {len(row) for row in result.rows} == {3}
-    evaluated = json.loads(succeeded(nbtext("evaluate", "-q", *paths, "--output", "json", cwd=tmp_path)).out)
+    evaluated = in_json("evaluate", "-q", *paths, "--output", "json")
     assert evaluated["n"] == len(ROWS)
 
 
@@ -293,17 +293,17 @@ def test_files_of_lines_that_look_like_documents(tmp_path: Path, content: str, l
 
 def test_what_is_no_corpus_for_training_is_told_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("just words\n")
-    assert "is not a directory with one sub-directory per class" in error_line(nbtext("train", "notes.txt", cwd=tmp_path), 2)
+    assert "is not a directory with one sub-directory per class" in fail(2, "train", "notes.txt")
     assert not (tmp_path / "nbtext.joblib").exists()
 
 
 def test_a_list_of_documents_is_none_of_corpora(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/a/1": "one", "c/b/1": "two", "list": "c/a/1\nc/b/1\n", "corpora": "c\n"})
-    line = error_line(nbtext("train", "--files-from", "list", cwd=tmp_path), 2)
+    line = fail(2, "train", "--files-from", "list")
     assert line.startswith(
         "nbtext: c/a/1 is not a directory with one sub-directory per class; a path names a whole corpus, also in a list of"
     )
-    succeeded(nbtext("train", "--files-from", "corpora", cwd=tmp_path))
+    succeed("train", "--files-from", "corpora")
 
 
 def test_every_format_has_its_parameters_in_the_table() -> None:
@@ -311,5 +311,5 @@ def test_every_format_has_its_parameters_in_the_table() -> None:
 
 
 def test_a_pipe_is_looked_into_and_read_once(tmp_path: Path) -> None:
-    succeeded(bash("$NBTEXT train <(printf '__label__a cats\\n__label__b dogs\\n') && $NBTEXT classify --text cats", cwd=tmp_path))
-    assert "no value at the key 'label'" in bash('$NBTEXT train <(echo \'{"text": "x"}\')', cwd=tmp_path).notes[0]
+    succeeded(bash("$NBTEXT train <(printf '__label__a cats\\n__label__b dogs\\n') && $NBTEXT classify --text cats"))
+    assert "no value at the key 'label'" in bash('$NBTEXT train <(echo \'{"text": "x"}\')').notes[0]

@@ -56,10 +56,10 @@ def test_a_line_without_end_takes_no_memory(pets: Path, name: str, start: bytes)
             file.write(b"word " * 200_000)
     form = {"c.ft": "fasttext", "c.svm": "svmlight"}.get(name, name.partition(".")[2])
     if form == "svmlight":
-        result = nbtext("train", name, "--max-document-size", "1M", "-m", "m", cwd=pets, limits=LITTLE_MEMORY)
+        result = nbtext("train", name, "--max-document-size", "1M", "-m", "m", limits=LITTLE_MEMORY)
         assert "larger than 1 MiB; see --max-document-size" in result.notes[0]
         return
-    result = nbtext("classify", name, "--format", form, "--max-document-size", "1M", cwd=pets, limits=LITTLE_MEMORY)
+    result = nbtext("classify", name, "--format", form, "--max-document-size", "1M", limits=LITTLE_MEMORY)
     assert result.rows == [[f"{name}:1", "", "larger than 1 MiB; see --max-document-size"]]
     assert result.status == 1
 
@@ -67,9 +67,9 @@ def test_a_line_without_end_takes_no_memory(pets: Path, name: str, start: bytes)
 def test_a_file_and_standard_input_beyond_the_limit(pets: Path) -> None:
     (pets / "large").write_bytes(b"cat " * 1000)
     for arguments, stdin in ((["large"], b""), (["-"], b"cat " * 1000)):
-        result = nbtext("classify", *arguments, "--max-document-size", "3999", cwd=pets, stdin=stdin)
+        result = nbtext("classify", *arguments, "--max-document-size", "3999", stdin=stdin)
         assert (result.status, result.rows) == (1, [[arguments[0], "", "larger than 3,999 bytes; see --max-document-size"]])
-        assert nbtext("classify", *arguments, "--max-document-size", "4000", cwd=pets, stdin=stdin).rows[0][1] == "cats"
+        assert nbtext("classify", *arguments, "--max-document-size", "4000", stdin=stdin).rows[0][1] == "cats"
 
 
 def test_an_unclosed_quote_swallows_no_memory_and_is_told(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from nbtext.corpus.streams import rejoined
 from nbtext.counts.counting import FeatureCounter
 from nbtext.counts.vocabulary import Vocabulary
 from tests.building import plain
-from tests.process import MEMORY, error_line, nbtext, succeeded
+from tests.process import MEMORY, fail, nbtext, succeed, succeeded
 from tests.reading import documents, problems, texts
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def test_names_are_terms_as_they_stand_and_large_counts_cost_no_memory(tmp_path:
     counts = plain(TextClassifier.load(str(tmp_path / "m")).statistics)
     assert counts.occurrences[("x", "The")] == 999_999_999 * 50
     assert {term for _, term in counts.occurrences} == {"The", "running", "1", "the", "runs", "it's,odd"}
-    answers = succeeded(nbtext("classify", path, "-m", tmp_path / "m"))
+    answers = succeed("classify", path, "-m", tmp_path / "m")
     assert [row[1] for row in answers.rows] == ["x", "y"] * 50
     bare = nbtext("classify", "-", "--format", "lines", "-m", tmp_path / "m", stdin=b"runs the\nThe The:2\n")
     assert [row[1] for row in bare.rows] == ["y", "x"]
@@ -110,18 +110,18 @@ def test_settings_of_words_are_refused_for_counted_features(options: list[str], 
     expected = f"nbtext: svmlight's features are counted already, so {' '.join(options)} would change nothing; leave it out"
     commands = [["train"], ["cross-validate", "--folds", "2"], ["tokens", "--no-model"]][: 2 if options == ["--surface-forms"] else 3]
     for command in commands:
-        assert error_line(nbtext(*command, "c.svm", *options, cwd=tmp_path), 2) == expected
+        assert fail(2, *command, "c.svm", *options) == expected
     assert not (tmp_path / "nbtext.joblib").exists()
 
 
 def test_that_no_words_are_to_be_left_out_or_stemmed_holds_for_counted_features(tmp_path: Path) -> None:
     file(tmp_path, "x red:2 round:1\ny green:3\n", "c.svm")
-    succeeded(nbtext("train", "c.svm", "--stop-words", "none", "--stemmer", "none", "--ngrams", "1", "--min-df", "1", cwd=tmp_path))
+    succeed("train", "c.svm", "--stop-words", "none", "--stemmer", "none", "--ngrams", "1", "--min-df", "1")
 
 
 def test_counted_features_do_not_meet_a_model_of_texts(pets: Path) -> None:
     file(pets, "cats cat:2\n", "c.svm")
-    line = error_line(nbtext("classify", "c.svm", "--format", "svmlight", cwd=pets), 2)
+    line = fail(2, "classify", "c.svm", "--format", "svmlight")
     assert line == "nbtext: the model was trained on texts, not on svmlight's counted features; train one on features"
 
 

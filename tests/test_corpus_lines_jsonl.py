@@ -63,7 +63,7 @@ def test_a_key_repeated_at_the_end_of_many_is_found_at_once(tmp_path: Path) -> N
 
 def test_bad_lines_in_a_real_process(pets: Path) -> None:
     path = lines(pets, GOOD, *BAD, GOOD)
-    result = nbtext("classify", path.name, "--format", "jsonl", cwd=pets)
+    result = nbtext("classify", path.name, "--format", "jsonl")
     assert result.status == 1
     assert [row[0] for row in result.rows] == [f"c.jsonl:{number}" for number in range(1, len(BAD) + 3)]
     needs_no_label = [why for why in BAD.values() if "label" in why]

@@ -20,7 +20,7 @@ from nbtext.corpus.reading import read_shard, resolved, source_of
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import Reading
 from tests.oracle_mail import text_by_email_package
-from tests.process import corpus, error_line, nbtext, succeeded
+from tests.process import corpus, fail, succeed
 from tests.reading import documents, problems, texts
 from tests.work import DOUBLE, steps
 
@@ -55,7 +55,7 @@ def test_what_is_no_mbox_is_told_or_is_one_message(tmp_path: Path) -> None:
     assert documents(box(tmp_path, b"")) == documents(box(tmp_path, b""), labelled=False) == []
     with pytest.raises(UsageError, match="standard input has no name"):
         documents("-", format="mbox")
-    assert "not an mbox" in error_line(nbtext("train", box(tmp_path, b"x\n"), "-m", tmp_path / "m"), 4)
+    assert "not an mbox" in fail(4, "train", box(tmp_path, b"x\n"), "-m", tmp_path / "m")
 
 
 @given(
@@ -82,9 +82,9 @@ def test_a_message_beyond_the_limit_is_read_over(tmp_path: Path) -> None:
 def test_two_boxes_train_two_classes(tmp_path: Path) -> None:
     box(tmp_path, BOX)
     box(tmp_path, BOX.replace(b"body", b"lunch"), "ham.mbox")
-    succeeded(nbtext("train", "spam.mbox", "ham.mbox", cwd=tmp_path))
+    succeed("train", "spam.mbox", "ham.mbox")
     (tmp_path / "new.eml").write_bytes(b"Subject: lunch\n\nlunch\n")
-    assert succeeded(nbtext("classify", "new.eml", cwd=tmp_path)).rows[0][:2] == ["new.eml:1", "ham"]
+    assert succeed("classify", "new.eml").rows[0][:2] == ["new.eml:1", "ham"]
 
 
 def test_a_maildir(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from nbtext.settings import FORMATS
 from tests.budget import examples
 from tests.fuzz.run import changed
 from tests.fuzz.targets import seeds
-from tests.process import HOUSE, nbtext, run, succeeded
+from tests.process import HOUSE, nbtext, run, succeed
 from tests.reading import documents
 
 if TYPE_CHECKING:
@@ -133,12 +133,12 @@ def test_a_command_goes_on_after_a_document_whose_decoder_has_a_defect(tmp_path:
         "sys.exit(run(sys.argv[1:]))\n"
     )
     command = [sys.executable, "-c", code]
-    trained = run([*command, "train", "c", "-m", "m", "--encoding", "broken"], cwd=tmp_path, env=HOUSE)
+    trained = run([*command, "train", "c", "-m", "m", "--encoding", "broken"], env=HOUSE)
     assert (trained.status, trained.out) == (1, b"")
     (note,) = trained.notes
     assert note.startswith("nbtext: c/a/sun: cannot be read: ZeroDivisionError: ")
     assert note.endswith("of the moon); this is a defect of nbtext; please report it")
-    answered = run([*command, "classify", "-m", "m", "c/a/moon", "c/a/sun", "c/b/star"], cwd=tmp_path, env=HOUSE)
+    answered = run([*command, "classify", "-m", "m", "c/a/moon", "c/a/sun", "c/b/star"], env=HOUSE)
     assert answered.status == 1
     assert [row[:2] for row in answered.rows] == [["c/a/moon", "a"], ["c/a/sun", ""], ["c/b/star", "b"]]
     assert "ZeroDivisionError" in answered.rows[1][2]
@@ -150,8 +150,8 @@ def test_a_character_of_4301_digits_is_text(options: tuple[str, str], tmp_path: 
     (tmp_path / "a/1").write_bytes(b"Content-Type: text/html\n\n" + NUMBER if "mail" in options else NUMBER)
     (tmp_path / "b").mkdir()
     (tmp_path / "b/1").write_bytes(b"\n\nsun")
-    assert nbtext("train", tmp_path, "-m", "m", "--quiet", *options, cwd=tmp_path).status == 0
-    assert nbtext("classify", tmp_path / "a/1", "-m", "m", cwd=tmp_path).rows[0][1] == "a"
+    assert nbtext("train", tmp_path, "-m", "m", "--quiet", *options).status == 0
+    assert nbtext("classify", tmp_path / "a/1", "-m", "m").rows[0][1] == "a"
 
 
 SPAM = b"win a \0prize\x1d\x1fnow"
@@ -197,10 +197,10 @@ def test_no_counted_feature_passes_for_a_category(tmp_path: Path) -> None:
 def test_a_document_with_control_bytes_is_answered_from_everywhere(pets: Path) -> None:
     text = "the \0cat\x1e purrs"
     (pets / "cat").write_text(text, encoding="utf-8")
-    wanted = nbtext("classify", "-", cwd=pets, stdin=b"the  cat  purrs").rows[0][1:]
-    assert nbtext("classify", "cat", cwd=pets).rows == [["cat", *wanted]]
-    assert nbtext("classify", "-", cwd=pets, stdin=text.encode()).rows == [["-", *wanted]]
-    assert nbtext("classify", "--lines", cwd=pets, stdin=text.encode()).rows == [["-:1", *wanted]]
+    wanted = nbtext("classify", "-", stdin=b"the  cat  purrs").rows[0][1:]
+    assert nbtext("classify", "cat").rows == [["cat", *wanted]]
+    assert nbtext("classify", "-", stdin=text.encode()).rows == [["-", *wanted]]
+    assert nbtext("classify", "--lines", stdin=text.encode()).rows == [["-:1", *wanted]]
     model = TextClassifier.load(str(pets / "nbtext.joblib"))
     assert model.predict([text, text.encode()]).tolist() == [wanted[0]] * 2
 
@@ -231,8 +231,8 @@ def test_mail_with_long_names_is_answered_by_every_command(tmp_path: Path) -> No
         (tmp_path / "box" / label / f"{number}").write_bytes(b"Subject: %d\n%b\n\n%b\n" % (number, name, (b"noon", b"claim")[number % 2]))
     simple, spam = ("--smoothing", "1", "--calibration", "none"), (tmp_path / "box/spam/1").read_bytes()
     for options in ([], ["--jobs", "2"]):
-        succeeded(nbtext("train", "box", "--document", "mail", *simple, "-m", "m", *options, cwd=tmp_path))
-        assert len(succeeded(nbtext("classify", "box", "-m", "m", *options, cwd=tmp_path)).rows) == 12
+        succeed("train", "box", "--document", "mail", *simple, "-m", "m", *options)
+        assert len(succeed("classify", "box", "-m", "m", *options).rows) == 12
     for command in (["evaluate", "box", "-m", "m"], ["cross-validate", "box", "--document", "mail", "--folds", "2", *simple]):
-        assert nbtext(*command, cwd=tmp_path).status == 0
-    assert b"; probability=" in nbtext("classify", "--mail-filter", "-m", "m", cwd=tmp_path, stdin=spam).out
+        assert nbtext(*command).status == 0
+    assert b"; probability=" in nbtext("classify", "--mail-filter", "-m", "m", stdin=spam).out

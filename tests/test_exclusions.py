@@ -24,7 +24,7 @@ from nbtext.exclusions import (
     settings_rows,
 )
 from nbtext.settings import AVERAGE, CLASSIFIERS, WEIGHTINGS, Settings
-from tests.process import error_line, nbtext, succeeded
+from tests.process import fail, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,13 +114,13 @@ def test_options_exclude_each_other_in_either_order() -> None:
 
 
 def test_help_shows_the_table() -> None:
-    shown = " ".join(succeeded(nbtext("cross-validate", "--help-all")).text.split())
+    shown = " ".join(succeed("cross-validate", "--help-all").text.split())
     assert "--leave-one-out / --folds, --repeats, --seed, --group-column, --time-column: each document is left out alone." in shown
     assert "--null needs --files-from." in shown
 
 
 def test_a_file_of_defaults_gives_way_to_the_command_line(pets: Path) -> None:
     (pets / "nbtext.toml").write_text("[classify]\ncoverage = 0.5\n")
-    assert "exclude each other" in error_line(nbtext("classify", "pets", "--coverage", "0.5", "--min-probability", "0.6", cwd=pets), 2)
-    plain = succeeded(nbtext("classify", "pets", "--min-probability", "0.6", "--no-config", cwd=pets))
-    assert succeeded(nbtext("classify", "pets", "--min-probability", "0.6", cwd=pets)).out == plain.out
+    assert "exclude each other" in fail(2, "classify", "pets", "--coverage", "0.5", "--min-probability", "0.6")
+    plain = succeed("classify", "pets", "--min-probability", "0.6", "--no-config")
+    assert succeed("classify", "pets", "--min-probability", "0.6").out == plain.out

@@ -12,7 +12,7 @@ import pytest
 
 from tests import commands
 from tests.commands import READING, WRITING, Setting, setting
-from tests.process import HOUSE, TIME_LIMIT, bash, corpus, error_line, nbtext, run, start, succeeded
+from tests.process import HOUSE, TIME_LIMIT, bash, corpus, error_line, run, start, succeed, succeeded
 from tests.tracing import CALLS, Fault, untraceable, with_faults
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ def test_fault_24_a_disk_that_is_full(pets: Path) -> None:
     done = bash(
         "unshare --map-root-user --mount bash -c 'mount -t tmpfs -o size=20k tmpfs disk && cp nbtext.joblib disk && "
         "head -c 8192 /dev/zero > disk/rest; $NBTEXT train pets -m disk/nbtext.joblib; echo $?; cmp disk/nbtext.joblib nbtext.joblib; ls -A disk'",
-        cwd=pets,
     )
     assert done.text.split() == ["4", "nbtext.joblib", "rest"], done
     assert done.notes[-1] == "nbtext: disk/nbtext.joblib: cannot write: no space left on device; the file is as it was"
@@ -82,10 +81,9 @@ def test_fault_43_short_reads(tmp_path: Path) -> None:
     """A corpus that comes byte by byte is the corpus."""
     text = "".join(f"class{number % 3}\tword{number} and others\n" for number in range(30)).encode()
     (tmp_path / "c.tsv").write_bytes(text)
-    succeeded(nbtext("train", "c.tsv", "-m", "whole", cwd=tmp_path))
+    succeed("train", "c.tsv", "-m", "whole")
     with start(
         [sys.executable, "-m", "nbtext", "train", "-", "--format", "tsv", "-m", "dropwise"],
-        cwd=tmp_path,
         env=HOUSE,
         stdin=subprocess.PIPE,
     ) as child:
@@ -144,6 +142,6 @@ def test_a_failure_that_names_no_file_is_not_put_down_to_standard_output(pets: P
         "def broken(*_): raise OSError(errno.EIO, os.strerror(errno.EIO))\n"
         "o.overview = broken; sys.exit(run(['inspect']))"
     )
-    assert error_line(run([sys.executable, "-c", code], cwd=pets, env=HOUSE), 4) == "nbtext: cannot read or write: input/output error"
-    full = bash("$NBTEXT inspect > /dev/full", cwd=pets)
+    assert error_line(run([sys.executable, "-c", code], env=HOUSE), 4) == "nbtext: cannot read or write: input/output error"
+    full = bash("$NBTEXT inspect > /dev/full")
     assert (full.status, full.notes) == (4, ["nbtext: standard output: cannot write: no space left on device"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.cli.main import COMMANDS
-from tests.process import bash, cold, corpus, error_line, nbtext, succeeded
+from tests.process import bash, cold, corpus, fail, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,31 +20,31 @@ def test_fault_46_every_output_ends_quietly_when_the_pipe_closes(pets: Path) -> 
     long = " ".join(["many"] * 3)
     for output in ("csv", "jsonl", "table", "tsv"):
         command = f"$NBTEXT classify {long} --output {output} | head -1 >/dev/null; echo ${{PIPESTATUS[0]}}"
-        done = bash(command, cwd=pets)
+        done = bash(command)
         assert (done.text, done.notes) == ("141\n", []), (output, done)
     with cold():
-        done = bash(command, cwd=pets, env={"PYTHONUNBUFFERED": "1"})
+        done = bash(command, env={"PYTHONUNBUFFERED": "1"})
     assert (done.text, done.notes) == ("141\n", []), done
 
 
 def test_fault_48_all_three_streams_closed(pets: Path) -> None:
-    assert bash("$NBTEXT classify pets <&- >&- 2>&-", cwd=pets).status == 4
-    assert bash("$NBTEXT train pets <&- 2>&- >/dev/null", cwd=pets).status == 0
+    assert bash("$NBTEXT classify pets <&- >&- 2>&-").status == 4
+    assert bash("$NBTEXT train pets <&- 2>&- >/dev/null").status == 0
 
 
 def test_fault_49_empty_standard_input(pets: Path) -> None:
     """One document without a word is a document; a table, lines or records without a row hold none."""
-    assert [row[0] for row in succeeded(nbtext("classify", "-", cwd=pets)).rows] == ["-"]
+    assert [row[0] for row in succeed("classify", "-").rows] == ["-"]
     for file_format in ("csv", "tsv", "jsonl", "lines"):
-        assert succeeded(nbtext("classify", "-", "--format", file_format, cwd=pets)).rows == []
-        assert error_line(nbtext("train", "-", "--format", file_format, "-m", "new", cwd=pets), 2)
-    assert succeeded(nbtext("classify", "--lines", cwd=pets)).rows == []
+        assert succeed("classify", "-", "--format", file_format).rows == []
+        assert fail(2, "train", "-", "--format", file_format, "-m", "new")
+    assert succeed("classify", "--lines").rows == []
     assert not (pets / "new").exists()
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_fault_50_a_bad_option_is_status_2_on_standard_error(command: str) -> None:
-    assert f"see nbtext {command} --help" in error_line(nbtext(command, "--no-such-option"), 2)
+    assert f"see nbtext {command} --help" in fail(2, command, "--no-such-option")
 
 
 def some_names(many: int) -> list[bytes]:
@@ -60,10 +60,10 @@ def test_fault_53_names_of_any_bytes(pets: Path) -> None:
     for name in names:
         (pets / "odd" / os.fsdecode(name)).write_text("a cat", encoding="utf-8")
     shown = [name for name in names if not name.startswith(b".")]
-    out = succeeded(nbtext("classify", "odd", cwd=pets)).out
+    out = succeed("classify", "odd").out
     ids = [line.split(b"\t")[0].removeprefix(b"odd/") for line in out.split(b"\n")[:-1]]
     assert [unescaped(identity) for identity in ids] == shown
-    missing = nbtext("classify", *(b"none/" + name for name in names), cwd=pets)
+    missing = nbtext("classify", *(b"none/" + name for name in names))
     assert missing.status == 1
     assert not any(byte < 0x20 and byte != 0x0A for byte in missing.err)
     assert len(missing.rows) == len(names)
@@ -81,7 +81,7 @@ def test_fault_54_lists_with_nul(pets: Path, last: bytes) -> None:
     for name in names:
         (pets / os.fsdecode(name)).write_text("a cat", encoding="utf-8")
     listed = b"\0".join(names) + last
-    done = succeeded(nbtext("classify", "--files-from", "-", "-0", cwd=pets, stdin=listed))
+    done = succeed("classify", "--files-from", "-", "-0", stdin=listed)
     assert [row[0] for row in done.rows] == ["plain", "new\\nline", "./-", " ", os.fsdecode(b"\xff")]
-    empty = nbtext("classify", "--files-from", "-", "-0", cwd=pets)
+    empty = nbtext("classify", "--files-from", "-", "-0")
     assert (empty.status, empty.out, len(empty.notes)) == (0, b"", 1)

@@ -9,28 +9,28 @@ from pathlib import Path
 
 import pytest
 
-from tests.process import HOUSE, SERVICE_DESK, cold, corpus, nbtext, run, succeeded
+from tests.process import HOUSE, SERVICE_DESK, cold, corpus, in_json, nbtext, run, succeed, succeeded
 
 
 def test_fault_75_counts_beyond_32_bits(tmp_path: Path) -> None:
     rows = "a red:999999999 green:1\n" * 12 + "b green:999999999\n" * 12
     corpus(tmp_path, {"t.svm": rows})
-    succeeded(nbtext("train", "t.svm", cwd=tmp_path))
-    made = json.loads(succeeded(nbtext("inspect", "-o", "json", cwd=tmp_path)).out)
+    succeed("train", "t.svm")
+    made = in_json("inspect", "-o", "json")
     assert made["classes"]["a"]["tokens"] == 12 * 10**9
     assert made["tokens"] == 12 * 10**9 + 12 * 999_999_999
-    assert [row[1] for row in succeeded(nbtext("classify", "t.svm", cwd=tmp_path)).rows] == ["a"] * 12 + ["b"] * 12
+    assert [row[1] for row in succeed("classify", "t.svm").rows] == ["a"] * 12 + ["b"] * 12
 
 
 @pytest.mark.parametrize(
     "env", [{"TZ": "Pacific/Kiritimati"}, {"HOME": "/nonexistent"}, {"HOME": ""}, {"TMPDIR": "/nonexistent"}, {"USER": "", "LOGNAME": ""}], ids=str
 )  # fmt: skip
 def test_fault_76_no_home_no_temporary_folder_any_time_zone(pets: Path, env: dict[str, str]) -> None:
-    succeeded(nbtext("train", "pets", "-m", "plain", cwd=pets))
-    succeeded(nbtext("train", "pets", "-m", "other", cwd=pets, env=env))
+    succeed("train", "pets", "-m", "plain")
+    succeed("train", "pets", "-m", "other", env=env)
     assert (pets / "plain").read_bytes() == (pets / "other").read_bytes()
     for arguments in (["classify", "pets"], ["evaluate", "pets"], ["select-features", "-o", "table"], ["inspect"]):
-        assert nbtext(*arguments, cwd=pets, env=env) == nbtext(*arguments, cwd=pets)
+        assert nbtext(*arguments, env=env) == nbtext(*arguments)
 
 
 def test_fault_76_a_clock_that_jumps(pets: Path) -> None:
@@ -40,8 +40,8 @@ def test_fault_76_a_clock_that_jumps(pets: Path) -> None:
         "time.monotonic = time.time = time.perf_counter = lambda: next(ticks)\n"
         "from nbtext.cli.main import run; sys.exit(run(sys.argv[1:]))"
     )
-    succeeded(nbtext("train", "pets", "-m", "plain", cwd=pets))
-    succeeded(run([sys.executable, "-c", code, "train", "pets", "-m", "other"], cwd=pets, env=HOUSE))
+    succeed("train", "pets", "-m", "plain")
+    succeeded(run([sys.executable, "-c", code, "train", "pets", "-m", "other"], env=HOUSE))
     assert (pets / "plain").read_bytes() == (pets / "other").read_bytes()
 
 
@@ -50,7 +50,7 @@ def test_fault_77_the_same_bytes_for_any_number_of_threads(tmp_path: Path) -> No
     for threads in ("1", "2"):
         train = ("train", SERVICE_DESK / "train", "--classifier", "gaussian", "-m", threads)
         with cold(threads == "2"):  # numpy reads it when it is imported
-            succeeded(nbtext(*train, cwd=tmp_path, env={"OPENBLAS_NUM_THREADS": threads}))
+            succeed(*train, env={"OPENBLAS_NUM_THREADS": threads})
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
 
 
@@ -78,12 +78,12 @@ sys.exit(status)
 @pytest.mark.parametrize("links", ["with links", "without links"])
 def test_fault_79_temporary_files_cannot_be_guessed_or_planted(pets: Path, links: str) -> None:
     """Whoever may write to the folder can neither foresee the name nor put a link in its place: model, ledger and backup."""
-    succeeded(nbtext("train", "pets", "--once", cwd=pets))
+    succeed("train", "pets", "--once")
     names: list[set[str]] = []
     corpus(pets, {"more/cats/3": "a cat sleeps"})
     for command in ("update", "forget"):
         arguments = [command, "more", "--once", "--backup"]
-        done = run([sys.executable, "-c", WATCHER, links, *arguments], cwd=pets, env=HOUSE)
+        done = run([sys.executable, "-c", WATCHER, links, *arguments], env=HOUSE)
         made = json.loads(succeeded(done).out)
         assert all(is_new for _, is_new in made), made
         temporary = {name for name, _ in made if not name.endswith(".lock")}  # the lock has one name for all

@@ -108,7 +108,7 @@ def test_nothing_is_imported_while_others_wait_for_the_lock(tmp_path: Path) -> N
         corpus(tmp_path / command, {**{f"pets/{name}": text for name, text in PETS.items()}, "more/birds/1": "the bird sings"})
         for name in ("nbtext.joblib", "other"):
             model.save(str(tmp_path / command / name))
-    done = succeeded(run([sys.executable, "-c", WATCHED], cwd=tmp_path, env=HOUSE))
+    done = succeeded(run([sys.executable, "-c", WATCHED], env=HOUSE))
     assert set(done.text.splitlines()) == {f"{command} 0" for command in LOCKING}
 
 
@@ -129,7 +129,7 @@ main()
 def test_a_library_that_cannot_be_loaded_is_status_4_and_the_model_stays(pets: Path, library: str) -> None:
     """One of numpy, which says a page about that, and another."""
     model = (pets / "nbtext.joblib").read_bytes()
-    line = error_line(run([sys.executable, "-c", FULL, library, "update", "pets"], cwd=pets, env=HOUSE), 4)
+    line = error_line(run([sys.executable, "-c", FULL, library, "update", "pets"], env=HOUSE), 4)
     assert library in line
     assert line.endswith(".so: cannot load it: cannot open shared object file: Too many open files")
     assert ((pets / "nbtext.joblib").read_bytes(), sorted(path.name for path in pets.iterdir())) == (model, ["nbtext.joblib", "pets"])

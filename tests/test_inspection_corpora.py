@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from nbtext.inspection.corpora import corpus_findings, look_at_corpus
 from nbtext.settings import Reading
-from tests.process import PETS, corpus, error_line, nbtext, succeeded
+from tests.process import PETS, corpus, fail, in_json, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +44,7 @@ def test_the_columns_of_a_table(tmp_path: Path) -> None:
     path = corpus(tmp_path, {"c.csv": "body,topic\nit purrs,cats\nit barks,dogs\n"}) / "c.csv"
     assert look(path)[0]["columns"] == "class in column 'topic', text in column 'body', the first line is a header"
     assert look(path, header=False)[0]["columns"] == "class in column 1, text in column 2, no header"
-    assert "columns" in succeeded(nbtext("doctor", path)).text
+    assert "columns" in succeed("doctor", path).text
 
 
 def test_texts_without_classes(tmp_path: Path) -> None:
@@ -60,19 +59,19 @@ def test_documents_that_are_not_utf8(tmp_path: Path) -> None:
     assert figures["not_utf8"] == 4
     assert warnings == [("encoding", "not valid UTF-8 and read as Windows-1252: 4 documents")]
     assert look(tmp_path / "c.jsonl", encoding="windows-1250")[1] == []
-    done = nbtext("train", "c.jsonl", "-v", cwd=tmp_path)
+    done = nbtext("train", "c.jsonl", "-v")
     assert "nbtext: not valid UTF-8 and read as Windows-1252: 4 documents; see --encoding" in done.notes
 
 
 def test_the_command(pets: Path) -> None:
     corpus(pets, {"pets/dogs/bad": b"\0"})
-    table = succeeded(nbtext("doctor", "pets", cwd=pets)).text
+    table = succeed("doctor", "pets").text
     assert "2 classes: cats 2, dogs 2" in table
     assert "could not be read: 1 document; first pets/dogs/bad: binary, not text (control bytes, the first at 0)" in table
     assert "Python" not in table
-    record = json.loads(succeeded(nbtext("doctor", "pets", "-o", "json", cwd=pets)).out)
+    record = in_json("doctor", "pets", "-o", "json")
     assert record["corpus"]["class_sizes"] == {"cats": 2, "dogs": 2}
     assert record["corpus"]["first_unreadable"] == [{"id": "pets/dogs/bad", "error": "binary, not text (control bytes, the first at 0)"}]
     assert {check["check"] for check in record["checks"]} == {"format", "documents", "classes", "encoding"}
-    assert "cannot read" in error_line(nbtext("doctor", "missing", cwd=pets), 4)
+    assert "cannot read" in fail(4, "doctor", "missing")
     assert len(PETS) == 4

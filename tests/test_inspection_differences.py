@@ -5,7 +5,6 @@ Also tests `report/rankings.py`.
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from nbtext.inspection.differences import CameAndWent, Change, Differences, chan
 from nbtext.inspection.terms import ClassSize
 from tests import strategies
 from tests.budget import examples
-from tests.process import SERVICE_DESK, corpus, error_line, nbtext, succeeded
+from tests.process import SERVICE_DESK, corpus, fail, in_json, succeed
 from tests.textbook import CHINA
 
 if TYPE_CHECKING:
@@ -142,12 +141,12 @@ def half(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "corpus" / label).parent.mkdir(exist_ok=True)
         (folder / "corpus" / label).symlink_to(SERVICE_DESK / "train" / label)
     corpus(folder / "corpus", {"pets/1": "the cat", "pets/2": "the dog"})
-    succeeded(nbtext("train", "corpus", "--stemmer", "none", "--stop-words", "none", "-m", "half", cwd=folder))
+    succeed("train", "corpus", "--stemmer", "none", "--stop-words", "none", "-m", "half", cwd=folder)
     return folder / "half"
 
 
 def test_the_command(service_desk_model: Path, half: Path) -> None:
-    said = json.loads(succeeded(nbtext("compare", service_desk_model, half, "-o", "json", "--limit", "6")).out)
+    said = in_json("compare", service_desk_model, half, "-o", "json", "--limit", "6")
     assert said["models"] == [str(service_desk_model), str(half)]
     assert {"stemmer", "stop_words"} <= set(said["settings"])
     assert set(said["written_by"]) == {"PyStemmer"}
@@ -155,17 +154,17 @@ def test_the_command(service_desk_model: Path, half: Path) -> None:
     assert {label for label, of in said["classes"].items() if of["old"] is None} == {"pets"}
     assert len([of for of in said["classes"].values() if of["new"] is None]) == 4
     assert len(said["terms"]) == 6
-    text = succeeded(nbtext("compare", service_desk_model, half, "--limit", "6")).text
+    text = succeed("compare", service_desk_model, half, "--limit", "6").text
     for of in said["terms"]:
         assert f"{of['share']:.3g}" in text
     assert "7 of 7 classes differ" in text
     assert "stemmer" in text
-    assert "terms that moved most" not in succeeded(nbtext("compare", service_desk_model, half, "--limit", "0")).text
+    assert "terms that moved most" not in succeed("compare", service_desk_model, half, "--limit", "0").text
 
 
 def test_the_command_on_a_model_and_itself(service_desk_model: Path) -> None:
-    assert succeeded(nbtext("compare", service_desk_model, service_desk_model)).text.endswith("\nThe two models are the same.\n")
-    said = json.loads(succeeded(nbtext("compare", service_desk_model, service_desk_model, "-o", "json")).out)
+    assert succeed("compare", service_desk_model, service_desk_model).text.endswith("\nThe two models are the same.\n")
+    said = in_json("compare", service_desk_model, service_desk_model, "-o", "json")
     assert {name: said[name] for name in NOTHING} == NOTHING
 
 
@@ -174,12 +173,12 @@ def test_attributes_that_differ_are_named(tmp_path: Path) -> None:
     (tmp_path / "two.csv").write_text("label,text,age\na,the dog,3\nb,cats,5\n")
     columns = ("--label-column", "label", "--text-column", "text", "--numeric", "age")
     for name in ("one", "two"):
-        succeeded(nbtext("train", f"{name}.csv", *columns, "-m", name, cwd=tmp_path))
-    text = succeeded(nbtext("compare", "one", "two", cwd=tmp_path)).text
+        succeed("train", f"{name}.csv", *columns, "-m", name)
+    text = succeed("compare", "one", "two").text
     assert "attribute age" in text
     assert "The classes are the same." in text
     assert "No term has another probability in a class." in text
-    assert set(json.loads(succeeded(nbtext("compare", "one", "two", "-o", "json", cwd=tmp_path)).out)["attributes"]) == {"age"}
+    assert set(in_json("compare", "one", "two", "-o", "json")["attributes"]) == {"age"}
 
 
 @pytest.mark.parametrize(
@@ -193,4 +192,4 @@ def test_attributes_that_differ_are_named(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str], status: int, message: str) -> None:
-    assert message in error_line(nbtext("compare", *arguments, cwd=pets), status)
+    assert message in fail(status, "compare", *arguments)

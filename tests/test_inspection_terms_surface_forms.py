@@ -5,7 +5,6 @@ Also tests `text/stemming.py`.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from nbtext import TextClassifier
 from nbtext.inspection.terms import most_frequent_forms, surface_forms
 from nbtext.text.stemming import stemmer
 from tests.budget import examples
-from tests.process import SERVICE_DESK, nbtext, succeeded
+from tests.process import SERVICE_DESK, in_json, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,22 +65,22 @@ def test_without_stems_there_are_none() -> None:
 
 def test_words_are_shown_in_place_of_stems(tmp_path: Path) -> None:
     train = ("train", SERVICE_DESK / "train")
-    succeeded(nbtext(*train, "--surface-forms", "-m", "forms", cwd=tmp_path))
-    succeeded(nbtext(*train, "-m", "stems", cwd=tmp_path))
+    succeed(*train, "--surface-forms", "-m", "forms")
+    succeed(*train, "-m", "stems")
     draw = ("generate", "-n", "5", "--length", "60", "--seed", "1")
-    forms, stems = (succeeded(nbtext(*draw, "-m", model, cwd=tmp_path)).text.split() for model in ("forms", "stems"))
+    forms, stems = (succeed(*draw, "-m", model).text.split() for model in ("forms", "stems"))
     assert len(forms) == len(stems)
     stem = stemmer("snowball", "english")
     assert [form for form, stemmed in zip(forms, stems, strict=True) if form != stemmed]
     assert all(form == stemmed or stem([form]) == [stemmed] for form, stemmed in zip(forms, stems, strict=True))
-    shown = json.loads(succeeded(nbtext("inspect", "--term", "lamps", "-m", "forms", "-o", "json", cwd=tmp_path)).text)
+    shown = in_json("inspect", "--term", "lamps", "-m", "forms", "-o", "json")
     (term,) = shown["words"][0]["terms"]
     assert sum(term["forms"].values()) == sum(of["count"] for of in term["classes"].values())
-    assert "occurs as" in succeeded(nbtext("inspect", "--term", "lamps", "-m", "forms", cwd=tmp_path)).text
-    assert succeeded(nbtext("inspect", "--verify", "-m", "forms", cwd=tmp_path)).status == 0
+    assert "occurs as" in succeed("inspect", "--term", "lamps", "-m", "forms").text
+    assert succeed("inspect", "--verify", "-m", "forms").status == 0
 
 
 @pytest.mark.parametrize("options", [("--jobs", "2"), ("--classifier", "logistic"), ("--classifier", "gaussian", "--latent", "5")])
 def test_forms_go_with_every_way_of_counting(tmp_path: Path, options: tuple[str, ...]) -> None:
-    succeeded(nbtext("train", SERVICE_DESK / "train", "--surface-forms", *options, cwd=tmp_path))
-    assert "occurs as" in succeeded(nbtext("inspect", "--term", "lamps", cwd=tmp_path)).text
+    succeed("train", SERVICE_DESK / "train", "--surface-forms", *options)
+    assert "occurs as" in succeed("inspect", "--term", "lamps").text

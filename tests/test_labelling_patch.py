@@ -10,7 +10,7 @@ import pytest
 from nbtext.corpus.document import Document
 from nbtext.errors import PathError, UsageError
 from nbtext.labelling.patch import LabelPatch
-from tests.process import PETS, corpus, error_line, nbtext, succeeded
+from tests.process import PETS, corpus, fail, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,29 +30,29 @@ def pets(tmp_path: Path) -> Path:
 def test_a_model_learns_the_labels_of_a_review_and_the_corpus_stays(pets: Path) -> None:
     before = sorted((path.name, path.read_bytes()) for path in (pets / "wrong").rglob("*") if path.is_file())
     patch = ("--relabel", "review.tsv")
-    succeeded(nbtext("train", "right", "-m", "right.model", cwd=pets))
+    succeed("train", "right", "-m", "right.model")
     for jobs in ("1", "2"):
-        succeeded(nbtext("train", "wrong", *patch, "--jobs", jobs, "-m", "wrong.model", cwd=pets))
+        succeed("train", "wrong", *patch, "--jobs", jobs, "-m", "wrong.model")
         assert (pets / "wrong.model").read_bytes() == (pets / "right.model").read_bytes()
     assert sorted((path.name, path.read_bytes()) for path in (pets / "wrong").rglob("*") if path.is_file()) == before
     of_right, of_wrong = (
-        json.loads(nbtext("evaluate", *corpora, "-m", "right.model", "-o", "json", cwd=pets).out)["confusion"]
+        json.loads(nbtext("evaluate", *corpora, "-m", "right.model", "-o", "json").out)["confusion"]
         for corpora in (("right",), ("wrong", *patch))
     )
     assert of_right == of_wrong
-    succeeded(nbtext("update", "wrong", *patch, "-m", "wrong.model", cwd=pets))
-    succeeded(nbtext("forget", "wrong", *patch, "-m", "wrong.model", cwd=pets))
+    succeed("update", "wrong", *patch, "-m", "wrong.model")
+    succeed("forget", "wrong", *patch, "-m", "wrong.model")
     assert (pets / "wrong.model").read_bytes() == (pets / "right.model").read_bytes()
-    folds = [nbtext("cross-validate", *given, "--folds", "2", "-o", "json", cwd=pets).status for given in (("right",), ("wrong", *patch))]
+    folds = [nbtext("cross-validate", *given, "--folds", "2", "-o", "json").status for given in (("right",), ("wrong", *patch))]
     assert folds == [0, 0]
 
 
 def test_what_does_not_fit_the_corpus_is_told_by_its_line(pets: Path) -> None:
     (pets / "other.tsv").write_text("wrong/dogs/cats-1\tbirds\tcats\n")
-    line = error_line(nbtext("train", "wrong", "--relabel", "other.tsv", cwd=pets), 2)
+    line = fail(2, "train", "wrong", "--relabel", "other.tsv")
     assert line.startswith("nbtext: other.tsv:1: wrong/dogs/cats-1 has the label 'dogs', not 'birds'")
     (pets / "gone.tsv").write_text("wrong/dogs/99\tdogs\tcats\n")
-    done = nbtext("train", "wrong", "--relabel", "gone.tsv", cwd=pets)
+    done = nbtext("train", "wrong", "--relabel", "gone.tsv")
     assert done.status == 0
     assert b"gone.tsv: 1 document not in the corpus: wrong/dogs/99" in done.err
 

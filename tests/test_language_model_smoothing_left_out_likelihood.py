@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from nbtext.language_model.smoothing import (
 from tests import oracle
 from tests.budget import examples
 from tests.building import matrix_of, statistics_of
-from tests.process import SERVICE_DESK, error_line, nbtext, succeeded
+from tests.process import SERVICE_DESK, fail, in_json, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,13 +140,13 @@ def test_without_a_sample_or_for_another_classifier_it_is_refused(wrong: dict[st
 
 def test_the_commands_take_it(tmp_path: Path) -> None:
     desk = SERVICE_DESK / "train"
-    succeeded(nbtext("train", desk, "--smoothing", "leave-one-out", cwd=tmp_path))
-    assert "(by leave-one-out)" in succeeded(nbtext("inspect", cwd=tmp_path)).text
+    succeed("train", desk, "--smoothing", "leave-one-out")
+    assert "(by leave-one-out)" in succeed("inspect").text
     folds = ("--smoothing", "leave-one-out", "--calibration", "none", "--folds", "2", "-o", "json")
-    judged = json.loads(succeeded(nbtext("cross-validate", desk, *folds, cwd=tmp_path)).out)
+    judged = in_json("cross-validate", desk, *folds)
     assert len({fold["smoothing"] for fold in judged["folds"]["each"]}) == 2
-    succeeded(nbtext("learning-curve", desk, "--smoothing", "leave-one-out", cwd=tmp_path))
-    line = error_line(nbtext("train", desk, "--smoothing", "leave-one-out", "--sample", "0", cwd=tmp_path), 2)
+    succeed("learning-curve", desk, "--smoothing", "leave-one-out")
+    line = fail(2, "train", desk, "--smoothing", "leave-one-out", "--sample", "0")
     assert line.endswith(
         "--smoothing leave-one-out and --sample 0 exclude each other: documents must be kept; train with a --sample above 0"
     )

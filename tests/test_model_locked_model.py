@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -18,7 +17,7 @@ from nbtext.errors import NbtextError
 from nbtext.store.ledger import ledger_path, read_ledger
 from nbtext.store.model_file import model_digest
 from tests.budget import rounds
-from tests.process import HOUSE, PETS, TIME_LIMIT, Running, corpus, drained, nbtext, start, succeeded, until
+from tests.process import HOUSE, PETS, TIME_LIMIT, Running, corpus, drained, in_json, nbtext, start, succeed, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +57,7 @@ def children(folder: Path, codes: list[list[str]]) -> list[Running]:
 
 
 def documents(folder: Path) -> int:
-    return int(json.loads(succeeded(nbtext("inspect", "--output", "json", cwd=folder)).out)["documents"])
+    return int(in_json("inspect", "--output", "json", cwd=folder)["documents"])
 
 
 def names(folder: Path) -> list[str]:
@@ -70,17 +69,17 @@ def test_fault_35_four_processes_with_ten_updates_each_are_forty(pets: Path, opt
     for process in range(4):
         for number in range(10):
             (pets / f"c{process}-{number}.tsv").write_text(f"class{process}\tword{number} of process{process}\n")
-    succeeded(nbtext("train", "pets", *(["--once"] if options else []), cwd=pets))
+    succeed("train", "pets", *(["--once"] if options else []))
     updaters = children(pets, [[UPDATER, str(process), *options] for process in range(4)])
     while any(child.poll() is None for child in updaters):
         found = TextClassifier.load(str(pets / "nbtext.joblib"))  # readers see a whole model at any time
         assert 4 <= found.statistics.n_documents <= 44
     assert [child.wait(TIME_LIMIT) for child in updaters] == [0] * 4
-    succeeded(nbtext("train", "pets", "-m", "trained", cwd=pets))
+    succeed("train", "pets", "-m", "trained")
     rows = (pets / "rows.tsv").open("w")
     with rows:
         rows.writelines(path.read_text() for path in sorted(pets.glob("c*.tsv")))
-    succeeded(nbtext("update", "rows.tsv", "--format", "tsv", "-m", "trained", cwd=pets))
+    succeed("update", "rows.tsv", "--format", "tsv", "-m", "trained")
     assert (pets / "nbtext.joblib").read_bytes() == (pets / "trained").read_bytes()
     assert names(pets) == ["nbtext.joblib", *(["nbtext.joblib.1", "nbtext.joblib.ledger"] if options else []), "pets", "trained"]
 
@@ -88,12 +87,12 @@ def test_fault_35_four_processes_with_ten_updates_each_are_forty(pets: Path, opt
 def test_a_model_that_was_replaced_by_one_that_counts_otherwise_is_not_updated(pets: Path) -> None:
     os.mkfifo(pets / "slow.tsv")
     command = [sys.executable, "-m", "nbtext", "update", "slow.tsv", "--format", "tsv"]
-    with start(command, cwd=pets, env=HOUSE, stderr=subprocess.PIPE) as child:
+    with start(command, env=HOUSE, stderr=subprocess.PIPE) as child:
         with (pets / "slow.tsv").open("w") as pipe:
             pipe.write("cats\tone\n")
             pipe.flush()
             until(lambda: drained(pipe.fileno()), "the reading of the row")  # which begins when the model has been read
-            succeeded(nbtext("train", "pets", "--ngrams", "2", cwd=pets))
+            succeed("train", "pets", "--ngrams", "2")
         assert child.wait(TIME_LIMIT) == 3
         assert child.stderr is not None
         assert child.stderr.read().decode() == (
@@ -106,8 +105,8 @@ def test_a_model_that_was_replaced_by_one_that_counts_otherwise_is_not_updated(p
 def once(tmp_path: Path) -> Path:
     """A model with its ledger, a document to be learnt and one to be moved, and as ``expected`` the model that has."""
     corpus(tmp_path, {**{f"pets/{name}": text for name, text in PETS.items()}, "new/birds/1": "a bird sings", "new/dogs/9": PETS["cats/2"]})
-    succeeded(nbtext("train", "pets", "new", "--once", "-m", "expected", cwd=tmp_path))
-    succeeded(nbtext("train", "pets", "--once", cwd=tmp_path))
+    succeed("train", "pets", "new", "--once", "-m", "expected")
+    succeed("train", "pets", "--once")
     return tmp_path
 
 
@@ -131,7 +130,7 @@ def test_killed_at_any_step_the_next_run_makes_it_whole(once: Path, command: lis
         assert known is not None
         assert len(known) == (5 if found == new else 4)
         outcomes.append((status, found == new))
-        note = nbtext(*update, "-v", cwd=once).notes[0]
+        note = nbtext(*update, "-v").notes[0]
         if found == new:
             assert note == "nbtext: learnt 0 documents; moved from another class: 0, known already: 2, repeated: 0"
         else:
@@ -176,12 +175,12 @@ def test_updates_killed_at_random_are_done_by_running_them_again(tmp_path: Path)
     for number, day in enumerate(days):
         label, words = choice.choice("xyz"), " ".join(choice.choices(("ant", "bee", "cat", "dog", "eel"), k=4))
         corpus(tmp_path, {f"{day}/{label}/1": f"{words} {number}", f"{day}/w/1": f"the same {number // 3}"})
-    succeeded(nbtext("train", *days, "--once", "-m", "expected", cwd=tmp_path))
-    succeeded(nbtext("train", days[0], "--once", cwd=tmp_path))
+    succeed("train", *days, "--once", "-m", "expected")
+    succeed("train", days[0], "--once")
     killed = 0
     for day in days[1:]:
         command = [sys.executable, "-m", "nbtext", "update", day, "--once", "--backup"]
-        with start(command, cwd=tmp_path, env=HOUSE) as child:
+        with start(command, env=HOUSE) as child:
             lock = tmp_path / "nbtext.joblib.lock"
             while child.poll() is None and not lock.exists():
                 time.sleep(0.0005)
@@ -191,6 +190,6 @@ def test_updates_killed_at_random_are_done_by_running_them_again(tmp_path: Path)
         TextClassifier.load(str(tmp_path / "nbtext.joblib"))
     assert killed
     for day in days:
-        succeeded(nbtext("update", day, "--once", cwd=tmp_path))
+        succeed("update", day, "--once")
     assert (tmp_path / "nbtext.joblib").read_bytes() == (tmp_path / "expected").read_bytes()
     assert [name for name in names(tmp_path) if name.startswith(".") or name.endswith(".lock")] == []

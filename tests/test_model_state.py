@@ -428,7 +428,6 @@ def test_random_changes_make_a_model_that_works_or_is_refused(tmp_path: Path, fi
     TextClassifier(ngrams=2, top=9, stop_words="none").fit(PETS.values(), LABELS).save(str(tmp_path / "m"))
     done = run(
         [sys.executable, "-W", "error", "-c", CHILD, str(first), str(rounds(400, 1500))],
-        cwd=tmp_path,
         env={**HOUSE, "OPENBLAS_NUM_THREADS": "1"},
     )
     assert (done.status, done.err) == (0, b""), (done.err, done.text.split()[-1:])
@@ -439,5 +438,5 @@ def test_random_changes_make_a_model_that_works_or_is_refused(tmp_path: Path, fi
 def test_a_large_model_takes_little_more_memory_than_its_file(tmp_path: Path) -> None:
     write_model_file(str(tmp_path / "m"), {}, {"terms": np.zeros(50 << 20, np.uint8)})
     code = "from nbtext.cli.main import run; import sys; sys.exit(run(['inspect', '-m', 'm']))"
-    done = run([sys.executable, "-c", code], cwd=tmp_path, env=HOUSE, limits=MEMORY)
+    done = run([sys.executable, "-c", code], env=HOUSE, limits=MEMORY)
     assert done.status == 3, done

@@ -15,7 +15,7 @@ from nbtext.corpus.document import Notices
 from nbtext.decision import DecisionRule
 from nbtext.errors import DocumentError, PathError, UsageError
 from tests.changing import saved
-from tests.process import PETS, corpus, nbtext, succeeded
+from tests.process import PETS, corpus, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_the_model_is_that_of_train(folder: Path, path: str, parameters: dict[str, Any], reading: dict[str, Any]) -> None:
     options = [f"--{name.replace('_', '-')}={value}" for name, value in {**parameters, **reading}.items()]
-    succeeded(nbtext("train", path, *options, "-m", "trained", cwd=folder))
+    succeed("train", path, *options, "-m", "trained")
     model = TextClassifier(**parameters)
     assert model.fit_corpus(path, **reading) is model
     assert saved(model, folder) == (folder / "trained").read_bytes()
@@ -64,7 +64,7 @@ def test_answers_are_those_of_classify(folder: Path) -> None:
     model = TextClassifier().fit_corpus("pets")
     model.save("model")
     (folder / "pets" / "cats" / "binary").write_bytes(b"\0")
-    printed = nbtext("classify", "pets", "-m", "model", "--output", "jsonl", "--limit", "1", "--min-probability", "0.6", cwd=folder)
+    printed = nbtext("classify", "pets", "-m", "model", "--output", "jsonl", "--limit", "1", "--min-probability", "0.6")
     records = [json.loads(line) for line in printed.text.splitlines()]
     found = list(model.answers("pets", DecisionRule(min_probability=0.6), top_k=1))
     assert [answer.id for answer in found] == [record["id"] for record in records]

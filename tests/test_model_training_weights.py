@@ -30,7 +30,7 @@ from nbtext.model.state import State, from_plain, to_plain
 from nbtext.model.training import looked_up
 from nbtext.settings import Settings
 from tests.budget import examples
-from tests.process import error_line, nbtext, succeeded
+from tests.process import error_line, fail, in_json, nbtext, succeed, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -289,7 +289,7 @@ def desk(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
 @pytest.mark.parametrize("more", [(), ("--jobs", "2")])
 def test_weights_are_read_from_a_column(desk: Path, name: str, more: tuple[str, ...]) -> None:
-    result = nbtext("train", name, *COLUMNS, *more, cwd=desk)
+    result = nbtext("train", name, *COLUMNS, *more)
     assert result.status == 1
     problems = result.err.decode().splitlines()
     assert [line.split(": ")[1] for line in problems] == [f"{name}:{5 + name.endswith('v')}", f"{name}:{6 + name.endswith('v')}"]
@@ -301,26 +301,24 @@ def test_weights_are_read_from_a_column(desk: Path, name: str, more: tuple[str, 
 
 
 def test_the_column_is_remembered_for_updates_and_ignored_where_documents_are_judged(desk: Path) -> None:
-    nbtext("train", "t.csv", *COLUMNS, cwd=desk)
+    nbtext("train", "t.csv", *COLUMNS)
     (desk / "more.csv").write_text("label,text,weight\nx,bee bee,3\ny,eel,0.75\n")
     before = (desk / "nbtext.joblib").read_bytes()
-    succeeded(nbtext("update", "more.csv", "--quiet", cwd=desk))
+    succeed("update", "more.csv", "--quiet")
     assert TextClassifier.load(str(desk / "nbtext.joblib")).statistics.n_documents == 8.5
-    succeeded(nbtext("forget", "more.csv", "--quiet", cwd=desk))
+    succeed("forget", "more.csv", "--quiet")
     assert (desk / "nbtext.joblib").read_bytes() == before
     (desk / "test.csv").write_text("label,text\nx,ant\ny,eel\n")
-    evaluation = json.loads(succeeded(nbtext("evaluate", "test.csv", "--output", "json", cwd=desk)).text)
+    evaluation = in_json("evaluate", "test.csv", "--output", "json")
     assert evaluation["n"] == 2
-    verified = succeeded(nbtext("inspect", "--verify", cwd=desk)).text
+    verified = succeed("inspect", "--verify").text
     assert "4 documents, all there are" in verified
 
 
 def test_formats_without_columns_and_classifiers_without_weights_are_wrong_usage(desk: Path) -> None:
     (desk / "t.txt").write_text("__label__x ant\n")
-    assert "has no columns, such as weight" in error_line(
-        nbtext("train", "t.txt", "--format", "fasttext", "--weight-column", "weight", cwd=desk), 2
-    )
-    refused = nbtext("train", "t.csv", *COLUMNS, "--classifier", "gaussian", cwd=desk)
+    assert "has no columns, such as weight" in fail(2, "train", "t.txt", "--format", "fasttext", "--weight-column", "weight")
+    refused = nbtext("train", "t.csv", *COLUMNS, "--classifier", "gaussian")
     assert "--weight-column and --classifier gaussian exclude each other" in error_line(refused, 2)
 
 
@@ -329,5 +327,5 @@ def test_cross_validation_takes_weights(desk: Path, classifier: str) -> None:
     rows = "".join(f"{label},{text},{weight}\n" for text, label, weight in zip(*drawn(7, 30), strict=True))
     (desk / "t.csv").write_text("label,text,weight\n" + rows)
     options = ("--classifier", classifier, "--class-weight", "balanced", "--output", "json", "--folds", "3", "--quiet")
-    result = nbtext("cross-validate", "t.csv", *COLUMNS, *options, cwd=desk)
+    result = nbtext("cross-validate", "t.csv", *COLUMNS, *options)
     assert json.loads(succeeded(result).text)["n"] == 30

@@ -19,7 +19,7 @@ from nbtext.language_model.smoothing import MOST_SMOOTHING
 from nbtext.model.changing import relabelled
 from nbtext.model.state import from_plain, to_plain
 from nbtext.store import read_model_file, write_model_file
-from tests.process import PETS, SERVICE_DESK, error_line, nbtext, succeeded
+from tests.process import PETS, SERVICE_DESK, fail, in_json, succeed
 from tests.test_evaluation_cross_validation import DESK, assert_as_trained_apart
 
 if TYPE_CHECKING:
@@ -248,21 +248,21 @@ def test_a_spread_that_calibration_does_not_choose_is_refused(tmp_path: Path) ->
 
 def test_the_command_trains_answers_and_judges(tmp_path: Path) -> None:
     options = ("--classifier", "complement", "--weighting", "tfidf")
-    succeeded(nbtext("train", SERVICE_DESK / "train", "-m", "m", *options, cwd=tmp_path))
-    assert all(len(row) == 3 for row in succeeded(nbtext("classify", SERVICE_DESK / "train", "-m", "m", cwd=tmp_path)).rows)
-    said = json.loads(succeeded(nbtext("evaluate", SERVICE_DESK / "test", "-m", "m", "--output", "json", cwd=tmp_path)).out)
+    succeed("train", SERVICE_DESK / "train", "-m", "m", *options)
+    assert all(len(row) == 3 for row in succeed("classify", SERVICE_DESK / "train", "-m", "m").rows)
+    said = in_json("evaluate", SERVICE_DESK / "test", "-m", "m", "--output", "json")
     assert said["accuracy"] > 0.5
-    folds = json.loads(succeeded(nbtext("cross-validate", SERVICE_DESK / "train", "--folds", "3", *options, "--output", "json")).out)
+    folds = in_json("cross-validate", SERVICE_DESK / "train", "--folds", "3", *options, "--output", "json")
     assert folds["accuracy"] > 0.4
     assert all(0.1 < fold["smoothing"] <= MOST_SMOOTHING for fold in folds["folds"]["each"])
-    succeeded(nbtext("evaluate", SERVICE_DESK / "test", "-m", "m", "--errors", "e.jsonl", cwd=tmp_path))
+    succeed("evaluate", SERVICE_DESK / "test", "-m", "m", "--errors", "e.jsonl")
     errors = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(errors) == said["n"] - round(said["accuracy"] * said["n"])
     assert any(error["terms"] for error in errors)
 
 
 def test_leaving_one_out_is_refused() -> None:
-    line = error_line(nbtext("cross-validate", SERVICE_DESK / "train", "--leave-one-out", "--weighting", "tfidf"), 2)
+    line = fail(2, "cross-validate", SERVICE_DESK / "train", "--leave-one-out", "--weighting", "tfidf")
     assert "without tf-idf only" in line
 
 

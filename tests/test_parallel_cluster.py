@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.process import HOUSE, SERVICE_DESK, error_line, nbtext, run, start, succeeded
+from tests.process import HOUSE, SERVICE_DESK, error_line, fail, nbtext, run, start, succeed, succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,11 +90,11 @@ def corpus(path: Path, megabytes: int) -> Path:
 @pytest.mark.exhaustive
 def test_a_cluster_counts_as_one_process_does(cluster: Cluster, tmp_path: Path) -> None:
     train = ("train", SERVICE_DESK / "train")
-    succeeded(nbtext(*train, "-m", "here", cwd=tmp_path))
-    succeeded(nbtext(*train, "-m", "there", "--scheduler", cluster.address, cwd=tmp_path))
+    succeed(*train, "-m", "here")
+    succeed(*train, "-m", "there", "--scheduler", cluster.address)
     assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
-    succeeded(nbtext("update", SERVICE_DESK / "test", "-m", "here", cwd=tmp_path))
-    succeeded(nbtext("update", SERVICE_DESK / "test", "-m", "there", "--scheduler", cluster.address, cwd=tmp_path))
+    succeed("update", SERVICE_DESK / "test", "-m", "here")
+    succeed("update", SERVICE_DESK / "test", "-m", "there", "--scheduler", cluster.address)
     assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
 
 
@@ -105,7 +105,7 @@ def test_what_cannot_be_read_is_told_in_order(cluster: Cluster, tmp_path: Path) 
     for row in (10, 7000):
         lines[row] = "nothing but a label\n"
     table.write_text("".join(lines))
-    here, there = (nbtext("train", table, "-m", name, *more, cwd=tmp_path) for name, *more in (
+    here, there = (nbtext("train", table, "-m", name, *more) for name, *more in (
         ("here",), ("there", "--scheduler", cluster.address)
     ))  # fmt: skip
     assert here.status == there.status == 1
@@ -117,11 +117,11 @@ def test_what_cannot_be_read_is_told_in_order(cluster: Cluster, tmp_path: Path) 
 @pytest.mark.exhaustive
 def test_a_worker_that_is_killed_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
     table = corpus(tmp_path / "corpus.tsv", 40)
-    succeeded(nbtext("train", table, "-m", "here", cwd=tmp_path))
+    succeed("train", table, "-m", "here")
     victim = cluster.workers[0]
     before = processor_time(victim)
     command = [sys.executable, "-m", "nbtext", "train", str(table), "-m", "there", "--scheduler", cluster.address]
-    training = start(command, cwd=tmp_path, env=HOUSE, stderr=subprocess.PIPE)
+    training = start(command, env=HOUSE, stderr=subprocess.PIPE)
     wait_until(lambda: processor_time(victim) > before + BUSY or training.poll() is not None)
     assert training.poll() is None
     victim.send_signal(signal.SIGKILL)
@@ -132,15 +132,13 @@ def test_a_worker_that_is_killed_loses_nothing(cluster: Cluster, tmp_path: Path)
 
 def test_where_there_is_no_cluster(tmp_path: Path) -> None:
     train, nowhere = ("train", SERVICE_DESK / "train"), ("--scheduler", "tcp://127.0.0.1:1")
-    assert "--backend dask needs --scheduler" in error_line(nbtext(*train, "--backend", "dask", cwd=tmp_path), 2)
-    assert "is no address of a scheduler" in error_line(nbtext(*train, "--scheduler", "nonsense://x", cwd=tmp_path), 2)
+    assert "--backend dask needs --scheduler" in fail(2, *train, "--backend", "dask")
+    assert "is no address of a scheduler" in fail(2, *train, "--scheduler", "nonsense://x")
     code = "import sys; from nbtext.cli.main import run; from nbtext.parallel import cluster; cluster.PATIENCE = 1; sys.exit(run(sys.argv[1:]))"
-    done = run([sys.executable, "-c", code, *train, "--backend", "dask", *nowhere], cwd=tmp_path, env=HOUSE)
+    done = run([sys.executable, "-c", code, *train, "--backend", "dask", *nowhere], env=HOUSE)
     assert "does not answer" in error_line(done, 4)
-    assert "--scheduler and --classifier logistic exclude each other" in error_line(
-        nbtext(*train, *nowhere, "--classifier", "logistic", cwd=tmp_path), 2
-    )
-    assert "standard input" in error_line(nbtext("train", "-", *nowhere, cwd=tmp_path), 2)
+    assert "--scheduler and --classifier logistic exclude each other" in fail(2, *train, *nowhere, "--classifier", "logistic")
+    assert "standard input" in fail(2, "train", "-", *nowhere)
 
 
 @pytest.mark.exhaustive

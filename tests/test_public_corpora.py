@@ -12,7 +12,7 @@ import pytest
 
 from nbtext.corpus.mail.mail import MailReading, read_mail
 from tests.oracle_mail import text_by_email_package
-from tests.process import REPOSITORY, nbtext, succeeded
+from tests.process import REPOSITORY, in_json, nbtext, succeed
 from tests.reading import documents, texts
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ def found(folder: Path, name: str) -> Path:
 
 
 def accuracy(model: Path, *arguments: str | Path) -> float:
-    return float(json.loads(succeeded(nbtext("evaluate", *arguments, "-m", model, "-o", "json")).out)["accuracy"])
+    return float(in_json("evaluate", *arguments, "-m", model, "-o", "json")["accuracy"])
 
 
 def test_banking77_has_quoted_fields(short: Path, tmp_path: Path) -> None:
     path = found(short, "train.csv")
     rows = texts(path, text_column="text", label_column="category")
     assert (len(rows), len({label for label, _ in rows})) == (10_003, 77)
-    succeeded(nbtext("train", path, "--text-column", "text", "--label-column", "category", "-m", tmp_path / "m"))
+    succeed("train", path, "--text-column", "text", "--label-column", "category", "-m", tmp_path / "m")
     assert accuracy(tmp_path / "m", found(short, "test.csv")) > 0.8
 
 
@@ -53,7 +53,7 @@ def test_germeval_has_quotes_that_are_characters(short: Path, tmp_path: Path) ->
     train, test = found(short, "germeval2018.training.txt"), found(short, "germeval2018.test.txt")
     reading = ("--format", "tsv", "--text-column", "1", "--label-column", "2")
     assert Counter(label for label, _ in texts(test, format="tsv", text_column="1", label_column="2")).total() == 3_532
-    succeeded(nbtext("train", train, *reading, "--language", "german", "-m", tmp_path / "m"))
+    succeed("train", train, *reading, "--language", "german", "-m", tmp_path / "m")
     assert accuracy(tmp_path / "m", test) > 0.65
 
 
@@ -73,7 +73,7 @@ def test_newsgroups_are_mail(tmp_path: Path) -> None:
     for path in sorted(path for path in train.rglob("*") if path.is_file())[::10]:
         body = path.read_bytes()
         assert read_mail(body, MailReading((b"subject", b"from")))[:2] == text_by_email_package(body, ["subject", "from"])
-    succeeded(nbtext("train", train, "--document", "mail", "--headers", "subject,organization,keywords", "-m", tmp_path / "m"))
+    succeed("train", train, "--document", "mail", "--headers", "subject,organization,keywords", "-m", tmp_path / "m")
     assert accuracy(tmp_path / "m", test) > 0.75
 
 
@@ -88,15 +88,15 @@ def test_planted_wrong_labels_are_found(tmp_path: Path) -> None:
         for row, document in enumerate(read):
             label = random.choice([other for other in classes if other != document.label]) if row in planted else document.label
             file.write(json.dumps({"id": row, "label": label, "text": document.text.decode()}) + "\n")
-    done = succeeded(nbtext("suspects", tmp_path / "noisy.jsonl", "--id-column", "id", "--limit", str(len(planted)), "--paths"))
+    done = succeed("suspects", tmp_path / "noisy.jsonl", "--id-column", "id", "--limit", str(len(planted)), "--paths")
     assert len(planted & {int(row) for row in done.text.splitlines()}) / len(planted) > 0.75
 
 
 def test_a_drift_gate_trips_on_another_language_and_not_on_new_mail(short: Path, tmp_path: Path) -> None:
     folder = unpacked("20news-bydate.tar.xz", tmp_path)
     train, test = (next(path for path in sorted(folder.rglob(name)) if path.is_dir()) for name in ("*-train", "*-test"))
-    succeeded(nbtext("train", train, cwd=tmp_path))
+    succeed("train", train)
     tweets = (found(short, "germeval2018.test.txt"), "--format", "tsv", "--text-column", "1")
     for documents_, met in (((test,), True), (tweets, False), ((test,), True)):
-        succeeded(nbtext("classify", *documents_, "--drift", "log", cwd=tmp_path))
-        assert nbtext("drift", "log", "--fail-over", "any=1", cwd=tmp_path).status == (0 if met else 6)
+        succeed("classify", *documents_, "--drift", "log")
+        assert nbtext("drift", "log", "--fail-over", "any=1").status == (0 if met else 6)

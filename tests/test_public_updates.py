@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from nbtext import TextClassifier
-from tests.process import nbtext, succeeded
+from tests.process import in_json, nbtext, succeed
 from tests.test_public_corpora import CORPORA, unpacked
 
 if TYPE_CHECKING:
@@ -35,19 +34,19 @@ def newsgroups(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def documents(folder: Path, model: str) -> Any:
-    return json.loads(succeeded(nbtext("inspect", "-m", model, "--output", "json", "--limit", "0", cwd=folder)).out)["documents"]
+    return in_json("inspect", "-m", model, "--output", "json", "--limit", "0", cwd=folder)["documents"]
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: " ".join(setting) or "defaults")
 def test_updated_day_by_day_it_is_the_model_trained_at_once_and_forgetting_leads_back(newsgroups: Path, setting: list[str]) -> None:
     days = [f"day{number}" for number in range(DAYS)]
-    succeeded(nbtext("train", *days, *setting, "-m", "whole", cwd=newsgroups))
-    succeeded(nbtext("train", days[2], *setting, "-m", "daily", cwd=newsgroups))
+    succeed("train", *days, *setting, "-m", "whole", cwd=newsgroups)
+    succeed("train", days[2], *setting, "-m", "daily", cwd=newsgroups)
     for day in (days[0], days[3], days[1]):
-        succeeded(nbtext("update", day, "-m", "daily", cwd=newsgroups))
+        succeed("update", day, "-m", "daily", cwd=newsgroups)
     assert (newsgroups / "daily").read_bytes() == (newsgroups / "whole").read_bytes()
-    succeeded(nbtext("train", *days[:3], *setting, "-m", "earlier", cwd=newsgroups))
-    succeeded(nbtext("forget", days[3], "-m", "daily", cwd=newsgroups))
+    succeed("train", *days[:3], *setting, "-m", "earlier", cwd=newsgroups)
+    succeed("forget", days[3], "-m", "daily", cwd=newsgroups)
     daily, earlier = (TextClassifier.load(str(newsgroups / name)) for name in ("daily", "earlier"))
     assert daily.statistics == earlier.statistics
     sample = daily.counts.sample.documents
@@ -57,14 +56,14 @@ def test_updated_day_by_day_it_is_the_model_trained_at_once_and_forgetting_leads
 def test_models_of_days_merged_are_the_model_trained_at_once(newsgroups: Path) -> None:
     days = [f"day{number}" for number in range(DAYS)]
     for day in days:
-        succeeded(nbtext("train", day, "-m", f"of-{day}", cwd=newsgroups))
-    succeeded(nbtext("merge", *(f"of-{day}" for day in days), "--to", "merged", cwd=newsgroups))
-    succeeded(nbtext("train", *days, "-m", "whole", cwd=newsgroups))
+        succeed("train", day, "-m", f"of-{day}", cwd=newsgroups)
+    succeed("merge", *(f"of-{day}" for day in days), "--to", "merged", cwd=newsgroups)
+    succeed("train", *days, "-m", "whole", cwd=newsgroups)
     assert (newsgroups / "merged").read_bytes() == (newsgroups / "whole").read_bytes()
 
 
 def test_documents_of_the_test_part_were_never_learnt(newsgroups: Path) -> None:
-    succeeded(nbtext("train", "day0", "day1", "-m", "half", cwd=newsgroups))
+    succeed("train", "day0", "day1", "-m", "half", cwd=newsgroups)
     before = (newsgroups / "half").read_bytes()
     done = nbtext("forget", "test", "-m", "half", cwd=newsgroups)
     assert done.status == 2
@@ -83,8 +82,8 @@ def test_learnt_once_in_two_runs_or_in_one(newsgroups: Path) -> None:
             place = newsgroups / part / path.parent.name / path.name
             place.parent.mkdir(parents=True, exist_ok=True)
             place.symlink_to(path)
-    succeeded(nbtext("train", "all", "--once", "-m", "at-once", cwd=newsgroups))
-    succeeded(nbtext("train", "first", "--once", "-m", "once", cwd=newsgroups))
+    succeed("train", "all", "--once", "-m", "at-once", cwd=newsgroups)
+    succeed("train", "first", "--once", "-m", "once", cwd=newsgroups)
     note = nbtext("update", "second", "--once", "-v", "-m", "once", cwd=newsgroups).notes[0]
     moved = int(note.partition("moved from another class: ")[2].partition(",")[0])
     assert moved > 50

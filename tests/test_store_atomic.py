@@ -15,7 +15,7 @@ import pytest
 
 from nbtext.errors import PathError
 from nbtext.store.atomic import check_replaceable, remove_abandoned, replace_file
-from tests.process import HOUSE, PETS, TIME_LIMIT, bash, corpus, error_line, nbtext, run, start
+from tests.process import HOUSE, PETS, TIME_LIMIT, bash, corpus, error_line, fail, nbtext, run, start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,7 +76,7 @@ def test_a_link_put_in_place_of_the_temporary_file_is_not_written_through(tmp_pa
 
 @pytest.mark.parametrize(("mask", "mode"), [("022", 0o644), ("077", 0o600), ("002", 0o664)])
 def test_a_new_file_has_the_permissions_of_the_umask(pets: Path, mask: str, mode: int) -> None:
-    assert bash(f"umask {mask}; $NBTEXT train pets -m new", cwd=pets).status == 0
+    assert bash(f"umask {mask}; $NBTEXT train pets -m new").status == 0
     assert (pets / "new").stat().st_mode & 0o777 == mode
 
 
@@ -200,7 +200,7 @@ def test_without_locks_and_in_a_folder_that_cannot_be_listed_it_is_written_all_t
 def test_a_target_that_cannot_be_is_told_before_the_corpus_is_read(pets: Path) -> None:
     os.mkfifo(pets / "endless.tsv")  # reading it would wait for ever
     for target in ("none/m", "pets", "endless.tsv"):
-        line = error_line(nbtext("train", "endless.tsv", "-m", target, cwd=pets), 4)
+        line = fail(4, "train", "endless.tsv", "-m", target)
         assert target.partition("/")[0] in line
 
 
@@ -220,7 +220,7 @@ def test_a_folder_that_may_not_be_written_to(shared_folder: Path) -> None:
 @pytest.mark.parametrize("size", [0, 1, 100, 2000])
 def test_a_full_disk_leaves_the_old_model(pets: Path, size: int) -> None:
     old = (pets / "nbtext.joblib").read_bytes()
-    line = error_line(nbtext("train", "pets", cwd=pets, limits={"FSIZE": size}), 4)
+    line = error_line(nbtext("train", "pets", limits={"FSIZE": size}), 4)
     assert line == "nbtext: nbtext.joblib: cannot write: file too large; the file is as it was"
     assert ((pets / "nbtext.joblib").read_bytes(), names(pets)) == (old, ["nbtext.joblib", "pets"])
 
@@ -230,7 +230,6 @@ def test_a_signal_while_training_leaves_the_old_model(pets: Path, number: signal
     old = (pets / "nbtext.joblib").read_bytes()
     with start(
         [sys.executable, "-m", "nbtext", "train", "-", "--format", "tsv"],
-        cwd=pets,
         env=HOUSE,
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -254,7 +253,7 @@ def test_a_model_being_replaced_is_always_a_model(pets: Path) -> None:
     ]
     from nbtext import TextClassifier
 
-    with start(command, cwd=pets, env=HOUSE) as child:
+    with start(command, env=HOUSE) as child:
         begin = time.monotonic()
         while child.poll() is None and time.monotonic() < begin + TIME_LIMIT:
             assert TextClassifier.load(str(pets / "nbtext.joblib")).classes in (["cats", "dogs"], ["x", "y"])

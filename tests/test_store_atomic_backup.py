@@ -10,7 +10,7 @@ import pytest
 
 from nbtext.errors import PathError
 from nbtext.store.atomic import keep_backup, replace_file
-from tests.process import HOUSE, PETS, corpus, error_line, nbtext, run, succeeded
+from tests.process import HOUSE, PETS, corpus, error_line, fail, nbtext, run, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,14 +95,14 @@ def test_every_command_that_writes_a_model_keeps_the_one_it_replaces(pets: Path)
         ["tune", "pets", "--try", "smoothing=1,2", "--folds", "2", "-q"],
     ):
         before = (pets / "nbtext.joblib").read_bytes()
-        done = nbtext(*command, "--backup", cwd=pets)
+        done = nbtext(*command, "--backup")
         assert done.status == 0, done
         assert (pets / "nbtext.joblib.1").read_bytes() == before != (pets / "nbtext.joblib").read_bytes(), command
     assert "nbtext.joblib.1.1" not in names(pets)
 
 
 def test_without_an_old_model_there_is_no_backup(pets: Path) -> None:
-    succeeded(nbtext("train", "pets", "--backup", "-m", "new", cwd=pets))
+    succeed("train", "pets", "--backup", "-m", "new")
     assert names(pets) == ["nbtext.joblib", "new", "pets"]
 
 
@@ -110,12 +110,12 @@ def test_a_backup_that_cannot_be_made_leaves_the_model(pets: Path) -> None:
     (pets / "nbtext.joblib.1").mkdir()
     (pets / "nbtext.joblib.1/x").touch()
     before = (pets / "nbtext.joblib").read_bytes()
-    line = error_line(nbtext("update", "pets", "--once", "-q", "--backup", cwd=pets), 4)
+    line = fail(4, "update", "pets", "--once", "-q", "--backup")
     assert line.endswith("nbtext.joblib.1: cannot keep a backup: is a directory; the model is as it was")
     assert (pets / "nbtext.joblib").read_bytes() == before
     (pets / "nbtext.joblib.1/x").unlink()
     (pets / "nbtext.joblib.1").rmdir()
-    done = nbtext("update", "pets", "--once", "-v", cwd=pets)  # the ledger that was written already does not count
+    done = nbtext("update", "pets", "--once", "-v")  # the ledger that was written already does not count
     assert "nbtext: learnt 4 documents; moved from another class: 0, known already: 0, repeated: 0" in done.notes
 
 
@@ -123,7 +123,7 @@ def test_a_backup_that_cannot_be_made_leaves_the_model(pets: Path) -> None:
 def test_a_model_of_somebody_else_in_a_sticky_folder_is_refused_before_anything_is_left_there(shared_folder: Path) -> None:
     """A second name of such a file could be made there by everybody and be removed by its owner only."""
     corpus(shared_folder, {"pets/" + name: content for name, content in PETS.items()})
-    succeeded(nbtext("train", "pets", "-m", "m", cwd=shared_folder))
+    succeed("train", "pets", "-m", "m", cwd=shared_folder)
     (shared_folder / "m").chmod(0o666)
     shared_folder.chmod(0o1777)
     code = (

@@ -9,7 +9,7 @@ from nbtext import TextClassifier
 from nbtext.errors import ModelError
 from nbtext.store import read_model_file
 from tests.budget import some
-from tests.process import HOUSE, PETS, error_line, nbtext, run
+from tests.process import HOUSE, PETS, fail, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ def test_the_command_refuses_damage_with_one_line(content: bytes, tmp_path: Path
     path = tmp_path / "m"
     for damaged in (b"", content[:40], content[:-1], content[:100] + b"\xff" + content[101:], content + b"x"):
         path.write_bytes(damaged)
-        assert str(path) in error_line(nbtext("inspect", "-m", path), 3)
+        assert str(path) in fail(3, "inspect", "-m", path)
 
 
 @pytest.mark.parametrize(
@@ -71,5 +71,5 @@ def test_what_is_no_model_is_not_read_as_a_whole(tmp_path: Path) -> None:
 @pytest.mark.cold("what is imported")
 def test_reading_a_model_imports_neither_joblib_nor_pickle(pets: Path) -> None:
     code = "import sys; from nbtext.store import read_model_file; read_model_file('nbtext.joblib'); print('joblib' in sys.modules)"
-    done = run([sys.executable, "-c", code], cwd=pets, env=HOUSE)
+    done = run([sys.executable, "-c", code], env=HOUSE)
     assert (done.status, done.out) == (0, b"False\n"), done

@@ -14,7 +14,7 @@ import pytest
 
 from nbtext.errors import LockedError, PathError
 from nbtext.store.lock import locked
-from tests.process import HOUSE, PETS, TIME_LIMIT, Running, bash, corpus, error_line, nbtext, run, start, succeeded
+from tests.process import HOUSE, PETS, TIME_LIMIT, Running, bash, corpus, error_line, fail, nbtext, run, start, succeed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,7 +117,7 @@ def test_whoever_waits_gets_it_when_it_is_free(tmp_path: Path) -> None:
 
 def test_many_processes_count_to_a_thousand(tmp_path: Path) -> None:
     (tmp_path / "number").write_text("0")
-    children = [start([sys.executable, "-c", COUNTER], cwd=tmp_path, env=HOUSE) for _ in range(5)]
+    children = [start([sys.executable, "-c", COUNTER], env=HOUSE) for _ in range(5)]
     assert [child.wait(TIME_LIMIT) for child in children] == [0] * 5
     assert (tmp_path / "number").read_text() == "1000"
     assert names(tmp_path) == ["number"]
@@ -171,7 +171,7 @@ def test_fault_36_a_lock_that_is_held_too_long_is_status_5(pets: Path, holder: R
     corpus(pets, {"one/cats/1": PETS["cats/1"]})
     model = (pets / "nbtext.joblib").read_bytes()
     (pets / "second").write_bytes(model)
-    done = nbtext(*command, "--lock-timeout", "0.2", cwd=pets)
+    done = nbtext(*command, "--lock-timeout", "0.2")
     line = error_line(done, 5)
     assert line == "nbtext: nbtext.joblib.lock: another process is writing the model for 0.2 s; try again, or give a longer --lock-timeout"
     assert (pets / "nbtext.joblib").read_bytes() == model
@@ -179,20 +179,20 @@ def test_fault_36_a_lock_that_is_held_too_long_is_status_5(pets: Path, holder: R
 
 def test_readers_do_not_wait(pets: Path, holder: Running) -> None:
     for command in (["classify", "pets"], ["evaluate", "pets", "-q"], ["inspect"]):
-        succeeded(nbtext(*command, cwd=pets))
+        succeed(*command)
 
 
 def test_fault_37_the_lock_of_a_killed_process_is_free_at_once(pets: Path, holder: Running) -> None:
     holder.send_signal(signal.SIGKILL)
     holder.wait()
     assert "nbtext.joblib.lock" in names(pets)
-    succeeded(nbtext("update", "pets", "--lock-timeout", "0", cwd=pets))
+    succeed("update", "pets", "--lock-timeout", "0")
     assert names(pets) == ["nbtext.joblib", "pets"]
 
 
 def test_fault_38_no_lock_file_can_be_made(pets: Path) -> None:
     (pets / "nbtext.joblib.lock").symlink_to("pets/cats/1")
-    line = error_line(nbtext("update", "pets", cwd=pets), 4)
+    line = fail(4, "update", "pets")
     assert line.endswith("nbtext.joblib.lock: cannot lock: too many levels of symbolic links; remove it if no other process is running")
     assert (pets / "pets/cats/1").read_text() == PETS["cats/1"]
 
@@ -200,7 +200,7 @@ def test_fault_38_no_lock_file_can_be_made(pets: Path) -> None:
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
 def test_fault_38_a_folder_that_may_not_be_written_to(shared_folder: Path) -> None:
     corpus(shared_folder, {"pets/" + name: content for name, content in PETS.items()})
-    succeeded(nbtext("train", "pets", cwd=shared_folder))
+    succeed("train", "pets", cwd=shared_folder)
     code = (
         "import os, sys; from nbtext.cli import main, update, writing; import nbtext.store.lock, nbtext.cli.corpus, nbtext.model.changing, joblib\n"
         "import nbtext.model.locked_model, Stemmer, tempfile\n"
@@ -224,6 +224,6 @@ def test_documents_are_read_before_the_lock_is_taken(pets: Path) -> None:
     exec 3>&-
     wait $first && $NBTEXT inspect --output json
     """
-    done = bash(script, cwd=pets)
+    done = bash(script)
     assert done.status == 0, done
     assert [json.loads(line)["documents"] for line in done.text.splitlines()] == [8, 10]

@@ -25,7 +25,7 @@ from nbtext.report.explanations import explanation_record
 from nbtext.store import read_model_file
 from tests.budget import some
 from tests.model_bytes import put_together, taken_apart
-from tests.process import REPOSITORY, error_line, nbtext
+from tests.process import REPOSITORY, fail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -245,4 +245,4 @@ def test_unlabelled_documents_have_sums_of_logs_where_labelled_ones_have(tmp_pat
     "name", ["negative-count", "temperature-nan", "temperature-tiny", "../found3/seedonly-21259", "../found3/fieldseed-14355"]
 )
 def test_models_that_were_found(name: str) -> None:
-    assert "the model is malformed" in error_line(nbtext("inspect", "-m", FOUND / f"{name}.model"), 3)
+    assert "the model is malformed" in fail(3, "inspect", "-m", FOUND / f"{name}.model")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from nbtext.explain.mistakes import Excerpts
 from nbtext.text.ngrams import CharNgramAnalyzer, char_ngrams, ngram_sizes
 from nbtext.text.words import words
 from tests import oracle, strategies
-from tests.process import nbtext, succeeded
+from tests.process import in_json, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,10 +143,10 @@ def test_an_excerpt_weighs_a_word_with_its_pieces() -> None:
 
 
 def test_the_command_learns_saves_updates_and_reports_with_them(pets: Path) -> None:
-    succeeded(nbtext("train", "pets", "--char-ngrams", "3-4", "--ngrams", "2", cwd=pets))
-    assert succeeded(nbtext("classify", "-", cwd=pets, stdin=b"catlike")).rows[0][1] == "cats"
-    assert "*ark" in [row[1] for row in succeeded(nbtext("select-features", "--limit", "9999", cwd=pets)).rows]
-    assert json.loads(succeeded(nbtext("inspect", "--output", "json", cwd=pets)).out)["training"]["char_ngrams"] == "3-4"
+    succeed("train", "pets", "--char-ngrams", "3-4", "--ngrams", "2")
+    assert succeed("classify", "-", stdin=b"catlike").rows[0][1] == "cats"
+    assert "*ark" in [row[1] for row in succeed("select-features", "--limit", "9999").rows]
+    assert in_json("inspect", "--output", "json")["training"]["char_ngrams"] == "3-4"
     loaded = TextClassifier.load(str(pets / "nbtext.joblib"))
     before = loaded.statistics
     loaded.partial_fit(["a catfish"], ["cats"])

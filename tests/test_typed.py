@@ -31,6 +31,6 @@ def test_mypy_checks_a_users_file_by_the_types_of_nbtext(tmp_path: Path) -> None
     """The wrong line shows that the types are seen at all: of a package without the marker everything is Any."""
     (tmp_path / "user.py").write_text(USER)
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", "cache", "user.py"]
-    done = run(command, cwd=tmp_path, env={"PYTHONPATH": str(REPOSITORY)})
+    done = run(command, env={"PYTHONPATH": str(REPOSITORY)})
     (line,) = done.text.splitlines()
     assert line.startswith("user.py:4: error: Incompatible types in assignment")

@@ -5,7 +5,6 @@ Table 13.1 with examples 13.1 (multinomial) and 13.2 (Bernoulli); examples 13.3 
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.classifiers.bernoulli import BernoulliNaiveBayes
 from tests.numbers.published import PLAIN, fitted, joint, posterior, probability
-from tests.process import nbtext, succeeded
+from tests.process import in_json, succeed
 from tests.textbook import CHINA, CHINA_ASKED
 
 if TYPE_CHECKING:
@@ -46,8 +45,8 @@ def test_the_document_of_example_13_1_is_about_china() -> None:
 def test_example_13_1_by_the_commands(tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in CORPUS))
     options = ("--smoothing", "1", "--stemmer", "none", "--stop-words", "none", "--calibration", "none")
-    succeeded(nbtext("train", "train.tsv", *options, cwd=tmp_path))
-    ((_, label, share),) = succeeded(nbtext("classify", "--lines", cwd=tmp_path, stdin=f"{ASKED}\n".encode())).rows
+    succeed("train", "train.tsv", *options)
+    ((_, label, share),) = succeed("classify", "--lines", stdin=f"{ASKED}\n".encode()).rows
     yes, no = 3 / 4 * (3 / 7) ** 3 * 1 / 14 * 1 / 14, 1 / 4 * (2 / 9) ** 3 * 2 / 9 * 2 / 9
     assert label == "yes"
     assert float(share) == pytest.approx(yes / (yes + no), rel=1e-5)
@@ -95,7 +94,7 @@ def reuters(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_what_export_tells_of_poultry_in_examples_13_3_and_13_4(reuters: Path, criterion: str, wanted: object) -> None:
     """Mutual information is printed in bits; nbtext has nats."""
-    assert json.loads(succeeded(nbtext("inspect", "-o", "json", "-m", reuters)).out)["documents"] == 801_948
-    ((_, term, score, label),) = succeeded(nbtext("select-features", "--by", criterion, "-o", "tsv", "-m", reuters)).rows
+    assert in_json("inspect", "-o", "json", "-m", reuters)["documents"] == 801_948
+    ((_, term, score, label),) = succeed("select-features", "--by", criterion, "-o", "tsv", "-m", reuters).rows
     assert (term, label) == ("export", "poultry")
     assert float(score) == wanted
