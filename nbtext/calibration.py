@@ -11,12 +11,13 @@ regression that all classes share.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.decision import log_posterior
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,6 @@ every step finite.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf, isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.errors import PathError, UsageError, reason
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,12 +7,13 @@ A check turns a value, or the text of an option, into the canonical value, or ra
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from nbtext.errors import UsageError, did_you_mean
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -480,7 +481,7 @@ class Declared:
 
 
 # fmt: off
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True)
 class Reading(Declared):
     """How documents are read. A model remembers it."""
 
@@ -613,7 +614,7 @@ INPUT = (
 
 
 # fmt: off
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True)
 class Settings(Declared):
     """How a model is made: the parameters of training, and how documents are read. A model remembers them."""
 
@@ -678,7 +679,7 @@ class Settings(Declared):
         "What a term counts in a document: counts, binary, log or tfidf. counts: n, how often it occurs; binary: 1; log: log(1 + n); tfidf: log(1 + n) "
         "times the logarithm of documents over those that contain it, with each document scaled to unit length.",
     )
-    smoothing: Smoothing = declared(  # noqa: RUF009 - a field
+    smoothing: Smoothing = declared(
         "auto", "KIND|A|FILE",
         one_of("auto", "evidence", "leave-one-out", otherwise=pseudo_counts, wanted="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', all others"),
         "Pseudo-count added to each count: auto, evidence, leave-one-out, or a number. evidence: the number that makes the class counts most "
@@ -729,7 +730,7 @@ class Settings(Declared):
         "separate ones towards the shared one. 0: maximum likelihood; auto: by the scatter and number of documents.",
         only_for="gaussian",
     )
-    class_prior: ClassPrior = declared(  # noqa: RUF009 - a field
+    class_prior: ClassPrior = declared(
         "empirical", "KIND|FILE",
         one_of("empirical", "uniform", otherwise=prior, wanted="smoothed:A or a number of at least 0 for each class"),
         "Class probabilities before reading: empirical, uniform, smoothed:A, or a file. empirical: as frequent as in training; smoothed:A: after adding A to "

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
+
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,7 +22,7 @@ BETWEEN = b"\0"
 """What stands between two texts of a block."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class TextBlock(Sequence[bytes]):
     """Texts one after the other: text i is ``buffer[starts[i]:ends[i]]``, and one NUL byte stands between two texts."""
 
@@ -91,7 +92,7 @@ class TextBlock(Sequence[bytes]):
         return self.buffer[self.starts[0] : self.ends[-1]] if len(self) else b""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class LabelledBlock:
     """Texts with their labels."""
 

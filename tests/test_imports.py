@@ -61,6 +61,24 @@ def test_classifying_from_the_command_line_adds_the_parser_alone(model_path: Pat
     assert imported(f"{classify}\n{mail}") == {"numpy", "Stemmer", "click"}
 
 
+COMPILED = """
+import sys
+from dataclasses import is_dataclass
+from nbtext.cli.main import run
+run(sys.argv[1:])
+found = {value for name, module in list(sys.modules.items()) if name.startswith("nbtext.") for value in vars(module).values() if isinstance(value, type) and is_dataclass(value)}
+print(len(found) > 10, [each.__name__ for each in found if each.__init__.__code__.co_filename == "<string>"])
+"""
+"""Says whether there are dataclasses, and which were compiled."""
+
+
+@pytest.mark.cold("what is imported")
+def test_classifying_compiles_no_dataclass(model_path: Path, tmp_path: Path) -> None:
+    """The methods of one take longer than those of twenty of `nbtext.records`."""
+    classify = ["classify", "--text", "an engine", "--model", str(model_path)]
+    assert run([sys.executable, "-c", COMPILED, *classify], cwd=tmp_path, env=HOUSE).text.splitlines()[-1] == "True []"
+
+
 def test_explaining_from_the_command_line_needs_no_more(model_path: Path, tmp_path: Path) -> None:
     document = tmp_path / "document.txt"
     document.write_text("an engine", encoding="utf-8")

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
@@ -29,6 +29,7 @@ from nbtext.errors import UsageError, listed
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.language_model.measures import Fit, fit_of_terms, log_evidence_of_classes
 from nbtext.language_model.smoothing import count_histogram, smoothing_by_evidence
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

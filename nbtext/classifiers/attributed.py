@@ -6,7 +6,7 @@ first term, which by Bayes' rule gives the same posterior. Source: T. Mitchell, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, given
 from nbtext.classifiers.base import Classifier, TermProbabilities, Training, classifier_class
 from nbtext.errors import require
 from nbtext.language_model.smoothing import could_be_chosen
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ at the middle length and β_m; θ_0 is 1 / M for each of the M members and no pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from nbtext.classifiers.base import HELD_OUT_FOLDS, AdditiveClassifier, Classifier, Unseen, classifier_class, sorted_by_content, split
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.errors import require
+from nbtext.records import dataclass
 from nbtext.settings import MOST_PSEUDO_COUNT
 from nbtext.text.hashing import pair
 

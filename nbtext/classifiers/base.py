@@ -7,7 +7,7 @@ from the others is in class attributes and in methods that return None or nothin
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
@@ -21,6 +21,7 @@ from nbtext.errors import UsageError, require
 from nbtext.exclusions import needs_documents
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, beta_posteriors
 from nbtext.language_model.smoothing import count_histogram, smoothing_by_evidence
+from nbtext.records import dataclass
 from nbtext.settings import CLASSIFIERS
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ Sources: IIR section 13.3; McCallum, Nigam (1998); Gambosi's notes, "Bernoulli a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -17,6 +16,7 @@ from nbtext.classifiers.base import LinearClassifier, TermProbabilities
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
 from nbtext.language_model.dirichlet import beta_intervals, share
 from nbtext.language_model.smoothing import coin_histogram
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

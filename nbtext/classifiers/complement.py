@@ -8,7 +8,7 @@ Tackling the poor assumptions of naive Bayes text classifiers (2003), sections 3
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -19,6 +19,7 @@ from nbtext.classifiers.weighted import WeightedCountsClassifier
 from nbtext.errors import UsageError, require
 from nbtext.language_model.dirichlet import posterior_mean
 from nbtext.language_model.smoothing import complement_histogram
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.classifiers.base import Training

@@ -15,7 +15,7 @@ concentrations than on words, and accuracy in cross-validation was lower.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -25,6 +25,7 @@ from nbtext.classifiers.base import AdditiveClassifier, TermProbabilities, Train
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
 from nbtext.errors import require
 from nbtext.language_model.polya import LEAST_CONCENTRATION, MOST_CONCENTRATION, PolyaModels, likeliest_concentration, log_rise, repetitions
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments

@@ -14,7 +14,6 @@ analysis (1989); K. Murphy, Machine learning (2012), section 4.6.2.1, for ν.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -25,6 +24,7 @@ from nbtext.classifiers.base import Boundary, Classifier, Training
 from nbtext.counts.latent import LatentSpace, latent_terms
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
 from nbtext.errors import UsageError, quantity, require
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,7 @@ from __future__ import annotations
 import ctypes
 import os
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -33,6 +33,7 @@ from nbtext.counts.matrix import in_blocks
 from nbtext.counts.weighting import weighted
 from nbtext.errors import UsageError, quantity, require
 from nbtext.ragged import offsets
+from nbtext.records import dataclass
 from nbtext.steps import stepped
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ the same in every class. Source: IIR eq. 13.4; A. McCallum, K. Nigam, A comparis
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from nbtext.classifiers.weighted import WeightedCountsClassifier
 from nbtext.counts.weighting import as_summed
 from nbtext.errors import UsageError
 from nbtext.language_model.smoothing import leave_one_out
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments

@@ -6,7 +6,7 @@ model file beside the statistics; so were those of logs in files of earlier vers
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -15,6 +15,7 @@ import numpy as np
 from nbtext.classifiers.base import LinearClassifier
 from nbtext.counts.weighting import NEEDS_DOCUMENTS, weighted, weighted_cells
 from nbtext.errors import require
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.classifiers.base import Training

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from nbtext.errors import DocumentError, NbtextError, NoDocumentsError, listed, quantity
+from nbtext.records import dataclass
 from nbtext.report.forms import escaped_json, visible
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ SHOWN = 10
 LOG_FORMATS = ("text", "json")
 
 
-@dataclass
+@dataclass()
 class _Writing:
     """The form of lines at present."""
 
@@ -48,7 +49,7 @@ class _Writing:
 _writing = _Writing()
 
 
-@dataclass
+@dataclass()
 class Messages:
     """Errors and warnings always (warnings not with ``quiet``); notices on a terminal or with ``verbose``."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -15,6 +15,7 @@ from nbtext.corpus.reading import read_blocks, read_shard, resolved, source_of
 from nbtext.corpus.streams import bytes_read
 from nbtext.errors import DocumentError, NbtextError, PathError
 from nbtext.parallel.processes import Pace
+from nbtext.records import dataclass
 from nbtext.settings import FORMATS
 from nbtext.steps import is_watched, reporting
 from nbtext.text_block import BLOCK_BYTES, LabelledBlock
@@ -53,7 +54,7 @@ def ignore(*_: object, **__: object) -> None:
     """Do nothing with what is reported."""
 
 
-@dataclass
+@dataclass()
 class Corpus:
     """Documents of some paths, to be read once, and where to report what happens meanwhile."""
 
@@ -199,7 +200,7 @@ class Corpus:
         return by_files, number_of_files(self.paths, file_format) if by_files else size_of_files(self.paths)
 
 
-@dataclass
+@dataclass()
 class Outcome:
     """What there is to report of a shard, or of some consecutive documents of it, beside counts and scores."""
 

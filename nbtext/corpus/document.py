@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.attributes import NO_ATTRIBUTES
 from nbtext.errors import DocumentError, NbtextError
+from nbtext.records import dataclass
 from nbtext.settings import in_bytes
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Document(NamedTuple):
     """Values of the further columns that were asked for, in that order; none if the document could not be read."""
 
 
-@dataclass
+@dataclass()
 class Notices:
     """What a reader noticed that is no failure: shown on a terminal or with --verbose; ``warnings`` are always shown."""
 

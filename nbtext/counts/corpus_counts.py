@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +21,7 @@ from nbtext.counts.statistics import Renumbering, from_cells, log_units, require
 from nbtext.counts.vocabulary import is_category
 from nbtext.errors import UsageError
 from nbtext.ragged import flat_indices, offsets
+from nbtext.records import dataclass
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial, reduce
 from hashlib import sha256
 from itertools import chain
@@ -25,6 +25,7 @@ from nbtext.counts.statistics import StatisticsBuilder
 from nbtext.counts.vocabulary import FORMS, SIDES, category_term, stop_word_term
 from nbtext.document_parts import BEFORE_WEIGHT, split_values, split_weight
 from nbtext.errors import NoDocumentsError, UsageError
+from nbtext.records import dataclass
 from nbtext.settings import ANALYSIS, TRAINING, Settings
 from nbtext.text.analyzer import BLOCK_DOCUMENTS, Analyzer, TermSequence, text_pieces
 from nbtext.text.encoded_lines import without_encoded_lines

@@ -7,13 +7,14 @@ sketches, 2007). It does not depend on order or grouping, so the sample of a uni
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.counts.matrix import DocumentTermMatrix, stack
 from nbtext.document_parts import WEIGHT_UNIT
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

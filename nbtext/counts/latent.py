@@ -6,13 +6,13 @@ semantic analysis (1990); for the decomposition N. Halko, P. Martinsson, J. Trop
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from nbtext.counts.matrix import add_weighted_sums
 from nbtext.counts.weighting import weighted
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -14,6 +14,7 @@ from nbtext.counts.vocabulary import ENCODED_LINES, GrowingVocabulary, category_
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError
 from nbtext.ragged import flat_indices, offsets
+from nbtext.records import dataclass
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import KeyTable, pair, unpair
 

@@ -11,11 +11,12 @@ Introduction to Information Retrieval (IIR), eq. 13.7, for smoothing as pseudo-c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

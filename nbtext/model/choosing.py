@@ -8,7 +8,7 @@ sample, so a model that is updated makes the choice that a trained one makes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from nbtext.classifiers.base import Training, classifier_class, sorted_by_conten
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
+from nbtext.records import dataclass
 from nbtext.text.surfaces import PAIRS, WORDS
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from nbtext.decision import IMPRECISE, DecisionRule, log_odds
+from nbtext.records import dataclass
 from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Answer(NamedTuple):
     """Those of the document."""
 
 
-@dataclass
+@dataclass()
 class AnswerCounts:
     """How many answers of a stream are of some kind."""
 

@@ -6,7 +6,7 @@ and several words are an n-gram. The name of a counted feature, or of a characte
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
@@ -27,6 +27,7 @@ from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCou
 from nbtext.language_model.smoothing import could_be_chosen
 from nbtext.model.choosing import NO_CHOICES, Choices, choose, dropped_terms, has_choice
 from nbtext.model.left_out import LeftOutPosteriors
+from nbtext.records import dataclass
 from nbtext.settings import ALL_OTHERS, BY_NAME, FORMATS, GivenSmoothing
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.ngrams import WILDCARD

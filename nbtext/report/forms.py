@@ -10,11 +10,12 @@ import json
 import os
 import re
 import sys
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain, islice, zip_longest
 from math import isfinite
 from typing import TYPE_CHECKING, TypeVar
+
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -309,7 +310,7 @@ def _widths(natural: Sequence[int], screen: int, gap: int) -> list[int]:
 COLOURS = ("auto", "always", "never")
 
 
-@dataclass
+@dataclass()
 class _Styles:
     """Use of bold, underlined and coloured letters, one of `COLOURS`."""
 
