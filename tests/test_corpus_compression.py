@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.corpus.compression import Unpacked, compression
+from nbtext.corpus.streams import open_stream
 from nbtext.errors import PathError
 from tests.process import LITTLE_MEMORY, MEMORY, corpus, error_line, fail, nbtext
 from tests.reading import documents, problems, texts
@@ -51,6 +53,27 @@ def test_damage_is_an_error_and_never_a_crash(kind: str, data: st.DataObject) ->
         assert len(unpacked(bytes(packed), kind, 10_000)) <= 10_000
     except PathError as problem:
         assert problem.message.startswith((f"the {kind} file is ", "unpacks to more"))  # noqa: PT017 - either outcome is right
+
+
+@KINDS
+def test_a_thread_unpacks_ahead_what_is_read_then_and_ends_with_the_file(kind: str, tmp_path: Path) -> None:
+    packed, before = PACK[kind](LINES), threading.active_count()
+    whole, cut = tmp_path / f"whole{SUFFIX[kind]}", tmp_path / f"cut{SUFFIX[kind]}"
+    whole.write_bytes(packed)
+    cut.write_bytes(packed[:-9])
+    with open_stream(str(whole), ahead=True) as stream:
+        assert threading.active_count() == before + 1
+        assert stream.read() == LINES
+    with open_stream(str(cut)) as alone, open_stream(str(cut), ahead=True) as stream:
+        assert lines_before_damage(stream) == lines_before_damage(alone)
+    assert threading.active_count() == before
+
+
+def lines_before_damage(stream: io.BufferedReader) -> list[bytes]:
+    found: list[bytes] = []
+    with pytest.raises(PathError, match="cut short"):
+        found += iter(stream.readline, None)
+    return found
 
 
 @KINDS

@@ -67,15 +67,15 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Settin
     return of
 
 
-def each_fault(setting: Setting, kind: str, what: str, *, threads: bool = False) -> Iterator[Result]:
-    """Runs with a fault in the first call of some kind, in the second, and so on until there are no more; with ``threads``, in each thread."""
+def each_fault(setting: Setting, kind: str, what: str) -> Iterator[Result]:
+    """Runs with a fault in the first call of some kind, in the second, and so on until there are no more."""
     for number in range(1, MOST_CALLS, STRIDE):
         setting.restore()
-        result, faults = with_faults(setting.folder, setting.command.arguments, Fault(CALLS[kind], what, number), threads=threads)
+        result, faults = with_faults(setting.folder, setting.command.arguments, Fault(CALLS[kind], what, number))
         if not faults:
             assert result.status == 0, result
             return
-        assert threads or all(note.startswith("nbtext: ") for note in result.notes), result
+        assert all(note.startswith("nbtext: ") for note in result.notes), result
         yield result
     raise AssertionError(f"more than {MOST_CALLS} calls")
 
@@ -90,13 +90,6 @@ def test_a_call_that_fails_leaves_the_old_model_or_the_new(prepared: Callable[[s
             assert len(result.notes) >= (result.status > 0), result
             assert not result.out, result
             prepared(name).check(result)
-
-
-def test_threads_without_memory_end_or_are_done_without(prepared: Callable[[str], Setting]) -> None:
-    """No thread is waited for in vain. Python itself tells of one that could not begin."""
-    for result in each_fault(prepared("train"), "map", "error=ENOMEM", threads=True):
-        assert result.status in (0, 4), result
-        prepared("train").check(result)
 
 
 @pytest.mark.parametrize("kind", some(list(FAULTS), 5))

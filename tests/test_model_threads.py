@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.counts.counting import DocumentCounter, FoundTerms, InTurn
+from nbtext.counts.counting import DocumentCounter, InTurn
 from nbtext.counts.matrix import Postings
 from tests.budget import rounds
 from tests.process import SERVICE_DESK
@@ -65,14 +65,14 @@ class Counter(DocumentCounter):
         self.entered, self.leave = threading.Event(), threading.Event()
         self.leave.set()
 
-    def find(self, texts: Sequence[bytes]) -> FoundTerms:
+    def count(self, texts: Sequence[bytes]) -> Postings:
         self.inside += 1
         self.most = max(self.most, self.inside)
         self.entered.set()
         self.leave.wait()
         self.inside -= 1
         empty = np.empty(0, np.int64)
-        return FoundTerms(lambda: Postings(empty, empty, empty, np.zeros(len(texts), np.int64)))
+        return Postings(empty, empty, empty, np.zeros(len(texts), np.int64))
 
 
 @pytest.mark.usefixtures("switching")

@@ -66,13 +66,9 @@ class Fault(NamedTuple):
     number: int
 
 
-ONE_THREAD = {"AS": 1 << 45}
-"""With a limit of memory, however large, no thread is begun."""
-
-
-def with_faults(cwd: Path, arguments: Sequence[str | Path], *faults: Fault, threads: bool = False) -> Traced:
-    """A run in which some system calls meet with faults: each once, or with ``threads`` once in each thread."""
-    going = Run(*arguments, cwd=cwd, stopped=True, limits={} if threads else ONE_THREAD)
+def with_faults(cwd: Path, arguments: Sequence[str | Path], *faults: Fault) -> Traced:
+    """A run in which some system calls meet with faults, each once."""
+    going = Run(*arguments, cwd=cwd, stopped=True)
     status = Path(f"/proc/{going.process.pid}/status")
     until(lambda: "State:\tT" in status.read_text(), "the stop")
     with tempfile.NamedTemporaryFile() as log:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -18,10 +18,10 @@ from nbtext.parallel.processes import Pace
 from nbtext.records import dataclass
 from nbtext.settings import FORMATS
 from nbtext.steps import is_watched, reporting
-from nbtext.text_block import BLOCK_BYTES, LabelledBlock
+from nbtext.text_block import LabelledBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nbtext.corpus.document import Document, Source
     from nbtext.settings import Reading
@@ -96,21 +96,11 @@ class Corpus:
         """Yield label and text of the documents that can be read."""
         return ((document.label or "", document.text) for document in self.readable())
 
-    def labelled_blocks(self) -> Generator[Labelled]:
-        """Yield label and text of the documents that can be read, many in a block where nobody asks for their names.
-
-        Files and directories are read ahead in a thread, but not a stream that may have to be waited for.
-        """
-        from nbtext.parallel.ahead import ahead, can_work_ahead
-
+    def labelled_blocks(self) -> Iterator[Labelled]:
+        """Yield label and text of the documents that can be read, many in a block where nobody asks for their names."""
         if self.correct is not None:
-            yield from self.labelled_texts()
-            return
-        items = self._blocks()
-        if can_work_ahead() and all(os.path.isdir(path) or os.path.isfile(path) for path in self.paths):  # noqa: PTH112, PTH113 - do not raise
-            items = ahead(items, _size_of, BLOCK_BYTES)
-        with closing(items):
-            yield from map(with_label, kept(self._watched(items), self._on_error_of_readable, self.on_problem))
+            return self.labelled_texts()
+        return map(with_label, kept(self._watched(self._blocks()), self._on_error_of_readable, self.on_problem))
 
     def break_off(self, problem: NbtextError, *, begun: bool) -> None:
         """Keep for `finish` what ended the reading early, or raise it now if there was no document before."""
@@ -148,7 +138,7 @@ class Corpus:
         for path in self.paths:
             yield from read_shard(Shard(path), source)
 
-    def _blocks(self) -> Generator[LabelledBlock | Document]:
+    def _blocks(self) -> Iterator[LabelledBlock | Document]:
         source = replace(self._source, blocks=True)
         for path in self.paths:
             yield from read_blocks(Shard(path), source)
@@ -282,11 +272,6 @@ class ShardReader(NamedTuple):
         """Yield the labelled documents of a shard, many in a block where nobody asks for their names."""
         source = source_of(self.reading, outcome.notices, labelled=True, columns=self.columns, blocks=True)
         return kept(read_blocks(shard, source), self.on_error, outcome.leave_out)
-
-
-def _size_of(item: LabelledBlock | Document) -> int:
-    """Return about how much work a document or a block is, in bytes of text."""
-    return BLOCK_BYTES if isinstance(item, LabelledBlock) else len(item.text) + (BLOCK_BYTES >> 6)
 
 
 def number_of_files(paths: Sequence[str], file_format: str) -> int | None:

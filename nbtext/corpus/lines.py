@@ -46,7 +46,7 @@ def each_line(
     Lines end at LF alone. Where blocks may be yielded, ``block_of`` makes one of lines that are plain (`plain_lines`), or returns None if one of them
     needs a closer look.
     """
-    with open_stream(path, source.unpacked_limit, source.part) as stream:
+    with open_stream(path, source.unpacked_limit, source.part, ahead=source.blocks) as stream:
         if block_of is None or not source.in_blocks:
             yield from _one_by_one(path, source, document, stream, source.lines_before)
             return

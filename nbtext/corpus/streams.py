@@ -26,6 +26,9 @@ _BUFFER = 1 << 18
 
 _NO_LIMIT = 1 << 62
 
+_PIECE = 1 << 20
+"""Bytes that are unpacked at once ahead of the reader, at most."""
+
 LINES_AT_ONCE = 1 << 21
 """Bytes of lines that are looked at as a whole."""
 
@@ -142,10 +145,12 @@ def standard_input() -> BufferedReader:
 
 
 @contextmanager
-def open_stream(path: str, unpacked_limit: int = _NO_LIMIT, part: FilePart | None = None) -> Iterator[BufferedReader]:
+def open_stream(
+    path: str, unpacked_limit: int = _NO_LIMIT, part: FilePart | None = None, *, ahead: bool = False
+) -> Iterator[BufferedReader]:
     """Open a file, or standard input for ``-``, unpacked if it is compressed; or only a part of a file, as it stands.
 
-    Raise `PathError` if it cannot be read or is in UTF-16 or UTF-32, on opening or, if a compressed file is damaged, while reading.
+    With ``ahead`` a thread unpacks a regular file while the caller works on what came before. Raise `PathError` if it cannot be read or is in UTF-16 or UTF-32, on opening or, if a compressed file is damaged, while reading.
     """
     try:
         if part is not None and not part.is_unpacked:
@@ -156,11 +161,17 @@ def open_stream(path: str, unpacked_limit: int = _NO_LIMIT, part: FilePart | Non
             raise UsageError(f"{path} is a directory, not a file of documents", hint="for a directory per class use --format dir")
         else:
             with opened(path) as file, _counted(file) as packed:
-                stream = readable_stream(packed, path, unpacked_limit)
+                stream = readable_stream(
+                    packed, path, unpacked_limit, ahead=ahead and path != "-" and stat.S_ISREG(must_exist(path).st_mode)
+                )
                 skipped = part.start if part else 0
                 while skipped > 0:
                     skipped -= len(stream.read(min(skipped, _BUFFER))) or skipped
-                yield stream
+                try:
+                    yield stream
+                finally:
+                    if stream is not packed:
+                        stream.close()  # which ends the thread
     except OSError as problem:
         raise PathError(f"cannot read: {reason(problem)}", where=path) from None
     except PathError as problem:
@@ -168,14 +179,49 @@ def open_stream(path: str, unpacked_limit: int = _NO_LIMIT, part: FilePart | Non
         raise
 
 
-def readable_stream(stream: BufferedReader, path: str, unpacked_limit: int) -> BufferedReader:
-    """Return a stream unpacked if it is compressed; raise `PathError` if it is in UTF-16 or UTF-32."""
+def readable_stream(stream: BufferedReader, path: str, unpacked_limit: int, *, ahead: bool = False) -> BufferedReader:
+    """Return a stream unpacked if it is compressed, with ``ahead`` by a thread; raise `PathError` if it is in UTF-16 or UTF-32."""
     kind = compression(path, stream.peek(LONGEST_BEGINNING)[:LONGEST_BEGINNING])
     if kind is not None:
-        stream = io.BufferedReader(Unpacked(stream, kind, unpacked_limit), _BUFFER)
+        unpacked = Unpacked(stream, kind, unpacked_limit)
+        stream = cast("BufferedReader", io.BufferedReader(_Ahead(unpacked) if ahead and _can_work_ahead() else unpacked, _BUFFER))
     if is_wide(stream.peek(LONGEST_WIDE)[:LONGEST_WIDE]):
         raise PathError("a table or lines in UTF-16 or UTF-32", where=path, hint="make it UTF-8 first, as with iconv -t UTF-8")
     return stream
+
+
+def _can_work_ahead() -> bool:
+    """Return whether a thread may be started: with a limit of memory it could fail without a chance to say so."""
+    from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
+
+    return getrlimit(RLIMIT_AS)[0] == RLIM_INFINITY
+
+
+class _Ahead(io.RawIOBase):
+    """A stream of which a thread reads the next piece ahead: unpacking releases the interpreter lock."""
+
+    def __init__(self, stream: io.RawIOBase) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        self._stream, self._thread = stream, ThreadPoolExecutor(1)
+        self._piece = memoryview(b"")
+        self._next = self._thread.submit(stream.read, _PIECE)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        if not self._piece:
+            self._piece = memoryview(self._next.result() or b"")
+            self._next = self._thread.submit(self._stream.read, _PIECE)
+        view = memoryview(buffer)
+        piece, self._piece = self._piece[: len(view)], self._piece[len(view) :]
+        view[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        self._thread.shutdown()
+        super().close()
 
 
 class _PartOfFile(io.FileIO):

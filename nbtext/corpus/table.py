@@ -218,7 +218,7 @@ def _columns_of_lines(content: bytes, delimiter: str, width: int, wanted: Sequen
 def delimited(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each row, named by its id column or else ``path:row``; the header is row 1."""
     part, limit, delimiter = source.part, source.limit, source.reading.delimiter
-    with open_stream(path, source.unpacked_limit, part) as stream, ExitStack() as also:
+    with open_stream(path, source.unpacked_limit, part, ahead=source.blocks) as stream, ExitStack() as also:
         blocks: Iterator[_RowBlock]
         rows_of: Callable[[BufferedReader, str, int], Generator[Row]]
         if source.reading.format == "csv":

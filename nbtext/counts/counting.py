@@ -6,14 +6,12 @@
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
 from dataclasses import field, replace
-from functools import partial, reduce
 from hashlib import sha256
 from itertools import chain
 from os import getpid
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -38,7 +36,6 @@ from nbtext.text_block import BLOCK_BYTES, Labelled, LabelledBlock, TextBlock, r
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -55,26 +52,6 @@ OF_WORDS = (*ANALYSIS, "surface_forms")
 """Parameters without effect on features that are counted already."""
 
 
-class FoundTerms(NamedTuple):
-    """Documents whose terms have ids. What is left of counting looks into no table, so another thread may do it."""
-
-    postings: Callable[[], Postings]
-    encoded_lines: NDArray[np.int64] | None = None
-    """Encoded lines dropped from each document, shape (n_docs,); None if none were looked for."""
-
-
-class FoundBlock(NamedTuple):
-    """A block of documents, and its terms."""
-
-    block: LabelledBlock
-    texts: TextBlock
-    """Without the weights."""
-    weights: NDArray[np.int64] | None
-    terms: FoundTerms
-    forms: Postings | None
-    """Of the surface forms, if these are counted."""
-
-
 class TermIds(Protocol):
     """A vocabulary, growing or fixed."""
 
@@ -88,12 +65,8 @@ class TermIds(Protocol):
 class DocumentCounter(Protocol):
     """Documents to postings over a vocabulary."""
 
-    def find(self, texts: Sequence[bytes]) -> FoundTerms:
-        """Find the terms of some documents in valid UTF-8."""
-
     def count(self, texts: Sequence[bytes]) -> Postings:
         """Count some documents in valid UTF-8."""
-        return self.find(texts).postings()
 
 
 @dataclass(frozen=True)
@@ -200,14 +173,14 @@ class FeatureCounter(DocumentCounter):
         self._term_ids = term_ids
         self._known: dict[bytes, int] = {}
 
-    def find(self, texts: Sequence[bytes]) -> FoundTerms:
+    def count(self, texts: Sequence[bytes]) -> Postings:
         """Count some documents in valid UTF-8; what is not ``name:count`` is a term that occurs once."""
         postings, *others = [self._count(piece, len(texts)) for piece in text_pieces(texts, _SPACE)]
         if others:
             parts = (postings, *others)
             terms, documents, counts = (np.concatenate(column) for column in zip(*(part[:3] for part in parts), strict=True))
-            postings = _summed(terms, documents, counts, np.sum([part.unknown for part in parts], axis=0))
-        return FoundTerms(lambda: postings)
+            return _summed(terms, documents, counts, np.sum([part.unknown for part in parts], axis=0))
+        return postings
 
     def _count(self, piece: TextPiece, n_documents: int) -> Postings:
         rows = [text.split() for text in piece.texts]
@@ -245,17 +218,17 @@ class AttributedTexts(DocumentCounter):
     def __init__(self, texts: DocumentCounter, attributes: Attributes, term_ids: Callable[[list[str]], Sequence[int]]) -> None:
         self._texts, self._attributes, self._term_ids = texts, attributes, term_ids
 
-    def find(self, texts: Sequence[bytes]) -> FoundTerms:
-        """Find the terms of some documents, with their numbers; an unknown category counts as missing."""
+    def count(self, texts: Sequence[bytes]) -> Postings:
+        """Count some documents, with their numbers; an unknown category counts as missing."""
         parts = [split_values(text) for text in texts]
         missing = [""] * len(self._attributes.names)
         rows = [values if len(values) == len(missing) else missing for _, values in parts]
-        found, categories = self._texts.find([text for text, _ in parts]), self._categories(rows)
+        postings = self._texts.count([text for text, _ in parts]).beside(self._categories(rows))
         numbers, values = range(len(self._attributes.categorical), len(self._attributes.names)), None
         if numbers:
             values = np.array([[float(row[place]) if row[place] else np.nan for place in numbers] for row in rows], np.float64)
             values = values.reshape(len(rows), len(numbers))
-        return found._replace(postings=lambda: found.postings().beside(categories)._replace(values=values))
+        return postings._replace(values=values)
 
     def _categories(self, rows: Sequence[Sequence[str]]) -> Postings:
         found = [
@@ -301,16 +274,17 @@ class AnalyzedTerms(DocumentCounter):
         self._order = analysis.settings.ngrams
         self._vocabulary = vocabulary
 
-    def find(self, texts: Sequence[bytes]) -> FoundTerms:
-        """Find the terms of some documents in valid UTF-8, with their fields."""
+    def count(self, texts: Sequence[bytes]) -> Postings:
+        """Count the terms of some documents in valid UTF-8, with their fields."""
         texts, fields = split_block(TextBlock.of(texts))
         texts, encoded_lines = self._analysis.without_encoded_lines(texts)
         words, *sides = self._words
-        count_words = _counting(_sequences(words, texts, self._vocabulary.find_pairs, self._order), len(texts))
-        others = [count_terms(analyzer, texts, self._vocabulary.find_pairs) for analyzer in (*sides, *self._char_ngrams)]
+        postings = count_terms(words, texts, self._vocabulary.find_pairs, self._order)
+        for analyzer in (*sides, *self._char_ngrams):
+            postings = postings.beside(count_terms(analyzer, texts, self._vocabulary.find_pairs))
         if fields is not None:
-            others.append(self._count_fields(fields, len(texts)))
-        return FoundTerms(lambda: reduce(Postings.beside, others, count_words()), encoded_lines)
+            postings = postings.beside(self._count_fields(fields, len(texts)))
+        return postings._replace(encoded_lines=encoded_lines)
 
     def _count_fields(self, fields: FieldColumns, n_documents: int) -> Postings:
         """Count words of fields, with n-grams inside them, and items. No term of these is one of a text, since it holds a colon."""
@@ -319,15 +293,6 @@ class AnalyzedTerms(DocumentCounter):
         items = TermSequence(fields.documents_of_items, np.array(self._vocabulary.find(fields.items), np.int64))
         parts = chain((TermSequence(fields.documents.take(numbers), terms) for numbers, terms in words), [items])
         return Postings.sum(Postings.of(part, n_documents) for part in parts)
-
-
-def _counting(sequences: Iterator[TermSequence], n_documents: int) -> Callable[[], Postings]:
-    """Return the function that counts the terms of a piece. Of several pieces, which take much memory, they are counted at once."""
-    first, second = next(sequences), next(sequences, None)
-    if second is None:
-        return partial(Postings.of, first, n_documents)
-    postings = Postings.sum(Postings.of(sequence, n_documents) for sequence in chain((first, second), sequences))
-    return lambda: postings
 
 
 def count_terms(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, order: int = 1) -> Postings:
@@ -353,13 +318,13 @@ def _sequences(
         carried = TermSequence(documents[begins:], terms[begins:]) if piece.goes_on else None
 
 
-def count_corpus(labelled: Iterable[Labelled], analysis: Analysis, *, in_thread: bool = False) -> CorpusCounts:
+def count_corpus(labelled: Iterable[Labelled], analysis: Analysis) -> CorpusCounts:
     """Count a stream of documents with their labels; return statistics and sample.
 
     Raises `UsageError` if there is not one document.
     """
     collector = DocumentCollector(analysis.settings.sample)
-    counted = _count(labelled, analysis, collector, in_thread=in_thread)
+    counted = _count(labelled, analysis, collector)
     return CorpusCounts(counted.statistics, collector.sample(counted.numbers))
 
 
@@ -399,48 +364,26 @@ def _packed(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
     yield LabelledBlock.of(labels, texts)
 
 
-def _count(labelled: Iterable[Labelled], analysis: Analysis, collector: DocumentCollector, *, in_thread: bool = False) -> CountedStatistics:
-    """Count all documents; with ``in_thread``, terms are counted and summed by a thread while those of the next block are found."""
+def _count(labelled: Iterable[Labelled], analysis: Analysis, collector: DocumentCollector) -> CountedStatistics:
     builder = StatisticsBuilder(Attributes.of(analysis.settings.reading), logs=analysis.settings.sums_logs)
     counter = document_counter(analysis, builder.vocabulary)
     inflected = _inflected(analysis, builder.vocabulary) if analysis.settings.surface_forms else None
     empty = True
-
-    def add(found: FoundBlock) -> None:
-        postings, classes = found.terms.postings(), builder.class_numbers(found.block.labels)[found.block.classes]
-        builder.add(postings, classes, found.weights, found.terms.encoded_lines)
-        collector.add(postings, classes, content_hashes(found.texts), builder.labels, found.weights)
-        if found.forms is not None:
-            builder.add_cells(found.forms, classes, found.weights)
-
-    adding: AbstractContextManager[Callable[[FoundBlock], object]] = nullcontext(add)
-    if in_thread:
-        from nbtext.parallel.ahead import behind
-
-        adding = behind(add)
-    with adding as add_in_turn:
-        for block in labelled_blocks(labelled):
-            empty = False
-            add_in_turn(_found(block, analysis, counter, inflected, builder))  # a name would keep it until the next one is found
+    for block in labelled_blocks(labelled):
+        empty = False
+        for label in block.labels:
+            check_label(label)
+        texts, weights = split_weights(block.texts)
+        postings, classes = counter.count(texts), builder.class_numbers(block.labels)[block.classes]
+        builder.add(postings, classes, weights)
+        collector.add(postings, classes, content_hashes(texts), builder.labels, weights)
+        if inflected is not None:
+            readable, _ = analysis.without_encoded_lines(split_block([split_values(text)[0] for text in texts])[0])
+            builder.add_cells(count_terms(inflected, readable, builder.vocabulary.find_pairs), classes, weights)
     if empty:
         raise NoDocumentsError
     del counter, inflected  # what it remembers of the vocabulary takes as much memory as the vocabulary
     return builder.freeze()
-
-
-def _found(
-    block: LabelledBlock, analysis: Analysis, counter: DocumentCounter, inflected: Analyzer | None, builder: StatisticsBuilder
-) -> FoundBlock:
-    """Find the terms of a block, and those of its surface forms if an analyzer of these is given."""
-    texts, weights = split_weights(block.texts)
-    for label in block.labels:
-        check_label(label)
-    terms, forms = counter.find(texts), None
-    if inflected is not None:
-        readable, _ = analysis.without_encoded_lines(split_block([split_values(text)[0] for text in texts])[0])
-        forms = count_terms(inflected, readable, builder.vocabulary.find_pairs)
-    builder.prepare(terms.encoded_lines)
-    return FoundBlock(block, texts, weights, terms, forms)
 
 
 def split_weights(documents: TextBlock) -> tuple[TextBlock, NDArray[np.int64] | None]:

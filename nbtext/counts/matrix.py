@@ -127,6 +127,8 @@ class Postings(NamedTuple):
     """As in `DocumentTermMatrix`."""
     values: NDArray[np.float64] | None = None
     """As in `DocumentTermMatrix`."""
+    encoded_lines: NDArray[np.int64] | None = None
+    """Encoded lines dropped from each document, shape (n_docs,); None if none were looked for."""
 
     @classmethod
     def of(cls, sequence: TermSequence, n_documents: int) -> Postings:

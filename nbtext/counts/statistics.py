@@ -422,16 +422,10 @@ class StatisticsBuilder:
         self._class_documents = _grown(self._class_documents, len(self._classes))
         return numbers
 
-    def add(
-        self,
-        postings: Postings,
-        classes: NDArray[np.int64],
-        weights: NDArray[np.int64] | None = None,
-        encoded_lines: NDArray[np.int64] | None = None,
-    ) -> None:
+    def add(self, postings: Postings, classes: NDArray[np.int64], weights: NDArray[np.int64] | None = None) -> None:
         """Count documents, given their class numbers; term ids are those of this builder's vocabulary.
 
-        ``weights`` are those of the documents, in units of 1 / `WEIGHT_UNIT`; None if all are 1. ``encoded_lines`` is as in `prepare`.
+        ``weights`` are those of the documents, in units of 1 / `WEIGHT_UNIT`; None if all are 1.
         """
         if weights is not None and self._unit == 1:
             self._unit = WEIGHT_UNIT
@@ -446,23 +440,12 @@ class StatisticsBuilder:
                 units *= np.broadcast_to(self._weighed(weights), classes.shape)[postings.documents]
             self._logs = _grown(self._logs, len(self._cells) + 1)
             np.add.at(self._logs, cells, np.add.reduceat(units, begins))
-        if encoded_lines is not None and encoded_lines.any():
-            holding = np.flatnonzero(encoded_lines)
-            terms = np.full_like(holding, self._encoded_lines_term())
-            self.add_cells(Postings(terms, holding, encoded_lines[holding], postings.unknown), classes, weights)
+        if (lines := postings.encoded_lines) is not None and lines.any():
+            holding = np.flatnonzero(lines)
+            terms = np.full_like(holding, self.vocabulary.find([category_term(ENCODED_LINES, "")])[0])
+            self.add_cells(Postings(terms, holding, lines[holding], postings.unknown), classes, weights)
         if self._moments is not None and postings.values is not None:
             self._moments = self._moments.and_of(postings.values, classes, len(self._classes))
-
-    def prepare(self, encoded_lines: NDArray[np.int64] | None) -> None:
-        """Give ids to what `add` will count besides the terms of the postings, so that it may run beside the search for the next ones.
-
-        ``encoded_lines`` are the encoded lines dropped from each document, shape (n_docs,); None if none were looked for.
-        """
-        if encoded_lines is not None and encoded_lines.any():
-            self._encoded_lines_term()
-
-    def _encoded_lines_term(self) -> int:
-        return self.vocabulary.find([category_term(ENCODED_LINES, "")])[0]
 
     def _weighed(self, weights: NDArray[np.int64] | None) -> NDArray[np.int64] | int:
         return self._unit if weights is None else weights

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -85,11 +84,9 @@ def count_in_total(analysis: Analysis, corpus: Corpus, jobs: int = 1, scheduler:
         for outcome in outcomes_in_order(pieces):
             corpus.report(outcome)
         return joined_counts(pieces)
-    from nbtext.parallel.ahead import can_work_ahead
-
-    with closing(corpus.labelled_blocks()) as labelled:
-        first = next(labelled, None)
-        return None if first is None else count_corpus(chain([first], labelled), analysis, in_thread=can_work_ahead())
+    labelled = corpus.labelled_blocks()
+    first = next(labelled, None)
+    return None if first is None else count_corpus(chain([first], labelled), analysis)
 
 
 def count_each(analysis: Analysis, corpus: Corpus, jobs: int = 1, note: Callable[[Document], Any] = columns_of) -> CountedCorpus | None:
