@@ -23,7 +23,7 @@ LEAVE_OUT = "leave one of them out"
 TRAITS = {
     "sums": ("a model of that kind does not follow from sums of counts", "train it again on all documents"),
     "labelled": (
-        "that part does not follow from its counts",
+        "it cannot be updated exactly",
         "give --unlabelled POOL or --drop-unlabelled to nbtext update or forget, or train it again",
     ),
     "from-sums": ("its counts would not be those of the labelled documents", LEAVE_OUT),

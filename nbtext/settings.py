@@ -400,13 +400,13 @@ class Parameter:
     only_for: str | None = None
     """The classifier that alone uses it, if it is not for all."""
     before: object = None
-    """The value that stands for the behaviour before the parameter existed, of which model files of that time say nothing; None: the default."""
+    """The value to assume for model files that were written before this parameter existed; None: the default."""
     group: str = "documents"
     """Its panel, one of `GROUPS`."""
     common: bool = False
     """Shown by ``--help``, not only by ``--help-all``."""
     decides: str = ""
-    """``terms`` if it decides how a text becomes terms, ``counts`` if it decides what is counted besides; all others, what is made of the counts."""
+    """``terms`` if it decides how a text becomes terms, ``counts`` if it decides what else is counted; empty if it decides what is made of the counts."""
 
     @property
     def option(self) -> str:

@@ -135,7 +135,7 @@ def test_a_class_called_abstain_is_an_answer_in_a_file_of_costs(tmp_path: Path) 
     assert dear["expected_cost"] == pytest.approx(30 * plain["probability"], rel=1e-4)
     assert dear["expected_cost"] > 1  # what giving none costs where only other classes have a cost of it
     assert plain["label"] == "abstain"
-    line = "nbtext: there is a class 'abstain', so in costs.toml abstain is that answer, and giving none has no cost"
+    line = "nbtext: the model has a class named abstain: costs.toml prices that class, and giving no answer is free"
     for command in (["classify", "torn"], ["evaluate", "t"]):
         assert nbtext(*command, "--costs", "costs.toml").notes == []
         assert line in nbtext(*command, "--costs", "costs.toml", "-v").notes

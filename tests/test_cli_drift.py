@@ -228,7 +228,7 @@ def test_lines_that_cannot_be_read_are_named_and_the_others_are_read(fresh: Path
     done = nbtext("drift", "log", "--fail-over", "any=100", "--output", "jsonl")
     assert (done.status, len(done.text.splitlines()), len(done.notes)) == (1, 2, 11)
     assert done.notes[0] == "nbtext: log:2: not a line of classify --drift"
-    assert done.notes[-1] == "nbtext: log: lines that could not be read besides: 2"
+    assert done.notes[-1] == "nbtext: log: 2 more lines could not be read"
     assert nbtext("drift", "log", "--fail-over", "any=0.001", "-q").status == 6
 
 

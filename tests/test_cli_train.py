@@ -83,7 +83,7 @@ def test_documents_that_cannot_be_read_are_named_and_the_rest_is_learnt(tmp_path
         assert (done.status, len(done.notes)) == (1, 11)
         assert done.notes[0] == "nbtext: c/a/\\x1b[31m\\x0a: cannot read: no such file or directory"
         assert done.notes[1] == "nbtext: c/b/bad00: binary, not text (control bytes, the first at 0)"
-        assert done.notes[-1] == "nbtext: could not be read besides: 6 documents"
+        assert done.notes[-1] == "nbtext: 6 more documents could not be read"
     assert inspected(tmp_path)["documents"] == 2
 
 

@@ -102,7 +102,7 @@ def test_aic_and_bic_take_the_least_and_say_what_they_cannot_tell_apart(tmp_path
     assert said["settings"][0][by] < said["settings"][1][by]
     equal = nbtext("tune", DESK, "--by", by, "--try", "smoothing=0.1,1")
     assert (equal.status, len(equal.notes)) == (0, 1)
-    assert "other settings are equal" in equal.notes[0]
+    assert "other settings tie" in equal.notes[0]
 
 
 def test_leave_one_out_is_that_of_cross_validate(tmp_path: Path) -> None:

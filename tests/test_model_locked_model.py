@@ -96,7 +96,7 @@ def test_a_model_that_was_replaced_by_one_that_counts_otherwise_is_not_updated(p
         assert child.wait(TIME_LIMIT) == 3
         assert child.stderr is not None
         assert child.stderr.read().decode() == (
-            "nbtext: nbtext.joblib: was replaced meanwhile by a model that counts otherwise, by --ngrams; run it again\n"
+            "nbtext: nbtext.joblib: another process replaced it by a model that counts differently, by --ngrams; run it again\n"
         )
     assert documents(pets) == 4
 

@@ -169,7 +169,7 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
     ("--format lines has no classes", (among("format", "lines"),)),
     ("--text is for models of texts", (among("format", "svmlight"),)),
     ("keeps no documents to leave out; train with a --sample above 0", NO_LEFT_OUT),
-    (r"--classifier .* promises nothing unless training kept", NO_LEFT_OUT),
+    (r"--classifier .* kept no answers to left-out documents", NO_LEFT_OUT),
     ("a coverage of 0.8 takes at least", (among("sample", 12), among("max_document_size", "2K"), *NO_LEFT_OUT)),
     ("does not know what training looked like; train with calibration and a --sample above 0", NO_LEFT_OUT),
     ("does not know what is typical; train --classifier multinomial on counts", ANY),

@@ -389,7 +389,7 @@ class Classifier(ABC):
     def leave_one_out(self, documents: CountedDocuments) -> Unseen:
         """Score documents that the model was estimated from, each by the model of all others, exactly; raise `UsageError` if it cannot."""
         del documents
-        raise UsageError("this model leaves no single documents out exactly", hint="cross-validate with folds")
+        raise UsageError("this model cannot leave out single documents exactly", hint="cross-validate with folds")
 
     def variants(self) -> Sequence[Self]:
         """Return models with the same scores but another `log_scale`; calibration takes the one that makes unseen documents most probable."""

@@ -63,7 +63,7 @@ class _Classify(panels.Command):
 )  # fmt: skip
 @panels.option(
     "--keep", group="output", common=True, metavar="COLUMNS",
-    help="Print these columns or keys of the input, names with commas between them, before label and probability, in place of the id; all: those of a table. "
+    help="Print these columns or keys of the input, comma-separated, instead of the id. all: every column of a table. "
     "csv and tsv then begin with a header.",
 )  # fmt: skip
 @option.jobs_option
@@ -75,7 +75,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     standard input. Documents are read like those of training unless options say otherwise. If there is no answer, the class is empty and the
     third column gives the reason: impossible, empty, no-known-terms, low-probability, low-precision, empty-set, atypical, or an error.
 
-    With --coverage the label is that of every class of the set with | between them, the most probable first, with its probability. JSON lines
+    With --coverage the label lists the classes of the set, most probable first, separated by |. The probability is that of the first. JSON lines
     have the set as labels.
 
     \b

@@ -70,7 +70,7 @@ def command(corpus: tuple[str, ...], output: str | None, folds: int | None, repe
 
     say = option.messages(options)
     if options["leave_one_out"] and options["top"] is not None:
-        say.warn("--leave-one-out judges terms that --top chose with all labels in sight, so figures may be far too good; use folds")
+        say.warn("--top saw all labels, so these figures may be far too good; use folds")
     gates(options)  # most of what may be wrong with them, said before the corpus is read
     paths, predictions, column = corpus_paths(corpus, options), options["predictions"], options["time_column"] or options["group_column"]
     if predictions is not None:

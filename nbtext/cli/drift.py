@@ -66,7 +66,7 @@ def command(log: str, output: str | None, last: int | None, since: str | None, *
     for problem in unreadable[:SHOWN]:
         say_problem(problem)
     if len(unreadable) > SHOWN:
-        say_line(f"lines that could not be read besides: {len(unreadable) - SHOWN:,}", where=log)
+        say_line(f"{len(unreadable) - SHOWN:,} more lines could not be read", where=log)
     if begin is not None:
         runs = runs_since(runs, begin, log)
     others, together = 0, None

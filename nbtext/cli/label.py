@@ -71,8 +71,7 @@ COLUMNS = ("id", "label", "suggested", "probability", "text")
 def command(corpus: tuple[str, ...], **options: Any) -> int:
     """Sort documents without labels into classes; nbtext train reads the result.
 
-    CORPUS is the pool, in any format; its classes are not looked at, but with --review. A terminal shows one document after the other, those first that teach most:
-    number keys answer, n names a new class, and the last line shows the other keys. Words for the most probable class are bold on blue, words for the second
+    CORPUS is the pool, in any format. Labels in it are ignored, except with --review. A terminal shows the most informative document first: number keys answer, n names a new class, and the last line shows the other keys. Words for the most probable class are bold on blue, words for the second
     one underlined on orange. Without a terminal, --suggest prints documents and --take adds the labels of the rows, filled in by an editor or a program.
 
     Each label is on the disk before the next document is shown. The file has a JSON object a line, with id, label and text. Labels of documents that

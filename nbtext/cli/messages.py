@@ -101,7 +101,7 @@ class Messages:
     def finish(self) -> int:
         """Say how many failed documents were not shown; return the exit status: 1 if a document could not be read."""
         if self.failed > self._shown:
-            say(f"could not be read besides: {quantity(self.failed - self._shown, 'document')}")
+            say(f"{quantity(self.failed - self._shown, 'more document')} could not be read")
         return 1 if self.failed else 0
 
 

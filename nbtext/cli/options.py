@@ -274,7 +274,7 @@ def decision_rule(options: Options, classes: Sequence[str], say: Messages) -> De
 
     costs = read_costs(options["costs"], classes)
     if ABSTAIN in classes:
-        say.notice(f"there is a class {ABSTAIN!r}, so in {options['costs']} {ABSTAIN} is that answer, and giving none has no cost")
+        say.notice(f"the model has a class named {ABSTAIN}: {options['costs']} prices that class, and giving no answer is free")
     return DecisionRule(costs, least)
 
 

@@ -43,7 +43,7 @@ def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **op
 
     say = option.messages(options)
     if options["top"] is not None:
-        say.warn("--top chose terms with all labels in sight, so wrong labels look right; leave it out")
+        say.warn("--top saw all labels, so wrong labels look right; leave it out")
     form = "print0" if options["print0"] else "paths" if options["paths"] else option.row_form(output)
     safe = option.require_csv(options, form)
     (statistics, documents, names, _), settings, _, source = read_and_count(corpus_paths(corpus, options), options, say)

@@ -96,9 +96,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds:
     check_replaceable(model_path)
     require_distinct(model_path, paths)
     if criterion in ("aic", "bic") and tried_parameters(candidates) - {"class_prior"}:
-        say.warn(
-            f"--by {criterion} judges models of maximum likelihood, in which only the class prior has a part; other settings are equal"
-        )
+        say.warn(f"--by {criterion} compares maximum-likelihood fits, where only --class-prior matters; other settings tie")
     first: list[CommandCorpus] = []  # says what was noticed; later readings are silent
 
     def count(candidate: Candidate) -> CommandCounts:

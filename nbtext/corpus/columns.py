@@ -276,7 +276,7 @@ def _written(place: int, names: Sequence[str]) -> str:
 
 
 def _begins_with_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first row is one of names: well-known ones, or unlike those below it."""
+    """Return whether the first row looks like a header: it has well-known names, or its values do not occur below."""
     first, below = [cell.strip() for cell in rows[0]], rows[1:]
     given = [_plain(name) for name in first if name]
     values = list(zip(*below, strict=True)) or [()] * len(first)

@@ -102,7 +102,7 @@ def can_be_read_here_only(path: str) -> bool:
 def beginning(path: str, size: int, *, of_pipe: int) -> bytes:
     """Return the first ``size`` bytes of a file of documents, unpacked; none if it cannot be read.
 
-    What can be read only once is read from its beginning again when it is opened; of it ``of_pipe`` bytes are waited for, or the first line, as stored.
+    Of a pipe, wait for ``of_pipe`` bytes or one line, as stored, and replay them when it is opened.
     """
     try:
         if path == "-" or not stat.S_ISREG(must_exist(path).st_mode):

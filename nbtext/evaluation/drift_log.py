@@ -30,7 +30,7 @@ MORE_THAN_CHANCE = 0.001
 """A less probable difference is taken for real: of a thousand runs that do not differ, one is taken for different in a figure."""
 
 MORE_THAN_SHARES = 0.3
-"""Standard deviations of training: farther than the means of samples whose class shares alone differ from those of training (20 Newsgroups: 0.25 in 99 of
+"""Distance in standard deviations of training that a different class mix alone does not reach (20 Newsgroups: 0.25 in 99 of
 100 samples of 500 documents; test documents of a later time: 0.45)."""
 
 EXACT = 2**53

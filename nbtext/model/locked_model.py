@@ -230,11 +230,13 @@ def forget(
 
 
 def _loaded_to_change(file: LockedModelFile, counted_by: TextClassifier, unlabelled: Unlabelled) -> TextClassifier:
-    """Return the model, without what it learnt from unlabelled documents if that is to be; raise `ModelError` if it was replaced, since documents were counted, by one that counts otherwise."""
+    """Load the model to change, without its unlabelled documents if these are dropped. Raise `ModelError` if another process replaced it by one that counts differently."""
     model = file.load()
     difference = counting_difference(counted_by, model)
     if difference is not None:
-        raise ModelError(f"was replaced meanwhile by a model that counts otherwise, by {difference}", where=file.path, hint="run it again")
+        raise ModelError(
+            f"another process replaced it by a model that counts differently, by {difference}", where=file.path, hint="run it again"
+        )
     if unlabelled.is_dropped:
         model.drop_unlabelled()
     require_additive(model.settings, model.learnt)

@@ -256,7 +256,8 @@ def left_out_posteriors(counts: CorpusCounts, learnt: Learnt, settings: Settings
     if needs_documents(settings):
         hint = "train it again, with calibration and a --sample above 0"
         raise UsageError(
-            f"--classifier {settings.classifier} promises nothing unless training kept what it says of documents left out", hint=hint
+            f"--classifier {settings.classifier} kept no answers to left-out documents, so coverage and precision cannot be promised",
+            hint=hint,
         )
     statistics = estimated(counts.statistics, learnt.weights)
     sample = scored_sample(without_dropped(counts.sample.documents, statistics, learnt, settings), statistics)

@@ -1,7 +1,7 @@
 """Sets of classes that hold the true one with a probability that was asked for: conformal prediction from documents left out.
 
-A set has the classes with p(C_k | d) ≥ t. Of n documents left out, t is the ⌊(n + 1)(1 − coverage)⌋-th smallest probability of a true class: a new
-document like them is as likely to have any place among their probabilities, so its true class is in the set with at least the coverage. Of the
+A set has the classes with p(C_k | d) ≥ t. Of n documents left out, t is the ⌊(n + 1)(1 − coverage)⌋-th smallest probability of a true class. If a new
+document is exchangeable with them, the set holds its true class with at least this probability. Of the
 scores tried (p, p over the highest one, cumulated p) p itself gave the smallest sets.
 
 Sources: V. Vovk, A. Gammerman, G. Shafer, Algorithmic learning in a random world (2005); A. Angelopoulos, S. Bates, A gentle introduction

@@ -249,7 +249,7 @@ def decode_index(text: bytes, payload_length: int) -> tuple[dict[str, object], d
     except (ValueError, RecursionError) as problem:
         raise ModelError(f"the index is not valid JSON ({str(problem)[:80]})") from None
     if not isinstance(index, dict) or set(index) != {"settings", "arrays"}:
-        raise ModelError("the index has not the two parts settings and arrays")
+        raise ModelError("the index must have the two parts settings and arrays")
     settings, arrays = index["settings"], index["arrays"]
     if not isinstance(settings, dict) or not isinstance(arrays, dict):
         raise ModelError("settings and arrays must be objects")
