@@ -110,7 +110,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     at_once = 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
     output = output or ("table" if sys.stdout.isatty() and at_once > 1 else "csv" if options["keep"] else "tsv")
     form = answer_form(output, limit, scores=options["scores"], costs=options["costs"] is not None, flush=at_once == 1)
-    form = form._replace(excel_safe=option.require_csv(options, output))
+    form = form._replace(safe=option.safe_cells(options, output))
     model = TextClassifier.load(model_path)
     reading = reading_of(model, paths, options, say)
     keeps_screen_clear = output == "table" or not sys.stdout.isatty()  # while documents are read

@@ -93,8 +93,8 @@ def command(corpus: tuple[str, ...], output: str | None, folds: int | None, repe
         say.warn(f"without another document of their class to learn from: {n}, counted as mistakes; of {listed(list(unknown), SHOWN)}")
     write_result(
         output,
-        lambda: {**json_values(result), "folds": by_fold or {"method": "leave-one-out", "n": result.n, "repeats": 1}},
-        lambda: class_rows(result),
-        lambda: print_evaluation(result, folds=by_fold, every_class=options["all"]),
+        {**json_values(result), "folds": by_fold or {"method": "leave-one-out", "n": result.n, "repeats": 1}},
+        class_rows(result),
+        lambda _: print_evaluation(result, folds=by_fold, every_class=options["all"]),
     )
     return finish(failures(asked, result), say)

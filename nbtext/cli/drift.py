@@ -54,7 +54,7 @@ def command(log: str, output: str | None, last: int | None, since: str | None, *
 
     from nbtext.evaluation.drift_log import newest_of_model, pool_runs, read_history, runs_since
     from nbtext.report.comparisons import print_history, run_record
-    from nbtext.report.forms import write_plain
+    from nbtext.report.forms import write_result
 
     say = option.messages(options)
     gates = [distance_gate(text) for text in options["fail_over"]]
@@ -74,8 +74,6 @@ def command(log: str, output: str | None, last: int | None, since: str | None, *
         runs, others = newest_of_model(runs, last or len(runs))
         together = pool_runs(runs)
     singly = [pool_runs([run]) for run in runs]
-    if output in {"tsv", "csv", "jsonl"}:
-        write_plain([run_record(run) for run in (singly if together is None else [together])], str(output))
-    else:
-        print_history(singly, together, others)
+    records = [run_record(run) for run in (singly if together is None else [together])]
+    write_result(output, records, records, lambda _: print_history(singly, together, others))
     return finish(distance_failures(gates, together or singly[-1]), say) or int(bool(unreadable))

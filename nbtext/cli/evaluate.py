@@ -68,7 +68,6 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     from nbtext.decision import answer_threshold
     from nbtext.evaluation.judging import judge_scored, sweep_prior
     from nbtext.explain.mistakes import MistakeFinder
-    from nbtext.metrics.results import json_values
     from nbtext.model import TextClassifier
     from nbtext.model.corpus_flow import score_corpus
     from nbtext.promises.precision import risk_curve
@@ -86,7 +85,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     if options["sweep"] is not None:
         documents = documents_for(model, paths, options, say, labelled=True)
         sweep = sweep_prior(model, documents.readable())
-        write_result(output, lambda: sweep, lambda: json_values(sweep.strengths), lambda: print_sweep(sweep))
+        write_result(output, sweep, sweep.strengths, print_sweep)
         documents.say_notices()
         return say.finish()
     if errors is not None:
@@ -114,8 +113,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     threshold = None if rule.costs is None else answer_threshold(rule.costs, model.prior, model.classes)
     write_result(
         output,
-        lambda: evaluation_record(result, leaked, threshold, sets, risk),
-        lambda: class_rows(result),
-        lambda: print_evaluation(result, leaked, threshold=threshold, every_class=options["all"], sets=sets, risk=risk),
+        evaluation_record(result, leaked, threshold, sets, risk),
+        class_rows(result),
+        lambda _: print_evaluation(result, leaked, threshold=threshold, every_class=options["all"], sets=sets, risk=risk),
     )
     return finish(failures(asked, result), say)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from nbtext.errors import PathError, UsageError, quantity, reason
 from nbtext.settings import READING, Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.cli.label_terminal import Terminal
@@ -22,12 +21,11 @@ if TYPE_CHECKING:
     from nbtext.counts.seeds import Seed
     from nbtext.labelling.answer_file import Answer, AnswerFile
     from nbtext.labelling.session import Session
-    from nbtext.labelling.suggestions import Suggestion
 
 STRATEGIES = ("mixed", "uncertain", "typical", "random")
 DEFAULT_FILE = "labels.jsonl"
 DEFAULT_PATCH = "review.tsv"
-COLUMNS = ("id", "label", "suggested", "probability", "text")
+COLUMNS = {"id": "id", "label": "label", "suggested": "suggested", "probability": "probability:.6g", "text": "text"}
 """Of rows to be filled in."""
 
 
@@ -87,16 +85,18 @@ def command(corpus: tuple[str, ...], **options: Any) -> int:
     from nbtext.cli.corpus import check_output_file, corpus_paths
     from nbtext.labelling.answer_file import Labelled
     from nbtext.labelling.suggestions import suggest
+    from nbtext.report.forms import write
 
     say = option.messages(options)
     options["to"] = options["to"] or (DEFAULT_PATCH if options["review"] else DEFAULT_FILE)
-    safe = option.require_csv(options, options["output"] or "tsv")
+    output = options["output"] or "tsv"
+    safe = option.safe_cells(options, output)
     paths = corpus_paths(corpus, options)
     check_output_file(options["to"], "--to", [])
     _require_outside(options["to"], paths)
     if options["suggest"] is not None:
         session, source = _session(paths, options, say, None)
-        _write(suggest(session, options["suggest"]), options["output"] or "tsv", excel_safe=safe)
+        write(suggest(session, options["suggest"]), output, COLUMNS, safe=safe, tsv_heads=True)
         source.say_notices()
         return say.finish()
     if options["review"]:
@@ -185,22 +185,6 @@ def _read_answers(path: str) -> list[Answer]:
         return []
     except OSError as problem:
         raise PathError(f"cannot read: {reason(problem)}", where=path) from None
-
-
-def _write(rows: Iterable[Suggestion], output: str, *, excel_safe: bool) -> None:
-    from nbtext.report.forms import csv_line, json_line, tsv
-    from nbtext.report.forms import excel_safe as safe_cell
-    from nbtext.report.numbers import six_digits
-
-    def cells(row: Suggestion) -> list[str]:
-        texts = [row.id, row.label, row.suggested, "" if row.probability is None else six_digits(row.probability), row.text]
-        return [safe_cell(text) for text in texts] if excel_safe else texts
-
-    line = csv_line if output == "csv" else tsv
-    if output != "jsonl":
-        sys.stdout.write(line(COLUMNS))
-    for row in rows:
-        sys.stdout.write(json_line(row._asdict()) if output == "jsonl" else line(cells(row)))
 
 
 def _terminal() -> Terminal:

@@ -43,7 +43,6 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
     from nbtext.cli.corpus import corpus_paths, read_and_count
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.evaluation.learning_curves import Resampling, learning_curve
-    from nbtext.metrics.results import json_values
     from nbtext.report.comparisons import print_learning_curve
     from nbtext.report.forms import write_result
 
@@ -52,5 +51,5 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
     counted.source.say_notices()
     subsets = Subsets(counted.corpus.statistics, counted.corpus.documents)
     curve = learning_curve(subsets, counted.settings, Resampling(steps, folds, repeats, seed), options["jobs"])
-    write_result(output, lambda: curve, lambda: json_values(curve.points), lambda: print_learning_curve(curve))
+    write_result(output, curve, curve.points, print_learning_curve)
     return say.finish()

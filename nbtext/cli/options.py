@@ -15,6 +15,7 @@ from nbtext.cli.messages import Messages
 from nbtext.cli.paths import MODEL, Address, InputPath, OutputPath, PathList
 from nbtext.cli.progress import ProgressBar, is_wanted
 from nbtext.errors import NbtextError, UsageError
+from nbtext.report.forms import excel_safe
 from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, SEARCH, TRAINING
 from nbtext.steps import watching
 
@@ -239,14 +240,14 @@ excel_safe_option = panels.option(
     "--excel-safe", group="output", is_flag=True,
     help="In csv, put an apostrophe before cells that begin like a formula. They may be names, classes and terms.",
 )  # fmt: skip
-"""For `require_csv`."""
+"""For `safe_cells`."""
 
 
-def require_csv(options: Options, output: str) -> bool:
-    """Return whether cells must be safe for a spreadsheet; raise `UsageError` if the output has no cells."""
+def safe_cells(options: Options, output: str) -> Callable[[str], str]:
+    """Return what makes the texts of cells safe, for a spreadsheet if wanted; raise `UsageError` if the output has no cells."""
     if options["excel_safe"] and output != "csv":
         raise UsageError("--excel-safe goes with --output csv")
-    return bool(options["excel_safe"])
+    return excel_safe if options["excel_safe"] else str
 
 
 decision_options = several(

@@ -60,5 +60,5 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: st
     if drift and (moved := beyond_prior_shift(drift)):
         titles = " and ".join(DRIFT_FIGURES[name] for name in moved)
         say.warn(f"the documents differ from those of training by more than class shares ({titles}), so these shares may be off")
-    write_result(output, lambda: result_record(result, by, drift), lambda: share_rows(result, by), lambda: print_prevalence(result, by))
+    write_result(output, result_record(result, by, drift), share_rows(result, by), lambda _: print_prevalence(result, by))
     return say.finish()

@@ -33,17 +33,15 @@ def command(model_path: str, limit: int, by: str, output: str | None, **options:
     """
     option.messages(options)
     output = option.row_form(output)
-    excel_safe = option.require_csv(options, output)
+    safe = option.safe_cells(options, output)
     from nbtext.inspection.terms import as_words, ranking, term_name
     from nbtext.model import TextClassifier
     from nbtext.report.rankings import write_features
 
     model = TextClassifier.load(model_path)
-    classes = model.classes
     terms, scores, labels = (column.tolist() for column in ranking(model, by, limit))
-    rows = [
-        (place, term_name(model, term), score, classes[label])
-        for place, (term, score, label) in enumerate(zip(terms, scores, labels, strict=True), 1)
-    ]
-    write_features(rows, output, as_words(model, terms) if model.parameters["surface_forms"] else None, excel_safe=excel_safe)
+    columns = [range(1, 1 + len(terms)), [term_name(model, term) for term in terms], scores, [model.classes[label] for label in labels]]
+    if words := bool(model.parameters["surface_forms"]):
+        columns.append(as_words(model, terms))
+    write_features(zip(*columns, strict=True), output, words=words, safe=safe)
     return 0

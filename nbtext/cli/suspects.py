@@ -45,10 +45,10 @@ def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **op
     if options["top"] is not None:
         say.warn("--top saw all labels, so wrong labels look right; leave it out")
     form = "print0" if options["print0"] else "paths" if options["paths"] else option.row_form(output)
-    safe = option.require_csv(options, form)
+    safe = option.safe_cells(options, form)
     (statistics, documents, names, _), settings, _, source = read_and_count(corpus_paths(corpus, options), options, say)
     found = suspects(statistics, documents, settings, options["min_log_odds"], options["jobs"])
     source.say_notices()
-    write_suspects(found.named(names, statistics.classes, limit), form, safe_cells=safe)
+    write_suspects(found.named(names, statistics.classes, limit), form, safe)
     say.notice(f"more probable in another class than in their own: {quantity(found.rows.size, 'document')} of {len(names):,}")
     return say.finish()

@@ -123,6 +123,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds:
         (say.notice if not names else say.warn)(f"left out: {listed(list(map(str, out)), SHOWN)}")
     train = ["nbtext", "train", *paths, "--model", model_path, *option.typed(options)]
     result = search.result(outcome, model_path, train, left_out)
-    write_result(output, result.to_dict, lambda: result.to_dict()["settings"], lambda: print_trials(result))
+    record = result.to_dict()
+    write_result(output, record, record["settings"], lambda _: print_trials(result))
     first[0].say_notices()
     return say.finish()

@@ -22,12 +22,15 @@ SPREAD: Mapping[str, str] = {"json": "spread"}
 """Metadata of a mapping whose entries JSON has in place of the field."""
 
 
-def json_values(value: Any) -> Any:  # noqa: ANN401 - any record, and what `json` can write of it
-    """Return a record of dataclasses, named tuples, mappings and lists as `json` writes it: by field name, with None for infinity and nan."""
+def json_values(value: Any, digits: int | None = None) -> Any:  # noqa: ANN401 - any record, and what `json` can write of it
+    """Return a record of dataclasses, named tuples, mappings and lists as `json` writes it: by field name, with None for infinity and nan.
+
+    Floats are rounded to so many significant ``digits``, if that is given.
+    """
     if is_dataclass(value):
         record: dict[str, Any] = {}
         for each in fields(value):
-            entry, when = json_values(getattr(value, each.name)), each.metadata.get("json")
+            entry, when = json_values(getattr(value, each.name), digits), each.metadata.get("json")
             if when == SPREAD["json"]:
                 record |= entry
             elif when is None or (when == IF_KNOWN["json"] and getattr(value, each.name) is not None):
@@ -36,10 +39,12 @@ def json_values(value: Any) -> Any:  # noqa: ANN401 - any record, and what `json
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
-        return {key: json_values(entry) for key, entry in value.items()}
+        return {key: json_values(entry, digits) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [json_values(entry) for entry in value]
-    return value if not isinstance(value, float) or isfinite(value) else None
+        return [json_values(entry, digits) for entry in value]
+    if isinstance(value, float):
+        return None if not isfinite(value) else value if digits is None else float(f"{value:.{digits}g}")
+    return value
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,17 @@ from typing import IO, TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from nbtext.errors import PathError, UsageError, reason
-from nbtext.report.forms import excel_safe, finite, json_line, write_records
+from nbtext.report.forms import by_place, finite, json_line, write
 from nbtext.report.numbers import rounded, six_digits
 from nbtext.store.atomic import check_replaceable, replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nbtext.evaluation.cross_validation import Prediction
     from nbtext.explain.mistakes import Misclassification
     from nbtext.model.scoring import Answer
-
-COLUMNS = ("id", "label", "probability")
+    from nbtext.report.forms import Columns
 
 _OF_ANSWERS = re.compile(r"(label|probability)(_\d+)?|labels|expected_cost|coverage|abstained|error|notice")
 """Names of columns and keys of answers."""
@@ -39,7 +38,8 @@ class AnswerForm(NamedTuple):
     costs: bool = False
     scores: bool = False
     flush: bool = False
-    excel_safe: bool = False
+    safe: Callable[[str], str] = str
+    """Makes the text of a cell safe."""
     kept: tuple[str, ...] = ()
     """Columns of the input that come first, in place of the id."""
     coverage: float | None = None
@@ -51,14 +51,14 @@ class AnswerForm(NamedTuple):
         return tuple(f"given_{name}" if _OF_ANSWERS.fullmatch(name) else name for name in self.kept)
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> Columns:
         """Heads of the columns: options add some to csv, those of costs to the table, and none to tsv but those that are kept."""
-        own = (*self.kept_names, *COLUMNS[1:]) if self.kept else COLUMNS
+        own = (*(self.kept_names or ("id",)), "label", "probability:.6g")
         if self.output == "tsv":
-            return own
+            return by_place(*own)
         n_beside = self.top_k if self.output == "csv" else 0
-        others = [f"{name}_{place}" for place in range(2, n_beside + 1) for name in ("label", "probability")]
-        return (*own, *others, *(["expected_cost"] if self.costs else []))
+        others = [f"{name}_{place}{form}" for place in range(2, n_beside + 1) for name, form in (("label", ""), ("probability", ":.6g"))]
+        return by_place(*own, *others, *(["expected_cost:.6g"] if self.costs else []))
 
 
 def answer_form(output: str, top_k: int | None, *, scores: bool, costs: bool, flush: bool) -> AnswerForm:
@@ -72,35 +72,31 @@ def answer_form(output: str, top_k: int | None, *, scores: bool, costs: bool, fl
 
 def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
     """Print a line for each answer."""
-    numeric = [place for place, name in enumerate(form.columns) if place >= len(form.kept) and not name.startswith(("id", "label"))]
     to_rows, to_record = (lambda answer: answer_rows(answer, form)), (lambda answer: answer_record(answer, form))
-    write_records(stream, form.output, form.columns, to_rows, to_record, numeric=numeric, flush=form.flush, tsv_heads=bool(form.kept))
+    write(stream, form.output, form.columns, to_rows, to_record, safe=form.safe, flush=form.flush, tsv_heads=bool(form.kept))
 
 
-def answer_rows(answer: Answer, form: AnswerForm) -> list[tuple[str, ...]]:
+def answer_rows(answer: Answer, form: AnswerForm) -> list[tuple[object, ...]]:
     """Return the row of an answer; in a table, which may be narrow, the further classes have rows of their own."""
     first = fields(answer, form)
     if form.output != "table":
         return [first]
     before, after = ("",) * (len(form.kept) or 1), ("",) * form.costs
-    further = answer.ranked[1 : form.top_k]
-    return [first, *((*before, ranked.label, six_digits(ranked.probability), *after) for ranked in further)]
+    return [first, *((*before, ranked.label, ranked.probability, *after) for ranked in answer.ranked[1 : form.top_k])]
 
 
-def fields(answer: Answer, form: AnswerForm) -> tuple[str, ...]:
+def fields(answer: Answer, form: AnswerForm) -> tuple[object, ...]:
     """Return document, label and probability, or no label and the reason why; then the columns that the form adds."""
-    why_not = answer.problem.line if answer.problem else str(answer.abstained)
-    safe = excel_safe if form.excel_safe else str
+    why_not = answer.problem.line if answer.problem else answer.abstained
     kept = (answer.columns or ("",) * len(form.kept)) if form.kept else (answer.id,)
-    first = (*map(safe, kept), safe(_label(answer, form)), why_not if answer.label is None else six_digits(answer.probability))
+    first = (*kept, _label(answer, form), why_not if answer.label is None else answer.probability)
     if form.output == "tsv":
         return first
-    costs = [six_digits(answer.expected_cost)] if form.costs else []
+    costs = [answer.expected_cost] if form.costs else []
     if form.output == "table":
         return (*first, *costs)
-    others = [text for ranked in answer.ranked[1 : form.top_k] for text in (safe(ranked.label), six_digits(ranked.probability))]
-    missing = [""] * (2 * max(form.top_k - 1, 0) - len(others))
-    return (*first, *others, *missing, *costs)
+    others = [part for ranked in answer.ranked[1 : form.top_k] for part in (ranked.label, ranked.probability)]
+    return (*first, *others, *[""] * (2 * max(form.top_k - 1, 0) - len(others)), *costs)
 
 
 def _label(answer: Answer, form: AnswerForm) -> str:

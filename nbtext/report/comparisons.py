@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import sys
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from nbtext.errors import listed, quantity
 from nbtext.metrics.outcomes import METRICS
-from nbtext.report.forms import excel_safe, grid, is_plain_terminal, json_line, listing, show, visible_on_terminal, write_records
-from nbtext.report.numbers import FIGURES, binary_size, bounds, figure, rounded, six_digits, strip, three_decimals
+from nbtext.metrics.results import json_values
+from nbtext.report.forms import grid, is_plain_terminal, json_line, listing, show, table, visible_on_terminal, write
+from nbtext.report.numbers import FIGURES, SIX_DIGITS, binary_size, bounds, figure, strip, three_decimals
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nbtext.evaluation.comparison import Changed, ComparisonResult, Difference, SideResult
     from nbtext.evaluation.drift_log import DriftRun, FigureDrift
     from nbtext.evaluation.label_errors import Suspect
     from nbtext.evaluation.learning_curves import Forecast, LearningCurve
     from nbtext.evaluation.tuning import RankedTrial, SearchResult
-    from nbtext.promises.class_shares import ClassShare, Prevalence, PrevalenceResult
+    from nbtext.promises.class_shares import ClassShare, PrevalenceResult
 
 CHANGES_SHOWN = 10
-NO_ANSWER = "(none)"
+CHANGES = {"true class": "0", "answer of A": "1::(none)", "answer of B": "2::(none)", "documents": "3:,"}
+
+COMPARED_FIGURES = {
+    "figure": "0", "A": "1:.4f:infinite", "B": "2:.4f:infinite", "B − A": "3.difference:+.4f", "95 % interval of B − A": "3.interval:+.4f",
+}  # fmt: skip
 
 
 def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None:
     """Print a comparison of two models."""
-    table = result.table
     lines = {
         "documents": f"{result.n:,}",
         "A": name_a,
@@ -36,22 +39,17 @@ def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None
         "accuracy of A": _accuracy(result.a),
         "accuracy of B": _accuracy(result.b),
     }
-    figures = (
-        (FIGURES[name], figure(getattr(result.a, name)), figure(getattr(result.b, name)), _signed(found), bounds(found.interval, "+.4f"))
-        for name, found in result.differences.items()
-    )
+    figures = ((FIGURES[name], getattr(result.a, name), getattr(result.b, name), found) for name, found in result.differences.items())
     right = [
-        ("A right", f"{table.both_right:,}", f"{table.only_a_right:,}"),
-        ("A wrong", f"{table.only_b_right:,}", f"{table.both_wrong:,}"),
+        ("A right", result.table.both_right, result.table.only_a_right),
+        ("A wrong", result.table.only_b_right, result.table.both_wrong),
     ]
-    changes = [(truth, a or NO_ANSWER, b or NO_ANSWER, f"{n:,}") for truth, a, b, n in result.changes[:CHANGES_SHOWN]]
-    heads = ("true class", "answer of A", "answer of B", "documents")
     show(
         listing(lines),
-        grid(None, ("figure", "A", "B", "B − A", "95 % interval of B − A"), figures, numeric=range(1, 5)),
-        grid(None, ("documents", "B right", "B wrong"), right, numeric=(1, 2)),
+        table(None, COMPARED_FIGURES, figures),
+        table(None, {"documents": "0", "B right": "1:,", "B wrong": "2:,"}, right),
         "".join(f"{line}\n" for line in verdicts(result)),
-        grid("most frequent changes", heads, changes, numeric=[3]) if result.changed else "",
+        table("most frequent changes", CHANGES, result.changes[:CHANGES_SHOWN]) if result.changed else "",
     )
 
 
@@ -84,8 +82,7 @@ def verdicts(result: ComparisonResult) -> list[str]:
 def changed_lines(changed: Iterable[Changed]) -> Iterator[bytes]:
     """Yield a JSON object on a line for each document to which the models give different answers."""
     for each in changed:
-        probabilities = {name: rounded(getattr(each, name)) for name in ("probability_a", "probability_b")}
-        yield json_line({**each._asdict(), **probabilities}).encode()
+        yield json_line(json_values(each, SIX_DIGITS)).encode()
 
 
 def _accuracy(side: SideResult) -> str:
@@ -175,21 +172,18 @@ def _trial_figure(trial: RankedTrial, name: str) -> str:
     return form.format(value) + ("" if deviation is None else f" ± {form.format(deviation)}")
 
 
+CURVE = {
+    "documents": "documents:,", "accuracy": "accuracy:.4f", "its band": "accuracy_band:.4f", "macro F1": "macro_f1:.4f", "band of that": "macro_f1_band:.4f",
+    "in training": "training_accuracy:.4f",
+}  # fmt: skip
+
+
 def print_learning_curve(curve: LearningCurve) -> None:
     """Print a row for each number of training documents, and the forecasts."""
-    rows = (
-        (
-            f"{point.documents:,}",
-            *(figure(point.accuracy), bounds(point.accuracy_band)),
-            *(figure(point.macro_f1), bounds(point.macro_f1_band)),
-            figure(point.training_accuracy),
-        )
-        for point in curve.points
-    )
     forecasts = curve.forecast._asdict().items()
     show(
         listing({"documents": f"{curve.documents:,}", "runs": f"{curve.runs:,}, of which 95 % lie in a band"}),
-        grid(None, ("training documents", "accuracy", "band", "macro F1", "band", "accuracy on these"), rows, numeric=range(6)),
+        table(None, CURVE, curve.points, ("training documents", "accuracy", "band", "macro F1", "band", "accuracy on these")),
         "".join(f"{forecast_sentence(FIGURES[name], curve.documents, forecast)}\n" for name, forecast in forecasts),
     )
 
@@ -204,22 +198,16 @@ def forecast_sentence(title: str, now: int, forecast: Forecast) -> str:
     )
 
 
-def write_suspects(suspects: Iterable[Suspect], form: str, *, safe_cells: bool = False) -> None:
+SUSPECTS = {"id": "id", "label": "label", "suggested": "suggested", "log_odds": "log_odds:.6g"}
+
+
+def write_suspects(suspects: Iterable[Suspect], form: str, safe: Callable[[str], str] = str) -> None:
     """Print a line for each: tsv, csv, jsonl or table; or only the names, each followed by a line end (paths) or by NUL (print0)."""
     if form in ("paths", "print0"):
         sys.stdout.writelines(f"{each.id}\0" if form == "print0" else f"{visible_on_terminal(each.id)}\n" for each in suspects)
-        return
-    safe = excel_safe if safe_cells else str
-
-    def cells(suspect: Suspect) -> list[tuple[str, ...]]:
-        return [(safe(suspect.id), safe(suspect.label), safe(suspect.suggested), six_digits(suspect.log_odds))]
-
-    def record(suspect: Suspect) -> dict[str, object]:
-        log_odds = rounded(suspect.log_odds) if isfinite(suspect.log_odds) else None
-        return {**suspect._asdict(), "log_odds": log_odds, "probability": rounded(suspect.probability)}
-
-    columns, heads = ("id", "label", "suggested", "log_odds"), ("document", "label", "suggested", "log odds")
-    write_records(suspects, form, columns, cells, record, heads=heads, numeric=[3])
+    else:
+        heads = ("document", "label", "suggested", "log odds")
+        write(suspects, form, SUSPECTS, record=lambda suspect: json_values(suspect, SIX_DIGITS), heads=heads, safe=safe)
 
 
 DRIFT_FIGURES = {UNKNOWN: "unknown tokens", LIKELIHOOD: "log-likelihood per token", LENGTH: "log length", ANSWERS: "answers"}
@@ -266,42 +254,33 @@ BAR = 20
 """Characters of the bar of all documents."""
 
 
-def prevalence_record(found: Prevalence) -> dict[str, object]:
-    """Return the number of documents and the share of each class as JSON has them."""
-    return {"documents": found.documents, "prevalence": _shares(found)}
-
-
-def _shares(found: Prevalence) -> dict[str, dict[str, float | None]]:
-    return {label: {name: rounded(value) for name, value in share._asdict().items()} for label, share in found.prevalence.items()}
-
-
 def result_record(result: PrevalenceResult, column: str | None, drift: DriftRun | None) -> dict[str, object]:
     """Return the result as JSON has it, with the distances of the documents from those of training, if these are known."""
-    distances = {} if drift is None else {"drift": {name: rounded(figure.distance) for name, figure in drift.figures.items()}}
-    by = {} if column is None else {"by": {column: {value: prevalence_record(found) for value, found in result.by.items()}}}
-    return {**prevalence_record(result.all), **distances, **by}
+    distances = {} if drift is None else {"drift": {name: figure.distance for name, figure in drift.figures.items()}}
+    by = {} if column is None else {"by": {column: result.by}}
+    found: dict[str, object] = json_values({**result.all._asdict(), **distances, **by}, SIX_DIGITS)
+    return found
 
 
 def share_rows(result: PrevalenceResult, column: str | None) -> list[dict[str, object]]:
     """Return a record for each class, or for each value of the column."""
-    if column is not None:
-        return [{column: value, **prevalence_record(found)} for value, found in result.by.items()]
-    return [{"label": label, **shares} for label, shares in _shares(result.all).items()]
+    rows = [{column: value, **found._asdict()} for value, found in result.by.items()]
+    if column is None:
+        rows = [{"label": label, **share._asdict()} for label, share in result.all.prevalence.items()]
+    found: list[dict[str, object]] = json_values(rows, SIX_DIGITS)
+    return found
 
 
 def print_prevalence(result: PrevalenceResult, column: str | None) -> None:
     """Print the shares of all classes, the largest first, and by column the largest classes for each value."""
     block = "#" if is_plain_terminal() else "█"
     ordered = sorted(result.all.prevalence.items(), key=lambda item: -item[1].share)
-    heads, numeric = ["class", "share", "95 % interval", "by counting answers"], [1, 2, 3]
     plots = {label: f"{block * round(BAR * share.share)}" for label, share in ordered}
     if column is not None:
         shares_of = {label: [found.prevalence[label].share for found in result.by.values()] for label, _ in ordered}
         plots = {label: strip(shares, plain=is_plain_terminal()) if any(shares) else "" for label, shares in shares_of.items()}
-    rows = [
-        (label, three_decimals(share.share), _share_interval(share), three_decimals(share.counted), plots[label])
-        for label, share in ordered
-    ]
+    rows = [(label, share, (share.low, share.high), plots[label]) for label, share in ordered]
+    columns = {"class": "0", "share": "1.share:.3f", "95 % interval": "2:.3f", "by counting answers": "1.counted:.3f"}
     largest = [label for label, _ in ordered[:CLASSES_SHOWN]]
     by = [
         (value, f"{found.documents:,}", *(f"{three_decimals(found.prevalence[label].share)}  ({_share_interval(found.prevalence[label])})" for label in largest))
@@ -309,7 +288,7 @@ def print_prevalence(result: PrevalenceResult, column: str | None) -> None:
     ]  # fmt: skip
     show(
         listing({"documents": f"{result.all.documents:,}"}),
-        grid(None, (*heads, "" if column is None else f"by {column}"), rows, numeric),
+        table(None, {**columns, "" if column is None else f"by {column}": "3"}, rows),
         grid(None, (str(column), "documents", *largest), by, range(1, 2 + len(largest))) if by else "",
     )
 

@@ -10,11 +10,11 @@ from nbtext.errors import quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import drawing, grid, listing, show, visible
+from nbtext.report.forms import drawing, listing, show, table, visible
 from nbtext.report.numbers import block, bounds, figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.text import Text
 
@@ -22,12 +22,29 @@ if TYPE_CHECKING:
     from nbtext.evaluation.cross_validation import FoldsResult
     from nbtext.evaluation.judging import PriorSweep
     from nbtext.evaluation.leakage import SampledLeakResult
-    from nbtext.metrics.results import EvaluationResult, ReliabilityBin, SliceResult
+    from nbtext.metrics.results import EvaluationResult, ReliabilityBin
     from nbtext.promises.precision import RiskPoint
     from nbtext.promises.prediction_sets import SetsResult
 
 CLASSES_SHOWN = CONFUSIONS_SHOWN = 10
-NO_ANSWER = "(no answer)"
+CLASSES = {
+    "class": "0", "precision": "1.precision:.4f", "recall": "1.recall:.4f", "F1": "1.f1:.4f", "AUC": "1.roc_auc:.4f:-", "AP": "1.average_precision:.4f:-",
+    "documents": "1.support:,",
+}  # fmt: skip
+CONFUSIONS = {"true class": "0", "answer": "1::(no answer)", "documents": "2:,"}
+SLICES = {
+    "documents": "1.n:,", "accuracy": "1.accuracy:.4f", "95 % interval": "1.interval:.4f", "macro F1": "1.macro_f1:.4f", "calibration error": "1.ece:.4f",
+}  # fmt: skip
+SETS = {"documents": "1.n:,", "coverage": "1.coverage:.4f", "95 % interval": "1.interval:.4f"}
+RISK = {"answered": "answered:.4f", "probability from": "probability:.6g", "precision": "precision:.4f", "95 % interval": "interval:.4f"}
+STRENGTHS = {
+    "pseudo-count": "0.smoothing:g", "accuracy": "0.accuracy:.4f:infinite", "macro F1": "0.macro_f1:.4f:infinite",
+    "log loss (nats)": "0.log_loss:.4f:infinite", "": "1",
+}  # fmt: skip
+FOLDS = {
+    "repeat": "repeat:d", "fold": "fold:d", "trained on": "training_documents:,", "judged": "documents:,", "terms": "terms:,", "smoothing": "smoothing:.3g",
+    "accuracy": "accuracy:.4f", "macro F1": "macro_f1:.4f",
+}  # fmt: skip
 
 MOST_CLASSES = 20
 """Classes of a heat map: more would not fit."""
@@ -88,23 +105,13 @@ def print_evaluation(
         if not every_class:
             title = f"{CLASSES_SHOWN} of {quantity(len(per_class), 'class')}, those of least F1; --all shows all"
             del per_class[CLASSES_SHOWN:]
-    classes = (
-        (
-            label,
-            *map(figure, (of_class.precision, of_class.recall, of_class.f1)),
-            *(figure(value, "-") for value in (of_class.roc_auc, of_class.average_precision)),
-            f"{of_class.support:,}",
-        )
-        for label, of_class in per_class
-    )
     mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))[:CONFUSIONS_SHOWN]
-    confusions = [(truth, answer or NO_ANSWER, f"{n:,}") for truth, answer, n in mistakes]
     show(
         listing(_main_figures(result, leaks if isinstance(leaks, LeakResult) else None, threshold)),
         listing(_other_figures(result)),
-        grid(title, ("class", "precision", "recall", "F1", "AUC", "AP", "documents"), classes, numeric=range(1, 7)),
-        grid("most frequent confusions", ("true class", "answer", "documents"), confusions, numeric=[2]) if confusions else "",
-        *(_slices(column, slices) for column, slices in (result.slices or {}).items()),
+        table(title, CLASSES, per_class),
+        table("most frequent confusions", CONFUSIONS, mistakes) if mistakes else "",
+        *(table(f"by {column}", {column: "0", **SLICES}, slices.items()) for column, slices in (result.slices or {}).items()),
         *(_pictures(result) if sys.stdout.isatty() else ()),
         *(() if folds is None else _folds(folds)),
         *(() if sets is None else _sets(sets, every_class=every_class)),
@@ -170,33 +177,18 @@ def _sets(sets: SetsResult, *, every_class: bool) -> Iterator[str]:
         "empty, full sets": f"{sets.empty:,}, {sets.full:,}",
     })  # fmt: skip
     by_class = sorted(sets.per_class.items(), key=lambda item: (item[1].coverage, item[0]))[: None if every_class else CLASSES_SHOWN]
-    for head, groups, single in (("classes in a set", sets.per_size.items(), False), ("true class", by_class, True)):
-        rows = [
-            (name, f"{group.n:,}", figure(group.coverage), bounds(group.interval), *((figure(group.size),) if single else ()))
-            for name, group in groups
-        ]
-        heads = (head, "documents", "coverage", "95 % interval", *(("classes in a set",) if single else ()))
-        yield grid(None, heads, rows, numeric=range(1 if single else 0, len(heads)))
+    yield table(None, {"classes in a set": "0:s", **SETS}, sets.per_size.items())
+    yield table(None, {"true class": "0", **SETS, "classes in a set": "1.size:.4f"}, by_class)
 
 
 def _risk(risk: Sequence[RiskPoint]) -> Iterator[str]:
     """Yield precision by share answered as rows, and as bars from the least precision of a row to 1."""
     if not risk:
         return
-    rows = [(figure(point.answered), f"{point.probability:.6g}", figure(point.precision), bounds(point.interval)) for point in risk]
-    yield grid("the surest answers alone", ("answered", "probability from", "precision", "95 % interval"), rows, numeric=range(4))
+    yield table("the surest answers alone", RISK, risk)
     least = min(point.precision for point in risk)
     bars = "".join(block((point.precision - least) / ((1 - least) or 1)) for point in risk)
     yield listing({"precision": f"{bars}  from {figure(least)} to 1, by share answered"})
-
-
-def _slices(column: str, slices: Mapping[str, SliceResult]) -> str:
-    rows = [
-        (value, f"{part.n:,}", figure(part.accuracy), bounds(part.interval), figure(part.macro_f1), figure(part.ece))
-        for value, part in slices.items()
-    ]
-    heads = (column, "documents", "accuracy", "95 % interval", "macro F1", "calibration error")
-    return grid(f"by {column}", heads, rows, numeric=range(1, 6))
 
 
 def _pictures(result: EvaluationResult) -> Iterator[str]:
@@ -274,10 +266,8 @@ def print_sweep(sweep: PriorSweep) -> None:
     for found in sweep.strengths:
         marks = ["the model's"] if found.smoothing == sweep.smoothing else []
         marks += ["least log loss"] if found.log_loss is not None and found.log_loss == best else []
-        figures = (figure(value) for value in (found.accuracy, found.macro_f1, found.log_loss))
-        rows.append((f"{found.smoothing:g}", *figures, ", ".join(marks)))
-    heads = ("pseudo-count", "accuracy", "macro F1", "log loss (nats)", "")
-    show(listing({"documents": f"{sweep.documents:,}"}), grid(None, heads, rows, numeric=range(4)))
+        rows.append((found, ", ".join(marks)))
+    show(listing({"documents": f"{sweep.documents:,}"}), table(None, STRENGTHS, rows))
 
 
 def _folds(folds: FoldsResult) -> Iterator[str]:
@@ -289,17 +279,4 @@ def _folds(folds: FoldsResult) -> Iterator[str]:
         lines[title] = f"{figure(spread.mean)} on average, standard deviation {figure(spread.sd)}"
     yield listing(lines)
     if len(folds.each) <= FOLDS_SHOWN:
-        heads = ("repeat", "fold", "trained on", "judged", "terms", "smoothing", "accuracy", "macro F1")
-        rows = [
-            (
-                f"{fold.repeat}",
-                f"{fold.fold}",
-                *(f"{n:,}" for n in (fold.training_documents, fold.documents, fold.terms)),
-                f"{fold.smoothing:.3g}",
-                figure(fold.accuracy),
-                figure(fold.macro_f1),
-            )
-            for fold in folds.each
-        ]
-        begin = 0 if folds.repeats > 1 else 1
-        yield grid(None, heads[begin:], [row[begin:] for row in rows], numeric=range(len(heads) - begin))
+        yield table(None, FOLDS if folds.repeats > 1 else {head: FOLDS[head] for head in list(FOLDS)[1:]}, folds.each)

@@ -14,7 +14,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
-from nbtext.report.forms import drawing, finite, grid, has_styles, listing, print_parts, show, visible, write_records
+from nbtext.report.forms import by_place, drawing, finite, grid, has_styles, listing, print_parts, show, visible, write
 from nbtext.report.numbers import figure, nats, six_digits
 
 if TYPE_CHECKING:
@@ -124,11 +124,10 @@ def idle_words(n: int) -> str:
 
 def write_explanations(stream: Iterable[Explained], output: str) -> None:
     """Print each as it comes, as tsv, csv or jsonl."""
-    columns = ("id", "label", "against", "kind", "name", "nats", "count", "places", "note")
-    write_records(stream, output, columns, rows, explanation_record)
+    write(stream, output, by_place("id", "label", "against", "kind", "name", "nats", "count", "places", "note"), rows, explanation_record)
 
 
-def rows(explained: Explained) -> Iterator[tuple[str, ...]]:
+def rows(explained: Explained) -> Iterator[tuple[object, ...]]:
     """Yield document, answer, class compared with, kind, name, nats, count, places and note of each part.
 
     Kinds are prior, word, attribute, rest, log-odds (the sum of those before it) and calibrated; or none, without an answer.
@@ -138,17 +137,17 @@ def rows(explained: Explained) -> Iterator[tuple[str, ...]]:
         yield explained.id, "", "", "none", "", "", "", "", str(explained.problem or explained.abstained)
         return
     pair = explanation.id, explanation.label, explanation.against
-    yield *pair, "prior", "", repr(explanation.prior), "", "", explained.notice or ""
+    yield *pair, "prior", "", explanation.prior, "", "", explained.notice
     for word in explanation.words:
         places = ",".join(f"{begin}-{end}" for begin, end in word.places)
-        yield *pair, "word", word.word, repr(word.nats), str(word.occurrences), places, word.note or _layers(word)
+        yield *pair, "word", word.word, word.nats, word.occurrences, places, word.note or _layers(word)
     for attribute in explanation.attributes:
-        yield *pair, "attribute", f"{attribute.name}={attribute.value}", repr(attribute.nats), "", "", ""
+        yield *pair, "attribute", f"{attribute.name}={attribute.value}", attribute.nats, "", "", ""
     if explanation.rest is not None:
-        yield *pair, "rest", "", repr(explanation.rest), "", "", "words do not add up"
-    yield *pair, "log-odds", "", repr(explanation.log_odds), "", "", ""
+        yield *pair, "rest", "", explanation.rest, "", "", "words do not add up"
+    yield *pair, "log-odds", "", explanation.log_odds, "", "", ""
     probabilities = f"{six_digits(explanation.probability)} to {six_digits(explanation.against_probability)}"
-    yield *pair, "calibrated", "", repr(explanation.calibration.log_odds), "", "", probabilities
+    yield *pair, "calibrated", "", explanation.calibration.log_odds, "", "", probabilities
 
 
 def _layers(word: WordContribution) -> str:
@@ -264,25 +263,25 @@ def write_why_not(stream: Iterable[WhyNot], output: str) -> None:
     if output == "table":
         print_parts((found, lambda found: show(listing(sentences(found)))) for found in stream)
     else:
-        columns = ("id", "label", "wanted", "change", "word", "count", "probability", "found")
-        write_records(stream, output, columns, why_not_rows, why_not_record)
+        columns = by_place("id", "label", "wanted", "change", "word", "count", "probability:.6g", "found")
+        write(stream, output, columns, why_not_rows, why_not_record)
 
 
-def why_not_rows(found: WhyNot) -> Iterator[tuple[str, ...]]:
+def why_not_rows(found: WhyNot) -> Iterator[tuple[object, ...]]:
     """Yield document, answer, wanted class, remove or add or none, word, occurrences, probability of the wanted class then, smallest or not."""
-    first = found.id, found.label or "", found.wanted
+    first = found.id, found.label, found.wanted
     if found.removal is None or found.addition is None:
-        yield *first, "none", "", "", "", found.problem.line if found.problem else str(found.why)
+        yield *first, "none", "", "", "", found.problem.line if found.problem else found.why
         return
     removal, addition = found.removal, found.addition
     if removal.items is None:
         yield *first, "remove", "", "", "", "none" if removal.smallest else "none-found"
     for word, _ in removal.items or ():
-        yield *first, "remove", word, "", six_digits(removal.probability), KNOWN[removal.smallest]
+        yield *first, "remove", word, "", removal.probability, KNOWN[removal.smallest]
     if addition.items is None:
         yield *first, "add", "", "", "", "none-found"
     for term, times in addition.items or ():
-        yield *first, "add", term, str(times), six_digits(addition.probability), KNOWN[addition.smallest]
+        yield *first, "add", term, times, addition.probability, KNOWN[addition.smallest]
 
 
 def why_not_record(found: WhyNot) -> dict[str, object]:
@@ -359,8 +358,8 @@ def write_tokens(documents: Iterable[tuple[str, Iterable[Token]]], output: str) 
     if output == "table":
         print_parts((document, lambda document: _print_tokens(*document)) for document in documents)
     else:
-        columns = ("id", "start", "end", "kind", "form", "word", "term", "term_id", "dropped")
-        write_records(((name, token) for name, tokens in documents for token in tokens), output, columns, _token_rows, _token_record)
+        columns = by_place("id", "start", "end", "kind", "form", "word", "term", "term_id", "dropped")
+        write(((name, token) for name, tokens in documents for token in tokens), output, columns, _token_rows, _token_record)
 
 
 def _token_record(found: tuple[str, Token]) -> dict[str, object]:
@@ -370,15 +369,13 @@ def _token_record(found: tuple[str, Token]) -> dict[str, object]:
     return {"id": found[0], **record}
 
 
-def _token_rows(found: tuple[str, Token]) -> Iterator[Row]:
+def _token_rows(found: tuple[str, Token]) -> Iterator[tuple[object, ...]]:
     """Yield document, start, end, kind, form, word, term, its number, and why it was dropped."""
     name, token = found
-    start = _text(token.start)
-    own = _text(token.term), _text(token.term_id), _text(token.dropped)
-    yield name, start, _text(token.end), token.kind, token.form, token.word, *own
+    yield name, token.start, token.end, token.kind, token.form, token.word, token.term, token.term_id, token.dropped
     for kind, terms in (("ngram", token.ngrams), ("char-ngram", token.char_ngrams)):
         for each in terms:
-            yield name, start, str(each.end), kind, "", "", each.term, _text(each.term_id), _text(each.dropped)
+            yield name, token.start, each.end, kind, "", "", each.term, each.term_id, each.dropped
 
 
 def _print_tokens(name: str, tokens: Iterable[Token]) -> None:

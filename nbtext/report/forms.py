@@ -1,5 +1,9 @@
 """Forms of output: records as lines of TSV, CSV or JSON, and tables for people.
 
+Columns are declared once: heads, each with the field of a record that stands below, its format, and what stands for None, as in
+``{"class": "0", "documents": "1.n:,", "AUC": "1.roc_auc:.4f:-"}``, where 1.n is the field n of the second part of a pair. Columns with a format are
+aligned right; both ends of an interval have the format.
+
 Text from others is made safe to look at: characters that would move a cursor, ring a bell, or break or reverse a line are shown as codes.
 """
 
@@ -13,7 +17,8 @@ import sys
 from functools import cache
 from itertools import chain, islice, zip_longest
 from math import isfinite
-from typing import TYPE_CHECKING, TypeVar
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtext.records import dataclass
 
@@ -22,6 +27,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
     from rich.text import Text
+
+    Columns = Mapping[str, str]
 
 Item = TypeVar("Item")
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -81,17 +88,17 @@ _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\
 """Fullwidth forms too: spreadsheets read them as the others."""
 
 
-def tsv(fields: Sequence[object]) -> str:
+def tsv(fields: Iterable[str]) -> str:
     r"""Return a line of tab-separated fields; backslash, tab and line breaks inside a field are written \\, \t, \n, \r."""
-    return "\t".join(visible_on_terminal(str(field).translate(_TSV_ESCAPES)) for field in fields) + "\n"
+    return "\t".join([visible_on_terminal(field.translate(_TSV_ESCAPES)) for field in fields]) + "\n"
 
 
-def csv_line(fields: Sequence[object]) -> str:
+def csv_line(fields: Iterable[str]) -> str:
     """Return a record of comma-separated fields, quoted where needed."""
     import csv
 
     text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerow([visible_on_terminal(str(field)) for field in fields])
+    csv.writer(text, lineterminator="\r\n").writerow(map(visible_on_terminal, fields))
     return text.getvalue().removesuffix("\r\n") + "\n"  # with \r\n as the end, \r and \n are both quoted within a field
 
 
@@ -111,9 +118,13 @@ def json_line(record: Mapping[str, object]) -> str:
 
 def write_json(result: object) -> None:
     """Print a record, as `json_values` takes it, as a JSON object on a line."""
-    from nbtext.metrics.results import json_values
+    sys.stdout.write(json_line(_json_values(result)))
 
-    sys.stdout.write(json_line(json_values(result)))
+
+def _json_values(result: object) -> Any:  # noqa: ANN401 - as there
+    from nbtext.metrics.results import json_values  # needs numpy
+
+    return json_values(result)
 
 
 def finite(value: float) -> float | None:
@@ -125,57 +136,104 @@ def finite(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
-def write_records(
+def cells(
+    columns: Columns, records: Iterable[object], infinite: str | None = None, safe: Callable[[str], str] = str
+) -> Iterator[list[str]]:
+    """Yield the texts of each record, if wanted with a word for infinite numbers; texts of the record itself are made ``safe``.
+
+    >>> list(cells({"class": "0", "F1": "1:.2f", "95 % interval": "2:.1f:-"}, [("cats", 0.5, (0.25, 0.75)), ("dogs", 0.125, None)]))
+    [['cats', '0.50', '0.2 to 0.8'], ['dogs', '0.12', '-']]
+    """
+    sources = [([_reader(name) for name in path.split(".")], form, absent) for path, form, absent in map(_parts, columns.values())]
+
+    def cell(value: Any, readers: Sequence[Callable[[Any], Any]], form: str, absent: str) -> str:  # noqa: ANN401 - any record
+        for read in readers:
+            value = read(value)
+        if isinstance(value, (tuple, list)):
+            value = (" to " if form else ", ").join(format(each, form) for each in value)
+        if isinstance(value, str):
+            return safe(value) if value else absent
+        if value is None:
+            return absent
+        return infinite if infinite and isinstance(value, float) and not isfinite(value) else format(value, form)
+
+    for record in records:
+        yield [cell(record, *source) for source in sources]
+
+
+def _parts(source: str) -> list[str]:
+    """Return path, format, and what stands for None."""
+    return f"{source}::".split(":")[:3]
+
+
+def _reader(name: str) -> Callable[[Any], Any]:
+    return itemgetter(int(name)) if name.isdigit() else attrgetter(name)
+
+
+def by_place(*names: str) -> Columns:
+    """Return columns whose records are tuples in this order; a format may follow a name.
+
+    >>> by_place("id", "probability:.6g")
+    {'id': '0', 'probability': '1:.6g'}
+    """
+    return {name.partition(":")[0]: f"{place}{''.join(name.partition(':')[1:])}" for place, name in enumerate(names)}
+
+
+def table(title: str | None, columns: Columns, records: Iterable[object], heads: Sequence[str] | None = None) -> str:
+    """Return the lines of a table for people, under the heads of its columns if it has no others."""
+    return grid(title, heads or tuple(columns), cells(columns, records, "infinite"), _numeric(columns))
+
+
+def _numeric(columns: Columns) -> list[int]:
+    return [place for place, source in enumerate(columns.values()) if _parts(source)[1]]
+
+
+def write(
     items: Iterable[Item],
     output: str,
-    columns: Sequence[str],
-    rows: Callable[[Item], Iterable[Sequence[str]]],
-    record: Callable[[Item], Mapping[str, object]],
+    columns: Columns,
+    rows: Callable[[Item], Iterable[object]] | None = None,
+    record: Callable[[Item], Any] | None = None,
     *,
     heads: Sequence[str] | None = None,
-    numeric: Iterable[int] = (),
+    safe: Callable[[str], str] = str,
     flush: bool = False,
     tsv_heads: bool = False,
 ) -> None:
-    """Print the rows of each item as it comes as tsv, csv (which has heads) or table, or its record as jsonl.
+    """Print each item as it comes by ``columns``, or each of its ``rows``, in tsv, csv (which has heads) or table; its ``record`` in jsonl.
 
-    ``heads`` are those of the table if not ``columns``; ``flush`` prints each item at once. Nothing is printed if the first item raises.
+    ``heads`` are those of the table if not those of the columns; ``flush`` prints each line at once. Nothing is printed if the first item raises.
     """
-    if output == "table":
-        show(grid(None, heads or columns, chain.from_iterable(map(rows, items)), numeric))
-        return
-    line = csv_line if output == "csv" else tsv
-    each = iter(items)
-    first = list(islice(each, 1))
+    if output == "jsonl":
+        lines = map(json_line, map(record or _json_values, items))
+    else:
+        texts = cells(columns, items if rows is None else chain.from_iterable(map(rows, items)), safe=safe)
+        if output == "table":
+            show(grid(None, heads or tuple(columns), texts, _numeric(columns)))
+            return
+        lines = map(csv_line if output == "csv" else tsv, texts)
+    first = list(islice(lines, 1))
     if output == "csv" or (output == "tsv" and tsv_heads):
-        sys.stdout.write(line(columns))
-    for item in chain(first, each):
-        sys.stdout.writelines([json_line(record(item))] if output == "jsonl" else map(line, rows(item)))
+        sys.stdout.write(csv_line(tuple(columns)) if output == "csv" else tsv(tuple(columns)))
+    for line in chain(first, lines):
+        sys.stdout.write(line)
         if flush:
             sys.stdout.flush()
 
 
-def write_plain(records: Sequence[Mapping[str, object]], output: str) -> None:
-    """Print plain records as jsonl, or flat as tsv or csv (which has heads): a record within one has its name before its columns."""
-    flat = [dict(_flat(record)) for record in records]
-    columns = list(dict.fromkeys(name for record in flat for name in record))
-    write_records(
-        list(zip(flat, records, strict=True)), output, columns,
-        lambda item: [["" if (value := item[0].get(name)) is None else str(value) for name in columns]],
-        lambda item: item[1],
-    )  # fmt: skip
-
-
-def write_result(
-    output: str | None, record: Callable[[], object], rows: Callable[[], Sequence[Mapping[str, object]]], show: Callable[[], None]
-) -> None:
-    """Print a result: as an object with ``json``, its rows as `write_plain` does with tsv, csv or jsonl, else as ``show`` does."""
+def write_result(output: str | None, result: object, rows: object, draw: Callable[[Any], None]) -> None:
+    """Print a result: as an object with ``json``, its ``rows`` flat with tsv, csv or jsonl, else as ``draw`` does."""
     if output == "json":
-        write_json(record())
+        write_json(result)
     elif output in {"tsv", "csv", "jsonl"}:
-        write_plain(rows(), output)
+        plain = _json_values(rows)
+        flat = [dict(_flat(record)) for record in plain]
+        names = dict.fromkeys(name for record in flat for name in record)
+        columns = {name: str(place) for place, name in enumerate(names)}
+        pairs = zip(([record.get(name) for name in names] for record in flat), plain, strict=True)
+        write(pairs, output, columns, lambda pair: [pair[0]], lambda pair: pair[1])
     else:
-        show()
+        draw(result)
 
 
 def _flat(record: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:

@@ -9,13 +9,13 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import listed, quantity
-from nbtext.report.forms import escaped_json, visible
+from nbtext.report.forms import cells, escaped_json, visible
 from nbtext.report.numbers import FIGURES, PROBABILITY_FIGURES, bounds, figure
 from nbtext.settings import LANGUAGE_CODES, Settings
 from nbtext.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from nbtext.evaluation.label_errors import SampledSuspects
     from nbtext.inspection.overview import Overview
@@ -31,6 +31,11 @@ METRIC_TYPES = {"accuracy": "accuracy", "macro_f1": "f1", "log_loss": "log_loss"
 
 FEW_IN_TRAINING, FEW_IN_TEST = 50, 10
 """Documents of a class below which the card says so."""
+
+CLASSES = {"class": "0", "training documents": "1.documents:,", "terms that speak for it": "1.top_terms"}
+TEST = {"test documents": "2:,:0", "precision": "3:.4f:–", "recall": "4:.4f:–", "F1": "5:.4f:–"}
+FIGURE_ROWS = {"figure": "0", "value": "1:.4f", "95 % interval": "2:.4f:–"}
+CALIBRATION = {"figure": "0", "before calibration": "1:.4f:infinite", "after": "2:.4f:infinite"}
 
 TERMS_SHOWN = CONFUSIONS_SHOWN = 5
 CLASSES_NAMED = 20
@@ -137,7 +142,7 @@ def _text(value: object) -> str:
     return visible(str(value).translate(_MARKDOWN))
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _table(heads: Collection[str], rows: Iterable[Iterable[str]]) -> str:
     lines = [heads, ["---"] * len(heads), *rows]
     return "".join(f"| {' | '.join(row)} |\n" for row in lines)
 
@@ -170,17 +175,10 @@ def _training(facts: CardFacts) -> str:
 
 def _classes(facts: CardFacts) -> str:
     per_class = (facts.evaluation or {}).get("per_class", {})
-    heads = ["class", "training documents", "terms that speak for it"]
-    if per_class:
-        heads += ["test documents", "precision", "recall", "F1"]
-    rows = []
-    for label, of_class in facts.overview.classes.items():
-        row = [_text(label), f"{of_class.documents:,}", _text(", ".join(of_class.top_terms))]
-        if per_class:
-            judged = per_class.get(label, {})
-            row += [f"{judged.get('support', 0):,}", *(figure(judged.get(name), "–") for name in ("precision", "recall", "f1"))]
-        rows.append(row)
-    return f"## Classes\n\n{_table(heads, rows)}"
+    columns = CLASSES | TEST if per_class else CLASSES
+    figures = ("support", "precision", "recall", "f1")
+    rows = ((label, of_class, *map(per_class.get(label, {}).get, figures)) for label, of_class in facts.overview.classes.items())
+    return f"## Classes\n\n{_table(columns, cells(columns, rows, safe=_text))}"
 
 
 def _settings(facts: CardFacts) -> str:
@@ -197,12 +195,8 @@ def _figures(facts: CardFacts) -> str:
     text = "The model was not evaluated on test documents.\n"
     if found is not None:
         intervals = found.get("intervals", {})
-        rows = [
-            (title, figure(found[name]), bounds(intervals.get(name)) or "–")
-            for name, title in TITLES.items()
-            if found.get(name) is not None
-        ]
-        text = f"On {quantity(found['n'], 'document')} of {_text(facts.dataset or UNKNOWN)}:\n\n{_table(('figure', 'value', '95 % interval'), rows)}"
+        rows = [(title, found[name], intervals.get(name)) for name, title in TITLES.items() if found.get(name) is not None]
+        text = f"On {quantity(found['n'], 'document')} of {_text(facts.dataset or UNKNOWN)}:\n\n{_table(FIGURE_ROWS, cells(FIGURE_ROWS, rows))}"
         if baseline := (found.get("baselines") or {}).get("largest_class"):
             text += f"\nAlways answering {_text(baseline['label'])} would have the accuracy {figure(baseline['accuracy'])}.\n"
         if (leaks := found.get("sampled_leaks")) is not None:
@@ -210,9 +204,9 @@ def _figures(facts: CardFacts) -> str:
     if calibration is None:
         return f"## Evaluation\n\n{text}\n### Calibration\n\nProbabilities are not calibrated.\n"
     before, after = calibration.before or {}, calibration.after or {}
-    rows = [(TITLES[name], figure(before.get(name)), figure(after.get(name))) for name in PROBABILITY_FIGURES]
+    rows = [(TITLES[name], before.get(name), after.get(name)) for name in PROBABILITY_FIGURES]
     of_sample = f"On {quantity(calibration.documents, 'training document')}, each scored by a model that was not trained on it:\n"
-    return f"## Evaluation\n\n{text}\n### Calibration\n\n{of_sample}\n{_table(('figure', 'before calibration', 'after'), rows)}"
+    return f"## Evaluation\n\n{text}\n### Calibration\n\n{of_sample}\n{_table(CALIBRATION, cells(CALIBRATION, rows, 'infinite'))}"
 
 
 def _promises(facts: CardFacts) -> str:

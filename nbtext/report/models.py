@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbtext.errors import listed, quantity
-from nbtext.report.forms import grid, listing, show, visible_on_terminal, write_json, write_records, write_result
+from nbtext.report.forms import grid, listing, show, table, visible_on_terminal, write, write_json, write_result
 from nbtext.report.numbers import FIGURES, PROBABILITY_FIGURES
 from nbtext.version import __version__
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from nbtext.inspection.overview import (
         AttributeOverviews,
         CalibrationOverview,
-        ClassPerplexity,
         ComparedModel,
         Criteria,
         Overview,
@@ -34,6 +33,12 @@ if TYPE_CHECKING:
     from nbtext.inspection.verification import Check
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.promises.precision import PrecisionThreshold
+
+
+PARTS = {
+    "column": "0", "log evidence": "1.evidence:,.2f", "log likelihood": "1.log_likelihood:,.2f", "parameters": "1.parameters:,", "AIC": "1.aic:,.2f",
+    "BIC": "1.bic:,.2f",
+}  # fmt: skip
 
 
 def print_criteria(criteria: Criteria) -> None:
@@ -53,23 +58,10 @@ def print_criteria(criteria: Criteria) -> None:
         "AIC": _figure(criteria.aic),
         "BIC": _figure(criteria.bic),
     }
-    rows = [(label, _figure(value)) for label, value in (classes or {}).items()]
-    columns = [
-        (
-            name,
-            "" if each.evidence is None else _figure(each.evidence),
-            _figure(each.log_likelihood),
-            f"{each.parameters:,}",
-            _figure(each.aic),
-            _figure(each.bic),
-        )
-        for name, each in (criteria.columns or {}).items()
-    ]
-    heads = ("column", "log evidence", "log likelihood", "parameters", "AIC", "BIC")
     show(
         listing(lines),
-        grid(None, ("class", "log evidence of its counts (nats)"), rows, numeric=(1,)) if classes is not None else "",
-        grid(None, heads, columns, numeric=range(1, 6)) if columns else "",
+        table(None, {"class": "0", "log evidence of its counts (nats)": "1:,.2f"}, (classes or {}).items()) if classes is not None else "",
+        table(None, PARTS, criteria.columns.items()) if criteria.columns else "",
     )
 
 
@@ -81,39 +73,30 @@ def _nats(value: float) -> str:
     return f"{_figure(value)} nats" if isfinite(value) else "minus infinite"
 
 
+COMPARED = {
+    "language models": "language_models", "pseudo-count": "smoothing:g", "log evidence of the counts (nats)": "log_evidence:,.2f",
+    "p(m | counts)": "probability:.4g", "log Bayes factor": "log_bayes_factor:,.2f", "evidence for the first": "evidence_for_best",
+}  # fmt: skip
+
+
 def print_compared_models(models: Sequence[ComparedModel]) -> None:
     """Print the result of `nbtext.inspection.overview.compared_models`."""
-    rows = (
-        (
-            each.language_models,
-            f"{each.smoothing:g}",
-            _figure(each.log_evidence),
-            f"{each.probability:.4g}",
-            _figure(each.log_bayes_factor),
-            each.evidence_for_best,
-        )
-        for each in models
-    )
-    heads = (
-        "language models",
-        "pseudo-count",
-        "log evidence of the counts (nats)",
-        "p(m | counts)",
-        "log Bayes factor",
-        "evidence for the first",
-    )
-    show(grid("models of the same counts, equally probable before", heads, rows, numeric=range(1, 5)))
+    show(table("models of the same counts, equally probable before", COMPARED, models))
+
+
+PERPLEXITIES = {"class": "0", "documents": "1.documents:,", "tokens": "1.tokens:,", "unknown": "2:.1%", "perplexity": "3:,.1f"}
 
 
 def print_perplexities(found: Perplexities) -> None:
     """Print the result of `nbtext.inspection.overview.perplexities`."""
-
-    def figures(size: ClassPerplexity) -> tuple[str, str]:
-        return (f"{size.unknown / size.tokens:.1%}", _figure(size.perplexity, 1)) if size.tokens else ("", "")
-
     sizes = [*found.classes.items(), ("all of them", found.all)]
-    rows = ((label, f"{size.documents:,}", f"{size.tokens:,}", *figures(size)) for label, size in sizes)
-    show(grid(None, ("class", "documents", "tokens", "unknown", "perplexity"), rows, numeric=range(1, 5)))
+    show(
+        table(
+            None,
+            PERPLEXITIES,
+            ((label, size, *((size.unknown / size.tokens, size.perplexity) if size.tokens else ("", ""))) for label, size in sizes),
+        )
+    )
 
 
 _MOST_COLUMNS = 12
@@ -137,21 +120,24 @@ def print_similarity(similarity: Similarity) -> None:
         )
         blocks.append(grid(None, ("", "class", *numbers), rows, numeric=(0, *range(2, 2 + len(names)))))
     if similarity.closest:
-        pairs = ((pair.a, pair.b, f"{pair.divergence:.4f}") for pair in similarity.closest[: _PAIRS_BELOW_MATRIX if few else None])
-        blocks.append(grid("closest", ("class", "class", "nats"), pairs, numeric=[2]))
+        pairs = similarity.closest[: _PAIRS_BELOW_MATRIX if few else None]
+        blocks.append(table("closest", {"a": "a", "b": "b", "nats": "divergence:.4f"}, pairs, ("class", "class", "nats")))
     show(*blocks)
+
+
+THRESHOLDS = {
+    "class": "0.label", "precision": "0.precision:g", "answered from": "1:.6g", "left-out answers": "0.documents:,", "from there": "0.answered:,",
+    "right": "0.right:,", "more needed": "2:,",
+}  # fmt: skip
 
 
 def print_thresholds(thresholds: Sequence[PrecisionThreshold]) -> None:
     """Print thresholds of probability, and where there is none how many more answers to left-out documents it would take."""
     rows = []
     for each in thresholds:
-        least = "always" if each.precision is None else "never" if each.probability is None else f"{each.probability:.6g}"
-        more = "" if each.probability is not None else "more would not help" if each.more is None else f"{each.more:,}"
-        asked = "" if each.precision is None else f"{each.precision:g}"
-        rows.append((each.label, asked, least, *(f"{n:,}" for n in (each.documents, each.answered, each.right)), more))
-    heads = ("class", "precision", "answered from", "left-out answers", "from there", "right", "more needed")
-    show(grid(None, heads, rows, numeric=range(1, 7)))
+        least = "always" if each.precision is None else "never" if each.probability is None else each.probability
+        rows.append((each, least, "" if each.probability is not None else "more would not help" if each.more is None else each.more))
+    show(table(None, THRESHOLDS, rows))
 
 
 _FIELDS = _SEEDS = 10
@@ -162,6 +148,11 @@ _PSEUDO_COUNT = 0.1
 
 _BY_EVIDENCE = ("multinomial", "bernoulli", "complement", "dirichlet-multinomial")
 """The classifiers whose automatic smoothing is by evidence, multinomial but on tf-idf."""
+
+
+CLASSES = {
+    "class": "0", "documents": "1.documents:,", "tokens": "1.tokens:,", "prior": "1.prior:.4f", "terms that speak most for it": "1.top_terms",
+}  # fmt: skip
 
 
 def print_overview(overview: Overview) -> None:
@@ -206,15 +197,10 @@ def print_overview(overview: Overview) -> None:
     }
     blocks = [listing(lines)]
     if calibration is not None:
-        rows = [(FIGURES[name], f"{calibration.before[name]:.4f}", f"{calibration.after[name]:.4f}") for name in PROBABILITY_FIGURES]
+        rows = [(FIGURES[name], calibration.before[name], calibration.after[name]) for name in PROBABILITY_FIGURES]
         head = f"{quantity(calibration.documents, 'document')}, each judged by a model without it"
-        blocks.append(grid(None, (head, "before", "after calibration"), rows, numeric=(1, 2)))
-    classes = (
-        (label, f"{of_class.documents:,}", f"{of_class.tokens:,}", f"{of_class.prior:.4f}", ", ".join(of_class.top_terms))
-        for label, of_class in overview.classes.items()
-    )
-    heads = ("class", "documents", "tokens", "prior", "terms that speak most for it")
-    show(*blocks, *_attribute_tables(overview.attributes), grid(None, heads, classes, numeric=(1, 2, 3)))
+        blocks.append(table(None, {head: "0", "before": "1:.4f", "after calibration": "2:.4f"}, rows))
+    show(*blocks, *_attribute_tables(overview.attributes), table(None, CLASSES, overview.classes.items()))
 
 
 def _seeds(seeds: Mapping[str, Mapping[str, float]]) -> str:
@@ -344,12 +330,7 @@ def print_checks(checks: Sequence[Check], output: str | None) -> None:
 def print_health(findings: Sequence[Finding], versions: Mapping[str, str | None], status: int, output: str | None) -> None:
     """Print the result of `nbtext.inspection.health.health` as `write_result` does; as an object with versions and the exit status."""
     checks = _checks(findings)
-    write_result(
-        output,
-        lambda: {"exit_status": status, "versions": versions, "checks": checks},
-        lambda: checks,
-        lambda: _show_findings(findings),
-    )
+    write_result(output, {"exit_status": status, "versions": versions, "checks": checks}, checks, lambda _: _show_findings(findings))
 
 
 def print_corpus_overview(overview: CorpusOverview, findings: Sequence[Finding], output: str | None) -> None:
@@ -357,7 +338,7 @@ def print_corpus_overview(overview: CorpusOverview, findings: Sequence[Finding],
     checks = _checks(findings)
     unreadable = [{"id": identity, "error": why} for identity, why in overview.first_unreadable]
     corpus = {**vars(overview), "first_unreadable": unreadable}
-    write_result(output, lambda: {"corpus": corpus, "checks": checks}, lambda: checks, lambda: _show_findings(findings))
+    write_result(output, {"corpus": corpus, "checks": checks}, checks, lambda _: _show_findings(findings))
 
 
 def _checks(findings: Sequence[Finding]) -> list[dict[str, str | None]]:
@@ -377,5 +358,4 @@ def write_generated(documents: Iterable[Generated], output: str) -> None:
     if output == "text":
         sys.stdout.writelines(visible_on_terminal(text) + "\n" for _, text in pairs)
     else:
-        columns = ("label", "text")
-        write_records(pairs, output, columns, lambda pair: [pair], lambda pair: dict(zip(columns, pair, strict=True)))
+        write(pairs, output, {"label": "0", "text": "1"}, record=lambda pair: {"label": pair[0], "text": pair[1]})

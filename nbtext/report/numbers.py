@@ -96,6 +96,10 @@ def six_digits(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}"
 
 
+SIX_DIGITS = 6
+"""Significant digits of most numbers in JSON."""
+
+
 def rounded(value: float | None) -> float | None:
     """Return a number rounded to six significant digits, for JSON."""
     return None if value is None else float(six_digits(value))

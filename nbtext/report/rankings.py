@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from itertools import islice, zip_longest
-from math import inf, isfinite
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import quantity
 from nbtext.metrics.results import json_values
-from nbtext.report import forms
-from nbtext.report.forms import grid, is_plain_terminal, listing, show, visible, write_records
-from nbtext.report.numbers import bounds, six_digits, strip
+from nbtext.report.forms import grid, is_plain_terminal, listing, show, table, visible, write
+from nbtext.report.numbers import bounds, strip
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from nbtext.inspection.differences import Change, ClassChange, Differences
     from nbtext.inspection.terms import ClassDetails, TermDetails, WordDetails
+
+
+PROBABILITIES = {"count": "1.count:,", "documents": "1.documents:,", "probability": "1.probability:.3g", "95 % credible": "2"}
 
 
 def print_terms(words: Sequence[WordDetails]) -> None:
@@ -35,18 +37,9 @@ def _of_term(term: TermDetails) -> str:
     if not term.known:
         return listing({term.term: "no training document holds it"})
     forms = listing({"occurs as": ", ".join(f"{word} {count:,}" for word, count in term.forms.items())}) if term.forms else ""
-    rows = (
-        (
-            label,
-            f"{cell.count:,}",
-            f"{cell.documents:,}",
-            "" if cell.probability is None else f"{cell.probability:.3g}",
-            bounds(cell.interval, ".3g"),
-        )
-        for label, cell in sorted(term.classes.items(), key=lambda entry: -(entry[1].probability or 0.0))
-    )
+    ordered = sorted(term.classes.items(), key=lambda entry: -(entry[1].probability or 0.0))
     head = term.term if term.selected else f"{term.term}, left out of the model"
-    return forms + grid(None, (head, "count", "documents", "probability", "95 % credible"), rows, numeric=(1, 2, 3))
+    return forms + table(None, {head: "0", **PROBABILITIES}, ((label, cell, bounds(cell.interval, ".3g")) for label, cell in ordered))
 
 
 SCREEN, LONGEST_LABEL, MOST_DENSITIES = 80, 24, 20
@@ -89,21 +82,13 @@ def _strips(term: TermDetails, symbol: str) -> str:
     return head + "".join(lines) if lines else ""
 
 
-Feature = tuple[int, str, float, str]
-"""Rank, term, score and class."""
+FEATURES = {"rank": "0:d", "term": "1", "score": "2:.6g", "class": "3"}
 
 
-def write_features(rows: Sequence[Feature], output: str, words: Sequence[str] | None = None, *, excel_safe: bool = False) -> None:
+def write_features(rows: Iterable[Sequence[object]], output: str, *, words: bool, safe: Callable[[str], str]) -> None:
     """Print rank, term, score and class of each row, and last the word for the term if there are ``words``; JSON has null for an infinite score."""
-    safe = forms.excel_safe if excel_safe else str
-    columns = ("rank", "term", "score", "class", *(() if words is None else ("word",)))
-    values = [(*row, *(() if words is None else (words[place],))) for place, row in enumerate(rows)]
-
-    def cells(value: tuple[int, str, float, str, *tuple[str, ...]]) -> list[tuple[str, ...]]:
-        rank, term, score, *names = value
-        return [(str(rank), safe(term), six_digits(score), *map(safe, names))]
-
-    write_records(values, output, columns, cells, lambda value: json_values(dict(zip(columns, value, strict=True))), numeric=[0, 2])
+    columns = {**FEATURES, "word": "4"} if words else FEATURES
+    write(rows, output, columns, record=lambda row: json_values(dict(zip(columns, row, strict=True))), safe=safe)
 
 
 def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
@@ -111,15 +96,17 @@ def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
     blocks, meanings = [], {}
     for label, details in classes.items():
         meanings[details.probability_of.symbol] = details.probability_of.meaning
-        columns = [
-            [(term, f"{value:.3g}" if isfinite(value) else "infinite") for term, value in best]
-            for best in (details.probability, details.lift, details.mutual_information)
-        ]
+        best = zip_longest(details.probability, details.lift, details.mutual_information, fillvalue=("", ""))
         title = f"{label}: {quantity(details.documents, 'document')}, {quantity(details.tokens, 'token')}, prior {details.prior:.4f}"
-        heads = ("", "most probable", details.probability_of.symbol, "above the corpus", "lift", "most telling", "nats")
-        rows = enumerate(zip_longest(*columns, fillvalue=("", "")), 1)
-        cells = ((str(rank), *(cell for entry in row for cell in entry)) for rank, row in rows)
-        blocks.append(grid(title, heads, cells, numeric=(0, 2, 4, 6)))
+        columns = {
+            "": "0:d",
+            "most probable": "1.0",
+            details.probability_of.symbol: "1.1:.3g",
+            "above the corpus": "2.0",
+            "lift": "2.1:.3g",
+        }
+        rows = ((rank, *row) for rank, row in enumerate(best, 1))
+        blocks.append(table(title, {**columns, "most telling": "3.0", "nats": "3.1:.3g"}, rows))
     meanings["nats"] = "of mutual information, by which select-features ranks: by the language models, whatever the classifier"
     show(*blocks, listing(meanings))
 
@@ -127,6 +114,11 @@ def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
 _MOST_CLASSES = 30
 
 _MOST_WORDS = 10
+
+
+MOVED = {
+    "term": "0.term", "class": "0.label", "φ in A": "0.old:.3g", "φ in B": "0.new:.3g", "change": "1:s", "nats": "0.share:.3g",
+}  # fmt: skip
 
 
 def print_differences(found: Differences, name_old: str, name_new: str) -> None:
@@ -138,11 +130,8 @@ def print_differences(found: Differences, name_old: str, name_new: str) -> None:
     else:
         blocks.append(_of_classes(found.classes))
         if found.terms:
-            heads = ("term", "class", "φ in A", "φ in B", "change", "nats")
-            rows = (
-                (term, label, f"{old:.3g}", f"{new:.3g}", _factor(old, new), f"{share:.3g}") for term, label, old, new, share in found.terms
-            )
-            blocks.append(grid("terms that moved most", heads, rows, numeric=(2, 3, 4, 5)))
+            moved = ((change, _factor(change.old, change.new)) for change in found.terms)
+            blocks.append(table("terms that moved most", MOVED, moved))
         elif any(change.divergence is not None for change in found.classes.values()):
             blocks[-1] += "No term has another probability in a class.\n"
     show(*blocks)
@@ -188,20 +177,19 @@ def _of_classes(classes: Mapping[str, ClassChange]) -> str:
     if not differing:
         return "The classes are the same.\n"
     differing.sort(key=lambda entry: -(inf if entry[1].divergence is None else entry[1].divergence))
-    return grid(
+    return table(
         f"{len(differing):,} of {quantity(len(classes), 'class')} {'differs' if len(differing) == 1 else 'differ'}"
         + (f"; the first {_MOST_CLASSES}" if len(differing) > _MOST_CLASSES else ""),
-        ("class", "documents A → B", "prior A → B", "divergence (nats)"),
+        {"class": "0", "documents A → B": "1:s", "prior A → B": "2:s", "divergence (nats)": "3.divergence:.4f"},
         (
             (
                 label,
                 " → ".join(f"{side.documents:,}" if side else "—" for side in (change.old, change.new)),
                 " → ".join(f"{side.prior:.4f}" if side else "—" for side in (change.old, change.new)),
-                "" if change.divergence is None else f"{change.divergence:.4f}",
+                change,
             )
             for label, change in differing[:_MOST_CLASSES]
         ),
-        numeric=(1, 2, 3),
     )
 
 

@@ -94,7 +94,7 @@ def class_cell(label: str) -> Markup:
     return html('<span class="data">{}</span>', breakable(shortened(label, LABEL)))
 
 
-def table(
+def html_table(
     caption: object,
     heads: Mapping[str, str | None],
     rows: Iterable[Sequence[object]],

@@ -26,11 +26,11 @@ from nbtext.report.page.markup import (
     class_cell,
     class_name,
     html,
+    html_table,
     joined,
     note,
     preformatted,
     scrolling,
-    table,
     whole_page,
 )
 from nbtext.report.rankings import densities
@@ -248,7 +248,7 @@ def _confusion(result: EvaluationResult) -> Markup:
     ]
     return html(
         '{}{}{}<p class="note hint{}">Scroll the table sideways to see every answer →</p><figure>{}<figcaption>{}</figcaption></figure>',
-        scrolling(table(caption, heads, rows), caption) if rows else NOTHING,
+        scrolling(html_table(caption, heads, rows), caption) if rows else NOTHING,
         note(
             "Each row is a true class, each column an answer; classes that are confused most come first. The share of its row makes a cell&#x27;s shade: "
             "blue where right, orange where wrong."
@@ -300,7 +300,7 @@ def _figure(
     """Return a chart under its heading, with its numbers as a table to be opened."""
     return html(
         '<figure><figcaption><h3>{}</h3><span>{}</span></figcaption>{}<p class="axis">{}</p><details><summary>Numbers</summary>{}</details></figure>',
-        heading, beside, chart, axis, table(heading, heads, rows),
+        heading, beside, chart, axis, html_table(heading, heads, rows),
     )  # fmt: skip
 
 
@@ -338,7 +338,7 @@ def _classes(result: EvaluationResult) -> Markup:
             "F1 is their harmonic mean; the class of least F1 comes first. Lines show 95\u00a0% intervals."
         ),
         _left_out(result, shown),
-        scrolling(table(caption, heads, rows, kind="bars", names=True), "Each class"),
+        scrolling(html_table(caption, heads, rows, kind="bars", names=True), "Each class"),
     )
 
 
@@ -455,7 +455,7 @@ def _densities(term: TermDetails) -> Markup:
         for label in found.classes
     )
     name = shortened(term.term, LONGEST_TERM)
-    return scrolling(table(name, heads, rows, names=True), f"probability of {name}")
+    return scrolling(html_table(name, heads, rows, names=True), f"probability of {name}")
 
 
 def _learning(curve: LearningCurve) -> Markup:
