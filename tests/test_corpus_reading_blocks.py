@@ -15,7 +15,7 @@ from nbtext.corpus import reading as reading_module
 from nbtext.corpus import streams, table
 from nbtext.corpus.document import Notices
 from nbtext.corpus.parts import Shard
-from nbtext.corpus.reading import read_blocks, read_corpus, resolved, source_of
+from nbtext.corpus.reading import read_corpus, read_shard, resolved, source_of
 from nbtext.errors import NbtextError
 from nbtext.settings import Reading
 from nbtext.text_block import LabelledBlock
@@ -75,7 +75,7 @@ def found(items: Any, notices: Notices) -> Found:
 
 
 def in_blocks(path: Path, reading: Reading, notices: Notices) -> Iterator[LabelledBlock | Document]:
-    return read_blocks(Shard(str(path)), source_of(resolved(reading, [str(path)], labelled=True), notices, labelled=True, blocks=True))
+    return read_shard(Shard(str(path)), source_of(resolved(reading, [str(path)], labelled=True), notices, labelled=True, blocks=True))
 
 
 def both(path: Path, size: int, **options: Any) -> tuple[Found, Found]:

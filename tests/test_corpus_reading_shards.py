@@ -25,7 +25,7 @@ from nbtext.corpus.compression import compression
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
 from nbtext.corpus.document import Notices
 from nbtext.corpus.parts import FILES, Shard, parts, shards
-from nbtext.corpus.reading import read_blocks, read_corpus, read_shard, resolved, source_of
+from nbtext.corpus.reading import read_corpus, read_shard, resolved, source_of
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import Reading
 from nbtext.text_block import LabelledBlock
@@ -239,7 +239,7 @@ def counted_or_raised(path: Path, size: int | None, reading: dict[str, Any]) -> 
     try:
         cut = [Shard(str(path))] if size is None else shards([str(path)], source_of(resolution, Notices(), labelled=True), size)
         for shard in cut:
-            for item in read_blocks(shard, source_of(resolution, Notices(), labelled=True, blocks=True)):
+            for item in read_shard(shard, source_of(resolution, Notices(), labelled=True, blocks=True)):
                 if isinstance(item, LabelledBlock):
                     found += [(item.labels[number], text) for number, text in zip(item.classes.tolist(), item.texts, strict=True)]
                 else:

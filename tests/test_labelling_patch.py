@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext.corpus.document import Document
+from nbtext.corpus.document import Document, Notices
 from nbtext.errors import PathError, UsageError
 from nbtext.labelling.patch import LabelPatch
 from tests.process import PETS, corpus, fail, nbtext, succeed
@@ -67,13 +67,13 @@ def test_files_that_are_no_patch_are_refused(content: bytes, tmp_path: Path) -> 
 def test_line_ends_of_windows_belong_to_no_label(tmp_path: Path) -> None:
     (tmp_path / "patch").write_bytes(b"a\told\tnew\r\nb\told\tnew\\r\r\n")
     patch = LabelPatch(str(tmp_path / "patch"))
-    assert [patch(Document(name, "old")).label for name in "ab"] == ["new", "new\r"]
+    assert [patch(Document(name, "old"), Notices()).label for name in "ab"] == ["new", "new\r"]
 
 
 def test_a_label_that_is_new_already_stays(tmp_path: Path) -> None:
     (tmp_path / "patch").write_text("a\\tb\told\tnew\n")
     patch = LabelPatch(str(tmp_path / "patch"))
-    assert patch(Document("a\tb", "old")).label == patch(Document("a\tb", "new")).label == "new"
-    assert patch(Document("c", "old")).label == "old"
+    assert patch(Document("a\tb", "old"), Notices()).label == patch(Document("a\tb", "new"), Notices()).label == "new"
+    assert patch(Document("c", "old"), Notices()).label == "old"
     with pytest.raises(UsageError, match="has the label 'other'"):
-        patch(Document("a\tb", "other"))
+        patch(Document("a\tb", "other"), Notices())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from operator import add
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.corpus.collection import NAMED_PER_SHARD, ShardReader
+from nbtext.corpus.collection import NAMED_PER_SHARD
 from nbtext.corpus.document import Notices
 from nbtext.corpus.parts import shards
 from nbtext.corpus.reading import read_corpus, resolved, source_of
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nbtext.corpus.collection import Outcome
+    from nbtext.corpus.document import Source
     from nbtext.corpus.parts import Shard
     from nbtext.model.scoring import ScoredBlock
     from nbtext.model.sharding import PartialCounts
@@ -55,11 +57,9 @@ def lines(*others: str) -> str:
     return "".join(row + "\n" for row in [*rows[:3], *others, *rows[3:]])
 
 
-def cut(path: Path, size: int, *, on_error: str = "skip") -> tuple[ShardReader, list[Shard]]:
-    reading = resolved(Reading.of({}), [str(path)], labelled=True)
-    return ShardReader(reading, labelled=True, on_error=on_error), list(
-        shards([str(path)], source_of(reading, Notices(), labelled=True), size)
-    )
+def cut(path: Path, size: int, *, on_error: str = "skip") -> tuple[Source, list[Shard]]:
+    source = source_of(resolved(Reading.of({}), [str(path)], labelled=True), Notices(), labelled=True)
+    return replace(source, on_error=on_error), list(shards([str(path)], source, size))
 
 
 def counted(of: Counting, shards: list[Shard], processes: int) -> list[PartialCounts]:
@@ -72,8 +72,8 @@ def counted(of: Counting, shards: list[Shard], processes: int) -> list[PartialCo
 @pytest.mark.parametrize("processes", [1, 3])
 def test_who_counted_what_does_not_show_in_the_sum(size: int, processes: int, tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text(lines())
-    reader, of_corpus = cut(tmp_path / "t.jsonl", size)
-    pieces = counted(Counting(reader, Analysis(PARAMETERS, ["the"])), of_corpus, processes)
+    source, of_corpus = cut(tmp_path / "t.jsonl", size)
+    pieces = counted(Counting(source, Analysis(PARAMETERS, ["the"])), of_corpus, processes)
     whole, found = count_corpus(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])), joined_counts(pieces)
     assert found is not None
     assert found.statistics == whole.statistics
@@ -86,8 +86,8 @@ def test_who_counted_what_does_not_show_in_the_sum(size: int, processes: int, tm
 @pytest.mark.parametrize("processes", [1, 3])
 def test_all_documents_kept_are_in_the_order_of_the_corpus(size: int, processes: int, tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text(lines())
-    reader, of_corpus = cut(tmp_path / "t.jsonl", size)
-    pieces = counted(Counting(reader, Analysis(PARAMETERS, ["the"]), note=lambda document: document.text), of_corpus, processes)
+    source, of_corpus = cut(tmp_path / "t.jsonl", size)
+    pieces = counted(Counting(source, Analysis(PARAMETERS, ["the"]), note=lambda document: document.text), of_corpus, processes)
     outcomes = list(outcomes_in_order(pieces))
     assert [note.decode() for outcome in outcomes for note in outcome.notes] == [text for _, text in LABELLED]
     assert [name for outcome in outcomes for name in outcome.names] == [f"{tmp_path}/t.jsonl:{n + 1}" for n in range(len(LABELLED))]
@@ -104,20 +104,20 @@ def test_all_documents_kept_are_in_the_order_of_the_corpus(size: int, processes:
 def test_documents_that_cannot_be_read_are_named_as_in_the_whole_file(size: int, tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(lines(*["{"] * (NAMED_PER_SHARD + 3)))
-    reader, of_corpus = cut(path, size)
-    outcomes = list(outcomes_in_order(counted(Counting(reader, Analysis(PARAMETERS, [])), of_corpus, 2)))
+    source, of_corpus = cut(path, size)
+    outcomes = list(outcomes_in_order(counted(Counting(source, Analysis(PARAMETERS, [])), of_corpus, 2)))
     named = [name for outcome in outcomes for name, _ in outcome.problems]
     assert sum(len(outcome.problems) + outcome.notices.unnamed for outcome in outcomes) == NAMED_PER_SHARD + 3
     assert named == [f"{path}:{number}" for number in range(4, 4 + len(named))]
     assert len(named) >= NAMED_PER_SHARD
     with pytest.raises(DocumentError, match=r"t\.jsonl:4: "):
-        list(outcomes_in_order(counted(Counting(reader._replace(on_error="fail"), Analysis(PARAMETERS, [])), of_corpus, 2)))
+        list(outcomes_in_order(counted(Counting(replace(source, on_error="fail"), Analysis(PARAMETERS, [])), of_corpus, 2)))
 
 
 def test_a_corpus_of_no_documents_has_no_counts(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text("\n")
-    reader, of_corpus = cut(tmp_path / "t.jsonl", 1)
-    pieces = counted(Counting(reader, Analysis(PARAMETERS)), of_corpus, 2)
+    source, of_corpus = cut(tmp_path / "t.jsonl", 1)
+    pieces = counted(Counting(source, Analysis(PARAMETERS)), of_corpus, 2)
     assert (joined_counts(pieces), joined_documents(pieces)) == (None, None)
 
 
@@ -130,11 +130,11 @@ def model() -> TextClassifier:
 def test_scores_in_shards_are_those_of_the_documents_in_their_order(size: int, model: TextClassifier, tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(lines("{"))
-    reader, of_corpus = cut(path, size, on_error="record")
+    source, of_corpus = cut(path, size, on_error="record")
     heard: list[tuple[int, int]] = []
-    blocks = list(score_shards(Scoring(model, reader), of_corpus, 1, lambda _: None, lambda seen, read: heard.append((seen, read))))
+    blocks = list(score_shards(Scoring(model, source), of_corpus, 1, lambda _: None, lambda seen, read: heard.append((seen, read))))
     read = [document for block in blocks for document in block.documents]
-    wanted = list(read_corpus([str(path)], reader.reading, Notices(), labelled=True))
+    wanted = list(read_corpus([str(path)], source.reading, Notices(), labelled=True))
     assert [(document.id, document.text, document.problem is None) for document in read] == [
         (document.id, document.text, document.problem is None) for document in wanted
     ]
@@ -146,11 +146,11 @@ def test_scores_in_shards_are_those_of_the_documents_in_their_order(size: int, m
 def test_what_cannot_be_read_is_left_out_or_ends_the_scores(model: TextClassifier, tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(lines("{"))
-    reader, of_corpus = cut(path, 150)
+    source, of_corpus = cut(path, 150)
     outcomes: list[Outcome] = []
 
     def scored(on_error: str) -> Iterator[ScoredBlock]:
-        return score_shards(Scoring(model, reader._replace(on_error=on_error)), of_corpus, 1, outcomes.append)
+        return score_shards(Scoring(model, replace(source, on_error=on_error)), of_corpus, 1, outcomes.append)
 
     assert sum(len(block.documents) for block in scored("skip")) == len(LABELLED)
     assert [name for outcome in outcomes for name, _ in outcome.problems] == [f"{path}:4"]
@@ -171,8 +171,8 @@ def test_a_sum_as_a_tree_is_the_sum(numbers: list[int]) -> None:
 
 def test_runs_hold_every_shard_once_and_are_counted_as_pieces(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text(lines())
-    reader, of_corpus = cut(tmp_path / "t.jsonl", 1)
-    cut_up = list(runs(Counting(reader, Analysis(PARAMETERS, ["the"])), of_corpus, 2))
+    source, of_corpus = cut(tmp_path / "t.jsonl", 1)
+    cut_up = list(runs(Counting(source, Analysis(PARAMETERS, ["the"])), of_corpus, 2))
     assert [shard for run in cut_up for shard in run.shards] == list(enumerate(of_corpus))
     assert len(cut_up) == 2 * RUNS_PER_THREAD
     pieces = [count_run(run) for run in cut_up]

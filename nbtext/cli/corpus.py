@@ -67,14 +67,13 @@ class CommandCorpus(Corpus):
             )
         super().__init__(paths, reading, labelled, columns, str(on_error), say.document_failed)
         self.reports_progress = progress and not typed
-        self._patch = _label_patch(options) if labelled else None
-        self.correct = self._patch
+        self.patch = self._patch = _label_patch(options) if labelled else None
         self._say = say
 
     def say_notices(self) -> None:
         """Say what was noticed while reading; raise what made it end early."""
         self.finish()
-        for warning in [*self.notices.warnings, *(self._patch.warnings if self._patch else [])]:
+        for warning in [*self.notices.warnings, *(self._patch.warnings(self.notices) if self._patch else [])]:
             self._say.warn(warning)
         if self.notices.transcoded and self._say.shows_notices:
             self._say.notice(f"not valid UTF-8 and read as Windows-1252: {quantity(self.notices.transcoded, 'document')}; see --encoding")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nbtext.corpus.document import Notices
 from nbtext.corpus.parts import BYTES, Shard, shards
-from nbtext.corpus.reading import read_blocks, read_shard, resolved, source_of
+from nbtext.corpus.reading import read_shard, resolved, source_of
 from nbtext.corpus.streams import bytes_read
 from nbtext.errors import DocumentError, NbtextError, PathError
 from nbtext.parallel.processes import Pace
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     """Is told the documents and the bytes read so far."""
 
 Item = TypeVar("Item")
-Readable = TypeVar("Readable", bound="Document | LabelledBlock")
 
 NAMED_PER_SHARD = 10
 """Documents of a shard that could not be read are named up to this many, with the reason; the others are counted."""
@@ -71,8 +70,8 @@ class Corpus:
     on_progress: Callable[[Progress], object] | None = None
     """Is called about 20 times a second while documents are read, besides the watcher of `nbtext.steps`."""
     notices: Notices = field(default_factory=Notices)
-    correct: Callable[[Document], Document] | None = None
-    """What gives documents other labels; this process alone then reads them."""
+    patch: Callable[[Document, Notices], Document] | None = None
+    """What gives documents other labels."""
     reports_progress: bool = field(default=True, init=False)
     """Whether it reports to `nbtext.steps` while it is read."""
     failure: NbtextError | None = field(default=None, init=False)
@@ -82,7 +81,7 @@ class Corpus:
         """Yield every document, also one that cannot be read, unless ``on_error`` says otherwise."""
         begun = False
         try:
-            for document in kept(self._read(), self.on_error, self.on_problem):
+            for document in self._read(self._source):
                 begun = True
                 yield document
         except (DocumentError, PathError) as problem:
@@ -90,17 +89,11 @@ class Corpus:
 
     def readable(self) -> Iterator[Document]:
         """Yield the documents that can be read."""
-        return kept(self._read(), self._on_error_of_readable, self.on_problem)
+        return self._read(self._of_readable)
 
     def labelled_texts(self) -> Iterator[tuple[str, bytes]]:
         """Yield label and text of the documents that can be read."""
         return ((document.label or "", document.text) for document in self.readable())
-
-    def labelled_blocks(self) -> Iterator[Labelled]:
-        """Yield label and text of the documents that can be read, many in a block where nobody asks for their names."""
-        if self.correct is not None:
-            return self.labelled_texts()
-        return map(with_label, kept(self._watched(self._blocks()), self._on_error_of_readable, self.on_problem))
 
     def break_off(self, problem: NbtextError, *, begun: bool) -> None:
         """Keep for `finish` what ended the reading early, or raise it now if there was no document before."""
@@ -113,11 +106,14 @@ class Corpus:
         if self.failure is not None:
             raise self.failure
 
-    def in_shards(self, size: int = BYTES, *, here: bool = True) -> tuple[Iterator[Shard], ShardReader]:
+    def whole(self) -> tuple[Iterator[Shard], Source]:
+        """Return each path as a shard, and how this process reads it: what happens meanwhile is reported at once."""
+        return map(Shard, self.paths), self._of_readable
+
+    def in_shards(self, size: int = BYTES, *, here: bool = True) -> tuple[Iterator[Shard], Source]:
         """Return the corpus in shards of about ``size`` bytes, and how they are read, by processes that are ``here`` or elsewhere."""
-        on_error = self._on_error_of_readable if self.labelled else self.on_error
-        reader = ShardReader(self._source.reading, self.labelled, self.columns, on_error)
-        return shards(self.paths, self._source, size, here=here), reader
+        source = self._of_readable if self.labelled else self._source
+        return shards(self.paths, self._source, size, here=here), replace(source, leave_out=None)
 
     def report(self, outcome: Outcome) -> None:
         """Report what happened in a shard."""
@@ -125,29 +121,19 @@ class Corpus:
             self.on_problem(name, problem)
         self.notices.add(outcome.notices)
 
+    def _read(self, source: Source) -> Iterator[Document]:
+        return self._watched(document for path in self.paths for document in read_shard(Shard(path), source))
+
     @property
-    def _on_error_of_readable(self) -> str:
-        return "skip" if self.on_error == "record" else self.on_error
-
-    def _read(self) -> Iterator[Document]:
-        documents = self._watched(self._documents())
-        return documents if self.correct is None else map(self.correct, documents)
-
-    def _documents(self) -> Iterator[Document]:
-        source = self._source
-        for path in self.paths:
-            yield from read_shard(Shard(path), source)
-
-    def _blocks(self) -> Iterator[LabelledBlock | Document]:
-        source = replace(self._source, blocks=True)
-        for path in self.paths:
-            yield from read_blocks(Shard(path), source)
+    def _of_readable(self) -> Source:
+        return replace(self._source, on_error="skip") if self.on_error == "record" else self._source
 
     @cached_property
     def _source(self) -> Source:
         """What the readers are given; the settings of reading are resolved here, once for all."""
         reading = resolved(self.reading, self.paths, labelled=self.labelled)
-        return source_of(reading, self.notices, labelled=self.labelled, columns=self.columns)
+        source = source_of(reading, self.notices, labelled=self.labelled, columns=self.columns)
+        return replace(source, on_error=self.on_error, leave_out=self.on_problem, patch=self.patch)
 
     def _watched(self, items: Iterable[Item]) -> Iterator[Item]:
         with self.watched() as heard:
@@ -216,19 +202,9 @@ class Outcome:
         else:
             self.notices.unnamed += 1
 
-
-def kept(documents: Iterable[Readable], on_error: str, leave_out: Callable[[str, DocumentError], object]) -> Iterator[Readable]:
-    """Yield the documents that can be read; with ``on_error`` "record" also the others, with "skip" pass those to ``leave_out``, with "fail" raise.
-
-    Of documents in a block all can be read.
-    """
-    for document in documents:
-        if isinstance(document, LabelledBlock) or document.problem is None or on_error == "record":
-            yield document
-        elif on_error == "fail":
-            raise DocumentError(document.problem.message, where=document.id, hint=document.problem.hint)
-        else:
-            leave_out(document.id, document.problem)
+    def reported(self, source: Source) -> Source:
+        """Return a source whose reports go to this outcome, unless they are reported at once."""
+        return source if source.leave_out is not None else replace(source, notices=self.notices, leave_out=self.leave_out)
 
 
 def paced(documents: Iterable[Item], heard: Heard) -> Iterator[Item]:
@@ -251,27 +227,6 @@ def number_of(item: object) -> int:
 def with_label(item: LabelledBlock | Document) -> Labelled:
     """Return a block as it is, of one document label and text."""
     return item if isinstance(item, LabelledBlock) else (item.label or "", item.text)
-
-
-class ShardReader(NamedTuple):
-    """How the documents of shards are read."""
-
-    reading: Reading
-    """As resolved for these documents."""
-    labelled: bool
-    columns: Sequence[str] = ()
-    on_error: str = "skip"
-    """What to do with documents that cannot be read, as `kept` takes it."""
-
-    def documents(self, shard: Shard, outcome: Outcome) -> Iterator[Document]:
-        """Yield the documents of a shard; what there is to report meanwhile goes to its outcome."""
-        source = source_of(self.reading, outcome.notices, labelled=self.labelled, columns=self.columns)
-        return kept(read_shard(shard, source), self.on_error, outcome.leave_out)
-
-    def blocks(self, shard: Shard, outcome: Outcome) -> Iterator[LabelledBlock | Document]:
-        """Yield the labelled documents of a shard, many in a block where nobody asks for their names."""
-        source = source_of(self.reading, outcome.notices, labelled=True, columns=self.columns, blocks=True)
-        return kept(read_blocks(shard, source), self.on_error, outcome.leave_out)
 
 
 def number_of_files(paths: Sequence[str], file_format: str) -> int | None:

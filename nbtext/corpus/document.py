@@ -12,6 +12,8 @@ from nbtext.records import dataclass
 from nbtext.settings import in_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nbtext.attributes import Attributes
     from nbtext.errors import PathError
     from nbtext.settings import Reading
@@ -42,6 +44,8 @@ class Notices:
     warnings: list[str] = field(default_factory=list)
     unnamed: int = 0
     """Documents that could not be read and are not named, because many of the same shard are."""
+    relabelled: list[str] = field(default_factory=list)
+    """Documents that `Source.patch` gave another label."""
 
     def add(self, other: Notices) -> None:
         """Add the notices of a later shard."""
@@ -49,6 +53,7 @@ class Notices:
         self.unlabelled += other.unlabelled
         self.warnings += other.warnings
         self.unnamed += other.unnamed
+        self.relabelled += other.relabelled
 
 
 class FilePart(NamedTuple):
@@ -87,6 +92,11 @@ class Source:
     """The part of a file of lines to read, if not all of it."""
     blocks: bool = False
     """Whether the caller takes labelled texts without names, many in a block."""
+    on_error: str = "record"
+    """What to do with documents that cannot be read: ``record`` yields them with their problem, ``skip`` passes them to ``leave_out``, ``fail`` raises."""
+    leave_out: Callable[[str, DocumentError], object] | None = None
+    patch: Callable[[Document, Notices], Document] | None = None
+    """Gives documents other labels."""
 
     @property
     def text_columns(self) -> list[str]:
@@ -98,7 +108,8 @@ class Source:
     def in_blocks(self) -> bool:
         """Whether there may be blocks in place of documents: wanted, and documents are nothing but labels and texts in UTF-8."""
         reading = self.reading
-        return self.blocks and self.labelled and not self.columns and reading.document == "text" and reading.encoding in ("auto", "utf-8")
+        is_plain = self.blocks and self.labelled and not self.columns and self.patch is None
+        return is_plain and reading.document == "text" and reading.encoding in ("auto", "utf-8")
 
     @cached_property
     def limit(self) -> int:

@@ -79,21 +79,25 @@ def read_corpus(
         yield from read_shard(Shard(path), source)
 
 
-def read_shard(shard: Shard, source: Source) -> Iterator[Document]:
-    """Yield the documents of a shard as `read_corpus` does."""
-    return _decoded(_undecoded(shard, source), source)
-
-
-def read_blocks(shard: Shard, source: Source) -> Iterator[LabelledBlock | Document]:
-    """Yield the documents of a shard as `read_corpus` does, but without names where many are in a block."""
-    if not source.in_blocks:
-        yield from read_shard(shard, source)
-        return
-    for item in _packed(_undecoded(shard, source), source.limit):
+def read_shard(shard: Shard, source: Source) -> Iterator[Any]:
+    """Yield the documents of a shard as `read_corpus` does, but without names where the source allows a `LabelledBlock` of many."""
+    undecoded = _undecoded(shard, source)
+    for item in _packed(undecoded, source.limit) if source.in_blocks else [undecoded]:
         if isinstance(item, LabelledBlock):
             yield item
         else:
-            yield from _decoded(item, source)
+            yield from _kept(_decoded(item, source), source)
+
+
+def _kept(documents: Iterable[Document], source: Source) -> Iterator[Document]:
+    """Yield documents under the labels of the patch, those that cannot be read as the source says."""
+    for document in documents if source.patch is None else (source.patch(document, source.notices) for document in documents):
+        if document.problem is None or source.on_error == "record":
+            yield document
+        elif source.on_error == "fail":
+            raise DocumentError(document.problem.message, where=document.id, hint=document.problem.hint)
+        elif source.leave_out is not None:
+            source.leave_out(document.id, document.problem)
 
 
 def _undecoded(shard: Shard, source: Source) -> Iterator[Any]:

@@ -9,7 +9,7 @@ from nbtext.errors import PathError, UsageError, listed, quantity, reason
 from nbtext.labelling.answer_file import Reviewed, read_answers
 
 if TYPE_CHECKING:
-    from nbtext.corpus.document import Document
+    from nbtext.corpus.document import Document, Notices
 
 SHOWN = 3
 """Documents that are named in a warning."""
@@ -31,9 +31,8 @@ class LabelPatch:
         )
         self.path = path
         self._rows = {row.id: (number, row) for number, row in enumerate(rows, 1) if isinstance(row, Reviewed)}
-        self._unmet = dict.fromkeys(self._rows)
 
-    def __call__(self, document: Document) -> Document:
+    def __call__(self, document: Document, notices: Notices) -> Document:
         """Return the document under its new label; raise `UsageError` if it had neither the old nor the new one."""
         if (found := self._rows.get(document.id)) is None:
             return document
@@ -41,12 +40,13 @@ class LabelPatch:
         if document.label not in (row.before, row.after):
             message = f"{row.id} has the label {document.label!r}, not {row.before!r}"
             raise UsageError(message, where=f"{self.path}:{number}", hint="review it again, or remove the line")
-        self._unmet.pop(row.id, None)
+        notices.relabelled.append(row.id)
         return document._replace(label=row.after)
 
-    @property
-    def warnings(self) -> list[str]:
-        """What is to be said when the corpus is read: which documents were not in it."""
-        if not self._unmet:
+    def warnings(self, notices: Notices) -> list[str]:
+        """Return what is to be said when the corpus is read: which documents were not in it."""
+        met = set(notices.relabelled)
+        unmet = [name for name in self._rows if name not in met]
+        if not unmet:
             return []
-        return [f"{self.path}: {quantity(len(self._unmet), 'document')} not in the corpus: {listed(list(self._unmet), SHOWN)}"]
+        return [f"{self.path}: {quantity(len(unmet), 'document')} not in the corpus: {listed(unmet, SHOWN)}"]

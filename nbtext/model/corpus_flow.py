@@ -10,7 +10,6 @@ from nbtext.attributes import KINDS, Attributes
 from nbtext.corpus.parts import BYTES
 from nbtext.corpus.reading import format_like, resolve_format
 from nbtext.corpus.streams import can_be_read_here_only
-from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.errors import DocumentError, PathError, UsageError, quantity
 from nbtext.exclusions import CLUSTER, PATCH, require_fitting
 from nbtext.model.scoring import scored
@@ -79,14 +78,7 @@ def count_in_total(analysis: Analysis, corpus: Corpus, jobs: int = 1, scheduler:
     """
     if scheduler is not None:
         return _count_on_cluster(analysis, corpus, scheduler)
-    if jobs != 1 and corpus.correct is None:
-        pieces = _count_in_shards(analysis, corpus, jobs, None)
-        for outcome in outcomes_in_order(pieces):
-            corpus.report(outcome)
-        return joined_counts(pieces)
-    labelled = corpus.labelled_blocks()
-    first = next(labelled, None)
-    return None if first is None else count_corpus(chain([first], labelled), analysis)
+    return joined_counts(_pieces(analysis, corpus, jobs))
 
 
 def count_each(analysis: Analysis, corpus: Corpus, jobs: int = 1, note: Callable[[Document], Any] = columns_of) -> CountedCorpus | None:
@@ -94,50 +86,40 @@ def count_each(analysis: Analysis, corpus: Corpus, jobs: int = 1, note: Callable
 
     Raises what reading raises.
     """
-    names: list[str] = []
-    notes: list[Any] = []
-    if jobs != 1 and corpus.correct is None:
-        pieces = _count_in_shards(analysis, corpus, jobs, note)
-        for outcome in outcomes_in_order(pieces):
-            corpus.report(outcome)
-            names += outcome.names
-            notes += outcome.notes
-        joined = joined_documents(pieces)
-        return joined and CountedCorpus(*joined, names, notes)
-
-    def noted() -> Iterator[tuple[str, bytes]]:
-        for document in corpus.readable():
-            names.append(document.id)
-            notes.append(note(document))
-            yield document.label or "", document.text
-
-    labelled = noted()
-    first = next(labelled, None)
-    return first and CountedCorpus(*count_documents(chain([first], labelled), analysis), names, notes)
+    pieces = _pieces(analysis, corpus, jobs, note)
+    joined = joined_documents(pieces)
+    outcomes = list(outcomes_in_order(pieces))
+    names, notes = (list(chain.from_iterable(getattr(outcome, name) for outcome in outcomes)) for name in ("names", "notes"))
+    return joined and CountedCorpus(*joined, names, notes)
 
 
-def _count_in_shards(analysis: Analysis, corpus: Corpus, jobs: int, note: Callable[[Document], Any] | None) -> list[PartialCounts]:
+def _pieces(analysis: Analysis, corpus: Corpus, jobs: int, note: Callable[[Document], Any] | None = None) -> list[PartialCounts]:
     from nbtext.parallel.processes import cores, side_by_side
 
-    of_corpus, reader = corpus.in_shards(BYTES_HERE)
-    numbered = enumerate(of_corpus)
     jobs = 1 if any(map(can_be_read_here_only, corpus.paths)) else jobs or cores()
-    beginning = list(islice(numbered, WORTH_COUNTING * min(jobs, MOST_LOOKED_AT)))
-    worthwhile = len(beginning) // WORTH_COUNTING
-    processes = jobs if worthwhile == min(jobs, MOST_LOOKED_AT) else max(worthwhile, 1)
+    of_corpus, source = corpus.whole()
+    if jobs > 1:
+        of_corpus, of_shards = corpus.in_shards(BYTES_HERE)
+        beginning = list(islice(of_corpus, WORTH_COUNTING * min(jobs, MOST_LOOKED_AT)))
+        worthwhile = len(beginning) // WORTH_COUNTING
+        jobs = jobs if worthwhile == min(jobs, MOST_LOOKED_AT) else worthwhile
+        of_corpus, source = (chain(beginning, of_corpus), of_shards) if jobs > 1 else corpus.whole()
     with corpus.watched() as heard:
-        return side_by_side(count_shards, Counting(reader, analysis, note), chain(beginning, numbered), processes, heard)
+        pieces = side_by_side(count_shards, Counting(source, analysis, note), enumerate(of_corpus), max(jobs, 1), heard)
+    for outcome in outcomes_in_order(pieces):
+        corpus.report(outcome)
+    return pieces
 
 
 def _count_on_cluster(analysis: Analysis, corpus: Corpus, scheduler: str) -> CorpusCounts | None:
     from nbtext.parallel.cluster import cluster
 
-    require_fitting(analysis.settings, CLUSTER, *[PATCH] * (corpus.correct is not None))
+    require_fitting(analysis.settings, CLUSTER, *[PATCH] * (corpus.patch is not None))
     if STDIN in corpus.paths:
         raise UsageError("standard input cannot be read by a cluster", hint="give files that its workers can read")
-    of_corpus, reader = corpus.in_shards(here=False)
+    of_corpus, source = corpus.in_shards(here=False)
     with cluster(scheduler) as workers, corpus.watched() as heard:
-        counts, pieces = count_on_cluster(workers, Counting(reader, analysis), (shard.absolute() for shard in of_corpus), heard)
+        counts, pieces = count_on_cluster(workers, Counting(source, analysis), (shard.absolute() for shard in of_corpus), heard)
     for outcome in outcomes_in_order(pieces):
         corpus.report(outcome)
     return counts
@@ -148,16 +130,16 @@ def score_corpus(model: ScoringModel, corpus: Corpus, jobs: int = 1, at_once: in
 
     What ends the reading of a corpus without labels early is kept for `Corpus.finish`.
     """
-    if corpus.correct is not None or any(map(can_be_read_here_only, corpus.paths)) or len(model.classes) > MOST_CLASSES:
+    if any(map(can_be_read_here_only, corpus.paths)) or len(model.classes) > MOST_CLASSES:
         yield from scored(model, corpus.readable() if corpus.labelled else corpus, at_once)
         return
-    of_corpus, reader = corpus.in_shards(min(BYTES_HERE, SCORES // len(model.classes)))
+    of_corpus, source = corpus.in_shards(min(BYTES_HERE, SCORES // len(model.classes)))
     beginning = list(islice(of_corpus, 2 * WORTH_SCORING))
     processes = jobs if len(beginning) == 2 * WORTH_SCORING else 1
     begun = False
     try:
         with corpus.watched() as heard:
-            for block in score_shards(Scoring(model, reader), chain(beginning, of_corpus), processes, corpus.report, heard):
+            for block in score_shards(Scoring(model, source), chain(beginning, of_corpus), processes, corpus.report, heard):
                 begun = True
                 yield block
     except (DocumentError, PathError) as problem:

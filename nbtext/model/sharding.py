@@ -7,6 +7,7 @@ of documents goes beyond a shard.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from itertools import chain, islice
 from operator import add
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from nbtext.corpus.collection import Outcome, number_of, paced, with_label
+from nbtext.corpus.reading import read_shard
 from nbtext.corpus.streams import bytes_read
 from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.counts.documents import CountedDocuments
@@ -25,8 +27,8 @@ from nbtext.parallel.processes import Share, in_order
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from nbtext.corpus.collection import Heard, ShardReader
-    from nbtext.corpus.document import Document
+    from nbtext.corpus.collection import Heard
+    from nbtext.corpus.document import Document, Source
     from nbtext.corpus.parts import Shard
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.counting import Analysis
@@ -50,7 +52,7 @@ MOST_SHARDS = 256
 class Counting(NamedTuple):
     """How the shards of a labelled corpus are read and counted."""
 
-    reader: ShardReader
+    source: Source
     analysis: Analysis
     note: Callable[[Document], Any] | None = None
     """Returns what is to be kept of each document, if all are to be kept as counts, with their names, and not a sample."""
@@ -88,16 +90,12 @@ def _documents(counting: Counting, share: Share[NumberedShard], outcomes: list[O
         outcome = Outcome(number)
         outcomes.append(outcome)
         before = bytes_read()
-        if counting.note is None:
-            for item in counting.reader.blocks(shard, outcome):
-                outcome.documents += number_of(item)
-                yield item
-        else:
-            for document in counting.reader.documents(shard, outcome):
-                outcome.documents += 1
-                outcome.names.append(document.id)
-                outcome.notes.append(counting.note(document))
-                yield document
+        for item in read_shard(shard, replace(outcome.reported(counting.source), blocks=counting.note is None)):
+            outcome.documents += number_of(item)
+            if counting.note is not None:
+                outcome.names.append(item.id)
+                outcome.notes.append(counting.note(item))
+            yield item
         outcome.read = bytes_read() - before
 
 
@@ -192,10 +190,10 @@ def count_on_cluster(
 
 
 class Scoring(NamedTuple):
-    """A model, and how the documents are read that it scores. With ``on_error`` "record", one that cannot be read is scored as an empty one."""
+    """A model, and how the documents are read that it scores. One that cannot be read and is kept is scored as an empty one."""
 
     model: ScoringModel
-    reader: ShardReader
+    source: Source
 
 
 class Scored(NamedTuple):
@@ -245,7 +243,7 @@ def _score(scoring: Scoring, shard: Shard, heard: Heard | None) -> Iterator[Scor
 
     def until_failure() -> Iterator[Document]:
         try:
-            yield from scoring.reader.documents(shard, rest)
+            yield from read_shard(shard, rest.reported(scoring.source))
         except (DocumentError, PathError) as problem:
             rest.failure = problem
 
