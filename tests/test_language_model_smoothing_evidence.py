@@ -15,11 +15,10 @@ from scipy.special import betaln, gammaln
 from scipy.special import psi as psi_of_scipy
 from scipy.stats import dirichlet_multinomial
 
+from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST
 from nbtext.language_model.smoothing import (
-    MOST_SMOOTHING,
     STRONGEST,
     SUMMED,
-    WEAKEST,
     CountHistogram,
     coin_histogram,
     complement_histogram,

@@ -15,14 +15,8 @@ from scipy.optimize import minimize_scalar
 from nbtext import TextClassifier
 from nbtext.counts.documents import CountedDocuments
 from nbtext.errors import UsageError
-from nbtext.language_model.smoothing import (
-    MOST_SMOOTHING,
-    WEAKEST,
-    left_out_log_likelihood,
-    left_out_tokens,
-    likeliest_strength,
-    smoothing_by_leave_one_out,
-)
+from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST
+from nbtext.language_model.smoothing import left_out_log_likelihood, left_out_tokens, likeliest_strength, smoothing_by_leave_one_out
 from tests import oracle
 from tests.budget import examples
 from tests.building import matrix_of, statistics_of

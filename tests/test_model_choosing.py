@@ -1,4 +1,4 @@
-"""What ``auto`` chooses for stop words and smoothing: what answers left-out documents clearly better, and otherwise the usual."""
+"""What ``auto`` chooses for stop words and smoothing: what answers left-out documents clearly better, and otherwise the usual; also `model/learnt.py`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from nbtext.corpus.document import Document
 from nbtext.evaluation.drift_log import DriftWatch
 from nbtext.explain.word_walk import WordWalker
 from nbtext.inspection.terms import ranking, term_name
-from nbtext.model.choosing import ALTERNATIVES, APART, HELD_OUT_ALTERNATIVES, LEAST_DOCUMENTS, NO_CHOICES, PairedTest
+from nbtext.model.choosing import ALTERNATIVES, APART, HELD_OUT_ALTERNATIVES
+from nbtext.model.learnt import LEAST_DOCUMENTS, NO_CHOICES, PairedTest
 from nbtext.model.scoring import scored
 from tests.process import nbtext
 

@@ -15,7 +15,7 @@ from nbtext import TextClassifier
 from nbtext.counts.counting import content_hashes
 from nbtext.counts.statistics import LOG_UNITS
 from nbtext.errors import ModelError, UsageError
-from nbtext.language_model.smoothing import MOST_SMOOTHING
+from nbtext.language_model.dirichlet import MOST_SMOOTHING
 from nbtext.model.changing import relabelled
 from nbtext.model.state import from_plain, to_plain
 from nbtext.store import read_model_file, write_model_file

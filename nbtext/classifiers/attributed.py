@@ -14,7 +14,7 @@ import numpy as np
 from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, given_smoothing
 from nbtext.classifiers.base import Classifier, TermProbabilities, Training, classifier_class
 from nbtext.errors import require
-from nbtext.language_model.smoothing import could_be_chosen
+from nbtext.language_model.dirichlet import could_be_chosen
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:

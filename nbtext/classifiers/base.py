@@ -20,7 +20,6 @@ from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
 from nbtext.errors import UsageError, require
 from nbtext.exclusions import needs_documents
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, beta_posteriors
-from nbtext.language_model.smoothing import count_histogram, smoothing_by_evidence
 from nbtext.records import dataclass
 from nbtext.settings import CLASSIFIERS
 
@@ -236,6 +235,8 @@ class Classifier(ABC):
     @classmethod
     def histogram(cls, counts: ClassStatistics, selected: Mask, settings: Settings) -> CountHistogram | None:
         """Return what the evidence of the smoothing follows from, for ``counts`` as `counted` returns them; None if smoothing goes without."""
+        from nbtext.language_model.smoothing import count_histogram
+
         del cls
         return count_histogram(counts, selected, settings.prior_shape)
 
@@ -244,6 +245,8 @@ class Classifier(ABC):
         """Return the pseudo-count, or with the prior shape ``background`` μ, of the greatest evidence; `PSEUDO_COUNT` per term without evidence."""
         histogram = cls.histogram(cls.counted(statistics, selected, settings, documents), selected, settings)
         if histogram is not None:
+            from nbtext.language_model.smoothing import smoothing_by_evidence
+
             return smoothing_by_evidence(histogram, settings.prior_shape)
         return cls.PSEUDO_COUNT * (1 if settings.prior_shape == "symmetric" else max(int(np.count_nonzero(selected)), 1))
 

@@ -14,7 +14,6 @@ from nbtext.classifiers.base import OF_TOKENS, TermProbabilities, Training, Unse
 from nbtext.classifiers.weighted import WeightedCountsClassifier
 from nbtext.counts.weighting import as_summed
 from nbtext.errors import UsageError
-from nbtext.language_model.smoothing import leave_one_out
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -82,6 +81,8 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
 
         Raises `UsageError` on tf-idf, and on logs times the weights of documents.
         """
+        from nbtext.language_model.smoothing import leave_one_out
+
         if not self.subtracts_exactly(self.training.settings, self.counts.weight_unit):
             why = "" if self.weighting == "tfidf" else " with weights of documents or classes"
             raise UsageError(f"leave-one-out is not exact for --weighting {self.weighting}{why}", hint="cross-validate with folds")

@@ -135,7 +135,7 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     from nbtext.cli.options import given
     from nbtext.model.changing import require_changeable, stemmer_difference
     from nbtext.model.corpus_flow import reading_like
-    from nbtext.model.training import require_additive
+    from nbtext.model.learnt import require_additive
     from nbtext.settings import READING
     from nbtext.store import check_replaceable
 

@@ -31,7 +31,8 @@ from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import accuracy, confusion_cells, f1, macro, outcomes
 from nbtext.metrics.results import IF_KNOWN, json_values
 from nbtext.model.choosing import has_choice
-from nbtext.model.training import choices_of, classifier, learn, needs_sample
+from nbtext.model.learnt import classifier
+from nbtext.model.training import choices_of, learn, needs_sample
 from nbtext.parallel.processes import in_order
 from nbtext.steps import stepped
 from nbtext.text.analyzer import BLOCK_DOCUMENTS
@@ -44,9 +45,8 @@ if TYPE_CHECKING:
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.outcomes import ConfusionCells
     from nbtext.metrics.results import EvaluationResult
-    from nbtext.model.choosing import Choices
     from nbtext.model.corpus_flow import CountedCorpus
-    from nbtext.model.training import Learnt
+    from nbtext.model.learnt import Choices, Learnt
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Parsed, Whole
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nbtext.metrics.intervals import Interval
-    from nbtext.model.choosing import Choices
+    from nbtext.model.learnt import Choices
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Whole

@@ -24,7 +24,8 @@ from nbtext.language_model.measures import model_posteriors
 from nbtext.metrics.evaluation import known_result
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import Outcomes, accuracy, confusion_cells, f1, join_judged, macro, outcomes
-from nbtext.model.training import language_models, terms_and_smoothing
+from nbtext.model.learnt import language_models
+from nbtext.model.training import terms_and_smoothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

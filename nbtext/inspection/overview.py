@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
     from nbtext.language_model.dirichlet import LanguageModels
-    from nbtext.model.choosing import Choices
+    from nbtext.model.learnt import Choices
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Parsed

@@ -69,6 +69,19 @@ class OwnPseudoCounts:
         return min(others, float(self.numbers.min(initial=np.inf)))
 
 
+WEAKEST = 1e-6
+"""Least strength of the prior per term that smoothing chooses."""
+
+MOST_SMOOTHING = 1.0
+"""Most pseudo-counts per term, on average. The prior that makes few documents most probable may give every class nearly the same language
+model, and every document would get the same answer."""
+
+
+def could_be_chosen(smoothing: float, n_terms: int) -> bool:
+    """Return whether automatic smoothing of at most ``n_terms`` terms can choose this pseudo-count or μ, which it rounds to six digits."""
+    return WEAKEST * (1 - 1e-5) <= smoothing <= MOST_SMOOTHING * max(n_terms, 1) * (1 + 1e-5)
+
+
 NO_OWN = OwnPseudoCounts(np.empty(0, np.int64), np.empty(0))
 """All terms have the same pseudo-count."""
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.counts.matrix import add_weighted_sums
+from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,12 +33,9 @@ if TYPE_CHECKING:
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.type_names import Floats, Mask, Numbers, Whole
 
-STRONGEST, WEAKEST = 1e6, 1e-6
-"""Bounds of the strength per term: the evidence can grow without end towards no prior or a prior alone."""
+STRONGEST = 1e6
+"""Largest strength per term, as `WEAKEST` is the least: the evidence can grow without end towards no prior or a prior alone."""
 
-MOST_SMOOTHING = 1.0
-"""Most pseudo-counts per term, on average. The prior that makes few documents most probable may give every class nearly the same language
-model, and every document would get the same answer."""
 
 STRENGTH_PRECISION = 1e-8
 """Relative precision of the strength."""
@@ -207,11 +205,6 @@ def psi(x: Floats) -> Floats:
         below = (2 * part + 9) * sum((1 / (ends + step * (9 - step)) for step in range(1, 5)), 1 / ends)
         found[begin : begin + CACHED] = np.log(high) - 0.5 / high - series - below
     return found
-
-
-def could_be_chosen(smoothing: float, n_terms: int) -> bool:
-    """Return whether automatic smoothing of at most ``n_terms`` terms can choose this pseudo-count or μ, which it rounds to six digits."""
-    return WEAKEST * (1 - 1e-5) <= smoothing <= MOST_SMOOTHING * max(n_terms, 1) * (1 + 1e-5)
 
 
 def smoothing_by_evidence(histogram: CountHistogram, prior_shape: str) -> float:

@@ -28,8 +28,8 @@ from nbtext.counts.documents import DocumentSample
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.errors import UsageError, quantity
 from nbtext.model.corpus_flow import count_each
+from nbtext.model.learnt import require_additive
 from nbtext.model.state import versions
-from nbtext.model.training import require_additive
 from nbtext.ragged import offsets
 from nbtext.settings import COUNTING
 from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger, fingerprint

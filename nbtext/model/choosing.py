@@ -18,6 +18,7 @@ from nbtext.classifiers.base import Training, classifier_class, sorted_by_conten
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
+from nbtext.model.learnt import LEAST_DOCUMENTS, NO_CHOICES, Choices, PairedTest, dropped_terms
 from nbtext.records import dataclass
 from nbtext.text.surfaces import PAIRS, WORDS
 
@@ -25,15 +26,9 @@ if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.counts.vocabulary import Vocabulary
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask
 
-CLEARLY = 2.0
-"""Standard errors by which an alternative must be better."""
-
-LEAST_DOCUMENTS = 50
-"""With fewer left-out documents nothing is compared."""
 
 PRODUCTS = (1 << 20, 1 << 21)
 """Entries times classes of the documents that are left out: first few, and if that does not decide clearly, more. 2²⁰ take about 8 ms a setting."""
@@ -45,94 +40,6 @@ HELD_OUT_ALTERNATIVES = (0.003, 0.01, 0.03, 0.1, 0.5, 1.0)
 """The same for complement on tf-idf, beside its own."""
 
 APART = 2.0
-
-
-@dataclass(frozen=True)
-class PairedTest:
-    """How much better left-out documents are answered with an alternative."""
-
-    gain: float
-    """By how much the mean log loss is lower, in nats per document."""
-    error: float
-    """Standard error of the gain."""
-    documents: int
-
-    @classmethod
-    def of(cls, losses: Floats, alternative: Floats) -> PairedTest:
-        """Compare the losses of the same documents, shape (n_docs,); nan where a document cannot be judged."""
-        gains = losses - alternative
-        gains = gains[~np.isnan(gains)]
-        if gains.size < LEAST_DOCUMENTS:
-            return cls(0.0, 0.0, int(gains.size))
-        return cls(float(f"{gains.mean():.6g}"), float(f"{gains.std(ddof=1) / np.sqrt(gains.size):.6g}"), int(gains.size))
-
-    @property
-    def is_clear(self) -> bool:
-        """True if the alternative is better by `CLEARLY`."""
-        return self.gain > CLEARLY * self.error
-
-    def __str__(self) -> str:
-        lower = "lower" if self.gain >= 0 else "higher"
-        return f"left-out log loss {abs(self.gain):.3g} ± {self.error:.2g} {lower}"
-
-    @property
-    def needs_more(self) -> bool:
-        """True if more documents might show that the alternative is clearly better; one that is worse on the first is given up."""
-        return 0 < self.gain < 1.5 * CLEARLY * self.error
-
-
-@dataclass(frozen=True)
-class Choices:
-    """What ``auto`` stands for in a model."""
-
-    stop_words_kept: bool = False
-    stop_words: PairedTest | None = None
-    """Keeping stop words against dropping them; None if nothing was compared."""
-    pseudo_count: float | None = None
-    """None for the one of greatest evidence, or for complement on tf-idf its own."""
-    smoothing: PairedTest | None = None
-    """The best alternative against the pseudo-count of greatest evidence; None if nothing was compared."""
-    sides: tuple[str, ...] = (PAIRS,)
-    """What is kept of scripts without spaces, of `SIDES`."""
-    unspaced: PairedTest | None = None
-    """The better of words and both against pairs; None if nothing was compared."""
-
-    @property
-    def of_stop_words(self) -> str:
-        """Whether stop words are kept, and by how much that changes the log loss of left-out documents; empty if that was not compared.
-
-        >>> Choices(stop_words_kept=True, stop_words=PairedTest(0.0967, 0.0114, 4096)).of_stop_words
-        'kept: left-out log loss 0.0967 ± 0.011 lower with them'
-        """
-        return f"{'kept' if self.stop_words_kept else 'dropped'}: {self.stop_words} with them" if self.stop_words else ""
-
-    @property
-    def of_unspaced(self) -> str:
-        """What is kept of scripts without spaces, and by how much that changes the log loss; empty if that is pairs alone.
-
-        >>> Choices(sides=("words",), unspaced=PairedTest(0.05, 0.01, 400)).of_unspaced
-        'words: left-out log loss 0.05 ± 0.01 lower than with pairs'
-        """
-        return f"{' and '.join(self.sides)}: {self.unspaced} than with pairs" if self.unspaced and self.sides != (PAIRS,) else ""
-
-    @property
-    def of_smoothing(self) -> str:
-        """By how much a pseudo-count other than that of greatest evidence changes the log loss; empty if it is that of evidence."""
-        return f"{self.smoothing} than by evidence" if self.pseudo_count is not None and self.smoothing is not None else ""
-
-
-NO_CHOICES = Choices()
-"""Nothing was compared: stop words are dropped, and the pseudo-count is the one of greatest evidence."""
-
-
-def dropped_terms(vocabulary: Vocabulary, settings: Settings, choices: Choices) -> Mask:
-    """Return a mask of the terms that were counted for ``auto`` to choose and are not kept, shape (n_terms,)."""
-    dropped = np.zeros(len(vocabulary), np.bool_)
-    if settings.counts_stop_words and not choices.stop_words_kept:
-        dropped |= is_stop_word(vocabulary)
-    for side in set(SIDES).difference(choices.sides) if settings.counts_both else ():
-        dropped |= is_of_side(vocabulary, side)
-    return dropped
 
 
 class Chosen(NamedTuple):

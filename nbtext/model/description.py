@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from nbtext.classifiers.base import Classifier
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.model.training import Learnt
+    from nbtext.model.learnt import Learnt
     from nbtext.settings import Reading, Settings
 
 SHOWN = 5

@@ -20,8 +20,8 @@ from nbtext.classifiers.base import classifier_class
 from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, forget_documents
 from nbtext.errors import ModelError, PathError, UsageError, reason
 from nbtext.model.changing import Batch, counting_difference, forgotten, forgotten_once, join_ledgers, learnt_once, merged
+from nbtext.model.learnt import require_additive
 from nbtext.model.text_classifier import TextClassifier
-from nbtext.model.training import require_additive
 from nbtext.settings import CLASSIFIERS
 from nbtext.steps import stepped
 from nbtext.store import check_replaceable
@@ -110,7 +110,8 @@ def import_what_changing_needs() -> None:
 
     What a setting alone asks for, such as a stemmer, is left out.
     """
-    for name in ("numpy.ma", "nbtext.language_model.smoothing", "nbtext.metrics.evaluation"):  # numpy wants the first for sets
+    needed = ("nbtext.language_model.smoothing", "nbtext.metrics.evaluation", "nbtext.model.training", "nbtext.model.description")
+    for name in ("numpy.ma", *needed):  # numpy wants the first for sets
         import_module(name)
     for name in CLASSIFIERS:
         classifier_class(name)

@@ -29,18 +29,19 @@ from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError, malformed, require
 from nbtext.exclusions import DOCUMENT_WEIGHTS, SEED_WORDS, require_fitting
-from nbtext.model.choosing import NO_CHOICES, Choices, PairedTest
 from nbtext.model.given_texts import LABEL_KINDS
-from nbtext.model.left_out import LEFT_OUT_ARRAYS, LeftOutPosteriors
-from nbtext.model.training import (
+from nbtext.model.learnt import (
+    NO_CHOICES,
+    Choices,
     Judgement,
     Learnt,
+    PairedTest,
     UnlabelledFigures,
     classifier,
     is_possible_smoothing,
-    looked_up,
     own_pseudo_counts,
 )
+from nbtext.model.left_out import LEFT_OUT_ARRAYS, LeftOutPosteriors
 from nbtext.ragged import offsets
 from nbtext.settings import GONE, NLTK_STEMMERS, Declared, Reading, Settings
 from nbtext.text.hashing import unpair
@@ -210,7 +211,12 @@ def from_plain(plain: Plain, arrays: Arrays) -> State:
     try:
         require_fitting(settings, *[SEED_WORDS] * bool(seeds), *[DOCUMENT_WEIGHTS] * (statistics.weight_unit != 1))
         learnt = learnt_from_plain(plain, part, settings, counts.statistics.n_terms, counts.statistics.n_classes)
-        own = own_pseudo_counts(counts.statistics, looked_up(Analysis(settings, stop_list)))
+        by_term = settings
+        if isinstance(settings.smoothing, dict):
+            from nbtext.model.training import looked_up
+
+            by_term = looked_up(Analysis(settings, stop_list))
+        own = own_pseudo_counts(counts.statistics, by_term)
         learnt = replace(learnt, own=own, weights=weights, unlabelled=unlabelled)
         class_prior(settings.class_prior, statistics)
         classifier(statistics, learnt, settings)  # raises if what was fitted does not fit

@@ -22,19 +22,10 @@ from nbtext.counts.vocabulary import is_category
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.errors import ModelError, NoDocumentsError, UsageError
 from nbtext.exclusions import SEED_WORDS, needs_documents, require_fitting
-from nbtext.model.choosing import dropped_terms
-from nbtext.model.description import describe, warnings
 from nbtext.model.given_texts import BESIDE_TEXT, GivenClasses, GivenLabels, all_utf8, labelled_texts, path_names
+from nbtext.model.learnt import classifier, dropped_terms, language_models, require_additive
 from nbtext.model.scoring import ScoredTexts, answers_to
 from nbtext.model.state import State, from_plain, to_plain, versions
-from nbtext.model.training import (
-    classifier,
-    language_models,
-    learn,
-    left_out_posteriors,
-    looked_up,
-    require_additive,
-)
 from nbtext.settings import COUNTING, Reading, Settings
 from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
 
@@ -55,9 +46,9 @@ if TYPE_CHECKING:
     from nbtext.errors import DocumentError
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.given_texts import Label, Paths, Text
+    from nbtext.model.learnt import Learnt
     from nbtext.model.left_out import LeftOutPosteriors
     from nbtext.model.scoring import Answer
-    from nbtext.model.training import Learnt
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.type_names import Numbers
 
@@ -231,7 +222,7 @@ class TextClassifier:
 
     def fit_stream(self, labelled: Iterable[tuple[str, bytes]]) -> TextClassifier:
         """Learn from a stream of (label, text in valid UTF-8) that is read once and not kept."""
-        looked_up(self.analysis)  # validate early: fail before counting, not after
+        self._looked_up()  # validate early: fail before counting, not after
         if self._needs_documents:
             self.fit_counted(*count_documents(labelled, self.analysis))
         else:
@@ -275,7 +266,7 @@ class TextClassifier:
         self.reading = corpus.reading = resolved(given, corpus.paths, labelled=True)
         try:
             require_words(self.settings)
-            looked_up(self.analysis)  # validate early: fail before counting, not after
+            self._looked_up()  # validate early: fail before counting, not after
             self.learn_corpus(corpus, jobs, scheduler)
         except BaseException:
             self.settings = before
@@ -382,7 +373,7 @@ class TextClassifier:
             return self._replace(best.settings, best.counts, best.learnt)
         from nbtext.model.unlabelled import learn_unlabelled, nothing_labelled
 
-        settings = looked_up(self.analysis)
+        settings = self._looked_up()
         if self.seeds and (self._counts is None or not self._counts.statistics.n_documents):
             counts, learnt = nothing_labelled(self.seeds, settings)
             self.written_by = versions(settings)
@@ -450,7 +441,9 @@ class TextClassifier:
 
     def left_out_posteriors(self) -> LeftOutPosteriors:
         """Return what models of other documents say of the documents of the sample; raise `UsageError` if the model cannot leave them out."""
-        return left_out_posteriors(self.counts, self.learnt, looked_up(self.analysis))
+        from nbtext.model.training import left_out_posteriors
+
+        return left_out_posteriors(self.counts, self.learnt, self._looked_up())
 
     def score(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Sequence[float] | None = None) -> float:
         """Return the accuracy on texts of known classes, or the share of their weights."""
@@ -493,10 +486,14 @@ class TextClassifier:
 
     def describe(self) -> str:
         """Return the model in one line."""
+        from nbtext.model.description import describe
+
         return describe(self.counts.labelled, self.class_tokens.sum(), self.learnt)
 
     def warnings(self) -> list[str]:
         """Return what makes the model less useful than its user may think."""
+        from nbtext.model.description import warnings
+
         return warnings(self.classifier, self.statistics, self.learnt, self.settings)
 
     @property
@@ -617,8 +614,15 @@ class TextClassifier:
     def _needs_documents(self) -> bool:
         return needs_documents(self.settings)
 
+    def _looked_up(self) -> Settings:
+        from nbtext.model.training import looked_up
+
+        return looked_up(self.analysis)
+
     def _estimate(self, counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> TextClassifier:
         """Replace what was learnt; if anything is wrong, raise and leave the model as it was."""
+        from nbtext.model.training import learn, looked_up
+
         counts = counts.in_least_unit() if documents is None else counts
         if self.seeds and not counts.is_closed:
             counts = counts.widened(seed_vocabulary(self.seeds))[0]

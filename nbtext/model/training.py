@@ -6,8 +6,8 @@ and several words are an n-gram. The name of a counted feature, or of a characte
 
 from __future__ import annotations
 
-from dataclasses import field, replace
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,18 +16,15 @@ from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length
 from nbtext.classifiers.base import Training, class_prior, classifier_class
 from nbtext.corpus.streams import read_named_numbers
 from nbtext.counts.layers import estimated, weights_of
-from nbtext.counts.statistics import COUNTED_ALONE
 from nbtext.counts.vocabulary import has_categories, is_category
 from nbtext.counts.weighting import as_summed
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.document_parts import field_name
 from nbtext.errors import PathError, UsageError, quantity
-from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED, SEED_WORDS, needs_documents, require_fitting
-from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts
-from nbtext.language_model.smoothing import could_be_chosen
-from nbtext.model.choosing import NO_CHOICES, Choices, choose, dropped_terms, has_choice
+from nbtext.exclusions import DOCUMENT_WEIGHTS, SEED_WORDS, needs_documents, require_fitting
+from nbtext.model.choosing import choose, has_choice
+from nbtext.model.learnt import Judgement, Learnt, class_for, dropped_terms, language_models, own_pseudo_counts
 from nbtext.model.left_out import LeftOutPosteriors
-from nbtext.records import dataclass
 from nbtext.settings import ALL_OTHERS, BY_NAME, FORMATS, GivenSmoothing
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.ngrams import WILDCARD
@@ -44,8 +41,10 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.seeds import Seed
     from nbtext.counts.statistics import ClassStatistics, Weights
+    from nbtext.model.learnt import Choices
     from nbtext.settings import Reading, Settings
-    from nbtext.type_names import Arrays, Floats, Mask
+    from nbtext.type_names import Floats, Mask
+
 
 Term = tuple[str, ...]
 """A single term, or the terms of an n-gram."""
@@ -84,11 +83,12 @@ def looked_up(analysis: Analysis) -> Settings:
     settings = analysis.settings
     require_fitting(settings)
     if isinstance(settings.smoothing, dict):
-        settings = replace(settings, smoothing=_given_smoothing(settings.smoothing, analysis))
+        settings = replace(settings, smoothing=_smoothing_by_term(settings.smoothing, analysis))
     return settings
 
 
-def _given_smoothing(numbers: Mapping[str, float], analysis: Analysis) -> GivenSmoothing:
+def _smoothing_by_term(numbers: Mapping[str, float], analysis: Analysis) -> GivenSmoothing:
+    """Return the pseudo-counts by term; raise `UsageError` for a word that is no term, and for two that are the same and have different numbers."""
     named = [word for word in numbers if word != ALL_OTHERS]
     own: dict[Term, float] = {}
     first: dict[Term, str] = {}
@@ -162,54 +162,6 @@ def _is_number(value: str) -> bool:
 
 MOST_SCORES = 1 << 22
 """Most scores of held-out documents by class to calibrate from, 32 MiB; with very many classes that is less than the sample."""
-
-
-class Judgement(TypedDict):
-    """Quality of the posteriors of held-out documents of the sample: log loss, Brier score (brier) and calibration error (ece)."""
-
-    documents: int
-    before: dict[str, float]
-    """Calibration."""
-    after: dict[str, float]
-
-
-class UnlabelledFigures(NamedTuple):
-    """Figures of unlabelled documents; what they add to the counts is a layer."""
-
-    documents: int
-    """Unlabelled documents that were read."""
-    losses: Mapping[str, float]
-    """Mean log loss of left-out labelled documents, in nats, by the weight that was tried; that of the weight taken is the least."""
-
-
-@dataclass(frozen=True, eq=False)
-class Learnt:
-    """What was estimated from the counts."""
-
-    selected: Mask
-    """The terms that count, shape (n_terms,)."""
-    smoothing: float
-    calibration: Calibration = UNCALIBRATED
-    judgement: Judgement | None = None
-    """None without calibration."""
-    typicality: Typicality | None = None
-    profile: Profile | None = None
-    """Figures of held-out documents of the sample; None without calibration."""
-    fitted: Arrays = field(default_factory=dict)
-    """The arrays that the classifier keeps beside the statistics, by name."""
-    own: OwnPseudoCounts = NO_OWN
-    """The pseudo-counts of terms that were given their own instead of ``smoothing``."""
-    choices: Choices = NO_CHOICES
-    weights: Weights = COUNTED_ALONE
-    unlabelled: UnlabelledFigures | None = None
-    """None if it was trained without unlabelled documents."""
-    left_out: LeftOutPosteriors | None = None
-    """Of a calibrated classifier that needs all documents, or of a model with a layer; for the others `left_out_posteriors` computes them."""
-
-    @property
-    def uses_unlabelled(self) -> bool:
-        """True if unlabelled documents added anything: without them left-out documents may be answered best."""
-        return bool(self.weights.layers)
 
 
 def learn(
@@ -325,11 +277,6 @@ def calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) 
     return replace(learnt, calibration=calibration, judgement=judgement, fitted=chosen.arrays(), left_out=left_out)
 
 
-def require_additive(settings: Settings, learnt: Learnt | None = None) -> None:
-    """Raise `UsageError` for a model that cannot be changed exactly through its counts."""
-    require_fitting(settings, EXACT_CHANGE, *[LEARNT_UNLABELLED] * (learnt is not None and learnt.uses_unlabelled))
-
-
 def needs_sample(settings: Settings, choices: Choices | None = None) -> bool:
     """Return whether anything is estimated from the sample; ``choices`` that are given need none."""
     from_sample = classifier_class(settings.classifier).LEARNS_FROM_SAMPLE or settings.smoothing == "leave-one-out"
@@ -406,35 +353,6 @@ def _selector(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -
     return select
 
 
-def own_pseudo_counts(statistics: ClassStatistics, settings: Settings) -> OwnPseudoCounts:
-    """Return the given pseudo-counts of the terms in the vocabulary; settings as `learn` takes them."""
-    given = settings.smoothing
-    if not isinstance(given, GivenSmoothing) or settings.estimate == "ml":
-        return NO_OWN
-    places = zip(statistics.vocabulary.find_terms(list(given.own)).tolist(), given.own.values(), strict=True)
-    return OwnPseudoCounts.of_terms({number: pseudo_count for number, pseudo_count in places if number != UNKNOWN}, given.others)
-
-
-def language_models(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> LanguageModels:
-    """Return the class language models of a sum of layers."""
-    return LanguageModels(statistics, learnt.selected, learnt.smoothing, settings.prior_shape, settings.estimate, learnt.own)
-
-
-def classifier(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Classifier:
-    """Return the classifier of a sum of layers; raise `ModelError` if its fitted arrays cannot be its own."""
-    training = Training(statistics, learnt.selected, learnt.smoothing, settings, own=learnt.own)
-    return class_for(statistics, settings).restored(training, learnt.fitted)
-
-
-def class_for(statistics: ClassStatistics, settings: Settings) -> type[Classifier]:
-    """Return the class of the classifier: that of the settings, or with attributes one around it."""
-    if not statistics.attributes.names:
-        return classifier_class(settings.classifier)
-    from nbtext.classifiers.attributed import AttributedClassifier
-
-    return AttributedClassifier
-
-
 def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: float) -> Mask:
     here, n_terms = np.diff(statistics.term_offsets) > 0, statistics.n_terms  # in a part of a corpus some terms may have no cells
     if has_categories(statistics.vocabulary):
@@ -448,17 +366,6 @@ def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: fl
     if n_terms and not selected.any():
         raise UsageError(f"none of the {quantity(n_terms, 'term')} is left", hint="lower --min-df or raise --max-df")
     return selected
-
-
-def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) -> bool:
-    """Return whether training with these settings, as a model file has them, can make this pseudo-count."""
-    given = settings.smoothing
-    if settings.estimate == "ml":
-        return smoothing == 0
-    if isinstance(given, str):
-        return could_be_chosen(smoothing, n_terms)
-    others = given[ALL_OTHERS] if isinstance(given, dict) else given[0] if isinstance(given, tuple) else given
-    return bool(smoothing == others)
 
 
 def _smoothing(

@@ -34,15 +34,11 @@ from nbtext.counts.weighting import weighted
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import POOL, require_fitting
-from nbtext.model.choosing import dropped_terms
+from nbtext.model.learnt import Learnt, UnlabelledFigures, classifier, dropped_terms, own_pseudo_counts
 from nbtext.model.training import (
-    Learnt,
-    UnlabelledFigures,
     calibrated,
     calibration_method,
-    classifier,
     loss_after_calibration,
-    own_pseudo_counts,
     posteriors,
     scored_sample,
     terms_and_smoothing,
