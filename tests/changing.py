@@ -82,8 +82,8 @@ def parted(labelled: Corpus) -> tuple[list[str], list[str]]:
 def with_more(pets: Path) -> Path:
     """Put `MORE` into ``more`` beside a corpus ``pets``, and write the model of both as ``both``, that of the pets as ``nbtext.joblib``."""
     corpus(pets / "more", MORE)
-    succeed("train", "pets", "more", "--model", "both", cwd=pets)
-    succeed("train", "pets", cwd=pets)
+    succeed("train pets more --model both", cwd=pets)
+    succeed("train pets", cwd=pets)
     return pets
 
 
@@ -94,7 +94,7 @@ def options(setting: dict[str, Any]) -> list[str]:
 
 def inspected(folder: Path, model: str = "nbtext.joblib") -> Any:
     """Return what `nbtext inspect` says of a model."""
-    return in_json("inspect", "-m", model, "--output", "json", cwd=folder)
+    return in_json("inspect -m", model, "--output", "json", cwd=folder)
 
 
 def refused(folder: Path, arguments: list[str], status: int) -> str:

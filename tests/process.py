@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import resource
+import shlex
 import subprocess
 import sys
 import termios
@@ -166,8 +167,10 @@ def nbtext(
     env: Mapping[str, str] | None = None,
     limits: Mapping[str, int] | None = None,
 ) -> Result:
-    """Run nbtext to its end; see `start`."""
-    return run([sys.executable, "-m", "nbtext", *arguments], cwd=cwd, stdin=stdin, env={**HOUSE, **(env or {})}, limits=limits)
+    """Run nbtext to its end; see `start`. A first argument with blanks is a line for a shell, without the name of the command."""
+    line, others = arguments[:1], arguments[1:]
+    words = shlex.split(line[0]) if line and isinstance(line[0], str) and " " in line[0] else line
+    return run([sys.executable, "-m", "nbtext", *words, *others], cwd=cwd, stdin=stdin, env={**HOUSE, **(env or {})}, limits=limits)
 
 
 def bash(command: str, *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Result:

@@ -212,11 +212,6 @@ def test_every_classifier_of_probabilities_takes_attributes(classifier: str, tmp
     assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
 
 
-def test_scores_that_are_no_probabilities_take_none() -> None:
-    with pytest.raises(UsageError, match="categorical, count or numeric and classifier complement exclude each other"):
-        fitted(classifier="complement")
-
-
 @examples(6)
 @given(st.lists(st.integers(0, 59), min_size=1, max_size=59, unique=True), st.randoms(use_true_random=False))
 def test_parts_in_any_order_make_the_model_of_all(first: list[int], random: Any) -> None:

@@ -6,6 +6,7 @@ Also tests `classifiers/base.py`.
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,6 +66,16 @@ def fitted(documents: list[Labelled], options: Options, **more: Any) -> TextClas
     return TextClassifier(**PLAIN, **options, **more).fit([text for _, text in documents], [label for label, _ in documents])
 
 
+@cache
+def _learnt(options: tuple[tuple[str, str], ...]) -> TextClassifier:
+    return fitted(CORPUS, dict(options))
+
+
+def learnt(options: Options) -> TextClassifier:
+    """The model of `CORPUS`, which no test changes."""
+    return _learnt(tuple(options.items()))
+
+
 def saved(model: TextClassifier, folder: Path) -> bytes:
     path = folder / "m"
     model.save(str(path))
@@ -85,20 +96,20 @@ def assert_same_scores(found: NDArray[np.float64], wanted: NDArray[np.float64], 
 
 @EVERY
 def test_it_learns(options: Options) -> None:
-    model = fitted(CORPUS, options)
+    model = learnt(options)
     assert model.score(ASKED, [label for label, _ in drawn(30, 1)]) > 0.8
     np.testing.assert_allclose(model.predict_proba(ASKED).sum(axis=1), 1, rtol=1e-9)
 
 
 @EVERY
 def test_fitted_twice_it_is_the_same_to_the_byte(options: Options, tmp_path: Path) -> None:
-    assert saved(fitted(CORPUS, options), tmp_path) == saved(fitted(CORPUS, options), tmp_path)
+    assert saved(fitted(CORPUS, options), tmp_path) == saved(learnt(options), tmp_path)
 
 
 @EVERY
 def test_the_order_of_documents_does_not_matter(options: Options, tmp_path: Path) -> None:
     shuffled = [CORPUS[row] for row in np.random.default_rng(5).permutation(len(CORPUS)).tolist()]
-    one, other = fitted(CORPUS, options), fitted(shuffled, options)
+    one, other = learnt(options), fitted(shuffled, options)
     assert_same_scores(other.joint_log_likelihood(ASKED), one.joint_log_likelihood(ASKED), options)
     if is_additive(options):
         assert saved(one, tmp_path) == saved(other, tmp_path)
@@ -138,7 +149,7 @@ def test_renamed_terms_change_nothing(options: Options) -> None:
 
 @EVERY
 def test_terms_that_it_has_not_seen_count_for_nothing(options: Options) -> None:
-    model = fitted(CORPUS, options)
+    model = learnt(options)
     assert model.joint_log_likelihood(["unseen word", ""]).tolist() == [model.joint_log_likelihood([" "])[0].tolist()] * 2
     both = model.joint_log_likelihood(["alpha1 unseen beta2", "alpha1 beta2"])
     assert both[0].tolist() == both[1].tolist()
@@ -160,7 +171,7 @@ def test_empty_documents_are_documents(options: Options) -> None:
     assert model.statistics.n_documents == len(CORPUS) + 4
     probabilities = model.predict_proba([*ASKED, "", " "])
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-9)
-    assert model.predict(ASKED).tolist() == fitted(CORPUS, options).predict(ASKED).tolist()
+    assert model.predict(ASKED).tolist() == learnt(options).predict(ASKED).tolist()
 
 
 @EVERY
@@ -184,12 +195,12 @@ def test_a_class_of_one_document_is_a_class(options: Options) -> None:
     probabilities = model.predict_proba([*ASKED, "solo aria alone", ""])
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-9)
     assert model.classes == [*CLASSES, "single"]
-    assert fitted(CORPUS, options).predict(ASKED).tolist() == model.predict(ASKED).tolist()
+    assert learnt(options).predict(ASKED).tolist() == model.predict(ASKED).tolist()
 
 
 @EVERY
 def test_saved_and_loaded_it_is_the_same(options: Options, tmp_path: Path) -> None:
-    model = fitted(CORPUS, options)
+    model = learnt(options)
     written = saved(model, tmp_path)
     loaded = TextClassifier.load(str(tmp_path / "m"))
     assert saved(loaded, tmp_path) == written
@@ -200,7 +211,7 @@ def test_saved_and_loaded_it_is_the_same(options: Options, tmp_path: Path) -> No
 @EVERY
 def test_scores_that_are_sums_over_terms_are_these_sums(options: Options) -> None:
     """But for what depends on the length of a document alone, and is the same in every class."""
-    model = fitted(CORPUS, options)
+    model = learnt(options)
     additive = model.classifier.additive
     if additive is None:
         pytest.skip("its scores are no sums over terms")
@@ -220,13 +231,13 @@ def test_scores_that_are_sums_over_terms_are_these_sums(options: Options) -> Non
 
 @EVERY
 def test_its_probabilities_are_some(options: Options, tmp_path: Path) -> None:
-    saved(fitted(CORPUS, options), tmp_path)
+    saved(learnt(options), tmp_path)
     assert [check for check in verify(str(tmp_path / "m")) if not check.passed] == []
 
 
 @EVERY
 def test_what_it_cannot_have_kept_is_refused(options: Options) -> None:
-    model = fitted(CORPUS, options)
+    model = learnt(options)
     training = Training(model.statistics, model.learnt.selected, model.learnt.smoothing, model.settings)
     kept, chosen = dict(model.learnt.fitted), classifier_class(options["classifier"])
     wrong = [{**kept, "more": np.ones(1)}]
@@ -241,7 +252,7 @@ def test_what_it_cannot_have_kept_is_refused(options: Options) -> None:
 
 @EVERY
 def test_fitted_in_parts_it_is_that_of_one_fit_or_says_that_it_cannot(options: Options, tmp_path: Path) -> None:
-    whole, parts = fitted(CORPUS, options), fitted(CORPUS[:40], options)
+    whole, parts = learnt(options), fitted(CORPUS[:40], options)
     texts, labels = [text for _, text in CORPUS[40:]], [label for label, _ in CORPUS[40:]]
     if is_additive(options):
         assert saved(parts.partial_fit(texts, labels), tmp_path) == saved(whole, tmp_path)
@@ -306,14 +317,14 @@ def test_commands_run_on_its_model(trained: Path) -> None:
     judged = in_json("evaluate", test, "--output", "json", cwd=trained)
     assert judged["n"] == len(classified.rows)
     assert judged["accuracy"] > 0.4
-    shown = in_json("inspect", "--output", "json", cwd=trained)
+    shown = in_json("inspect --output json", cwd=trained)
     assert shown["training"]["classifier"] in CLASSIFIERS
     succeed("inspect", cwd=trained)
     for by in ("mutual-information", "presence", "chi2", "log-odds"):
-        assert len(succeed("select-features", "--limit", "5", "--by", by, cwd=trained).rows) == 5
+        assert len(succeed("select-features --limit 5 --by", by, cwd=trained).rows) == 5
     succeed("report", test, "--to", "page.html", cwd=trained)
     assert b"</html>" in (trained / "page.html").read_bytes()
-    assert succeed("classify", "--lines", cwd=trained, stdin=b"the printer is broken\n\n").text.count("\n") == 2
+    assert succeed("classify --lines", cwd=trained, stdin=b"the printer is broken\n\n").text.count("\n") == 2
 
 
 @pytest.mark.cold("what is imported")

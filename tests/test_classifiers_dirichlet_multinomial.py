@@ -19,13 +19,13 @@ from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBa
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts import matrix
 from nbtext.counts.matrix import DocumentTermMatrix
-from nbtext.errors import ModelError, UsageError
+from nbtext.errors import ModelError
 from nbtext.language_model.polya import LEAST_CONCENTRATION, MOST_CONCENTRATION
 from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.budget import examples
 from tests.building import matrix_of, statistics_of
-from tests.process import SERVICE_DESK, fail, in_json, nbtext, succeed, succeeded
+from tests.process import SERVICE_DESK, in_json, nbtext, succeed, succeeded
 from tests.textbook import CHINA, CHINA_ASKED
 
 if TYPE_CHECKING:
@@ -210,17 +210,6 @@ def test_smoothing_is_by_the_evidence_of_documents_that_hold_a_term() -> None:
     assert TextClassifier(**plain).fit(texts, labels).learnt.smoothing != wanted
 
 
-def test_without_a_sample_it_cannot_learn(pets: Path) -> None:
-    with pytest.raises(UsageError, match="and sample 0 exclude each other"):
-        TextClassifier(classifier="dirichlet-multinomial", sample=0).fit(TEXTS, LABELS)
-    for command in (["train", "pets", "-m", "other"], ["cross-validate", "pets", "--folds", "2"]):
-        said = fail(2, *command, "--classifier", "dirichlet-multinomial", "--sample", "0")
-        assert (
-            "--classifier dirichlet-multinomial and --sample 0 exclude each other: documents must be kept; train with a --sample above 0"
-            in said
-        )
-
-
 @pytest.mark.parametrize(
     "arrays",
     [{}, {"concentration": np.ones(2)}, {"concentration": np.empty(0)}, {"concentration": np.full(1, -1.0)},
@@ -236,7 +225,7 @@ def test_it_trains_classifies_evaluates_and_cross_validates(tmp_path: Path) -> N
     model = tmp_path / "m"
     options = ("--classifier", "dirichlet-multinomial")
     succeed("train", SERVICE_DESK / "train", *options, "-m", model)
-    said = in_json("evaluate", "-q", SERVICE_DESK / "test", "-m", model, "--output", "json")
+    said = in_json("evaluate -q", SERVICE_DESK / "test", "-m", model, "--output", "json")
     assert said["accuracy"] > 0.5
     assert said["log_loss"] < math.log(6)
     folds = in_json("cross-validate", SERVICE_DESK / "train", *options, "--folds", "3", "--output", "json")

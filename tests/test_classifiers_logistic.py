@@ -26,7 +26,7 @@ from nbtext.counts.counting import Analysis, count_documents
 from nbtext.errors import ModelError, UsageError
 from nbtext.settings import Settings
 from tests.budget import examples, rounds
-from tests.process import SERVICE_DESK, corpus, fail, in_json, nbtext, succeed, succeeded
+from tests.process import SERVICE_DESK, in_json, nbtext, succeed, succeeded
 from tests.test_imports import imported
 
 if TYPE_CHECKING:
@@ -257,17 +257,6 @@ def test_a_fit_that_does_not_converge_warns_now_and_later(monkeypatch: pytest.Mo
         assert warning.startswith("the fit did not converge in 1 iterations")
 
 
-@pytest.mark.parametrize("wrong", [{"smoothing": 0}, {"estimate": "ml"}])
-def test_counts_without_smoothing_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="exclude each other: a count of 0"):
-        fitted(**wrong)
-
-
-def test_it_cannot_be_updated() -> None:
-    with pytest.raises(UsageError, match="an exact change of a model and classifier logistic exclude"):
-        fitted().partial_fit(["cat"], ["A"])
-
-
 @pytest.mark.parametrize("name", ["weights", "bias", "outcome"])
 def test_arrays_that_no_fit_keeps_are_refused(name: str) -> None:
     given_ = training(*drawn(1))
@@ -297,12 +286,6 @@ def test_the_command_trains_classifies_evaluates_and_cross_validates(tmp_path: P
     assert answered > 0.7
     validated = nbtext("cross-validate", SERVICE_DESK / "train", "--classifier", "logistic", "--folds", "3", "--output", "json")
     assert json.loads(succeeded(validated).out)["accuracy"] > 0.4
-
-
-def test_the_command_tells_what_it_cannot_fit(tmp_path: Path) -> None:
-    corpus(tmp_path, {"c/x/1": "a cat", "c/y/1": "the dog"})
-    line = fail(2, "train", "c", "--classifier", "logistic", "--smoothing", "0")
-    assert "--smoothing a number above 0" in line
 
 
 def test_a_fit_that_cannot_have_the_memory_is_refused_with_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:

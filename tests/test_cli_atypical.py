@@ -33,7 +33,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (home / "mail.tsv").write_text("".join(training))
     (home / "english.txt").write_text("\n".join(lines(2, ENGLISH, 200)) + "\n")
     (home / "german.txt").write_text("\n".join(lines(3, [*GERMAN, *ENGLISH[-3:]], 100)) + "\n")
-    succeed("train", "mail.tsv", cwd=home)
+    succeed("train mail.tsv", cwd=home)
     return home
 
 
@@ -60,17 +60,15 @@ def test_a_larger_share_abstains_more_often(home: Path) -> None:
 
 def test_the_third_column_says_why(home: Path) -> None:
     (home / "one.txt").write_text("zaung weung wiung zaung poung puung weung")
-    result = succeed("classify", "one.txt", "--format", "lines", "--min-typicality", "0.01", cwd=home)
+    result = succeed("classify one.txt --format lines --min-typicality 0.01", cwd=home)
     assert result.rows == [["one.txt:1", "", "atypical"]]
-    assert (
-        nbtext("classify", "one.txt", "--format", "lines", "--min-typicality", "0.01", "--exit-status-abstained", "7", cwd=home).status == 7
-    )
+    assert nbtext("classify one.txt --format lines --min-typicality 0.01 --exit-status-abstained 7", cwd=home).status == 7
 
 
-@pytest.mark.parametrize("options", [["--sample", "0"], ["--calibration", "none"], ["--estimate", "ml"]], ids=str)
-def test_a_model_that_cannot_tell_says_so(home: Path, options: list[str]) -> None:
-    succeed("train", "mail.tsv", "-m", "other", *options, cwd=home)
-    line = fail(2, "classify", "english.txt", "-m", "other", "--min-typicality", "0.1", cwd=home)
+@pytest.mark.parametrize("options", ["--sample 0", "--calibration none", "--estimate ml"], ids=str)
+def test_a_model_that_cannot_tell_says_so(home: Path, options: str) -> None:
+    succeed(f"train mail.tsv -m other {options}", cwd=home)
+    line = fail(2, "classify english.txt -m other --min-typicality 0.1", cwd=home)
     assert "the model does not know what is typical; train --classifier multinomial on counts, or dirichlet-multinomial," in line
     assert line.endswith("and without values beside the text")
-    assert "typical" not in nbtext("classify", "english.txt", "--format", "lines", "-m", "other", cwd=home).text
+    assert "typical" not in nbtext("classify english.txt --format lines -m other", cwd=home).text

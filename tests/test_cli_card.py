@@ -55,24 +55,24 @@ def test_a_card_has_the_figures_of_an_evaluation(desk: Path) -> None:
     assert f"| Accuracy | {judged['accuracy']:.4f} | {low:.4f} to {high:.4f} |" in text
     assert "Where the documents come from: not recorded" in text
     assert text.count("\n## ") == 8 - 1
-    saved = succeed("card", "--evaluation", "figures.json", "--dataset", TEST, "--license", "mit").text
+    saved = succeed("card --evaluation figures.json --dataset", TEST, "--license", "mit").text
     assert parts(saved)[0] == front
     assert parts(saved)[1].startswith(text[: text.index("## Evaluation")])
 
 
 def test_a_card_without_an_evaluation_has_no_figures(desk: Path) -> None:
-    front, text = parts(succeed("card", "--name", "desk: the 'service' desk").text)
+    front, text = parts(succeed("card --name", "desk: the 'service' desk").text)
     assert list(front) == ["language", "library_name", "pipeline_tag", "tags"]
     assert "# desk: the 'service' desk\n" in text
     assert "not evaluated on test documents" in text
     assert "No promise was tested." in text
-    succeed("card", "--to", "card.md", "--name", "desk: the 'service' desk")
+    succeed("card --to card.md --name", "desk: the 'service' desk")
     assert (desk / "card.md").read_text(encoding="utf-8").endswith(text)
 
 
 def test_a_promise_that_was_tested(desk: Path) -> None:
     (desk / "figures.json").write_text(succeed("evaluate", TEST, "--coverage", "0.9", "-o", "json").text, encoding="utf-8")
-    text = parts(succeed("card", "--evaluation", "figures.json").text)[1]
+    text = parts(succeed("card --evaluation figures.json").text)[1]
     assert "promise to hold the true class with probability 0.9 held it for 0.9744 of 78 test documents" in text
 
 
@@ -86,7 +86,7 @@ def test_labels_and_names_break_neither_yaml_nor_tables(tmp_path: Path) -> None:
         "".join(json.dumps({"label": label, "text": text}) + "\n" for label, text in zip(HOSTILE, texts, strict=True)), encoding="utf-8"
     )
     for name in HOSTILE:
-        front, text = parts(succeed("card", "test.jsonl", "--name", name, "--dataset", name, "--license", name, "-q").text)
+        front, text = parts(succeed("card test.jsonl --name", name, "--dataset", name, "--license", name, "-q").text)
         assert front["license"] == name
         assert front["model-index"][0]["name"] == front["model-index"][0]["results"][0]["dataset"]["name"] == name
         table = text[text.index("## Classes") : text.index("## Settings")].splitlines()
@@ -106,10 +106,10 @@ def test_a_page_with_the_card(desk: Path) -> None:
 def test_what_is_no_evaluation(desk: Path) -> None:
     for content in (b"", b"[]", b'{"n": 1, "per_class": {"a": 5}}', b'{"n": 1, "per_class": {}, "accuracy": "high"}', b"\xff"):
         (desk / "figures.json").write_bytes(content)
-        assert "not an evaluation" in fail(4, "card", "--evaluation", "figures.json")
-    fail(4, "card", "--evaluation", "missing.json")
+        assert "not an evaluation" in fail(4, "card --evaluation figures.json")
+    fail(4, "card --evaluation missing.json")
     fail(2, "card", TEST, "--evaluation", "figures.json")
-    fail(2, "card", "--to", "nbtext.joblib")
+    fail(2, "card --to nbtext.joblib")
 
 
 def test_a_model_without_a_sample_says_nothing_of_suspects_and_calibration(desk: Path) -> None:
@@ -137,7 +137,7 @@ def test_the_old_name_writes_what_report_writes(desk: Path) -> None:
         old = succeed("card", *arguments).text
         succeed("report", *arguments, "--to", "card.md")
         assert (desk / "card.md").read_text(encoding="utf-8") == old
-    assert "--title and --to card.md exclude each other" in fail(2, "report", "--to", "card.md", "--title", "x")
+    assert "--title and --to card.md exclude each other" in fail(2, "report --to card.md --title x")
     assert "--license and --to page.html exclude each other" in fail(2, "report", TEST, "--to", "page.html", "--license", "mit")
     refused = nbtext("report", TEST, "--evaluation", "saved.json", "--to", "card.md")
     assert "--evaluation and CORPUS exclude each other" in error_line(refused, 2)

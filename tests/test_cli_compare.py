@@ -72,31 +72,31 @@ def test_a_model_and_itself(service_desk_model: Path, tmp_path: Path) -> None:
 
 def test_labels_that_one_model_does_not_know_are_named(pets: Path) -> None:
     corpus(pets, {**{f"more/{name}": text for name, text in PETS.items()}, "more/birds/1": "the bird sings", "test/birds/1": "sings", "test/cats/1": "a cat"})  # fmt: skip
-    succeed("train", "more", "-m", "more.joblib")
-    done = nbtext("compare", "nbtext.joblib", "more.joblib", "test")
+    succeed("train more -m more.joblib")
+    done = nbtext("compare nbtext.joblib more.joblib test")
     assert (done.status, done.notes) == (0, ["nbtext: warning: A does not know the labels birds"])
     assert "infinite" in done.text
     assert "for 1 of 2 documents" in done.text
-    assert nbtext("compare", "nbtext.joblib", "more.joblib", "test", "-q").notes == []
+    assert nbtext("compare nbtext.joblib more.joblib test -q").notes == []
 
 
 def test_documents_are_read_as_those_of_the_first_model_and_it_is_said_where_the_other_read_otherwise(pets: Path) -> None:
     mail = {f"mail/{name}": f"Subject: {text}\nFrom: a@example.org\n\nhello\n" for name, text in PETS.items()}
     corpus(pets, mail)
-    succeed("train", "mail", "--document", "mail", "-m", "mail.joblib")
-    succeed("train", "mail", "--document", "mail", "--headers", "from", "--drop-quotes", "-m", "from.joblib")
+    succeed("train mail --document mail -m mail.joblib")
+    succeed("train mail --document mail --headers from --drop-quotes -m from.joblib")
     warning = "nbtext: warning: B was trained with {}, but documents are read with {}, as for A"
-    assert nbtext("compare", "nbtext.joblib", "mail.joblib", "mail").notes == [warning.format("--document mail", "text")]
-    assert nbtext("compare", "mail.joblib", "from.joblib", "mail").notes == [
+    assert nbtext("compare nbtext.joblib mail.joblib mail").notes == [warning.format("--document mail", "text")]
+    assert nbtext("compare mail.joblib from.joblib mail").notes == [
         warning.format("--headers from", "auto"),
         warning.format("--drop-quotes on", "off"),
     ]
-    assert nbtext("compare", "mail.joblib", "from.joblib", "mail", "--headers", "subject", "--no-drop-quotes").notes == []
+    assert nbtext("compare mail.joblib from.joblib mail --headers subject --no-drop-quotes").notes == []
 
 
 def test_documents_that_cannot_be_read_are_left_out_and_named(pets: Path) -> None:
     corpus(pets, {"test/cats/1": "a cat", "test/dogs/2": b"\0"})
-    done = nbtext("compare", "nbtext.joblib", "nbtext.joblib", "test", "--output", "json")
+    done = nbtext("compare nbtext.joblib nbtext.joblib test --output json")
     assert (done.status, done.notes) == (1, ["nbtext: test/dogs/2: binary, not text (control bytes, the first at 0)"])
     assert json.loads(done.out)["n"] == 1
 
@@ -123,5 +123,5 @@ def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str
     (pets / "hollow/class").mkdir(parents=True)
     if "counts.joblib" in arguments:
         corpus(pets, {"counts.svm": "1 a:1\n2 b:1\n"})
-        succeed("train", "counts.svm", "-m", "counts.joblib")
+        succeed("train counts.svm -m counts.joblib")
     assert message in fail(status, "compare", *arguments)

@@ -172,5 +172,5 @@ def test_names_with_control_characters_are_left_out(shell: str, tmp_path: Path) 
 
 
 def test_other_shells_are_refused() -> None:
-    fail(2, "completion", "tcsh")
+    fail(2, "completion tcsh")
     fail(2, "completion")

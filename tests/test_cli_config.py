@@ -74,7 +74,7 @@ def test_paths_are_those_beside_the_file(tmp_path: Path, below: Path) -> None:
     (tmp_path / "models").mkdir()
     assert nbtext("train", TRAIN, cwd=below).status == 0
     assert (tmp_path / "models" / "desk.joblib").is_file()
-    done = nbtext("inspect", "--output", "json", cwd=below)
+    done = nbtext("inspect --output json", cwd=below)
     assert done.status == 0
     assert "stops.txt" in done.text
     write(tmp_path, 'stop-words = "german"\n')
@@ -106,7 +106,7 @@ def test_paths_are_those_beside_the_file(tmp_path: Path, below: Path) -> None:
 def test_what_is_wrong_is_told_with_the_place(tmp_path: Path, text: str, status: int, message: str) -> None:
     write(tmp_path, text)
     assert message in fail(status, "train", TRAIN)
-    assert nbtext("train", "--help").status == 0
+    assert nbtext("train --help").status == 0
     assert not (tmp_path / "nbtext.joblib").exists()
 
 
@@ -123,14 +123,14 @@ def test_an_option_of_other_commands_is_no_mistake(tmp_path: Path) -> None:
 
 def test_help_shows_what_holds_and_where_it_comes_from(tmp_path: Path, below: Path) -> None:
     write(tmp_path, "language = 'german'\n[train]\nonce = true\n")
-    done = nbtext("help", "config", cwd=below, env={"NBTEXT_TRAIN_NGRAMS": "2"})
+    done = nbtext("help config", cwd=below, env={"NBTEXT_TRAIN_NGRAMS": "2"})
     assert f"File of defaults: {tmp_path}{os.sep}nbtext.toml" in done.text
     lines = [line.split() for line in done.text.splitlines()]
     assert ["ngrams", "=", "2", "from", "$NBTEXT_TRAIN_NGRAMS,", "for", "train"] in lines
     text = " ".join(done.text.split())
     assert f"once = true from {tmp_path}/nbtext.toml [train], for train" in text
     assert f"language = german from {tmp_path}/nbtext.toml, for label, train, " in text
-    assert "No defaults are set." in nbtext("help", "config", cwd=Path("/")).text
+    assert "No defaults are set." in nbtext("help config", cwd=Path("/")).text
 
 
 ELSEWHERE = {
@@ -252,8 +252,8 @@ def test_a_found_file_of_another_user_is_ignored_with_a_warning(tmp_path: Path, 
     assert done.notes == [f"nbtext: warning: {name}: it belongs to another user and is ignored; --config {name} reads it"]
     assert (below / "nbtext.joblib").read_bytes() == trained(below, "--no-config", "--ngrams=3")
     assert trained(below, "--config", name) == trained(below, "--no-config", "--ngrams=2")
-    assert not nbtext("inspect", "-q", cwd=below).err
-    assert nbtext("help", "config", cwd=below).err.count(b"another user") == 1
+    assert not nbtext("inspect -q", cwd=below).err
+    assert nbtext("help config", cwd=below).err.count(b"another user") == 1
 
 
 def test_a_folder_may_have_any_name(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_leaving_one_out(tmp_path: Path) -> None:
         (pets / name).unlink()
         succeed("train", pets, "-q", "--smoothing", "1", "--calibration", "none")
         corpus(tmp_path, {"left-out": text, f"pets/{name}": text})
-        answers[name.split("/")[0], succeed("classify", "left-out").rows[0][1]] += 1
+        answers[name.split("/")[0], succeed("classify left-out").rows[0][1]] += 1
     assert {(truth, answer): n for truth, row in found["confusion"].items() for answer, n in row.items()} == answers
     assert len(answers) > 2
 
@@ -122,7 +122,7 @@ def test_time_runs_forward(tmp_path: Path) -> None:
 
 def test_small_classes_are_warned_of_and_vanished_ones_are_unknown(pets: Path) -> None:
     corpus(pets, {"pets/birds/1": "a bird sings"})
-    done = nbtext("cross-validate", "pets", "--folds", "2", "--output", "json")
+    done = nbtext("cross-validate pets --folds 2 --output json")
     assert (done.status, done.notes) == (
         0,
         [
@@ -132,7 +132,7 @@ def test_small_classes_are_warned_of_and_vanished_ones_are_unknown(pets: Path) -
     )
     said = json.loads(done.out)
     assert (said["unknown_documents"], said["log_loss"], said["known"]["n"]) == ({"birds": 1}, None, 4)
-    assert nbtext("cross-validate", "pets", "--folds", "2", "-q").notes == []
+    assert nbtext("cross-validate pets --folds 2 -q").notes == []
 
 
 def test_gates() -> None:
@@ -156,10 +156,6 @@ def test_costs_and_least_probability(tmp_path: Path) -> None:
     ("options", "line"),
     [
         (["--folds", "300"], "there are only 222 documents, too few for 300 folds; lower --folds"),
-        (["--leave-one-out", "--folds", "3"], "--folds and --leave-one-out exclude each other"),
-        (["--leave-one-out", "--group-column", "x"], "--group-column and --leave-one-out exclude each other"),
-        (["--time-column", "x", "--group-column", "y"], "--group-column and --time-column exclude each other"),
-        (["--time-column", "x", "--repeats", "2"], "--repeats and --time-column exclude each other"),
         (["--fail-under", "acuracy=1"], "--fail-under does not know the figure 'acuracy'"),
         (["--fail-under", "mean_cost=1"], "--fail-under is not for mean_cost"),
         (["--min-df", "500"], "none of the"),
@@ -179,7 +175,7 @@ def test_a_column_that_there_is_not_and_documents_without_a_time(tmp_path: Path)
 
 def test_documents_that_cannot_be_read_are_left_out_and_named(pets: Path) -> None:
     corpus(pets, {"pets/dogs/3": b"\0", "pets/dogs/0": "a dog"})
-    done = nbtext("cross-validate", "pets", "--folds", "2", "--output", "json")
+    done = nbtext("cross-validate pets --folds 2 --output json")
     assert (done.status, done.notes) == (1, ["nbtext: pets/dogs/3: binary, not text (control bytes, the first at 0)"])
     assert json.loads(done.out)["n"] == 5
 
@@ -223,15 +219,7 @@ def test_predictions_overwrite_nothing_that_is_read(tmp_path: Path) -> None:
 def test_the_list_of_files_may_come_from_standard_input(tmp_path: Path) -> None:
     names = "".join(f"{name}\0" for name in [DESK])
     done = nbtext(
-        "cross-validate",
-        "--files-from",
-        "-",
-        "-0",
-        "--folds",
-        "3",
-        "--output",
-        "json",
-        "--predictions",
+        "cross-validate --files-from - -0 --folds 3 --output json --predictions",
         tmp_path / "p",
         stdin=names.encode(),
     )
@@ -243,9 +231,9 @@ def test_leaving_one_out_of_selected_terms_is_warned_of(tmp_path: Path) -> None:
     draw = random.Random(5)
     texts = (" ".join(f"w{draw.randrange(2000)}" for _ in range(20)) for _ in range(200))
     (tmp_path / "chance.tsv").write_text("".join(f"{'ab'[number % 2]}\t{text}\n" for number, text in enumerate(texts)))
-    done = nbtext("cross-validate", "chance.tsv", "--top", "300", "--leave-one-out", "--output", "json")
+    done = nbtext("cross-validate chance.tsv --top 300 --leave-one-out --output json")
     assert (done.status, json.loads(done.out)["accuracy"] > 0.9) == (0, True)
     assert done.notes[0].startswith("nbtext: warning: --top saw all labels")
-    folds = succeed("cross-validate", "chance.tsv", "--top", "300", "--output", "json")
+    folds = succeed("cross-validate chance.tsv --top 300 --output json")
     assert json.loads(folds.out)["accuracy"] < 0.6
     assert not folds.err

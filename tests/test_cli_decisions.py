@@ -31,7 +31,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number, text in enumerate(texts):
             (home / "corpus" / label).mkdir(parents=True, exist_ok=True)
             (home / "corpus" / label / f"{number}.txt").write_text(text)
-    assert nbtext("train", "corpus", "--smoothing", "1", cwd=home).status == 0
+    assert nbtext("train corpus --smoothing 1", cwd=home).status == 0
     for name, text in {"sure": "purr purr purr sleep", "torn": "purr bark", "blank": " \n", "strange": "zyzzyva"}.items():
         (home / f"{name}.txt").write_text(text)
     (home / "binary.txt").write_bytes(b"\0\1\2")
@@ -41,13 +41,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def records(home: Path, *arguments: str) -> list[dict[str, Any]]:
-    result = nbtext("classify", "--output", "jsonl", *arguments, cwd=home)
+    result = nbtext("classify --output jsonl", *arguments, cwd=home)
     assert result.status in {0, 1}, result.err
     return [json.loads(line) for line in result.text.splitlines()]
 
 
 def test_below_the_probability_asked_for_there_is_no_answer_but_a_reason(home: Path) -> None:
-    result = nbtext("classify", "sure.txt", "torn.txt", "blank.txt", "strange.txt", "--min-probability", "0.8", cwd=home)
+    result = nbtext("classify sure.txt torn.txt blank.txt strange.txt --min-probability 0.8", cwd=home)
     assert result.status == 0
     assert [row[1:] for row in result.rows][1:] == [["", "low-probability"], ["", "empty"], ["", "no-known-terms"]]
     assert result.rows[0][1] == "cats"
@@ -57,7 +57,7 @@ def test_an_exit_status_for_documents_without_an_answer(home: Path) -> None:
     torn = ("classify", "torn.txt", "--min-probability", "0.8")
     assert nbtext(*torn, "--exit-status-abstained", "9", cwd=home).status == 9
     assert nbtext(*torn, cwd=home).status == 0
-    assert nbtext("classify", "sure.txt", "--exit-status-abstained", "9", cwd=home).status == 0
+    assert nbtext("classify sure.txt --exit-status-abstained 9", cwd=home).status == 0
     assert nbtext(*torn, "binary.txt", "--exit-status-abstained", "9", cwd=home).status == 1
 
 
@@ -78,7 +78,7 @@ def test_abstaining_that_costs_less_than_an_answer(home: Path) -> None:
 
 
 def test_ranked_classes_with_scores_whose_softmax_is_the_posterior(home: Path) -> None:
-    nbtext("train", "corpus", "--model", "raw", "--calibration", "none", cwd=home)
+    nbtext("train corpus --model raw --calibration none", cwd=home)
     [answer] = records(home, "torn.txt", "--scores", "--model", "raw")
     assert answer["labels"][0]["label"] == answer["label"]
     assert sorted(ranked["label"] for ranked in answer["labels"]) == sorted(CORPUS)
@@ -92,7 +92,7 @@ def test_ranked_classes_with_scores_whose_softmax_is_the_posterior(home: Path) -
 
 
 def test_csv_has_a_column_for_everything_asked_for(home: Path) -> None:
-    result = nbtext("classify", "sure.txt", "binary.txt", "--output", "csv", "--limit", "2", "--costs", "costs.toml", cwd=home)
+    result = nbtext("classify sure.txt binary.txt --output csv --limit 2 --costs costs.toml", cwd=home)
     head, sure, binary = csv.reader(io.StringIO(result.text))
     assert head == ["id", "label", "probability", "label_2", "probability_2", "expected_cost"]
     assert sure[1] == "cats"
@@ -110,7 +110,7 @@ def test_tsv_has_three_columns_with_costs_too(home: Path) -> None:
 
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "dirichlet-multinomial"])
 def test_scores_of_the_only_possible_class_are_valid_json(home: Path, classifier: str) -> None:
-    nbtext("train", "corpus", "--model", "ml", "--estimate", "ml", "--classifier", classifier, cwd=home)
+    nbtext("train corpus --model ml --estimate ml --classifier", classifier, cwd=home)
     (home / "certain.txt").write_text("swim")
     [answer] = records(home, "certain.txt", "--scores", "--model", "ml")
     first, *others = answer["labels"]
@@ -121,7 +121,7 @@ def test_scores_of_the_only_possible_class_are_valid_json(home: Path, classifier
 
 def test_log_odds_of_a_single_class_are_valid_json(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/only/1": "some words", "doc": "words"})
-    assert nbtext("train", "c", "-q").status == 0
+    assert nbtext("train c -q").status == 0
     [answer] = records(tmp_path, "doc", "--scores")
     assert [(ranked["label"], ranked["probability"], ranked["log_odds"]) for ranked in answer["labels"]] == [("only", 1.0, None)]
 
@@ -129,7 +129,7 @@ def test_log_odds_of_a_single_class_are_valid_json(tmp_path: Path) -> None:
 def test_a_class_called_abstain_is_an_answer_in_a_file_of_costs(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/abstain/1": "purr purr", "c/dogs/1": "bark", "torn": "purr purr bark", "t/dogs/1": "purr bark"})
     (tmp_path / "costs.toml").write_text("[dogs]\nabstain = 90\n[abstain]\ndogs = 30\n")
-    assert nbtext("train", "c", "--smoothing", "1").status == 0
+    assert nbtext("train c --smoothing 1").status == 0
     [plain], [dear] = records(tmp_path, "torn"), records(tmp_path, "torn", "--costs", "costs.toml")
     assert (dear["label"], "abstained" in dear) == ("dogs", False)
     assert dear["expected_cost"] == pytest.approx(30 * plain["probability"], rel=1e-4)
@@ -151,23 +151,23 @@ def test_more_classes_than_there_are_are_all_of_them(home: Path) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("--limit", "2", "--output", "tsv"),
-        ("--scores",),
-        ("--batch",),
-        ("--lines",),
-        ("--min-probability", "1.5"),
-        ("--limit", "0"),
-        ("--exit-status-abstained", "256"),
+        "--limit 2 --output tsv",
+        "--scores",
+        "--batch",
+        "--lines",
+        "--min-probability 1.5",
+        "--limit 0",
+        "--exit-status-abstained 256",
     ],
 )
-def test_options_that_do_not_go_together_are_refused_in_one_line(arguments: tuple[str, ...], home: Path) -> None:
-    result = nbtext("classify", "sure.txt", *arguments, cwd=home)
+def test_options_that_do_not_go_together_are_refused_in_one_line(arguments: str, home: Path) -> None:
+    result = nbtext(f"classify sure.txt {arguments}", cwd=home)
     assert (result.status, result.out, len(result.notes)) == (2, b"", 1)
 
 
 def test_costs_of_unknown_classes_are_refused(home: Path) -> None:
     (home / "wrong.toml").write_text("[birds]\ncats = 1\n")
-    result = nbtext("classify", "sure.txt", "--costs", "wrong.toml", cwd=home)
+    result = nbtext("classify sure.txt --costs wrong.toml", cwd=home)
     assert (result.status, len(result.notes)) == (2, 1)
     assert "birds" in result.notes[0]
 
@@ -188,6 +188,6 @@ def test_each_line_is_answered_before_the_next_is_there(home: Path) -> None:
 
 def test_many_lines_at_once_get_the_answers_of_lines_one_by_one(home: Path) -> None:
     text = "\n".join(["purr", "", "bark postman", "swim zyzzyva", "sleep"] * 50).encode()
-    one_by_one, batch = (nbtext("classify", "--lines", *extra, stdin=text, cwd=home) for extra in ((), ("--batch",)))
+    one_by_one, batch = (nbtext("classify --lines", *extra, stdin=text, cwd=home) for extra in ((), ("--batch",)))
     assert one_by_one.out == batch.out
     assert len(batch.rows) == 250

@@ -33,7 +33,7 @@ def found(result: Result) -> dict[str, dict[str, Any]]:
 
 def test_all_is_well(pets: Path) -> None:
     before = {path.name for path in pets.iterdir()}
-    done = succeed("doctor", "-o", "json")
+    done = succeed("doctor -o json")
     said = json.loads(done.out)
     assert [of["check"] for of in said["checks"]] == LOOKED_AT
     assert {of["result"] for of in said["checks"]} == {"ok"}
@@ -49,11 +49,11 @@ def test_all_is_well(pets: Path) -> None:
 
 
 def test_no_model_yet_is_a_warning_and_one_that_was_named_a_failure(tmp_path: Path) -> None:
-    done = succeed("doctor", "-o", "json")
+    done = succeed("doctor -o json")
     assert found(done)["model"]["result"] == "warning"
     assert "nbtext train" in found(done)["model"]["fix"]
     for arguments, env in ((["-m", "mine"], {}), ([], {"NBTEXT_MODEL": "mine"})):
-        done = nbtext("doctor", "-o", "json", *arguments, env=env)
+        done = nbtext("doctor -o json", *arguments, env=env)
         assert (done.status, json.loads(done.out)["exit_status"]) == (3, 3)
         assert found(done)["model"]["result"] == "failed"
         assert done.notes == ["nbtext: mine: there is no model; make one with nbtext train, or name one with --model"]
@@ -64,7 +64,7 @@ def test_a_model_that_is_damaged_or_none(pets: Path, content: bytes | None) -> N
     model = pets / "nbtext.joblib"
     whole = model.read_bytes()
     model.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]) if content is None else content)
-    done = nbtext("doctor", "-o", "json")
+    done = nbtext("doctor -o json")
     assert done.status == 3
     assert found(done)["model"]["result"] == "failed"
     assert found(done)["model"]["fix"]
@@ -105,7 +105,7 @@ def test_a_folder_that_cannot_be_written(pets: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_model_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    done = nbtext("doctor", "-m", tmp_path / "none" / "m", "-o", "json")
+    done = nbtext("doctor -m", tmp_path / "none" / "m", "-o", "json")
     assert done.status == 3
     assert found(done)["folder"]["result"] == "failed"
     assert "make it first" in found(done)["folder"]["fix"]
@@ -114,7 +114,7 @@ def test_a_model_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
 def test_a_model_that_is_being_written(pets: Path) -> None:
     with (pets / "nbtext.joblib.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        done = nbtext("doctor", "-o", "json")
+        done = nbtext("doctor -o json")
     assert done.status == 5
     assert (found(done)["lock"]["result"], found(done)["model"]["result"]) == ("failed", "ok")
     assert "another process is writing the model" in done.notes[0]

@@ -37,7 +37,7 @@ def desk(fresh: Path) -> Path:
     (fresh / "empty").mkdir()
     for number in range(3):
         succeed("classify", f"day{number}", "--drift", "log")
-    succeed("classify", "day0", "day1", "day2", "--drift", "all")
+    succeed("classify day0 day1 day2 --drift all")
     return fresh
 
 
@@ -55,35 +55,35 @@ def test_the_last_runs_of_a_log_are_one_run(desk: Path) -> None:
     assert jsonl("log", "--last", "1", cwd=desk) == singly[2:]
     [last_two] = jsonl("log", "--last", "2", cwd=desk)
     assert (last_two["documents"], last_two["since"]) == (6, singly[1]["time"])
-    shown = succeed("drift", "log", "--last", "2").text.splitlines()
+    shown = succeed("drift log --last 2").text.splitlines()
     assert [line.split()[:2] for line in shown[2:5]] == [[singly[1]["time"], "3"], [singly[2]["time"], "3"], ["together", "6"]]
     assert shown[-1].startswith("together  ")
 
 
 def test_gates_judge_the_last_runs_together(desk: Path) -> None:
     (desk / "strange").write_text("zzyx qwrt plmk vbnm hjkl")
-    succeed("classify", "strange", "--drift", "log")
+    succeed("classify strange --drift log")
     newest, [together] = jsonl("log", cwd=desk)[-1], jsonl("log", "--last", "4", cwd=desk)
     between = (newest["unknown"]["distance"] + together["unknown"]["distance"]) / 2
     gate = ["--fail-over", f"unknown={between}"]
     assert together["unknown"]["distance"] < between
-    done = nbtext("drift", "log", *gate)
+    done = nbtext("drift log", *gate)
     assert (done.status, done.notes) == (
         6,
         [f"nbtext: gate not met: the distance of unknown is {newest['unknown']['distance']:.6g}, over {between:g}"],
     )
-    succeed("drift", "log", "--last", "4", *gate)
-    done = nbtext("drift", "log", "--last", "4", "--fail-over", "unknown=0.01")
+    succeed("drift log --last 4", *gate)
+    done = nbtext("drift log --last 4 --fail-over unknown=0.01")
     assert (done.status, f"is {together['unknown']['distance']:.6g}," in done.notes[0]) == (6, True)
 
 
 def test_a_run_of_no_documents_hides_no_alarm(desk: Path) -> None:
     (desk / "strange").write_text("zzyx qwrt plmk vbnm hjkl " * 50)
-    succeed("classify", "strange", "--drift", "log")
+    succeed("classify strange --drift log")
     before = (desk / "log").read_bytes()
-    succeed("classify", "empty", "--drift", "log")
+    succeed("classify empty --drift log")
     corpus(desk, {"binary/1": b"\0"})
-    assert nbtext("classify", "binary", "--drift", "log").status == 1
+    assert nbtext("classify binary --drift log").status == 1
     assert (desk / "log").read_bytes() == before
     empty = (
         json.loads(before.splitlines()[-1])
@@ -92,27 +92,27 @@ def test_a_run_of_no_documents_hides_no_alarm(desk: Path) -> None:
     )
     with (desk / "log").open("a") as log:
         log.write(json.dumps(empty) + "\n")  # as an older nbtext wrote it
-    done = nbtext("drift", "log", "--fail-over", "unknown=1")
+    done = nbtext("drift log --fail-over unknown=1")
     assert (done.status, "newest    moved: " in done.text) == (6, True)
     assert [run["documents"] for run in jsonl("log", cwd=desk)] == [3, 3, 3, 1]
     assert jsonl("log", "--last", "2", cwd=desk)[0]["documents"] == 4
 
 
 def test_where_no_run_had_documents_nothing_passes(desk: Path) -> None:
-    succeed("classify", "empty", "--drift", "new")
+    succeed("classify empty --drift new")
     assert (desk / "new").read_bytes() == b""
     for options in ([], ["--last", "3"], ["--fail-over", "any=1"]):
-        line = fail(4, "drift", "new", *options)
+        line = fail(4, "drift new", *options)
         assert line == "nbtext: new: there is no run with documents in the log; classify --drift adds one"
-    assert "cannot write" in fail(4, "classify", "empty", "--drift", "no/new")
+    assert "cannot write" in fail(4, "classify empty --drift no/new")
 
 
 def test_models_in_one_log_are_told_apart_by_their_files(desk: Path) -> None:
     succeed("train", SERVICE_DESK / "test", "-m", "other")
-    succeed("classify", "day0", "-m", "other", "--drift", "log")
+    succeed("classify day0 -m other --drift log")
     [other] = jsonl("log", "--last", "9", cwd=desk)
     assert (other["model"], other["runs"], other["documents"]) == (str(desk / "other"), 1, 3)
-    assert succeed("drift", "log", "--last", "9").text.endswith(
+    assert succeed("drift log --last 9").text.endswith(
         "left out  3 runs of another model, of this one before an update, or of an older nbtext\n"
     )
     lines = [json.loads(line) for line in (desk / "log").read_text().splitlines()]
@@ -129,7 +129,7 @@ def test_a_model_that_learnt_in_between_is_another_model(desk: Path) -> None:
         succeed("classify", day, "--drift", "log")
     [together] = jsonl("log", "--last", "4", cwd=desk)
     assert (together["runs"], together["documents"]) == (2, 6)
-    assert "left out  3 runs" in succeed("drift", "log", "--last", "4").text
+    assert "left out  3 runs" in succeed("drift log --last 4").text
 
 
 @pytest.mark.parametrize("value", ["-1", "1e400", "NaN", '"x"', "null", "1e10", "true, 2"])
@@ -139,14 +139,14 @@ def test_numbers_that_no_run_has_are_no_line_of_a_log(desk: Path, value: str) ->
     for place in range(3):
         changed = record["unknown"] | {"run": ["here" if at == place else 1 for at in range(3)]}
         (desk / "wrong").write_text(json.dumps(record | {"unknown": changed}).replace('"here"', value) + "\n")
-        done = nbtext("drift", "wrong", "--last", "2")
+        done = nbtext("drift wrong --last 2")
         fine = (value == "-1" and place == 1) or (value == "1e10" and place == 0)
         assert done.status == (0 if fine else 4), done
 
 
 @pytest.mark.parametrize("last", ["0", "-1", "x"])
 def test_how_many_runs(desk: Path, last: str) -> None:
-    assert "--last" in fail(2, "drift", "log", "--last", last)
+    assert "--last" in fail(2, "drift log --last", last)
 
 
 def test_runs_from_a_time_on(desk: Path) -> None:
@@ -164,13 +164,13 @@ def test_runs_from_a_time_on(desk: Path) -> None:
         assert (together["runs"], together["since"], together["time"]) == (runs, times[-runs], times[-1])
     [together] = jsonl("log", "--since", "2026-03-01", "--last", "2", cwd=desk)
     assert together["runs"] == 2
-    line = fail(4, "drift", "log", "--since", "2026-03-03", "--fail-over", "any=1")
+    line = fail(4, "drift log --since 2026-03-03 --fail-over any=1")
     assert line == "nbtext: log: there is no run with documents since 2026-03-03T00:00:00+00:00 in the log"
-    line = fail(2, "drift", "log", "--since", "yesterday")
+    line = fail(2, "drift log --since yesterday")
     assert line == "nbtext: --since must be a date or a time, not 'yesterday'; such as 2026-05-31 or 2026-05-31T18:00+02:00"
     for wrong in ("yesterday", "2026-03-01", 7, None):
         (desk / "wrong").write_text(json.dumps(lines[0] | {"time": wrong}) + "\n")
-        assert fail(4, "drift", "wrong") == "nbtext: wrong:1: not a line of classify --drift"
+        assert fail(4, "drift wrong") == "nbtext: wrong:1: not a line of classify --drift"
 
 
 def classified(fresh: Path, *documents: object) -> None:
@@ -184,20 +184,20 @@ def test_every_run_adds_a_line_and_the_newest_can_gate(fresh: Path) -> None:
     records = [json.loads(line) for line in (fresh / "log").read_text().splitlines()]
     assert [record["documents"] for record in records] == [len(list((SERVICE_DESK / "test").glob("*/*"))), 1]
     assert records[1]["unknown"]["run"][1] == 1
-    shown = succeed("drift", "log").text
+    shown = succeed("drift log").text
     assert "unknown tokens" in shown
     assert "nothing moved" not in shown
-    done = nbtext("drift", "log", "--fail-over", "unknown=1")
+    done = nbtext("drift log --fail-over unknown=1")
     assert done.status == 6
     assert done.notes[0].startswith("nbtext: gate not met: the distance of unknown is ")
     classified(fresh, SERVICE_DESK / "test")
-    succeed("drift", "log", "--fail-over", "any=1")
-    runs = [json.loads(line) for line in succeed("drift", "log", "--output", "jsonl").text.splitlines()]
+    succeed("drift log --fail-over any=1")
+    runs = [json.loads(line) for line in succeed("drift log --output jsonl").text.splitlines()]
     assert [run["unknown"]["beyond_chance"] for run in runs] == [False, True, False]
 
 
 def test_lines_answered_at_once_are_noted_too(fresh: Path) -> None:
-    succeed("classify", "--lines", "--drift", "log", stdin=b"the lamp is broken\nrubbish was not collected\n")
+    succeed("classify --lines --drift log", stdin=b"the lamp is broken\nrubbish was not collected\n")
     assert json.loads((fresh / "log").read_text())["documents"] == 2
 
 
@@ -206,13 +206,13 @@ def test_what_is_no_log(tmp_path: Path, fresh: Path) -> None:
     good = (fresh / "log").read_text()
     for wrong in ("x\n", "{}\n", good.replace('"counts"', '"count"'), "[]\n", good.replace('"unknown"', '"other"')):
         (fresh / "wrong").write_text("\n" + wrong + wrong)
-        assert fail(4, "drift", "wrong") == "nbtext: wrong:2: not a line of classify --drift"
+        assert fail(4, "drift wrong") == "nbtext: wrong:2: not a line of classify --drift"
     (fresh / "empty").write_text("\n")
     with pytest.raises(PathError, match="no run"):
         read_history(str(fresh / "empty"))
-    assert "cannot read" in fail(4, "drift", "none")
+    assert "cannot read" in fail(4, "drift none")
     (fresh / "bytes").write_bytes(b"\xff\n")
-    assert fail(4, "drift", "bytes") == "nbtext: bytes:1: not a line of classify --drift"
+    assert fail(4, "drift bytes") == "nbtext: bytes:1: not a line of classify --drift"
     assert "cannot write" in nbtext("classify", SERVICE_DESK / "test", "--drift", tmp_path).notes[-1]
 
 
@@ -225,11 +225,11 @@ def test_lines_that_cannot_be_read_are_named_and_the_others_are_read(fresh: Path
     found, unreadable = read_history(str(fresh / "log"))
     assert (len(found), found[0][2:]) == (2, found[1][2:])
     assert [problem.where for problem in unreadable] == [f"{fresh / 'log'}:{number}" for number in range(2, 14)]
-    done = nbtext("drift", "log", "--fail-over", "any=100", "--output", "jsonl")
+    done = nbtext("drift log --fail-over any=100 --output jsonl")
     assert (done.status, len(done.text.splitlines()), len(done.notes)) == (1, 2, 11)
     assert done.notes[0] == "nbtext: log:2: not a line of classify --drift"
     assert done.notes[-1] == "nbtext: log: 2 more lines could not be read"
-    assert nbtext("drift", "log", "--fail-over", "any=0.001", "-q").status == 6
+    assert nbtext("drift log --fail-over any=0.001 -q").status == 6
 
 
 def test_a_disk_that_is_full_costs_one_line_and_says_so(fresh: Path) -> None:
@@ -243,4 +243,4 @@ def test_a_disk_that_is_full_costs_one_line_and_says_so(fresh: Path) -> None:
 @pytest.mark.parametrize("gate", ["accuracy=1", "unknown", "unknown=-1", "unknown=nan", "any=inf"])
 def test_gates_that_are_none(fresh: Path, gate: str) -> None:
     classified(fresh, SERVICE_DESK / "test")
-    assert "--fail-over" in fail(2, "drift", "log", "--fail-over", gate)
+    assert "--fail-over" in fail(2, "drift log --fail-over", gate)

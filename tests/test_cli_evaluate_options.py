@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from tests.process import SERVICE_DESK, corpus, error_line, fail, in_json, nbtext, succeed
+from tests.process import SERVICE_DESK, corpus, fail, in_json, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +65,7 @@ def test_the_terms_of_an_error_are_those_of_the_model(service_desk_model: Path, 
 
 def test_errors_of_unknown_labels_and_odd_names_are_lines_too(pets: Path) -> None:
     corpus(pets, {"test/birds/\udcff\n1": "a cat purrs", "test/dogs/1": "the dog barks"})
-    assert nbtext("evaluate", "test", "-q", "--errors", "errors").status == 0
+    assert nbtext("evaluate test -q --errors errors").status == 0
     [line] = (pets / "errors").read_bytes().splitlines()
     error = json.loads(line)
     assert (error["id"], error["truth"], error["answer"], error["against"]) == ("test/birds/\udcff\n1", "birds", "cats", "dogs")
@@ -74,7 +74,7 @@ def test_errors_of_unknown_labels_and_odd_names_are_lines_too(pets: Path) -> Non
 
 def test_without_mistakes_the_file_is_empty(pets: Path) -> None:
     corpus(pets, {"test/cats/1": "a cat", "test/dogs/1": "a dog"})
-    succeed("evaluate", "test", "--errors", "errors")
+    succeed("evaluate test --errors errors")
     assert (pets / "errors").read_bytes() == b""
 
 
@@ -91,7 +91,7 @@ def test_without_mistakes_the_file_is_empty(pets: Path) -> None:
 def test_a_file_that_errors_cannot_go_to_is_told_before_anything_is_done(file: str, status: int, message: str, pets: Path) -> None:
     (pets / "other").mkdir()
     before = (pets / "nbtext.joblib").read_bytes()
-    assert message in fail(status, "evaluate", "pets", "--errors", file)
+    assert message in fail(status, "evaluate pets --errors", file)
     assert (pets / "nbtext.joblib").read_bytes() == before
     assert (pets / "pets/cats/1").read_text().startswith("the cat")
 
@@ -99,7 +99,7 @@ def test_a_file_that_errors_cannot_go_to_is_told_before_anything_is_done(file: s
 def test_where_nothing_was_judged_the_old_file_stays(pets: Path) -> None:
     (pets / "hollow/class").mkdir(parents=True)
     (pets / "errors").write_text("old")
-    fail(2, "evaluate", "hollow", "--errors", "errors")
+    fail(2, "evaluate hollow --errors errors")
     assert (pets / "errors").read_text() == "old"
 
 
@@ -149,7 +149,7 @@ def table(pets: Path) -> Path:
 
 def test_parts_of_the_documents_are_judged_apart(table: Path) -> None:
     columns = ("--label-column", "topic", "--text-column", "body", "--by", "source", "--by", "year")
-    said = in_json("evaluate", "test.csv", *columns, "-o", "json")
+    said = in_json("evaluate test.csv", *columns, "-o", "json")
     assert {column: {value: of["n"] for value, of in parts.items()} for column, parts in said["slices"].items()} == {
         "source": {"mail": 1, "web": 3},
         "year": {"": 1, "2024": 2, "2025": 1},
@@ -157,16 +157,16 @@ def test_parts_of_the_documents_are_judged_apart(table: Path) -> None:
     assert said["slices"]["source"]["mail"]["accuracy"] == 1
     assert said["slices"]["source"]["web"]["accuracy"] == pytest.approx(2 / 3)
     assert set(said["slices"]["source"]["web"]) == {"n", "accuracy", "interval", "macro_f1", "ece"}
-    text = succeed("evaluate", "test.csv", *columns).text
+    text = succeed("evaluate test.csv", *columns).text
     assert "by source" in text
     assert "by year" in text
-    assert "slices" not in in_json("evaluate", "test.csv", *columns[:4], "-o", "json")
+    assert "slices" not in in_json("evaluate test.csv", *columns[:4], "-o", "json")
 
 
 def test_a_column_that_is_not_there_is_told(table: Path) -> None:
     columns = ("--label-column", "topic", "--text-column", "body", "--by", "nothere")
-    assert "no column is called 'nothere'" in fail(4, "evaluate", "test.csv", *columns)
-    assert "no columns, such as source" in fail(2, "evaluate", "pets", "--by", "source")
+    assert "no column is called 'nothere'" in fail(4, "evaluate test.csv", *columns)
+    assert "no columns, such as source" in fail(2, "evaluate pets --by source")
 
 
 def test_the_threshold_between_two_classes_is_that_of_the_answers(tmp_path: Path) -> None:
@@ -199,8 +199,6 @@ def test_a_sweep_has_the_figures_of_models_trained_with_each_pseudo_count(parame
             assert of[name] == pytest.approx(alone[name])
 
 
-def test_what_has_no_prior_to_sweep_and_what_goes_with_no_sweep(pets: Path) -> None:
+def test_what_has_no_prior_to_sweep(pets: Path) -> None:
     succeed("train", pets / "pets", "--estimate", "ml")
     assert "--sweep prior needs a model of counts" in fail(2, "evaluate", pets / "pets", "--sweep", "prior")
-    gated = nbtext("evaluate", pets / "pets", "--sweep", "prior", "--fail-under", "accuracy=0.5")
-    assert "and --sweep exclude each other" in error_line(gated, 2)

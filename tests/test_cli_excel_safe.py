@@ -26,7 +26,7 @@ def test_fault_74_ids_and_labels(tmp_path: Path) -> None:
     labels = [*FORMULAS, "\rx", "plain"]
     table = "".join(f'"{label}",word{number}\n' for number, label in [*enumerate(labels)] * 2)
     corpus(tmp_path, {"t.csv": table, "=1+1": "word0", "in/-2": "word0", "-3": "word9", "\t4": "word9"})
-    succeed("train", "t.csv")
+    succeed("train t.csv")
     files = ["--", "=1+1", "in", "-3", "\t4"]
     asked = ["classify", "--format", "dir", "--output", "csv", "--limit", "10"]
     plain = rows(nbtext(*asked, *files))
@@ -42,7 +42,7 @@ def test_fault_74_ids_and_labels(tmp_path: Path) -> None:
 
 def test_fault_74_terms_but_not_numbers(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.svm": "=a red:9\n=a =x:3\n-b green:9 @y:2\n"})
-    succeed("train", "t.svm")
+    succeed("train t.svm")
     asked = ["select-features", "--by", "log-odds", "--output", "csv"]
     plain, safe = rows(nbtext(*asked)), rows(nbtext(*asked, "--excel-safe"))
     assert {row[1] for row in safe[1:]} == {"red", "green", "'=x", "'@y"}

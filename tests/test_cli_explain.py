@@ -54,11 +54,11 @@ def test_documents_are_read_as_the_model_has_them(tmp_path: Path) -> None:
     rows = "".join(f"{name.partition('/')[0]},{text},{name},4\n" for name, text in PETS.items())
     corpus(tmp_path, {"pets.csv": f"topic,body,sender,legs\n{rows}", "letter": "Subject: the cat\nFrom: a dog\n\npurrs"})
     columns = ["--label-column", "topic", "--text-column", "body", "--id-column", "sender"]
-    succeed("train", "pets.csv", *columns, "--count", "legs", "-m", "m")
+    succeed("train pets.csv", *columns, "--count", "legs", "-m", "m")
     of = records("explain", "pets.csv", "-m", "m", cwd=tmp_path)
     assert [each["id"] for each in of] == list(PETS)
     assert [each["attributes"] for each in of] == [[{"name": "legs", "value": "4", "nats": 0.0}]] * 4
-    succeed("train", "pets.csv", *columns, "-m", "n")
+    succeed("train pets.csv", *columns, "-m", "n")
     [mail] = records("explain", "letter", "-m", "n", "--format", "dir", "--document", "mail", "--headers", "subject", cwd=tmp_path)
     assert mail["text"].split() == ["the", "cat", "purrs"]
 
@@ -66,7 +66,7 @@ def test_documents_are_read_as_the_model_has_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize("output", ["table", "tsv", "jsonl"])
 def test_a_document_that_cannot_be_read_is_told_and_the_others_explained(pets: Path, output: str) -> None:
     (pets / "mail").write_bytes(b"\x00\x01")
-    done = nbtext("explain", "pets/cats/1", "none", "-o", output)
+    done = nbtext("explain pets/cats/1 none -o", output)
     assert (done.status, len(done.notes)) == (1, 1)
     assert "none" in done.notes[0]
     assert "purrs" in done.text
@@ -74,9 +74,8 @@ def test_a_document_that_cannot_be_read_is_told_and_the_others_explained(pets: P
 
 
 def test_wrong_usage(pets: Path) -> None:
-    assert "no class 'birds'" in fail(2, "explain", "pets", "--against", "birds")
-    assert "exclude each other" in fail(2, "explain", "pets", "--to", "x", "-o", "tsv")
-    assert "overwritten" in fail(2, "explain", "pets", "--to", "nbtext.joblib")
+    assert "no class 'birds'" in fail(2, "explain pets --against birds")
+    assert "overwritten" in fail(2, "explain pets --to nbtext.joblib")
     assert "CORPUS" in fail(2, "explain")
 
 
@@ -99,7 +98,7 @@ def test_a_terminal_shows_the_text_shaded(pets: Path) -> None:
 
 
 def test_a_pipe_gets_marks_for_a_table(pets: Path) -> None:
-    done = succeed("explain", "pets/dogs/1", "-o", "table", env={"FORCE_COLOR": "1"})
+    done = succeed("explain pets/dogs/1 -o table", env={"FORCE_COLOR": "1"})
     assert b"\x1b" not in done.out
     assert "barks[+" in done.text
 
@@ -114,7 +113,7 @@ def test_texts_cannot_move_the_cursor(pets: Path) -> None:
 
 def test_impossible_documents_have_no_explanation(pets: Path) -> None:
     corpus(pets, {"letter": "the cat barks"})
-    succeed("train", "pets", "--estimate", "ml", "-m", "ml")
+    succeed("train pets --estimate ml -m ml")
     [impossible] = records("explain", "letter", "-m", "ml", cwd=pets)
     assert {name: impossible[name] for name in ("id", "label", "abstained")} == {"id": "letter", "label": None, "abstained": "impossible"}
     assert impossible["ruled_out"] == [
@@ -124,19 +123,19 @@ def test_impossible_documents_have_no_explanation(pets: Path) -> None:
     [certain] = records("explain", "pets/cats/1", "-m", "ml", cwd=pets)
     assert certain["log_odds"] is None
     assert {"word": "purrs", "nats": None, "rules_out": "dogs", "count": 1, "places": [[8, 13]], "terms": ["purr"]} in certain["words"]
-    assert nbtext("explain", "letter", "-m", "ml").rows == [["letter", "", "", "none", "", "", "", "", "impossible"]]
-    table = succeed("explain", "letter", "-m", "ml", "-o", "table").text
+    assert nbtext("explain letter -m ml").rows == [["letter", "", "", "none", "", "", "", "", "impossible"]]
+    table = succeed("explain letter -m ml -o table").text
     assert [line.split() for line in table.splitlines()[-2:]] == [["cats", "barks,", "the", "term", "bark"], ["dogs", "cat"]]
     assert "impossible" in table
-    assert "+∞" in nbtext("explain", "pets/cats/1", "-m", "ml", "-o", "table").text
+    assert "+∞" in nbtext("explain pets/cats/1 -m ml -o table").text
 
 
 def test_gaussian_classes_have_a_rest(pets: Path) -> None:
-    succeed("train", "pets", "--classifier", "gaussian", "--latent", "2", "--shrinkage", "0.5", "-m", "g")
+    succeed("train pets --classifier gaussian --latent 2 --shrinkage 0.5 -m g")
     [of] = records("explain", "pets/cats/1", "-m", "g", cwd=pets)
     assert of["adds_up"] is False
     assert math.fsum([of["prior"], of["rest"], *(word["nats"] for word in of["words"])]) == pytest.approx(of["log_odds"], abs=1e-9)
-    assert "do not add up" in nbtext("explain", "pets/cats/1", "-m", "g", "-o", "table").text
+    assert "do not add up" in nbtext("explain pets/cats/1 -m g -o table").text
 
 
 def test_documents_without_known_words_have_the_prior(pets: Path) -> None:
@@ -144,4 +143,4 @@ def test_documents_without_known_words_have_the_prior(pets: Path) -> None:
     empty, strange = records("explain", "empty", "strange", cwd=pets)
     assert (empty["words"], empty["notice"], empty["log_odds"]) == ([], "empty", empty["prior"])
     assert (strange["words"][0]["dropped"], strange["notice"]) == ("not-in-model", "no-known-terms")
-    assert "1 word adds nothing" in succeed("explain", "empty", "strange", "-o", "table").text
+    assert "1 word adds nothing" in succeed("explain empty strange -o table").text

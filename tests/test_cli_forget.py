@@ -28,32 +28,32 @@ def days(tmp_path: Path) -> Path:
 def test_a_document_that_was_never_learnt_is_named_and_nothing_is_forgotten(desk: Path) -> None:
     corpus(desk, {"odd/cats/1": PETS["cats/1"], "odd/cats/2": PETS["dogs/1"], "lines.tsv": "dogs\tthe dog barks\n"})
     before = (desk / "nbtext.joblib").read_bytes()
-    assert fail(2, "forget", "odd") == "nbtext: odd/cats/2: was never learnt as 'cats'; nothing is forgotten"
-    line = fail(2, "forget", "lines.tsv", "--format", "tsv")
+    assert fail(2, "forget odd") == "nbtext: odd/cats/2: was never learnt as 'cats'; nothing is forgotten"
+    line = fail(2, "forget lines.tsv --format tsv")
     assert line == "nbtext: lines.tsv:1: was never learnt as 'dogs'; nothing is forgotten"
-    assert fail(2, "forget", "pets").startswith("nbtext: the model has learnt no other documents")
+    assert fail(2, "forget pets").startswith("nbtext: the model has learnt no other documents")
     assert (desk / "nbtext.joblib").read_bytes() == before
 
 
 def test_what_is_forgotten_can_be_learnt_again(days: Path) -> None:
-    succeed("train", "a", "--once")
+    succeed("train a --once")
     first = (days / "nbtext.joblib").read_bytes()
-    succeed("update", "c", "--once")
+    succeed("update c --once")
     second = (days / "nbtext.joblib").read_bytes()
     for options in ([], ["--once"]):
-        succeed("forget", "c", *options)
+        succeed("forget c", *options)
         assert (days / "nbtext.joblib").read_bytes() == first
-        assert nbtext("update", "c", "--once", "-v").notes[0].startswith("nbtext: learnt 2 documents;")
+        assert nbtext("update c --once -v").notes[0].startswith("nbtext: learnt 2 documents;")
         assert (days / "nbtext.joblib").read_bytes() == second
 
 
 def test_forgetting_once_is_no_error_the_second_time(days: Path) -> None:
-    succeed("train", "a", "c", "--once")
-    assert nbtext("forget", "c", "--once", "-v").notes[0] == "nbtext: forgot 2 documents; not known: 0"
+    succeed("train a c --once")
+    assert nbtext("forget c --once -v").notes[0] == "nbtext: forgot 2 documents; not known: 0"
     before = (days / "nbtext.joblib").read_bytes()
-    assert nbtext("forget", "c", "--once", "-v").notes[0] == "nbtext: forgot 0 documents; not known: 2"
-    assert "was never learnt" in fail(2, "forget", "c")
-    line = fail(2, "forget", "b", "--once")
+    assert nbtext("forget c --once -v").notes[0] == "nbtext: forgot 0 documents; not known: 2"
+    assert "was never learnt" in fail(2, "forget c")
+    line = fail(2, "forget b --once")
     assert line == "nbtext: b/cats/7: was never learnt as 'cats'; it was learnt as 'dogs'; nothing is forgotten"
     assert (days / "nbtext.joblib").read_bytes() == before
 

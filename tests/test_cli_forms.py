@@ -34,7 +34,7 @@ ROWS = {
 @pytest.mark.parametrize("command", ROWS)
 def test_rows_are_the_same_in_every_form(pets: Path, command: str) -> None:
     if command == "drift":
-        succeed("classify", "pets", "--drift", "drift.log")
+        succeed("classify pets --drift drift.log")
     forms = {form: nbtext(command, *ROWS[command], "--output", form) for form in ("tsv", "csv", "jsonl")}
     assert {done.status for done in forms.values()} == {0}
     head, *cells = csv.reader(io.StringIO(forms["csv"].text))
@@ -49,6 +49,6 @@ def test_rows_are_the_same_in_every_form(pets: Path, command: str) -> None:
 
 
 def test_rows_of_classes_have_the_figures_of_json(pets: Path) -> None:
-    whole = json.loads(nbtext("evaluate", "pets", "--output", "json").out)
-    rows = [json.loads(line) for line in nbtext("evaluate", "pets", "-o", "jsonl").text.splitlines()]
+    whole = json.loads(nbtext("evaluate pets --output json").out)
+    rows = [json.loads(line) for line in nbtext("evaluate pets -o jsonl").text.splitlines()]
     assert {row.pop("label"): row for row in rows} == whole["per_class"]

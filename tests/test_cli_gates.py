@@ -77,47 +77,47 @@ def test_the_end_of_the_interval_is_what_counts_if_wanted(service_desk_model: Pa
 def test_what_is_infinite_or_not_known_never_passes(pets: Path) -> None:
     corpus(pets, {"test/birds/1": "a bird"})
     gates = ("--fail-over", "log_loss=1e9", "--fail-under", "macro_roc_auc=0", "--fail-over", "ece=1")
-    done = nbtext("evaluate", "test", "-q", *gates)
+    done = nbtext("evaluate test -q", *gates)
     assert (done.status, len(done.notes)) == (6, 2)
     assert "gate not met: macro_roc_auc is not known" in done.notes[0]
     assert "gate not met: log_loss is infinite" in done.notes[1]
-    assert nbtext("evaluate", "test", "-q", *gates, "--fail-under-interval").status == 2
+    assert nbtext("evaluate test -q", *gates, "--fail-under-interval").status == 2
 
 
 def test_a_gate_not_met_outweighs_unreadable_documents(pets: Path) -> None:
     corpus(pets, {"test/cats/1": "a cat", "test/dogs/2": b"\0"})
-    assert nbtext("evaluate", "test").status == 1
-    assert nbtext("evaluate", "test", "--fail-under", "accuracy=0.5").status == 1
-    done = nbtext("evaluate", "test", "--fail-under", "n=2")
+    assert nbtext("evaluate test").status == 1
+    assert nbtext("evaluate test --fail-under accuracy=0.5").status == 1
+    done = nbtext("evaluate test --fail-under n=2")
     assert (done.status, len(done.notes)) == (6, 2)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--fail-under", "accuracy"], "--fail-under must be NAME=VALUE, not 'accuracy'; such as"),
+        ("--fail-under accuracy", "--fail-under must be NAME=VALUE, not 'accuracy'; such as"),
         (
-            ["--fail-under", "acuracy=0.8"],
+            "--fail-under acuracy=0.8",
             "--fail-under does not know the figure 'acuracy' (did you mean 'accuracy'?); known are n, accuracy, macro_precision",
         ),
         (
-            ["--fail-over", "ec=0.8"],
+            "--fail-over ec=0.8",
             "--fail-over does not know the figure 'ec' (did you mean 'ece'?); known are log_loss, brier, ece, mean_cost, set_size",
         ),
-        (["--fail-under", "log_loss=0.6"], "--fail-under is not for log_loss, of which less is better; use --fail-over log_loss=0.6"),
-        (["--fail-over", "macro_f1=0.6"], "--fail-over is not for macro_f1, of which more is better; use --fail-under macro_f1=0.6"),
-        (["--fail-under", "accuracy=85"], "--fail-under accuracy must be a number from 0 to 1, not '85'"),
-        (["--fail-under", "accuracy=high"], "--fail-under accuracy must be a number from 0 to 1, not 'high'"),
-        (["--fail-under", "accuracy=nan"], "--fail-under accuracy must be a number from 0 to 1, not 'nan'"),
-        (["--fail-under", "n=inf"], "--fail-under n must be a number from 0, not 'inf'"),
-        (["--fail-under", "matthews=-2"], "--fail-under matthews must be a number from -1 to 1, not '-2'"),
-        (["--fail-over", "log_loss="], "--fail-over log_loss must be a number from 0, not ''"),
-        (["--fail-over", "mean_cost=inf"], "--fail-over mean_cost must be a number, not 'inf'"),
-        (["--fail-over", "mean_cost=1"], "there is no mean_cost without costs; give --costs FILE"),
-        (["--fail-under", "top_2_accuracy=0.5"], "there is no top_2_accuracy with 2 classes"),
-        (["--fail-under", "n=5", "--fail-under-interval"], "there is no interval for n; leave out --fail-under-interval"),
-        (["--fail-under-interval"], "--fail-under-interval needs --fail-under or --fail-over"),
+        ("--fail-under log_loss=0.6", "--fail-under is not for log_loss, of which less is better; use --fail-over log_loss=0.6"),
+        ("--fail-over macro_f1=0.6", "--fail-over is not for macro_f1, of which more is better; use --fail-under macro_f1=0.6"),
+        ("--fail-under accuracy=85", "--fail-under accuracy must be a number from 0 to 1, not '85'"),
+        ("--fail-under accuracy=high", "--fail-under accuracy must be a number from 0 to 1, not 'high'"),
+        ("--fail-under accuracy=nan", "--fail-under accuracy must be a number from 0 to 1, not 'nan'"),
+        ("--fail-under n=inf", "--fail-under n must be a number from 0, not 'inf'"),
+        ("--fail-under matthews=-2", "--fail-under matthews must be a number from -1 to 1, not '-2'"),
+        ("--fail-over log_loss=", "--fail-over log_loss must be a number from 0, not ''"),
+        ("--fail-over mean_cost=inf", "--fail-over mean_cost must be a number, not 'inf'"),
+        ("--fail-over mean_cost=1", "there is no mean_cost without costs; give --costs FILE"),
+        ("--fail-under top_2_accuracy=0.5", "there is no top_2_accuracy with 2 classes"),
+        ("--fail-under n=5 --fail-under-interval", "there is no interval for n; leave out --fail-under-interval"),
+        ("--fail-under-interval", "--fail-under-interval needs --fail-under or --fail-over"),
     ],
 )
-def test_a_gate_that_cannot_be_is_told_in_one_line(arguments: list[str], message: str, pets: Path) -> None:
-    assert message in fail(2, "evaluate", "pets", *arguments)
+def test_a_gate_that_cannot_be_is_told_in_one_line(arguments: str, message: str, pets: Path) -> None:
+    assert message in fail(2, f"evaluate pets {arguments}")

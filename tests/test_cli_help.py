@@ -82,7 +82,7 @@ RENAMED = {
 
 
 def test_old_names_of_options_do_the_same_with_a_notice_on_a_terminal(pets: Path) -> None:
-    succeed("train", "pets", "-m", "other")
+    succeed("train pets -m other")
     named = {old for name in COMMANDS for each in command_named(name).params if isinstance(each, Option) for old in each.old_names}
     for old, new in RENAMED.items():
         done = nbtext(*old)
@@ -92,7 +92,7 @@ def test_old_names_of_options_do_the_same_with_a_notice_on_a_terminal(pets: Path
     _, screen = on_terminal("select-features", "--top", "3", cwd=pets)
     assert screen.startswith("nbtext: --top is now called --limit\n")
     assert "is now called" not in on_terminal("inspect", "--top", "3", "-q", cwd=pets)[1]
-    succeed("report", "pets", "--title", "--output", "--to", "page.html")
+    succeed("report pets --title --output --to page.html")
     assert "<title>--output" in (pets / "page.html").read_text()
 
 
@@ -175,7 +175,7 @@ def test_the_examples_of_the_help_run(command: str, trained: Path, tmp_path: Pat
 
 
 def test_help_smoothing_names_what_auto_compares() -> None:
-    said = " ".join(succeed("help", "smoothing").text.split())
+    said = " ".join(succeed("help smoothing").text.split())
     assert f"evidence, or {', '.join(f'{each:g}' for each in ALTERNATIVES[:-1])} or {ALTERNATIVES[-1]:g} if left-out documents" in said
     for value in ("auto", "evidence", "leave-one-out", "FILE"):
         assert f"--smoothing {value} " in said

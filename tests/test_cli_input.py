@@ -42,9 +42,9 @@ def test_with_find(pets: Path) -> None:
 
 
 def test_an_empty_list_has_no_rows_and_a_warning(pets: Path) -> None:
-    result = nbtext("classify", "--files-from", "-", "-0")
+    result = nbtext("classify --files-from - -0")
     assert (result.status, result.out, result.notes) == (0, b"", ["nbtext: warning: the list of files is empty"])
-    assert nbtext("classify", "--files-from", "-", "-q").notes == []
+    assert nbtext("classify --files-from - -q").notes == []
     for command in ("train", "evaluate"):
         result = nbtext(command, "--files-from", "-")
         assert (result.status, result.out) == (2, b"")
@@ -53,8 +53,8 @@ def test_an_empty_list_has_no_rows_and_a_warning(pets: Path) -> None:
 
 def test_training_and_evaluating_from_a_list(pets: Path) -> None:
     (pets / "list").write_text("pets\n")
-    succeed("train", "--files-from", "list", "-m", "m")
-    assert in_json("evaluate", "-q", "--files-from", "list", "-o", "json", "-m", "m")["n"] == 4
+    succeed("train --files-from list -m m")
+    assert in_json("evaluate -q --files-from list -o json -m m")["n"] == 4
 
 
 @pytest.mark.parametrize("command", ["train", "classify", "evaluate"])
@@ -75,20 +75,20 @@ def test_a_document_that_cannot_be_read_has_a_record_or_none_or_ends_all(pets: P
         (["--on-error", "skip"], ["in/1.txt", "in/3.txt"], [note]),
         (["--on-error", "fail"], ["in/1.txt"], [note]),
     ):
-        result = nbtext("classify", "in", *choice)
+        result = nbtext("classify in", *choice)
         assert (result.status, [row[0] for row in result.rows], result.notes) == (1, rows, notes)
 
 
 def test_training_and_evaluating_with_a_document_that_cannot_be_read(pets: Path) -> None:
-    succeed("train", "pets")
+    succeed("train pets")
     corpus(pets / "pets/dogs", {"3": b"\0"})
     before = (pets / "nbtext.joblib").read_bytes()
     note = "nbtext: pets/dogs/3: binary, not text (control bytes, the first at 0)"
-    assert fail(1, "train", "pets", "--on-error", "fail") == note
-    assert fail(1, "evaluate", "pets", "--on-error", "fail") == note
+    assert fail(1, "train pets --on-error fail") == note
+    assert fail(1, "evaluate pets --on-error fail") == note
     assert (pets / "nbtext.joblib").read_bytes() == before
     for choice in ("record", "skip"):
-        result = nbtext("train", "pets", "--on-error", choice, "-m", choice)
+        result = nbtext("train pets --on-error", choice, "-m", choice)
         assert (result.status, result.notes, (pets / choice).read_bytes()) == (1, [note], before)
 
 
@@ -96,6 +96,6 @@ def test_one_of_ten_thousand_documents(pets: Path) -> None:
     lines = [b'{"text": "the cat"}'] * 10_000
     lines[7_000] = b'{"text": null}'
     (pets / "c.jsonl").write_bytes(b"\n".join(lines))
-    result = nbtext("classify", "c.jsonl", "--format", "jsonl")
+    result = nbtext("classify c.jsonl --format jsonl")
     assert (result.status, len(result.rows), len(result.notes)) == (1, 10_000, 1)
     assert [row for row in result.rows if not row[1]] == [["c.jsonl:7001", "", "no value at the key 'text'; see --text-column"]]

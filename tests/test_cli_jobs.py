@@ -171,7 +171,7 @@ def test_what_cannot_be_trained_on_fails_as_in_one_process(corpora: Path, argume
 
 @pytest.fixture
 def model(corpora: Path) -> str:
-    succeed("train", "plain.tsv", "-m", "model")
+    succeed("train plain.tsv -m model")
     return "model"
 
 
@@ -267,7 +267,7 @@ def test_by_default_small_corpora_are_done_by_one_process(tmp_path: Path) -> Non
 
 
 def test_a_number_of_jobs_is_none_below_0(corpora: Path) -> None:
-    assert nbtext("train", "plain.tsv", "-j", "-1").status == 2
+    assert nbtext("train plain.tsv -j -1").status == 2
 
 
 @pytest.mark.parametrize("once", [(), ("--once",)], ids=str)

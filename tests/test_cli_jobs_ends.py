@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "rows.tsv").write_bytes(ROWS)
     for name in ("one", "other"):
         os.mkfifo(tmp_path / name)
-    succeed("train", "rows.tsv", "-m", "model")
+    succeed("train rows.tsv -m model")
     return tmp_path
 
 

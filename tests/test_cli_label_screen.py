@@ -158,7 +158,7 @@ def test_a_session_from_the_first_class_to_a_model(pool: Path) -> None:
     assert done[0] == (first, "cats")
     assert [label for _, label in done[:4]] == ["cats", "dogs", "cats", "cats"]
     assert done[3][0] == third
-    succeed("train", "labels.jsonl")
+    succeed("train labels.jsonl")
 
 
 def test_a_session_goes_on_where_the_last_one_was_killed(pool: Path) -> None:
@@ -281,7 +281,7 @@ def test_a_review_walks_the_suspects_and_writes_a_patch_alone(tmp_path: Path) ->
     wrong = {3: "cars", 11: "cars"}
     texts = {f"corpus/{wrong.get(row, label)}/{row:02}.txt": text for row, (label, text) in enumerate(TEXTS) if label != "cars" or row > 20}
     corpus(tmp_path, texts)
-    suspects = [row[0] for row in succeed("suspects", "corpus", "--stop-words", "default").rows]
+    suspects = [row[0] for row in succeed("suspects corpus --stop-words default").rows]
     assert len(suspects) > 2
     with screen(tmp_path, "corpus", "--review") as shown:
         shown.wait(f"0 reviewed, 0 changed, {len(suspects)} left")
@@ -303,7 +303,7 @@ def test_a_review_walks_the_suspects_and_writes_a_patch_alone(tmp_path: Path) ->
     labels_of = [name.split("/")[1] for name in suspects]
     assert lines == [[suspects[0], labels_of[0], labels_of[0]], [suspects[1], labels_of[1], "dogs"]]
     assert {str(path.relative_to(tmp_path)) for path in (tmp_path / "corpus").rglob("*.txt")} == set(texts)
-    succeed("train", "corpus", "--relabel", "review.tsv")
+    succeed("train corpus --relabel review.tsv")
     with screen(tmp_path, "corpus", "--review") as shown:
         shown.wait(f"{len(suspects) - 2} left")
         shown.type("q", "")
@@ -311,7 +311,7 @@ def test_a_review_walks_the_suspects_and_writes_a_patch_alone(tmp_path: Path) ->
 
 
 def test_without_a_terminal_there_is_a_way_said(pool: Path) -> None:
-    assert fail(2, "label", "pool") == "nbtext: nbtext label needs a terminal; without one use --suggest and --take"
+    assert fail(2, "label pool") == "nbtext: nbtext label needs a terminal; without one use --suggest and --take"
     assert not (pool / "labels.jsonl").exists()
 
 

@@ -32,7 +32,7 @@ def planted(tmp_path: Path) -> Path:
     test[12] = training[12][: len(training[12]) // 2]
     for name, documents in (("train", training), ("test", test)):
         corpus(tmp_path / name, {f"{'ab'[row % 2]}/{row:02}": text for row, text in enumerate(documents)})
-    succeed("train", "train")
+    succeed("train train")
     return tmp_path
 
 
@@ -46,7 +46,7 @@ def figures(result: Result) -> Any:
 
 
 def test_planted_leaks_are_found_named_and_left_out(planted: Path) -> None:
-    done = nbtext("evaluate", "test", "--training", "train", "--output", "json")
+    done = nbtext("evaluate test --training train --output json")
     said = figures(done)
     leaks = said["leaks"]
     without = f"{leaks['without']['accuracy']:.4f}"
@@ -62,13 +62,13 @@ def test_planted_leaks_are_found_named_and_left_out(planted: Path) -> None:
     assert all(found["similarity"] == 1 if found["exact"] else 0.8 <= found["similarity"] < 1 for found in leaks["examples"])
     for found in leaks["examples"]:
         (planted / found["id"]).unlink()
-    alone = figures(nbtext("evaluate", "test", "--training", "train", "--output", "json"))
+    alone = figures(nbtext("evaluate test --training train --output json"))
     assert alone["leaks"] == {"exact": 0, "near": 0, "threshold": 0.8, "examples": [], "without": leaks["without"]}
     for name in ("n", "accuracy", "macro_f1", "log_loss", "brier", "ece"):
         assert leaks["without"][name] == pytest.approx(alone[name], abs=1e-12)
     assert {name: value for name, value in said.items() if name != "leaks"} == {
         name: value
-        for name, value in figures(nbtext("evaluate", "test", "-q", "--output", "json", cwd=_again(planted, leaks))).items()
+        for name, value in figures(nbtext("evaluate test -q --output json", cwd=_again(planted, leaks))).items()
         if name != "sampled_leaks"
     }
 
@@ -82,15 +82,15 @@ def _again(planted: Path, leaks: Any) -> Path:
 
 
 def test_the_table_has_them_too(planted: Path) -> None:
-    out = nbtext("evaluate", "test", "--training", "train").text
+    out = nbtext("evaluate test --training train").text
     assert "in training too    7  (4 with the same words, 3 nearly)" in out
     assert "accuracy without" in out
-    assert "in training too" not in nbtext("evaluate", "test").text
+    assert "in training too" not in nbtext("evaluate test").text
 
 
 def test_several_training_corpora_and_quiet(planted: Path) -> None:
     corpus(planted, {"half/a/x": (planted / "train/a/00").read_text(), "rest/b/y": (planted / "train/b/05").read_text()})
-    done = nbtext("evaluate", "test", "--training", "half", "--training", "rest", "--output", "json", "-q")
+    done = nbtext("evaluate test --training half --training rest --output json -q")
     assert done.notes == []
     assert [found["training_id"] for found in figures(done)["leaks"]["examples"]] == ["half/a/x", "rest/b/y"]
 
@@ -100,37 +100,37 @@ def test_the_training_corpus_is_read_as_the_model_says(tmp_path: Path) -> None:
     corpus(
         tmp_path, {"train.csv": "text;topic\n" + "".join(f"{text};{'ab'[row % 2]}\n" for row, text in enumerate(rows)), "test/a/1": rows[3]}
     )
-    succeed("train", "train.csv", "--delimiter", ";", "--label-column", "topic", "--text-column", "text")
-    said = figures(nbtext("evaluate", "test", "--format", "dir", "--training", "train.csv", "--output", "json"))
+    succeed("train train.csv --delimiter ';' --label-column topic --text-column text")
+    said = figures(nbtext("evaluate test --format dir --training train.csv --output json"))
     assert said["leaks"]["examples"] == [{"id": "test/a/1", "training_id": "train.csv:5", "similarity": 1.0, "exact": True}]
     assert said["leaks"]["without"] is None
 
 
 def test_all_of_them(planted: Path) -> None:
-    done = nbtext("evaluate", "train", "--training", "train", "--output", "json")
+    done = nbtext("evaluate train --training train --output json")
     assert warnings(done) == ["in the training corpus too: 40 of 40 documents (40 with the same words, 0 nearly); there is no other"]
     assert len(figures(done)["leaks"]["examples"]) == 20
 
 
 def test_counted_features(tmp_path: Path) -> None:
     corpus(tmp_path, {"train.svm": "a x:1 y:2\nb y:3\n", "test.svm": "a y:2 x:1\nb y:2\n"})
-    succeed("train", "train.svm")
-    said = figures(nbtext("evaluate", "test.svm", "--training", "train.svm", "--output", "json"))
+    succeed("train train.svm")
+    said = figures(nbtext("evaluate test.svm --training train.svm --output json"))
     assert [found["id"] for found in said["leaks"]["examples"]] == ["test.svm:1"]
 
 
 def test_the_models_sample_tells_of_the_same_texts(planted: Path) -> None:
-    done = nbtext("evaluate", "test", "--output", "json")
+    done = nbtext("evaluate test --output json")
     assert warnings(done) == ["in the training corpus too: 4 of 30 documents; --training CORPUS gives the figures without them"]
     assert figures(done)["sampled_leaks"] == {"checked": 30, "found": 4}
-    succeed("train", "train", "--sample", "20")
-    done = nbtext("evaluate", "train", "--output", "json")
+    succeed("train train --sample 20")
+    done = nbtext("evaluate train --output json")
     assert figures(done)["sampled_leaks"] == {"checked": 20, "found": 20}
     assert warnings(done) == [
         "in the training corpus too: 20 of 20 documents that the model's sample can tell about; --training CORPUS gives the figures without them"
     ]
-    succeed("train", "train", "--sample", "0")
-    assert figures(succeed("evaluate", "train", "--output", "json"))["sampled_leaks"]["found"] == 0
+    succeed("train train --sample 0")
+    assert figures(succeed("evaluate train --output json"))["sampled_leaks"]["found"] == 0
 
 
 def test_an_honest_test_is_not_warned_about(service_desk_model: Path) -> None:
@@ -141,24 +141,24 @@ def test_an_honest_test_is_not_warned_about(service_desk_model: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["test", "--training", "nothere"], 4, "nothere: cannot read: no such file or directory"),
-        (["-", "--training", "-", "--format", "csv"], 2, "standard input cannot be both the test and the training corpus"),
-        (["test", "--training", "empty"], 2, "the training corpus has no documents that can be read"),
-        (["test", "--training", "train", "--errors", "train/a/00"], 2, "train/a/00 would be read and overwritten; choose another --errors"),
+        ("test --training nothere", 4, "nothere: cannot read: no such file or directory"),
+        ("- --training - --format csv", 2, "standard input cannot be both the test and the training corpus"),
+        ("test --training empty", 2, "the training corpus has no documents that can be read"),
+        ("test --training train --errors train/a/00", 2, "train/a/00 would be read and overwritten; choose another --errors"),
     ],
 )
-def test_training_corpora_that_will_not_do(planted: Path, arguments: list[str], status: int, message: str) -> None:
+def test_training_corpora_that_will_not_do(planted: Path, arguments: str, status: int, message: str) -> None:
     (planted / "empty" / "a").mkdir(parents=True)
-    assert message in fail(status, "evaluate", *arguments)
+    assert message in fail(status, f"evaluate {arguments}")
 
 
 def test_training_documents_that_cannot_be_read_are_named(planted: Path) -> None:
     corpus(planted, {"train/a/99": b"\0"})
-    done = nbtext("evaluate", "test", "--training", "train")
+    done = nbtext("evaluate test --training train")
     assert done.status == 1
     assert done.notes[0] == "nbtext: train/a/99: binary, not text (control bytes, the first at 0)"
 
 
 def test_a_nightly_gate_is_silent_with_quiet_though_texts_come_again(planted: Path) -> None:
-    assert warnings(nbtext("evaluate", "test", "--training", "train"))
-    assert nbtext("evaluate", "test", "--training", "train", "--quiet", "--fail-under", "accuracy=0").err == b""
+    assert warnings(nbtext("evaluate test --training train"))
+    assert nbtext("evaluate test --training train --quiet --fail-under accuracy=0").err == b""

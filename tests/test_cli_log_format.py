@@ -34,7 +34,7 @@ def said(result: Result) -> list[dict[str, Any]]:
 
 def test_a_document_that_cannot_be_read(pets: Path) -> None:
     corpus(pets, {"bin\x1b[31m\n\u202e": b"\0", "large": "x" * 20})
-    done = nbtext("classify", "pets", "bin\x1b[31m\n\u202e", "large", "--max-document-size", "16", *AS_JSON)
+    done = nbtext("classify pets", "bin\x1b[31m\n\u202e", "large", "--max-document-size", "16", *AS_JSON)
     assert done.status == 1
     assert not any(byte < 0x20 and byte != 0x0A for byte in done.err)
     lines = said(done)
@@ -46,10 +46,10 @@ def test_a_document_that_cannot_be_read(pets: Path) -> None:
 
 def test_warnings_and_notices(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/only/1": b"caf\xe9"})
-    lines = said(nbtext("train", "c", "-v", *AS_JSON))
+    lines = said(nbtext("train c -v", *AS_JSON))
     assert [line["level"] for line in lines] == ["notice", "warning", "notice"]
     assert lines[1]["message"] == "there is only one class, only; every answer will be that"
-    assert nbtext("train", "c", "-q", *AS_JSON).err == b""
+    assert nbtext("train c -q", *AS_JSON).err == b""
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_every_command_has_it(command: str) -> None:
 
 
 def test_text_is_the_default_and_can_be_said(pets: Path) -> None:
-    plain = nbtext("classify", "none")
-    assert nbtext("classify", "none", "--log-format", "text") == plain
-    assert nbtext("classify", "--log-format", "json", "none", "--log-format", "text") == plain
-    assert nbtext("classify", "--", "none", "--log-format", "json").notes[0] == plain.notes[0]
+    plain = nbtext("classify none")
+    assert nbtext("classify none --log-format text") == plain
+    assert nbtext("classify --log-format json none --log-format text") == plain
+    assert nbtext("classify -- none --log-format json").notes[0] == plain.notes[0]
 
 
 def test_an_internal_error_with_its_traceback(pets: Path) -> None:

@@ -58,7 +58,7 @@ def agent(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         tmp_path,
         {"Maildir/.Junk/cur/1:2,S": "Subject: win\n\na prize for you\n", "Maildir/cur/2:2,S": "Subject: minutes\n\nof our lunch\n"},
     )
-    succeed("train", "--once", *FOLDERS, "-m", "mail.joblib")
+    succeed("train --once", *FOLDERS, "-m", "mail.joblib")
     return kind
 
 
@@ -98,7 +98,7 @@ def test_what_is_moved_is_learnt_anew_and_the_rest_stays_as_it_was(agent: str, t
         deliver(agent, tmp_path, message)
 
     def update() -> str:
-        done = nbtext("update", "--once", *FOLDERS, "-m", "mail.joblib", "-v")
+        done = nbtext("update --once", *FOLDERS, "-m", "mail.joblib", "-v")
         assert done.status == 0
         return done.notes[0].removeprefix("nbtext: ")
 
@@ -108,9 +108,9 @@ def test_what_is_moved_is_learnt_anew_and_the_rest_stays_as_it_was(agent: str, t
         letter = letter.rename(tmp_path / target)
         moved = int(target.endswith(("cur/3:2,FS", ",RS")))
         assert update() == f"learnt 0 documents; moved from another class: {moved}, known already: {4 - moved}, repeated: 0"
-    succeed("train", "--once", *FOLDERS, "-m", "again")
+    succeed("train --once", *FOLDERS, "-m", "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "mail.joblib").read_bytes()
-    rows = succeed("select-features", "--top", "100", "-m", "mail.joblib", "-o", "tsv").rows
+    rows = succeed("select-features --top 100 -m mail.joblib -o tsv").rows
     assert rows
     assert not [row for row in rows if "nbtext" in row[1].lower() or "probabl" in row[1]]
 
@@ -121,7 +121,7 @@ def test_mail_is_sorted_into_the_folder_of_its_class(tmp_path: Path) -> None:
     corpus(
         tmp_path, {"Maildir/.Bills/cur/1": "Subject: invoice\n\nto pay by May\n", "Maildir/.Friends/cur/1": "Subject: lunch\n\nat noon?\n"}
     )
-    succeed("train", "Maildir/.Bills", "Maildir/.Friends", "-m", "sorter.joblib")
+    succeed("train Maildir/.Bills Maildir/.Friends -m sorter.joblib")
     for message in (b"Subject: invoice\n\ninvoice of May to pay, second invoice\n", b"Subject: zyzzyva\n\n"):
         assert deliver("procmail", tmp_path, message).status == 0
     assert [len(new(tmp_path / "Maildir" / folder)) for folder in ("", ".Bills", ".Friends")] == [1, 1, 0]
@@ -129,8 +129,8 @@ def test_mail_is_sorted_into_the_folder_of_its_class(tmp_path: Path) -> None:
 
 def test_a_mark_does_not_change_which_document_a_message_is(tmp_path: Path) -> None:
     corpus(tmp_path, {"Maildir/.Junk/1": SPAM, "Maildir/1": HAM, "marked/1": b"X-Nbtext: ham; probability=1\n" + SPAM})
-    succeed("train", "--once", *FOLDERS)
-    done = nbtext("update", "--once", "--from-folder", "spam=marked", "-v")
+    succeed("train --once", *FOLDERS)
+    done = nbtext("update --once --from-folder spam=marked -v")
     assert done.notes[0] == "nbtext: learnt 0 documents; moved from another class: 0, known already: 1, repeated: 0"
 
 
@@ -139,26 +139,21 @@ def test_folders_of_mail_of_any_kind_have_the_class_that_is_given(tmp_path: Path
     corpus(tmp_path, {"junk/1": SPAM, "junk/more/2": SPAM, "inbox": b"From ann Sat\n" + HAM})
     (tmp_path / "mail").mkdir()
     shutil.move(tmp_path / "junk", tmp_path / "mail/junk")
-    succeed("train", "--from-folder", "Müll=~/mail/junk", "-q", "-j", jobs, env={"HOME": str(tmp_path)})
-    succeed("update", "--from-folder", "gut=inbox", "-j", jobs)
-    succeed("train", "--from-folder", "Müll=mail/junk", "-m", "other", "-q")
-    rows = succeed("classify", "inbox", "mail", "--format", "dir").rows
+    succeed("train --from-folder", "Müll=~/mail/junk", "-q", "-j", jobs, env={"HOME": str(tmp_path)})
+    succeed("update --from-folder gut=inbox -j", jobs)
+    succeed("train --from-folder", "Müll=mail/junk", "-m", "other", "-q")
+    rows = succeed("classify inbox mail --format dir").rows
     assert [row[1] for row in rows] == ["gut", "Müll", "Müll"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        (["--from-folder", "spam"], 2, "--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not 'spam'"),
-        (["--from-folder", "=x"], 2, "--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not '=x'"),
-        (
-            ["--from-folder", "a=mail", "mail"],
-            2,
-            "--from-folder and CORPUS exclude each other: only one of them can be read; leave one of them out",
-        ),
-        (["--from-folder", "a=nothere"], 4, "nothere: cannot read: no such file or directory"),
+        ("--from-folder spam", 2, "--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not 'spam'"),
+        ("--from-folder =x", 2, "--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not '=x'"),
+        ("--from-folder a=nothere", 4, "nothere: cannot read: no such file or directory"),
     ],
 )
-def test_what_is_wrong_with_a_folder_is_one_line(tmp_path: Path, arguments: list[str], status: int, said: str) -> None:
+def test_what_is_wrong_with_a_folder_is_one_line(tmp_path: Path, arguments: str, status: int, said: str) -> None:
     corpus(tmp_path, {"mail/1": HAM})
-    assert fail(status, "train", *arguments) == f"nbtext: {said}"
+    assert fail(status, f"train {arguments}") == f"nbtext: {said}"

@@ -37,7 +37,7 @@ def mail(tmp_path_factory: pytest.TempPathFactory) -> Path:
         },
     )
     corpus(folder, {"all/ham/1": (folder / "ham/1").read_bytes(), "all/spam/1": (folder / "spam/1").read_bytes()})
-    succeed("train", "all", "--document", "mail", "--headers", "subject", cwd=folder)
+    succeed("train all --document mail --headers subject", cwd=folder)
     return folder
 
 
@@ -50,48 +50,48 @@ def parted(out: bytes) -> tuple[str, bytes]:
 
 
 def test_a_message_comes_out_with_its_answer(mail: Path) -> None:
-    value, message = parted(succeed("classify", "--mail-filter", cwd=mail, stdin=LETTER).out)
+    value, message = parted(succeed("classify --mail-filter", cwd=mail, stdin=LETTER).out)
     label, probability = value.split("; ")
     assert (label, message) == ("spam", LETTER)
     (mail / "letter").write_bytes(LETTER)
-    row = succeed("classify", "letter", cwd=mail).rows[0]
+    row = succeed("classify letter", cwd=mail).rows[0]
     assert probability == f"probability={row[2]}"
 
 
 def test_a_header_that_the_sender_wrote_is_not_believed(mail: Path) -> None:
     forged = b"X-Nbtext: ham; probability=1\n"
-    assert nbtext("classify", "--mail-filter", cwd=mail, stdin=forged + LETTER).out.count(b"X-Nbtext") == 1
-    failed = nbtext("classify", "--mail-filter", "-m", "none", cwd=mail, stdin=forged + LETTER)
+    assert nbtext("classify --mail-filter", cwd=mail, stdin=forged + LETTER).out.count(b"X-Nbtext") == 1
+    failed = nbtext("classify --mail-filter -m none", cwd=mail, stdin=forged + LETTER)
     assert parted(failed.out) == ("; reason=error", LETTER)
 
 
 def test_the_header_in_a_message_does_not_change_its_answer(mail: Path) -> None:
-    once = succeed("classify", "--mail-filter", cwd=mail, stdin=LETTER).out
-    assert succeed("classify", "--mail-filter", cwd=mail, stdin=b"From ann Sat\n" + once).out == b"From ann Sat\n" + once
+    once = succeed("classify --mail-filter", cwd=mail, stdin=LETTER).out
+    assert succeed("classify --mail-filter", cwd=mail, stdin=b"From ann Sat\n" + once).out == b"From ann Sat\n" + once
 
 
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
-        (["-m", "none"], 3),
-        (["-m", "damaged"], 3),
-        (["-m", "all"], 3),
-        (["--max-document-size", "20"], 1),
-        (["--costs", "none"], 4),
-        (["letter"], 2),
-        (["--lines"], 2),
-        (["--output", "tsv"], 2),
-        (["--format", "mbox"], 2),
-        (["--no-such-option"], 2),
-        (["--text", "x"], 2),
-        (["-q", "-v"], 2),
-        (["--config", "damaged"], 4),
-        (["--min-probability", "2"], 2),
+        ("-m none", 3),
+        ("-m damaged", 3),
+        ("-m all", 3),
+        ("--max-document-size 20", 1),
+        ("--costs none", 4),
+        ("letter", 2),
+        ("--lines", 2),
+        ("--output tsv", 2),
+        ("--format mbox", 2),
+        ("--no-such-option", 2),
+        ("--text x", 2),
+        ("-q -v", 2),
+        ("--config damaged", 4),
+        ("--min-probability 2", 2),
     ],
 )
-def test_a_message_comes_out_whole_whatever_fails_and_the_status_says_so(mail: Path, arguments: list[str], status: int) -> None:
+def test_a_message_comes_out_whole_whatever_fails_and_the_status_says_so(mail: Path, arguments: str, status: int) -> None:
     (mail / "damaged").write_bytes((mail / "nbtext.joblib").read_bytes()[:-9] + b"x" * 9)
-    done = nbtext("classify", "--mail-filter", *arguments, cwd=mail, stdin=LETTER)
+    done = nbtext(f"classify --mail-filter {arguments}", cwd=mail, stdin=LETTER)
     assert parted(done.out) == ("; reason=error", LETTER)
     error_line(done._replace(out=b""), status)
 
@@ -99,7 +99,7 @@ def test_a_message_comes_out_whole_whatever_fails_and_the_status_says_so(mail: P
 def test_a_file_of_defaults_for_other_runs_does_not_stop_the_filter(mail: Path, tmp_path: Path) -> None:
     (tmp_path / "nbtext.toml").write_text('[classify]\noutput = "jsonl"\nformat = "dir"\n')
     model = str(mail / "nbtext.joblib")
-    assert parted(succeed("classify", "--mail-filter", "-m", model, stdin=LETTER).out)[1] == LETTER
+    assert parted(succeed("classify --mail-filter -m", model, stdin=LETTER).out)[1] == LETTER
 
 
 def test_an_answer_that_is_not_given_has_its_reason(mail: Path) -> None:
@@ -113,7 +113,7 @@ def test_an_answer_that_is_not_given_has_its_reason(mail: Path) -> None:
     "message", [b"", b"\n", b"\0", b"no header\n\nprize", b"Subject: prize", b"To: a\r\n\r\nprize\r\n", b"\xff\xfe: \x1b\n\n\x1c\x1d\x1e"]
 )
 def test_odd_messages_come_out_byte_for_byte(mail: Path, message: bytes) -> None:
-    done = nbtext("classify", "--mail-filter", cwd=mail, stdin=message)
+    done = nbtext("classify --mail-filter", cwd=mail, stdin=message)
     end = b"\r\n" if b"\r" in message else b"\n"
     assert done.status in (0, 1)
     assert done.out.partition(end)[2] == message
@@ -121,22 +121,22 @@ def test_odd_messages_come_out_byte_for_byte(mail: Path, message: bytes) -> None
 
 def test_a_message_larger_than_memory_is_streamed_through(mail: Path) -> None:
     message = LETTER + b"0123456789abcde\n" * (5 << 20)
-    done = nbtext("classify", "--mail-filter", "--max-document-size", "1M", cwd=mail, stdin=message, limits=LITTLE_MEMORY)
+    done = nbtext("classify --mail-filter --max-document-size 1M", cwd=mail, stdin=message, limits=LITTLE_MEMORY)
     assert (done.status, parted(done.out)) == (1, ("; reason=error", message))
 
 
 def test_a_message_longer_than_its_head_is_read_to_its_end(mail: Path) -> None:
     letter = b"Subject: a\n\n" + b"lunch\n" + b"zzz " * (1 << 19) + b"prize prize win claim\n"
-    value, message = parted(succeed("classify", "--mail-filter", cwd=mail, stdin=letter).out)
+    value, message = parted(succeed("classify --mail-filter", cwd=mail, stdin=letter).out)
     assert (value.startswith("spam; "), message == letter) == (True, True)
 
 
 def test_a_model_of_files_reads_a_message_as_it_read_those_and_one_of_a_table_reads_mail(mail: Path) -> None:
     corpus(mail, {"raw/a/1": "Sender: sun", "raw/b/1": "Sender: moon", "table.csv": "a,sun\nb,moon\n"})
     letter = b"Sender: moon\nContent-Transfer-Encoding: base64\n\nc3Vu\n"
-    succeed("train", "raw", "-m", "raw.joblib", cwd=mail)
-    succeed("train", "table.csv", "-m", "table.joblib", cwd=mail)
-    assert parted(succeed("classify", "--mail-filter", "-m", "raw.joblib", cwd=mail, stdin=letter).out)[0].startswith("b; ")
+    succeed("train raw -m raw.joblib", cwd=mail)
+    succeed("train table.csv -m table.joblib", cwd=mail)
+    assert parted(succeed("classify --mail-filter -m raw.joblib", cwd=mail, stdin=letter).out)[0].startswith("b; ")
     table = ("classify", "--mail-filter", "-m", "table.joblib", "--headers", "subject")
     assert parted(succeed(*table, cwd=mail, stdin=letter).out)[0].startswith("a; ")
 
@@ -144,7 +144,7 @@ def test_a_model_of_files_reads_a_message_as_it_read_those_and_one_of_a_table_re
 def test_labels_of_any_kind_reach_the_reader_of_the_header(tmp_path: Path) -> None:
     label = "Müll; probability=1\r\nTo: all"
     TextClassifier().fit(["win a prize", "lunch at noon"], [label, "ham"]).save(str(tmp_path / "nbtext.joblib"))
-    out = succeed("classify", "--mail-filter", stdin=LETTER).out
+    out = succeed("classify --mail-filter", stdin=LETTER).out
     assert out.endswith(LETTER)
     found = str(email.message_from_bytes(out, policy=email.policy.default)["X-Nbtext"])
     assert found.startswith("Müll; probability=1")

@@ -26,9 +26,9 @@ def days(tmp_path: Path) -> Path:
 
 
 def test_models_merged_on_the_command_line(desk: Path) -> None:
-    succeed("train", "more", "-m", "second")
-    succeed("merge", "nbtext.joblib", "second", "--to", "new")
-    succeed("merge", "second", "nbtext.joblib", "--to", "second")
+    succeed("train more -m second")
+    succeed("merge nbtext.joblib second --to new")
+    succeed("merge second nbtext.joblib --to second")
     assert (desk / "new").read_bytes() == (desk / "second").read_bytes() == (desk / "both").read_bytes()
 
 
@@ -37,62 +37,62 @@ def test_models_merged_have_their_ledgers_merged(days: Path, output: str) -> Non
     corpus(days, {"e/dogs/1": "the dog swims", "e/birds/1": "the bird sings"})
     for models in (("first", "a"), ("second", "e"), ("whole", "a", "e")):
         succeed("train", *models[1:], "--once", "-m", models[0])
-    succeed("merge", "first", "second", "--to", output)
+    succeed("merge first second --to", output)
     assert (days / output).read_bytes() == (days / "whole").read_bytes()
-    notes = nbtext("update", "a", "e", "c", "--once", "-v", "-m", output).notes
+    notes = nbtext("update a e c --once -v -m", output).notes
     assert notes[0] == "nbtext: learnt 0 documents; moved from another class: 1, known already: 5, repeated: 2"
-    succeed("train", "a", "e", "c", "--once", "-m", "whole")
+    succeed("train a e c --once -m whole")
     assert (days / output).read_bytes() == (days / "whole").read_bytes()
 
 
 def test_a_model_that_was_put_back_after_merging_has_its_own_ledger_again(days: Path) -> None:
     for model, documents in (("first", "a"), ("second", "b")):
         succeed("train", documents, "--once", "-m", model)
-    assert nbtext("merge", "first", "second", "--to", "first", "--backup", "-q").status == 0
+    assert nbtext("merge first second --to first --backup -q").status == 0
     (days / "first.1").replace(days / "first")
-    notes = nbtext("update", "a", "c", "--once", "-v", "-m", "first").notes
+    notes = nbtext("update a c --once -v -m first").notes
     assert notes[0] == "nbtext: learnt 2 documents; moved from another class: 0, known already: 4, repeated: 0"
 
 
 def test_a_document_in_two_ledgers_is_told_of_and_stands_there_once_under_the_last_label(days: Path) -> None:
-    succeed("train", "a", "--once", "-m", "first")
-    succeed("train", "b", "--once", "-m", "second")
-    done = nbtext("merge", "first", "second", "--to", "first")
+    succeed("train a --once -m first")
+    succeed("train b --once -m second")
+    done = nbtext("merge first second --to first")
     told = "learnt by more than one of the models, so they count more than once: 2 documents"
     assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
     assert inspected(days, "first")["documents"] == 7
-    assert ", known already: 3," in nbtext("update", "b", "--once", "-v", "-m", "first").notes[0]
+    assert ", known already: 3," in nbtext("update b --once -v -m first").notes[0]
     assert inspected(days, "first")["documents"] == 7
 
 
 @pytest.mark.parametrize("output", ["first", "second", "new"])
 def test_merge_tells_of_models_that_have_no_ledger(days: Path, output: str) -> None:
-    succeed("train", "a", "--once", "-m", "first")
-    succeed("train", "c", "-q", "-m", "second")
-    succeed("train", "c", "-q", "-m", "third")
+    succeed("train a --once -m first")
+    succeed("train c -q -m second")
+    succeed("train c -q -m third")
     told = "second, third: no ledger that can be used, so nbtext update --once may learn again what is in there: 4 documents"
-    done = nbtext("merge", "first", "second", "third", "--to", output)
+    done = nbtext("merge first second third --to", output)
     assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
-    assert nbtext("update", "a", "c", "--once", "-v", "-m", output).notes[0].startswith("nbtext: learnt 2 documents; moved from another")
+    assert nbtext("update a c --once -v -m", output).notes[0].startswith("nbtext: learnt 2 documents; moved from another")
 
 
 def test_models_without_ledgers_are_merged_in_silence(days: Path) -> None:
-    succeed("train", "a", "-m", "first")
-    succeed("train", "c", "-q", "-m", "second")
-    succeed("merge", "first", "second", "--to", "new")
+    succeed("train a -m first")
+    succeed("train c -q -m second")
+    succeed("merge first second --to new")
     assert not (days / "new.ledger").exists()
 
 
 def test_a_ledger_that_merge_leaves_behind_is_told_of(days: Path) -> None:
-    succeed("train", "a", "-m", "first")
-    succeed("train", "c", "-q", "-m", "second")
-    succeed("train", "b", "--once", "-m", "old")
+    succeed("train a -m first")
+    succeed("train c -q -m second")
+    succeed("train b --once -m old")
     warning = ".ledger is the ledger of the model that was there; remove it, or train with --once to have a new one"
-    done = nbtext("merge", "first", "second", "--to", "old")
+    done = nbtext("merge first second --to old")
     assert (done.status, len(done.notes), done.notes[0].endswith(f"old{warning}")) == (0, 1, True)
-    assert "another model" in fail(3, "update", "c", "--once", "-m", "old")
+    assert "another model" in fail(3, "update c --once -m old")
     (days / "first.ledger").write_bytes(b"damaged")
-    done = nbtext("merge", "first", "second", "--to", "first")
+    done = nbtext("merge first second --to first")
     assert (done.status, len(done.notes), done.notes[0].endswith(f"first{warning}")) == (0, 1, True)
 
 
@@ -102,8 +102,8 @@ def test_a_damaged_ledger_is_as_good_as_none_to_merge(days: Path) -> None:
     (days / "second.ledger").write_bytes(b"damaged")
     told = "second: no ledger that can be used, so nbtext update --once may learn again what is in there: 2 documents"
     for output in ("new", "first"):
-        assert nbtext("merge", "first", "second", "--to", output).notes == [f"nbtext: warning: {told}"]
-        assert nbtext("update", "a", "--once", "-v", "-m", output).notes[0].startswith("nbtext: learnt 0 documents;")
+        assert nbtext("merge first second --to", output).notes == [f"nbtext: warning: {told}"]
+        assert nbtext("update a --once -v -m", output).notes[0].startswith("nbtext: learnt 0 documents;")
 
 
 @pytest.mark.parametrize(
@@ -118,5 +118,5 @@ def test_a_damaged_ledger_is_as_good_as_none_to_merge(days: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_told_in_one_line(desk: Path, arguments: list[str], status: int, message: str) -> None:
-    succeed("train", "pets", "--stemmer", "none", "-m", "plain")
+    succeed("train pets --stemmer none -m plain")
     assert message in refused(desk, arguments, status)

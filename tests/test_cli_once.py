@@ -23,7 +23,7 @@ def days(tmp_path: Path) -> Path:
 
 
 def test_days_learnt_once_are_the_model_learnt_once_at_once(days: Path) -> None:
-    succeed("train", "a", "--once")
+    succeed("train a --once")
     for day, said in (("b", "learnt 1 document; moved from another class: 1, known already: 1, repeated: 1"),
                       ("c", "learnt 1 document; moved from another class: 1, known already: 0, repeated: 0")):  # fmt: skip
         for again in (False, True):
@@ -32,50 +32,50 @@ def test_days_learnt_once_are_the_model_learnt_once_at_once(days: Path) -> None:
             assert notes[0].startswith("nbtext: learnt 0 documents; moved from another class: 0, " if again else f"nbtext: {said}")
             assert len(notes) == 2
             assert ([(days / name).read_bytes() for name in ("nbtext.joblib", "nbtext.joblib.ledger")] == before) == again
-    succeed("train", "a", "b", "c", "--once", "-m", "at-once")
+    succeed("train a b c --once -m at-once")
     assert (days / "nbtext.joblib").read_bytes() == (days / "at-once").read_bytes()
     corpus(days, {"all/cats/1": "the cat purrs", "all/cats/2": "a cat climbs", "all/cats/3": "a puppy sleeps"})
     corpus(days, {"all/dogs/1": "the dog barks", "all/dogs/2": "the bird sings", "all/dogs/3": "the dog swims"})
-    succeed("train", "all", "-m", "plain")
+    succeed("train all -m plain")
     assert (days / "nbtext.joblib").read_bytes() == (days / "plain").read_bytes()
     assert (days / "nbtext.joblib.ledger").stat().st_size < 2 * (days / "at-once.ledger").stat().st_size
 
 
 def test_without_once_duplicates_count_and_the_ledger_goes_along(days: Path) -> None:
-    succeed("train", "a", "--once")
+    succeed("train a --once")
     told = "learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: 4 documents"
     for _ in range(2):
-        done = nbtext("update", "b")
+        done = nbtext("update b")
         assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
-    assert in_json("inspect", "--output", "json")["documents"] == 12
-    notes = nbtext("update", "a", "b", "--once", "-v").notes
+    assert in_json("inspect --output json")["documents"] == 12
+    notes = nbtext("update a b --once -v").notes
     assert notes[0] == "nbtext: learnt 1 document; moved from another class: 1, known already: 3, repeated: 3"
 
 
 def test_a_model_without_a_ledger_gets_one_and_it_is_said_what_that_cannot_know(days: Path) -> None:
-    succeed("train", "a")
+    succeed("train a")
     assert not (days / "nbtext.joblib.ledger").exists()
-    done = nbtext("update", "c", "--once")
+    done = nbtext("update c --once")
     assert (done.status, done.notes) == (
         0,
         ["nbtext: warning: the model had no ledger, so 4 documents that it learnt before may be learnt again"],
     )
-    succeed("update", "c", "--once")
+    succeed("update c --once")
 
 
 def test_the_ledger_follows_a_class_that_is_relabelled_and_a_model_that_is_pruned(days: Path) -> None:
-    succeed("train", "a", "--once")
-    succeed("relabel", "dogs", "hounds")
+    succeed("train a --once")
+    succeed("relabel dogs hounds")
     corpus(days, {"d/hounds/1": FIRST["a/dogs/1"], "d/hounds/2": FIRST["a/dogs/2"]})
-    assert ", known already: 2," in nbtext("update", "d", "--once", "-v").notes[0]
-    succeed("prune", "--min-df", "2")
-    notes = nbtext("update", "b", "--once", "-v").notes
+    assert ", known already: 2," in nbtext("update d --once -v").notes[0]
+    succeed("prune --min-df 2")
+    notes = nbtext("update b --once -v").notes
     assert notes[0] == "nbtext: learnt 1 document; moved from another class: 2, known already: 0, repeated: 1"
 
 
 def test_a_ledger_of_another_model_is_refused(days: Path) -> None:
-    succeed("train", "a", "--once", "--backup")
-    done = nbtext("train", "a", "b", "--backup")
+    succeed("train a --once --backup")
+    done = nbtext("train a b --backup")
     warning = "nbtext.joblib.ledger is the ledger of the model that was there; remove it, or train with --once to have a new one"
     assert (done.status, len(done.notes), done.notes[0].endswith(warning)) == (0, 1, True)
     for command in (["update", "c"], ["forget", "a"]):
@@ -83,24 +83,24 @@ def test_a_ledger_of_another_model_is_refused(days: Path) -> None:
         assert line.endswith(
             "nbtext.joblib.ledger: the ledger belongs to another model; begin a new one with nbtext train --once, or remove it"
         )
-    succeed("update", "c")  # without --once it does not matter, and stays
-    assert "another model" in fail(3, "update", "c", "--once")
-    succeed("train", "a", "--once")
-    succeed("update", "c", "--once")
+    succeed("update c")  # without --once it does not matter, and stays
+    assert "another model" in fail(3, "update c --once")
+    succeed("train a --once")
+    succeed("update c --once")
 
 
 def test_the_model_before_the_last_change_still_has_its_ledger(days: Path) -> None:
-    succeed("train", "a", "--once")
-    succeed("update", "c", "--once", "--backup")
+    succeed("train a --once")
+    succeed("update c --once --backup")
     updated = (days / "nbtext.joblib").read_bytes()
     (days / "nbtext.joblib.1").replace(days / "nbtext.joblib")
-    assert nbtext("update", "a", "c", "--once", "-v").notes[0].startswith("nbtext: learnt 2 documents;")
+    assert nbtext("update a c --once -v").notes[0].startswith("nbtext: learnt 2 documents;")
     assert (days / "nbtext.joblib").read_bytes() == updated
 
 
 @pytest.mark.parametrize("command", [["update", "c", "--once"], ["forget", "a", "--once"]], ids=lambda command: command[0])
 def test_a_damaged_ledger_is_refused(days: Path, command: list[str]) -> None:
-    succeed("train", "a", "--once")
+    succeed("train a --once")
     ledger = days / "nbtext.joblib.ledger"
     ledger.write_bytes(ledger.read_bytes()[:-1])
     line = fail(3, *command)
@@ -114,7 +114,7 @@ def test_a_damaged_ledger_is_refused(days: Path, command: list[str]) -> None:
 @pytest.mark.parametrize("command", [["train", "a"], ["update", "b"]], ids=lambda command: command[0])
 def test_a_link_in_place_of_the_ledger_leads_nowhere(days: Path, command: list[str]) -> None:
     """Whoever may write to the folder could put one there, to have another file overwritten."""
-    succeed("train", "a", "--once")
+    succeed("train a --once")
     (days / "precious").write_text("precious")
     (days / "nbtext.joblib.ledger").unlink()
     (days / "nbtext.joblib.ledger").symlink_to("precious")
@@ -125,7 +125,7 @@ def test_a_link_in_place_of_the_ledger_leads_nowhere(days: Path, command: list[s
 
 
 def test_who_may_read_the_model_may_read_its_ledger_and_nobody_else(days: Path) -> None:
-    succeed("train", "a", "--once")
+    succeed("train a --once")
     for mode, day in ((0o600, "b"), (0o640, "c"), (0o664, "a")):
         (days / "nbtext.joblib").chmod(mode)
         succeed("update", day, "--once")
@@ -138,8 +138,8 @@ def test_who_may_read_the_model_may_read_its_ledger_and_nobody_else(days: Path) 
 def test_through_a_link_the_ledger_is_beside_the_file(days: Path) -> None:
     (days / "real").mkdir()
     (days / "link").symlink_to("real/model")
-    succeed("train", "a", "--once", "-m", "link")
-    succeed("update", "b", "--once", "--backup", "-m", "link")
+    succeed("train a --once -m link")
+    succeed("update b --once --backup -m link")
     assert sorted(path.name for path in (days / "real").iterdir()) == ["model", "model.1", "model.ledger"]
     assert (days / "link").is_symlink()
 
@@ -149,28 +149,28 @@ SEVERAL = "1 text under several labels, the last of which holds: first c/cats/2 
 
 def test_equal_documents_of_one_class_count_once_in_training(tmp_path: Path) -> None:
     corpus(tmp_path, {**{f"c/{name}": text for name, text in PETS.items()}, "c/cats/copy": PETS["cats/1"], "c/zebras/copy": PETS["cats/2"]})
-    succeed("train", "c", "--once")
-    assert f"nbtext: {SEVERAL}" in nbtext("train", "c", "--once", "-v").notes
-    assert f"nbtext: {SEVERAL}" in nbtext("update", "c", "--once", "-v").notes
-    classes = in_json("inspect", "--output", "json")["classes"]
+    succeed("train c --once")
+    assert f"nbtext: {SEVERAL}" in nbtext("train c --once -v").notes
+    assert f"nbtext: {SEVERAL}" in nbtext("update c --once -v").notes
+    classes = in_json("inspect --output json")["classes"]
     assert {label: of["documents"] for label, of in classes.items()} == {"cats": 1, "dogs": 2, "zebras": 1}
 
 
 def test_models_of_all_documents_can_be_trained_once_too(days: Path) -> None:
-    succeed("train", "a", "b", "--once", "--classifier", "logistic")
+    succeed("train a b --once --classifier logistic")
     corpus(days, {"all/cats/1": "the cat purrs", "all/cats/2": "a cat climbs", "all/cats/3": "a puppy sleeps"})
     corpus(days, {"all/dogs/1": "the dog barks", "all/birds/2": "the bird sings"})
-    succeed("train", "all", "--classifier", "logistic", "-m", "plain")
-    rows = [succeed("classify", "all", "-m", model).rows for model in ("nbtext.joblib", "plain")]
+    succeed("train all --classifier logistic -m plain")
+    rows = [succeed("classify all -m", model).rows for model in ("nbtext.joblib", "plain")]
     assert rows[0] == rows[1]
 
 
 def test_a_ledger_that_knows_what_the_model_does_not_is_found_out(days: Path) -> None:
-    succeed("train", "a", "--once")
+    succeed("train a --once")
     with locked_model(str(days / "nbtext.joblib"), lock_timeout=0) as file:
         known = np.frombuffer(fingerprint(b"the bird sings"), FINGERPRINT)
         file.replace(file.load(), Ledger.empty().changed(known, ["cats"]))
     before = [(days / name).read_bytes() for name in ("nbtext.joblib", "nbtext.joblib.ledger")]
-    line = fail(2, "update", "c", "--once")
+    line = fail(2, "update c --once")
     assert line == "nbtext: c/dogs/1: was never learnt as 'cats'; the ledger says otherwise; begin a new one with nbtext train --once"
     assert [(days / name).read_bytes() for name in ("nbtext.joblib", "nbtext.joblib.ledger")] == before

@@ -49,20 +49,20 @@ def test_every_form_has_the_same_shares(desk: Path) -> None:
 def test_few_labels_end_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "one.tsv").write_text("a\tcat dog\n")
     reading = ("--label-column", "1", "--text-column", "2")
-    assert nbtext("train", "one.tsv", *reading).status == 0  # it warns of the only class
+    assert nbtext("train one.tsv", *reading).status == 0  # it warns of the only class
     for command in (("prevalence", "one.tsv"), ("evaluate", "one.tsv", "--prior-from", "one.tsv")):
         line = fail(2, *command, *reading)
         assert "shares of 1 class take at least 25 labelled documents, and the model has 1" in line
 
 
 def test_by_column_there_is_a_row_for_each_value(desk: Path) -> None:
-    whole = in_json("prevalence", "messages.csv", "--by", "day", "-o", "json")
+    whole = in_json("prevalence messages.csv --by day -o json")
     days = whole["by"]["day"]
     assert list(days) == ["2026-05-01", "2026-05-02", "2026-05-03"]
     assert sum(day["documents"] for day in days.values()) == whole["documents"]
-    lines = [json.loads(line) for line in nbtext("prevalence", "messages.csv", "--by", "day", "-o", "jsonl").text.splitlines()]
+    lines = [json.loads(line) for line in nbtext("prevalence messages.csv --by day -o jsonl").text.splitlines()]
     assert lines == [{"day": day, **found} for day, found in days.items()]
-    table = succeed("prevalence", "messages.csv", "--by", "day").text
+    table = succeed("prevalence messages.csv --by day").text
     assert "by day" in table
     assert [line.split()[0] for line in table.splitlines()[-3:]] == list(days)
 
@@ -71,19 +71,19 @@ def test_what_cannot_be_read_is_reported_and_has_no_share(desk: Path) -> None:
     (desk / "inbox").mkdir()
     (desk / "inbox/1").write_bytes(b"the lamp in our street is broken")
     (desk / "inbox/2").write_bytes(b"\0\1")
-    done = nbtext("prevalence", "inbox", "-o", "json")
+    done = nbtext("prevalence inbox -o json")
     assert done.status == 1
     assert done.notes[0].startswith("nbtext: inbox/2: binary")
     assert json.loads(done.text)["documents"] == 1
     (desk / "inbox/1").unlink()
-    (why,) = (none := nbtext("prevalence", "inbox")).notes  # one document, one line
+    (why,) = (none := nbtext("prevalence inbox")).notes  # one document, one line
     assert none.status == 2
     assert why.startswith("nbtext: inbox/2: binary")
 
 
 def test_documents_of_another_kind_are_warned_of(desk: Path) -> None:
     (desk / "other.txt").write_text("".join(f"quantum flux capacitor number{n} warp\n" for n in range(60)), encoding="utf-8")
-    done = nbtext("prevalence", "other.txt", "--format", "lines")
+    done = nbtext("prevalence other.txt --format lines")
     assert done.status == 0
     assert "differ from those of training by more than class shares (unknown tokens" in done.notes[0]
 
@@ -98,13 +98,13 @@ def test_a_model_without_a_sample_estimates_without_correction(desk: Path) -> No
 
 def test_answers_for_the_shares_of_other_documents(desk: Path) -> None:
     """An inbox of mail about waste alone makes an unclear message one about waste."""
-    plain = succeed("classify", "--text", "hello", "-o", "jsonl").text
+    plain = succeed("classify --text hello -o jsonl").text
     waste = f"{TEST}/waste-collection"
-    shifted = succeed("classify", "--text", "hello", "--prior-from", waste, "-o", "jsonl").text
+    shifted = succeed("classify --text hello --prior-from", waste, "-o", "jsonl").text
     assert json.loads(shifted)["label"] == "waste-collection"
     assert json.loads(shifted)["probability"] > json.loads(plain)["probability"]
     before, after = (in_json("evaluate", TEST, "-o", "json", *more)["log_loss"] for more in ((), ("--prior-from", waste)))
     assert after > before
-    fail(2, "classify", "--text", "hello", "--prior-from", "-")
-    fail(2, "classify", "--text", "hello", "--prior-from", waste, "--coverage", "0.9")
+    fail(2, "classify --text hello --prior-from -")
+    fail(2, "classify --text hello --prior-from", waste, "--coverage", "0.9")
     fail(2, "evaluate", TEST, "--sweep", "prior", "--prior-from", waste)

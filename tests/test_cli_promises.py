@@ -30,16 +30,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if number % 10 == 0:
             rows.append({"label": list(WORDS)[(number // 10) % 3], "text": f"sofa dog sun w{number % 7}"})
     (home / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    succeed("train", "train.jsonl", cwd=home)
+    succeed("train train.jsonl", cwd=home)
     for name, text in {"sure": "sofa cat purr cat", "torn": "sofa dog sun", "strange": "zyzzyva"}.items():
         (home / name).write_text(text)
     return home
 
 
 def records(home: Path, *arguments: str) -> list[dict[str, Any]]:
-    return [
-        json.loads(line) for line in succeed("classify", "sure", "torn", "strange", "-o", "jsonl", *arguments, cwd=home).text.splitlines()
-    ]
+    return [json.loads(line) for line in succeed("classify sure torn strange -o jsonl", *arguments, cwd=home).text.splitlines()]
 
 
 def test_sets_in_every_form(home: Path) -> None:
@@ -63,14 +61,14 @@ def test_empty_and_full_sets_are_named(home: Path) -> None:
     sure, torn, _ = records(home, "--coverage", "0.1")
     assert len(sure["labels"]) <= 1
     assert (torn["label"], torn["labels"], torn["abstained"]) == (None, [], "empty-set")
-    [_, tsv, _] = nbtext("classify", "sure", "torn", "strange", "--coverage", "0.1", "-o", "tsv", cwd=home).rows
+    [_, tsv, _] = nbtext("classify sure torn strange --coverage 0.1 -o tsv", cwd=home).rows
     assert tsv == ["torn", "", "empty-set"]
     assert records(home, "--coverage", "0.99")[1]["notice"] == "full-set"
 
 
 def test_too_few_documents_for_a_promise(home: Path) -> None:
-    assert "at least 199 documents" in fail(2, "classify", "sure", "--coverage", "0.995", cwd=home)
-    result = nbtext("classify", "sure", "--coverage", "0.98", "--by-class", "-o", "tsv", cwd=home)
+    assert "at least 199 documents" in fail(2, "classify sure --coverage 0.995", cwd=home)
+    result = nbtext("classify sure --coverage 0.98 --by-class -o tsv", cwd=home)
     assert "fewer than 49 of their documents" in result.err.decode()
     assert result.rows[0][1].count("|") >= 2
 
@@ -78,19 +76,15 @@ def test_too_few_documents_for_a_promise(home: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--coverage", "0.9", "--min-precision", "0.9"], "exclude each other"),
-        (["--coverage", "0.9", "--limit", "2", "-o", "jsonl"], "exclude each other"),
         (["--by-class"], "--by-class needs"),
         (["--coverage", "1"], "above 0 and below 1"),
         (["--min-precision", "plain=0.9,x=0.8"], "names 'x', which is no class"),
         (["--min-precision", "plain=high"], "above 0 and below 1, not 'high'"),
         (["--min-probability", "plan=0.5"], "which is no class"),
-        (["--mail-filter", "--coverage", "0.9"], "--coverage and --mail-filter exclude each other"),
     ],
 )
 def test_wrong_usage(home: Path, options: list[str], said: str) -> None:
-    arguments = options if "--mail-filter" in options else ["sure", *options]
-    result = nbtext("classify", *arguments, cwd=home)
+    result = nbtext("classify sure", *options, cwd=home)
     assert result.status == 2
     assert said in result.err.decode()
 
@@ -100,23 +94,23 @@ def test_imprecise_answers_are_not_given(home: Path) -> None:
     assert sure["label"] == "a|b"
     assert torn["abstained"] == "low-precision"
     assert strange["abstained"] == "no-known-terms"
-    result = nbtext("classify", "sure", "--min-precision", "0.999", cwd=home)
+    result = nbtext("classify sure --min-precision 0.999", cwd=home)
     assert "nbtext inspect --thresholds" in result.notes[0]
     assert result.rows[0][1:] == ["", "low-precision"]
-    result = nbtext("classify", "sure", "--min-precision", "plain=0.999", cwd=home)
+    result = nbtext("classify sure --min-precision plain=0.999", cwd=home)
     assert "no answers with plain: " in result.notes[0]
     assert result.rows[0][1] == "a|b"
     assert records(home, "--min-probability", "a|b=1")[0]["abstained"] == "low-probability"
 
 
 def test_thresholds_say_how_many_more(home: Path) -> None:
-    table = succeed("inspect", "--thresholds", "0.999", cwd=home).text
+    table = succeed("inspect --thresholds 0.999", cwd=home).text
     assert "never" in table
-    said = in_json("inspect", "--thresholds", "plain=0.6,a|b=0.999", "-o", "json", cwd=home)["thresholds"]
+    said = in_json("inspect --thresholds plain=0.6,a|b=0.999 -o json", cwd=home)["thresholds"]
     assert [each["precision"] for each in said] == [0.999, None, 0.6]
     assert [each["probability"] is None for each in said] == [True, False, False]
     assert said[0]["more"] is None or said[0]["more"] > 2000
-    assert "--by-class needs" in fail(2, "inspect", "--by-class", cwd=home)
+    assert "--by-class needs" in fail(2, "inspect --by-class", cwd=home)
 
 
 def test_evaluate_says_how_far_promises_were_kept(service_desk_model: Path) -> None:

@@ -33,8 +33,8 @@ def prepared(folder: Path, old: list[str] | None, new: list[str]) -> Path:
     """Corpora; a model of the pets, unless ``old`` is None; and as ``new`` one of more."""
     corpus(folder, {**{f"pets/{name}": text for name, text in PETS.items()}, **MORE})
     if old is not None:
-        succeed("train", "pets", *old, cwd=folder)
-    succeed("train", "pets", "more", *new, "-m", "new", cwd=folder)
+        succeed("train pets", *old, cwd=folder)
+    succeed("train pets more", *new, "-m", "new", cwd=folder)
     return folder
 
 
@@ -50,7 +50,7 @@ def learnt(folder: Path, *corpora: str) -> str:
 
 def test_the_pair_is_in_its_place_and_gone_from_where_it_was(once: Path) -> None:
     old, new = (once / "nbtext.joblib").read_bytes(), (once / "new").read_bytes()
-    done = nbtext("promote", "new", "--backup", "-v", cwd=once)
+    done = nbtext("promote new --backup -v", cwd=once)
     assert (done.status, done.out, len(done.notes)) == (0, b"", 1)
     assert done.notes[0].startswith("nbtext: nbtext.joblib: 3 classes, 6 documents, ")
     found = contents(once)
@@ -61,10 +61,10 @@ def test_the_pair_is_in_its_place_and_gone_from_where_it_was(once: Path) -> None
 
 def test_the_model_before_still_has_its_ledger_and_can_be_promoted_back(once: Path) -> None:
     old, new = (once / "nbtext.joblib").read_bytes(), (once / "new").read_bytes()
-    succeed("promote", "new", "--backup", cwd=once)
-    line = fail(2, "promote", "nbtext.joblib.1", "--backup", cwd=once)
+    succeed("promote new --backup", cwd=once)
+    line = fail(2, "promote nbtext.joblib.1 --backup", cwd=once)
     assert line == "nbtext: nbtext.joblib.1: is where --backup keeps the model that is replaced; leave out --backup"
-    succeed("promote", "nbtext.joblib.1", cwd=once)
+    succeed("promote nbtext.joblib.1", cwd=once)
     assert sorted(contents(once)) == ["nbtext.joblib", "nbtext.joblib.ledger"]
     assert (once / "nbtext.joblib").read_bytes() == old
     assert learnt(once, "pets", "more") == "nbtext: learnt 2 documents; moved from another class: 0, known already: 4, repeated: 0"
@@ -75,7 +75,7 @@ def test_the_model_before_still_has_its_ledger_and_can_be_promoted_back(once: Pa
 def test_where_there_is_no_model_yet(tmp_path: Path, new: list[str]) -> None:
     prepared(tmp_path, None, new)
     wanted = (tmp_path / "new").read_bytes()
-    succeed("promote", "new", "--backup")
+    succeed("promote new --backup")
     assert sorted(contents(tmp_path)) == ["nbtext.joblib", *(["nbtext.joblib.ledger"] if new else [])]
     assert (tmp_path / "nbtext.joblib").read_bytes() == wanted
     if new:
@@ -84,19 +84,19 @@ def test_where_there_is_no_model_yet(tmp_path: Path, new: list[str]) -> None:
 
 def test_a_model_without_a_ledger_gets_that_of_the_new_one(tmp_path: Path) -> None:
     prepared(tmp_path, [], ONCE)
-    succeed("promote", "new")
+    succeed("promote new")
     assert learnt(tmp_path, "pets", "more").endswith("known already: 6, repeated: 0")
 
 
 def test_a_new_model_without_a_ledger_does_not_orphan_one(tmp_path: Path) -> None:
     prepared(tmp_path, ONCE, [])
     before = contents(tmp_path)
-    line = fail(2, "promote", "new")
+    line = fail(2, "promote new")
     why = "has no ledger of documents learnt once, but nbtext.joblib has one"
     assert line == f"nbtext: new: {why}; train it with nbtext train --once, or remove nbtext.joblib.ledger"
     assert contents(tmp_path) == before
     (tmp_path / "nbtext.joblib.ledger").unlink()
-    succeed("promote", "new")
+    succeed("promote new")
     assert contents(tmp_path) == {"nbtext.joblib": before["new"]}
 
 
@@ -111,12 +111,12 @@ def test_what_is_refused_changes_nothing(once: Path) -> None:
     ):
         (once / name).write_bytes(damaged)
         before = contents(once)
-        assert message in fail(3, "promote", "new", "--backup", cwd=once)
+        assert message in fail(3, "promote new --backup", cwd=once)
         assert contents(once) == before
         (once / name).write_bytes(whole[name])
     (once / "nbtext.joblib.1").mkdir()
     (once / "nbtext.joblib.1" / "x").touch()
-    assert "cannot keep a backup" in fail(4, "promote", "new", "--backup", cwd=once)
+    assert "cannot keep a backup" in fail(4, "promote new --backup", cwd=once)
     assert {name: content for name, content in contents(once).items() if name != "nbtext.joblib.ledger"} == {
         name: content for name, content in whole.items() if name != "nbtext.joblib.ledger"
     }
@@ -126,26 +126,26 @@ def test_what_is_refused_changes_nothing(once: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["none"], 3, "none: there is no model"),
-        (["no/none"], 3, "no/none: there is no model"),
-        (["pets"], 3, "pets: cannot read the model: is a directory"),
-        (["nbtext.joblib"], 2, "nbtext.joblib: is the model itself; name the file of another model"),
-        (["./pets/../nbtext.joblib"], 2, "is the model itself"),
-        (["link", "-m", "new"], 2, "link: is the model itself"),
-        (["new", "-m", "pets"], 4, "pets: is a directory"),
-        (["new", "-m", "no/model"], 4, "no: the folder does not exist"),
-        (["x.ledger", "-m", "x"], 2, "x.ledger: has a name that belongs to x; give it another one"),
-        (["x.lock", "-m", "x"], 2, "x.lock: has a name that belongs to x"),
-        ([], 2, "Missing argument 'NEW'"),
-        (["new", "--lock-timeout", "-1"], 2, "--lock-timeout"),
+        ("none", 3, "none: there is no model"),
+        ("no/none", 3, "no/none: there is no model"),
+        ("pets", 3, "pets: cannot read the model: is a directory"),
+        ("nbtext.joblib", 2, "nbtext.joblib: is the model itself; name the file of another model"),
+        ("./pets/../nbtext.joblib", 2, "is the model itself"),
+        ("link -m new", 2, "link: is the model itself"),
+        ("new -m pets", 4, "pets: is a directory"),
+        ("new -m no/model", 4, "no: the folder does not exist"),
+        ("x.ledger -m x", 2, "x.ledger: has a name that belongs to x; give it another one"),
+        ("x.lock -m x", 2, "x.lock: has a name that belongs to x"),
+        ("", 2, "Missing argument 'NEW'"),
+        ("new --lock-timeout -1", 2, "--lock-timeout"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_told_in_one_line(once: Path, arguments: list[str], status: int, message: str) -> None:
+def test_what_cannot_be_done_is_told_in_one_line(once: Path, arguments: str, status: int, message: str) -> None:
     (once / "link").symlink_to("new")
     for name in ("x.ledger", "x.lock"):
         (once / name).write_bytes((once / "new").read_bytes())
     before = contents(once)
-    assert message in fail(status, "promote", *arguments, cwd=once)
+    assert message in fail(status, f"promote {arguments}", cwd=once)
     assert contents(once) == before
 
 
@@ -159,13 +159,13 @@ def test_permissions_stay_and_links_are_followed(once: Path) -> None:
     (once / "real/model").chmod(0o640)
     (once / "made/new").chmod(0o600)
     wanted = (once / "new").read_bytes()
-    succeed("promote", "new", "--backup", cwd=once)
+    succeed("promote new --backup", cwd=once)
     assert (once / "nbtext.joblib").is_symlink()
     assert sorted(path.name for path in (once / "real").iterdir()) == ["model", "model.1", "model.ledger"]
     assert (once / "real/model").read_bytes() == wanted
     assert (once / "real/model").stat().st_mode & 0o777 == 0o640
     assert list((once / "made").iterdir()) == []
-    succeed("train", "pets", "--once", "-m", "new", cwd=once)
+    succeed("train pets --once -m new", cwd=once)
     assert sorted(path.name for path in (once / "made").iterdir()) == ["new", "new.ledger"]
 
 
@@ -186,25 +186,25 @@ def test_from_another_file_system(once: Path) -> None:
 
 
 def test_an_equal_model_is_taken_away_and_the_backup_stays(once: Path) -> None:
-    succeed("train", "pets", "more", "--once", "-m", "again", cwd=once)
-    succeed("promote", "new", "--backup", cwd=once)
+    succeed("train pets more --once -m again", cwd=once)
+    succeed("promote new --backup", cwd=once)
     before = contents(once)
-    succeed("promote", "again", "--backup", cwd=once)
+    succeed("promote again --backup", cwd=once)
     assert contents(once) == {name: content for name, content in before.items() if not name.startswith("again")}
 
 
 def test_an_equal_model_with_another_ledger_brings_it(tmp_path: Path) -> None:
     prepared(tmp_path, None, ONCE)
-    succeed("train", "pets", "more")
+    succeed("train pets more")
     assert (tmp_path / "nbtext.joblib").read_bytes() == (tmp_path / "new").read_bytes()
-    succeed("promote", "new")
+    succeed("promote new")
     assert learnt(tmp_path, "pets").endswith("known already: 4, repeated: 0")
     corpus(tmp_path, {"other/cats/1": "another text", "other/dogs/1": "and another"})
     for name, row in (("nbtext.joblib", "pets"), ("new", "other")):  # ledgers that differ beside equal models
         succeed("train", row, "--once", "-m", name)
         succeed("update", "other" if row == "pets" else "pets", "-q", env={"NBTEXT_MODEL": name})
     assert (tmp_path / "nbtext.joblib").read_bytes() == (tmp_path / "new").read_bytes()
-    succeed("promote", "new")
+    succeed("promote new")
     assert learnt(tmp_path, "other").endswith("known already: 2, repeated: 0")
 
 
@@ -212,7 +212,7 @@ def test_an_equal_model_with_another_ledger_brings_it(tmp_path: Path) -> None:
 def test_both_models_are_locked(once: Path, held: str) -> None:
     before = contents(once)
     with locked(str(once / held), 0):
-        line = fail(5, "promote", "new", "--lock-timeout", "0.1", cwd=once)
+        line = fail(5, "promote new --lock-timeout 0.1", cwd=once)
         assert f"{held}.lock: another process is writing the model" in line
     assert contents(once) == before
 
@@ -243,7 +243,7 @@ def test_a_new_model_that_cannot_be_removed_is_in_its_place_and_done_with_later(
         promote(str(once / "new"), str(once / "nbtext.joblib"), lock_timeout=0, backup=True)
     monkeypatch.undo()
     assert (once / "nbtext.joblib").read_bytes() == new == (once / "new").read_bytes()
-    succeed("promote", "new", "--backup", cwd=once)
+    succeed("promote new --backup", cwd=once)
     assert sorted(contents(once)) == ["nbtext.joblib", "nbtext.joblib.1", "nbtext.joblib.ledger"]
 
 
@@ -271,7 +271,7 @@ def test_killed_at_any_step_the_pair_is_the_old_one_or_the_new_and_the_next_run_
         assert found.get("new", present) == before["new"]
         outcomes.add((status, present == before["new"], "new" in found))
         if "new" in found:
-            succeed("promote", "new", "--backup")
+            succeed("promote new --backup")
         left = contents(tmp_path)
         assert left["nbtext.joblib"] == before["new"]
         assert left.get("nbtext.joblib.1") == before.get("nbtext.joblib")

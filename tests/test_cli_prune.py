@@ -21,14 +21,14 @@ def desk(pets: Path) -> Path:
 
 def test_a_pruned_model_is_smaller_and_can_be_updated(desk: Path) -> None:
     (desk / "nbtext.joblib").write_bytes((desk / "both").read_bytes())
-    done = nbtext("prune", "--min-df", "2", "-v")
+    done = nbtext("prune --min-df 2 -v")
     assert done.notes[0] == "nbtext: removed 13 of 17 terms"
     assert (desk / "nbtext.joblib").stat().st_size < (desk / "both").stat().st_size
     corpus(desk, {"new/fish/1": "the fish and the cat", "gone/cats/1": PETS["cats/1"]})
-    succeed("update", "new")
+    succeed("update new")
     assert (inspected(desk)["terms"], inspected(desk)["closed_vocabulary"]) == (4, True)
     assert "vocabulary   4; pruned, so no others are learnt\n" in succeed("inspect").text
-    assert succeed("forget", "new", "gone").out == b""
+    assert succeed("forget new gone").out == b""
     assert inspected(desk)["documents"] == 6
 
 

@@ -26,12 +26,12 @@ def test_a_class_relabelled_on_the_command_line(desk: Path) -> None:
     )
     (desk / "rows.tsv").write_text(rows)
     (desk / "nbtext.joblib").write_bytes((desk / "both").read_bytes())
-    succeed("relabel", "dogs", "animals")
+    succeed("relabel dogs animals")
     expected = TextClassifier().fit([*PETS.values(), *MORE.values()], [row.partition("\t")[0] for row in rows.splitlines()])
     expected.reading = TextClassifier.load(str(desk / "both")).reading
     expected.save(str(desk / "expected"))
     assert (desk / "nbtext.joblib").read_bytes() == (desk / "expected").read_bytes()
-    succeed("relabel", "cats", "animals")
+    succeed("relabel cats animals")
     assert {label: of["documents"] for label, of in inspected(desk)["classes"].items()} == {"animals": 6, "birds": 1}
 
 

@@ -52,7 +52,7 @@ def test_a_full_disk_after_an_error_keeps_the_status_of_the_error(pets: Path) ->
 def test_standard_input_closed(pets: Path) -> None:
     for arguments in ("classify -", "classify - --format lines", "train - --format csv"):
         assert error_line(bash(f"$NBTEXT {arguments} <&-"), 4) == "nbtext: standard input: cannot read: it is closed"
-    assert bash("$NBTEXT classify pets <&-") == nbtext("classify", "pets")
+    assert bash("$NBTEXT classify pets <&-") == nbtext("classify pets")
 
 
 @pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full", "<&- 2>&-"])
@@ -76,8 +76,8 @@ def test_standard_error_closed_or_full(pets: Path, closed: str) -> None:
 def test_the_same_bytes_under_every_locale(tmp_path: Path, env: dict[str, str]) -> None:
     corpus(tmp_path, {"c/Ärger/1": "Straße naïve", "c/语/1": "語彙 統計", "é/1": "naïve"})
     (tmp_path / os.fsdecode(b"\xff")).write_text("naïve", encoding="utf-8")
-    succeed("train", "c", "-m", "plain")
-    succeed("train", "c", "-m", "other", env=env)
+    succeed("train c -m plain")
+    succeed("train c -m other", env=env)
     assert (tmp_path / "plain").read_bytes() == (tmp_path / "other").read_bytes()
     for arguments in (
         ["classify", "é", b"\xff", "c", "none"], ["classify", "é", b"\xff", "-o", "jsonl"], ["classify", "é", "-o", "table"], ["inspect"],

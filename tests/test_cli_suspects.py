@@ -30,7 +30,7 @@ def misfiled(tmp_path: Path) -> Path:
 
 
 def test_what_is_in_the_wrong_folder_is_found(misfiled: Path) -> None:
-    rows = succeed("suspects", "desk", cwd=misfiled.parent).rows
+    rows = succeed("suspects desk", cwd=misfiled.parent).rows
     first = [row[0] for row in rows[: len(rows) // 4]]
     assert {"desk/parks-and-trees/misfiled one.txt", "desk/parks-and-trees/misfiled-two.txt"} <= set(first)
     assert {row[2] for row in rows if "/misfiled" in row[0]} == {"taxes-and-fees"}
@@ -67,8 +67,8 @@ def test_names_that_are_no_text_pass_through(pets: Path) -> None:
     misplaced = b"pets/cats/d\xffg\n1"
     (pets / "pets" / "cats").joinpath("x").write_text("dogs fetch sticks and bark at the postman")
     (pets / "pets" / "cats" / "x").rename(str(pets).encode().decode() + "/" + misplaced.decode(errors="surrogateescape"))
-    assert misplaced + b"\0" in succeed("suspects", "pets", "--print0").out
-    assert b"pets/cats/d\xffg\\n1\t" in succeed("suspects", "pets").out
+    assert misplaced + b"\0" in succeed("suspects pets --print0").out
+    assert b"pets/cats/d\xffg\\n1\t" in succeed("suspects pets").out
 
 
 def test_forms(misfiled: Path) -> None:
@@ -86,27 +86,25 @@ def test_forms(misfiled: Path) -> None:
 def test_rows_of_a_table_are_named_by_file_and_line_or_as_the_table_does(tmp_path: Path) -> None:
     lines = ["a\tant ape\n", "a\tant asp\n", "b\tbee bat\n", "b\tbee bug\n", "b\tant ape asp\n"]
     (tmp_path / "t.tsv").write_text("".join(lines))
-    assert succeed("suspects", "t.tsv", "--paths").text.splitlines()[0] == "t.tsv:5"
+    assert succeed("suspects t.tsv --paths").text.splitlines()[0] == "t.tsv:5"
     (tmp_path / "n.tsv").write_text("".join(f"{line[:-1]}\tname {n}\n" for n, line in enumerate(lines)))
-    assert succeed("suspects", "n.tsv", "--id-column", "3", "--paths").text.splitlines()[0] == "name 4"
+    assert succeed("suspects n.tsv --id-column 3 --paths").text.splitlines()[0] == "name 4"
 
 
 def test_cells_that_begin_like_a_formula(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("=a\tant ape\n=a\tant asp\n-b\tbee bat\n-b\tbee bug\n-b\tant ape asp\n")
-    first = succeed("suspects", "t.tsv", "--output", "csv", "--excel-safe", "--limit", "1").text.splitlines()[1]
+    first = succeed("suspects t.tsv --output csv --excel-safe --limit 1").text.splitlines()[1]
     assert first.startswith("t.tsv:5,'-b,'=a,")
 
 
 def test_no_suspects_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("a\tant ape\na\tant ape\nb\tbee bat\nb\tbee bat\n")
-    assert succeed("suspects", "t.tsv").text == ""
+    assert succeed("suspects t.tsv").text == ""
 
 
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--paths", "--output", "csv"], "--output and --paths exclude each other"),
-        (["--print0", "--output", "tsv"], "--output and --print0 exclude each other"),
         (["--excel-safe"], "--excel-safe goes with --output csv"),
         (["--min-log-odds", "-1"], "--min-log-odds must be a number from 0, not '-1'"),
         (["--limit", "0"], "--limit must be a whole number from 1, not '0'"),

@@ -41,21 +41,21 @@ def tables(tmp_path: Path) -> Path:
 
 
 def classes(folder: Path, model: str = "nbtext.joblib") -> list[str]:
-    return sorted(in_json("inspect", "-m", model, "-o", "json", cwd=folder)["classes"])
+    return sorted(in_json("inspect -m", model, "-o", "json", cwd=folder)["classes"])
 
 
 def test_a_header_is_recognised_and_remembered(tables: Path) -> None:
-    done = nbtext("train", "headed.csv", "-v")
+    done = nbtext("train headed.csv -v")
     assert done.notes[0] == (
         "nbtext: headed.csv: class in column 'category', text in column 'text', the first line is a header; "
         "if not, give --label-column, --text-column or --no-header"
     )
-    succeed("train", "headed.csv", "--label-column", "category", "--text-column", "text", "-m", "named")
+    succeed("train headed.csv --label-column category --text-column text -m named")
     assert (tables / "named").read_bytes() == (tables / "nbtext.joblib").read_bytes()
     (tables / "new.csv").write_text("when,text\n2024-01-02,it barks\n")
-    assert [row[:2] for row in succeed("classify", "new.csv").rows] == [["new.csv:2", "dogs"]]
-    assert in_json("evaluate", "-q", "headed.csv", "-o", "json")["n"] == len(PETS)
-    assert "no column is called 'text'" in fail(4, "classify", "plain.tsv")
+    assert [row[:2] for row in succeed("classify new.csv").rows] == [["new.csv:2", "dogs"]]
+    assert in_json("evaluate -q headed.csv -o json")["n"] == len(PETS)
+    assert "no column is called 'text'" in fail(4, "classify plain.tsv")
 
 
 def test_what_is_recognised_is_silent_unless_wanted(tables: Path) -> None:
@@ -66,8 +66,8 @@ def test_what_is_recognised_is_silent_unless_wanted(tables: Path) -> None:
 
 def test_text_before_label(tables: Path) -> None:
     said = "class in column 2, text in column 1, no header; if not, give --label-column, --text-column or --header"
-    assert nbtext("train", "swapped.tsv", "-v").notes[0] == f"nbtext: swapped.tsv: {said}"
-    succeed("train", "swapped.tsv", "--label-column", "2", "--text-column", "1", "-m", "named")
+    assert nbtext("train swapped.tsv -v").notes[0] == f"nbtext: swapped.tsv: {said}"
+    succeed("train swapped.tsv --label-column 2 --text-column 1 -m named")
     assert (tables / "named").read_bytes() == (tables / "nbtext.joblib").read_bytes()
 
 
@@ -77,13 +77,13 @@ def test_every_command_that_trains_sees_the_same(tables: Path) -> None:
         done = nbtext(command, "headed.csv", *options, "-v")
         assert done.status == 0, done
         assert sum("class in column 'category'" in note for note in done.notes) == 1, done
-    succeed("train", "headed.csv")
-    succeed("update", "headed.csv", "-q")
-    assert "columns" in succeed("doctor", "headed.csv").text
+    succeed("train headed.csv")
+    succeed("update headed.csv -q")
+    assert "columns" in succeed("doctor headed.csv").text
 
 
 def test_a_pipe_is_read_once(tables: Path) -> None:
-    succeed("train", "headed.csv", "-m", "file")
+    succeed("train headed.csv -m file")
     for given in (
         "cat headed.csv | $NBTEXT train - --format csv",
         "$NBTEXT train --format csv <(cat headed.csv)",
@@ -96,14 +96,14 @@ def test_a_pipe_is_read_once(tables: Path) -> None:
 def test_in_doubt_the_columns_are_shown(tables: Path) -> None:
     lines = SWAPPED.splitlines()
     (tables / "three.tsv").write_text("".join(f"{line}\t{'odd' if number % 2 else 'even'}\n" for number, line in enumerate(lines)))
-    line = fail(2, "train", "three.tsv")
+    line = fail(2, "train three.tsv")
     assert line == (
         "nbtext: three.tsv: it is not clear which column is the class: 1 ('it purrs, on the sofa 0'), 2 ('cats'), 3 ('even'); give --label-column"
     )
-    succeed("train", "three.tsv", "--label-column", "3")
-    succeed("train", "three.tsv", "--label-column", "2")
+    succeed("train three.tsv --label-column 3")
+    succeed("train three.tsv --label-column 2")
     assert classes(tables) == ["cats", "dogs"]
-    assert fail(2, "doctor", "three.tsv") == line
+    assert fail(2, "doctor three.tsv") == line
 
 
 def warnings(result: Result) -> list[str]:
@@ -112,13 +112,13 @@ def warnings(result: Result) -> list[str]:
 
 
 def test_columns_that_were_named_wrongly_are_warned_of(tables: Path) -> None:
-    wrong = warnings(nbtext("train", "swapped.tsv", "--label-column", "1", "--text-column", "2"))
+    wrong = warnings(nbtext("train swapped.tsv --label-column 1 --text-column 2"))
     assert wrong == ["nearly every document is a class of its own: 24 classes, 24 documents; see --label-column and --text-column"]
-    line = fail(2, "train", "headed.csv", "--label-column", "2", "--text-column", "1")
+    line = fail(2, "train headed.csv --label-column 2 --text-column 1")
     assert line.endswith("the first row looks like a header: text, category; give --header or --no-header")
-    headless = warnings(nbtext("train", "headed.csv", "--label-column", "2", "--text-column", "1", "--no-header"))
+    headless = warnings(nbtext("train headed.csv --label-column 2 --text-column 1 --no-header"))
     (tables / "few.csv").write_text("animal,sound\n" + "".join(f"cat {number},sound {number}\n" for number in range(6)))
-    assert warnings(nbtext("train", "few.csv"))[0].startswith("nearly every document is a class of its own: 7 classes, 7 documents")
+    assert warnings(nbtext("train few.csv"))[0].startswith("nearly every document is a class of its own: 7 classes, 7 documents")
     assert headless == ["the only document of class 'category' looks like the header of the table; if it is, give --header"]
 
 
@@ -127,13 +127,13 @@ def test_tables_of_paths_are_warned_of(tables: Path) -> None:
     for number, (text, _) in enumerate(PETS):
         (tables / "files" / str(number)).write_text(text)
     (tables / "files/list.csv").write_text("path,label\n" + "".join(f"{number},{label}\n" for number, (_, label) in enumerate(PETS)))
-    (said,) = warnings(nbtext("train", "files/list.csv", "--text-column", "path", "--label-column", "label"))
+    (said,) = warnings(nbtext("train files/list.csv --text-column path --label-column label"))
     assert said.startswith("files/list.csv: the texts are names of files, and the names are counted, not the files; ")
 
 
 def test_semicolons_are_recognised(tables: Path) -> None:
     (tables / "excel.csv").write_text(HEADED.replace('",', '";').replace("text,", "text;"))
-    assert "delimiter ';'" in nbtext("train", "excel.csv", "-v").notes[0]
+    assert "delimiter ';'" in nbtext("train excel.csv -v").notes[0]
     assert classes(tables) == ["cats", "dogs"]
 
 
@@ -146,7 +146,7 @@ STREAMS = {
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_records_of_a_stream_are_answered_each_at_once_with_their_ids(tables: Path, name: str) -> None:
-    succeed("train", "headed.csv")
+    succeed("train headed.csv")
     lines, options = STREAMS[name]
     pipe = subprocess.PIPE
     with start([sys.executable, "-m", "nbtext", "classify", "--lines", *options], env=HOUSE, stdin=pipe, stdout=pipe) as child:
@@ -164,26 +164,25 @@ def test_records_of_a_stream_are_answered_each_at_once_with_their_ids(tables: Pa
 
 
 def test_lines_are_documents_unless_an_option_names_a_format_or_a_column(tables: Path) -> None:
-    succeed("train", "headed.csv")
+    succeed("train headed.csv")
     for options, ids in (([], ["-:1", "-:2"]), (["--id-column", "id"], ["a"]), (["--format", "fasttext"], ["-:1", "-:2"])):
-        done = succeed("classify", "--lines", *options, stdin=b"id,text\na,it barks\n")
+        done = succeed("classify --lines", *options, stdin=b"id,text\na,it barks\n")
         assert [row[0] for row in done.rows] == ids
-    assert "one document a line, not --format mbox" in fail(2, "classify", "--lines", "--format", "mbox")
+    assert "one document a line, not --format mbox" in fail(2, "classify --lines --format mbox")
 
 
 def test_one_text_is_given_on_the_command_line(tables: Path) -> None:
-    succeed("train", "headed.csv")
-    assert [row[:2] for row in succeed("classify", "--text", "it barks").rows] == [["-", "dogs"]]
-    assert succeed("explain", "--text", "it barks").rows[0][:2] == ["-", "dogs"]
-    assert succeed("why-not", "cats", "--text", "it barks").rows[0][:3] == ["-", "dogs", "cats"]
-    assert [row[4] for row in succeed("tokens", "--text", "it barks").rows] == ["it", "barks"]
-    assert [row[4] for row in succeed("tokens", "--no-model", "--text", "it barks").rows] == ["it", "barks"]
-    assert "exclude each other" in fail(2, "classify", "headed.csv", "--text", "it barks")
+    succeed("train headed.csv")
+    assert [row[:2] for row in succeed("classify --text 'it barks'").rows] == [["-", "dogs"]]
+    assert succeed("explain --text 'it barks'").rows[0][:2] == ["-", "dogs"]
+    assert succeed("why-not cats --text 'it barks'").rows[0][:3] == ["-", "dogs", "cats"]
+    assert [row[4] for row in succeed("tokens --text 'it barks'").rows] == ["it", "barks"]
+    assert [row[4] for row in succeed("tokens --no-model --text 'it barks'").rows] == ["it", "barks"]
     corpus(tables, {"legs.csv": "label,text,legs\ncats,it purrs,4\nbirds,it sings,2\n", "counts.svm": "cats purrs:2\ndogs barks:3\n"})
-    succeed("train", "legs.csv", "--label-column", "label", "--text-column", "text", "--count", "legs")
-    assert succeed("classify", "--text", "it sings").rows[0][:2] == ["-", "birds"]
-    succeed("train", "counts.svm")
-    assert "trained on counted features" in fail(2, "classify", "--text", "barks")
+    succeed("train legs.csv --label-column label --text-column text --count legs")
+    assert succeed("classify --text 'it sings'").rows[0][:2] == ["-", "birds"]
+    succeed("train counts.svm")
+    assert "trained on counted features" in fail(2, "classify --text barks")
 
 
 MAIL = (
@@ -196,7 +195,7 @@ def test_what_a_file_is_beats_what_the_model_was_trained_on(pets: Path) -> None:
         pets,
         {"headed.csv": HEADED, "inbox": MAIL, "inbox.mbox": MAIL, "letter": "the dog, it barks", "list.jsonl": '{"text": "it barks"}\n'},
     )
-    succeed("train", "pets")
+    succeed("train pets")
     for name, ids in (
         ("headed.csv", [f"headed.csv:{n}" for n in range(2, 26)]), ("inbox", ["inbox:1", "inbox:2"]), ("inbox.mbox", ["inbox.mbox:1", "inbox.mbox:2"]),
         ("list.jsonl", ["list.jsonl:1"]), ("letter", ["letter"]),
@@ -204,8 +203,8 @@ def test_what_a_file_is_beats_what_the_model_was_trained_on(pets: Path) -> None:
         done = nbtext("classify", name, "-v")
         assert [row[0] for row in done.rows] == ids
         assert any("like the training documents; if not, give --format" in note for note in done.notes) == (name != "letter")
-    assert [row[0] for row in succeed("classify", "inbox.mbox", "--format", "dir").rows] == ["inbox.mbox"]
-    mixed = nbtext("classify", "letter", "headed.csv")
+    assert [row[0] for row in succeed("classify inbox.mbox --format dir").rows] == ["inbox.mbox"]
+    mixed = nbtext("classify letter headed.csv")
     assert mixed.notes == ["nbtext: warning: headed.csv: read as dir like letter, but it looks like csv; give it alone, or --format"]
 
 
@@ -213,12 +212,12 @@ def test_a_text_alone_needs_no_columns(tables: Path) -> None:
     corpus(tables, {"in/1": "it barks", "in/2": "it purrs", "letter": "Hello, it barks"})
     for table in ("headed.csv", "swapped.tsv", "plain.tsv"):
         succeed("train", table)
-        assert [row[:2] for row in succeed("classify", "-", stdin=b"it barks\n").rows] == [["-", "dogs"]]
-        assert [row[:2] for row in succeed("classify", "letter").rows] == [["letter", "dogs"]]
-        assert [row[:2] for row in succeed("classify", "in").rows] == [["in/1", "dogs"], ["in/2", "cats"]]
-    assert len(succeed("classify", "-", stdin=b"dogs\tit barks\ncats\tit purrs\n").rows) == 2
-    succeed("train", "headed.csv")
-    assert "no column is called 'text'" in fail(4, "classify", "-", stdin=b"id,body\n1,it barks\n")
+        assert [row[:2] for row in succeed("classify -", stdin=b"it barks\n").rows] == [["-", "dogs"]]
+        assert [row[:2] for row in succeed("classify letter").rows] == [["letter", "dogs"]]
+        assert [row[:2] for row in succeed("classify in").rows] == [["in/1", "dogs"], ["in/2", "cats"]]
+    assert len(succeed("classify -", stdin=b"dogs\tit barks\ncats\tit purrs\n").rows) == 2
+    succeed("train headed.csv")
+    assert "no column is called 'text'" in fail(4, "classify -", stdin=b"id,body\n1,it barks\n")
 
 
 def test_mail_and_pages_in_folders_are_read_as_what_they_are(tmp_path: Path) -> None:
@@ -227,40 +226,40 @@ def test_mail_and_pages_in_folders_are_read_as_what_they_are(tmp_path: Path) -> 
     corpus(tmp_path, {"mail/" + name: text for name, text in letters.items()})
     corpus(tmp_path, {"mixed/" + name: text for name, text in {**letters, "b/2.html": "<p>w<b>in</b>"}.items()})
     corpus(tmp_path, {"plain/" + name.replace(".eml", ".txt"): text for name, text in letters.items()})
-    notes = nbtext("train", "mail", "-v").notes
+    notes = nbtext("train mail -v").notes
     assert notes[0] == "nbtext: mail: by their names, all files are mail; if not, give --document text"
     assert "by their names" not in notes[1]
-    succeed("train", "mail", "--document", "mail", "-m", "given")
+    succeed("train mail --document mail -m given")
     assert (tmp_path / "given").read_bytes() == (tmp_path / "nbtext.joblib").read_bytes()
-    rows = nbtext("classify", "-", "mail/b/1.eml", stdin=letters["b/1.eml"].encode()).rows
+    rows = nbtext("classify - mail/b/1.eml", stdin=letters["b/1.eml"].encode()).rows
     assert rows[0][1:] == rows[1][1:]
-    succeed("train", "mail", "--document", "text", "-m", "as-text")
-    succeed("train", "plain", "-m", "of-text")
+    succeed("train mail --document text -m as-text")
+    succeed("train plain -m of-text")
     assert (tmp_path / "as-text").read_bytes() == (tmp_path / "of-text").read_bytes()
-    notes = nbtext("train", "mixed", "-v").notes
+    notes = nbtext("train mixed -v").notes
     assert notes[0].startswith("nbtext: mixed: each file is read by its name, .eml as mail, .html as html, ")
-    found = in_json("inspect", "-o", "json")
+    found = in_json("inspect -o json")
     assert found["reading"]["document"] == "by-name"
-    page = nbtext("tokens", "mixed/b/2.html").text
+    page = nbtext("tokens mixed/b/2.html").text
     assert "win" in page
     assert "script" not in page
-    filtered = nbtext("classify", "--mail-filter", stdin=letters["b/1.eml"].encode()).text
+    filtered = nbtext("classify --mail-filter", stdin=letters["b/1.eml"].encode()).text
     assert filtered.startswith("X-Nbtext: b; ")
 
 
 def test_a_file_of_lines_is_asked_about(pets: Path) -> None:
     corpus(pets, {"messages.txt": "the cat purrs\nit barks\na dog that barks at the postman\n", "letter": "the cat\n\npurrs\n"})
-    succeed("train", "pets")
+    succeed("train pets")
     asked = "nbtext: messages.txt: read as one document of 3 lines or more; if each line is a document, give --format lines"
-    assert asked in nbtext("classify", "messages.txt", "-v").notes
-    assert asked in nbtext("label", "messages.txt", "--suggest", "1", "-v").notes
+    assert asked in nbtext("classify messages.txt -v").notes
+    assert asked in nbtext("label messages.txt --suggest 1 -v").notes
     for arguments in (["messages.txt", "--format", "dir"], ["messages.txt", "letter"], ["letter"]):
         assert not any("if each line" in note for note in nbtext("classify", *arguments, "-v").notes)
-    assert len(nbtext("classify", "messages.txt", "--format", "lines", "-v").rows) == 3
+    assert len(nbtext("classify messages.txt --format lines -v").rows) == 3
 
 
 def test_pipes_are_documents(pets: Path) -> None:
-    succeed("train", "pets")
+    succeed("train pets")
     os.mkfifo(pets / "fifo")
     for command in (
         "$NBTEXT classify <(echo a dog)",
@@ -275,9 +274,9 @@ def test_a_folder_of_maildirs_is_recognised(tmp_path: Path) -> None:
         corpus(
             tmp_path / "Mail" / name, {"cur/1": f"Subject: {name}\n\n{text}", "new/2": f"Subject: more {name}\n\n{text}", "tmp/3": "half"}
         )
-    succeed("train", "Mail")
+    succeed("train Mail")
     assert classes(tmp_path) == ["ham", "spam"]
-    rows = succeed("classify", "Mail").rows
+    rows = succeed("classify Mail").rows
     assert [row[:2] for row in rows] == [[f"Mail/{name}/{file}", name] for name in ("ham", "spam") for file in ("cur/1", "new/2")]
 
 
@@ -286,45 +285,45 @@ def test_tables_of_other_programs_are_named(tables: Path) -> None:
         (tables / name).write_bytes(b"PAR1")
         assert remedy in fail(2, "train", name)
     (tables / "list.json").write_text('[\n  {"label": "a", "text": "b"}\n]\n')
-    assert "jsonl first" in fail(2, "train", "list.json")
+    assert "jsonl first" in fail(2, "train list.json")
     (tables / "packed.zip").write_bytes(b"PK\3\4")
-    assert "unpack the archive first" in fail(2, "train", "packed.zip")
+    assert "unpack the archive first" in fail(2, "train packed.zip")
     (tables / "quoted.tsv").write_text('cats\t"it said ""purr"" twice"\ndogs\tit barks\n')
-    (said,) = nbtext("train", "quoted.tsv").notes
+    (said,) = nbtext("train quoted.tsv").notes
     assert "give --format csv --delimiter tab" in said
-    succeed("train", "quoted.tsv", "--format", "csv", "--delimiter", "tab")
+    succeed("train quoted.tsv --format csv --delimiter tab")
     (tables / "all.tsv").write_text("".join(f'"{label}"\t"{text}"\n' for text, label in PETS))
-    assert "cells look quoted" in nbtext("train", "all.tsv").notes[0]
+    assert "cells look quoted" in nbtext("train all.tsv").notes[0]
     (tables / "without").write_text(SWAPPED)
-    succeed("train", "without")
+    succeed("train without")
     assert classes(tables) == ["cats", "dogs"]
 
 
 def test_columns_of_the_input_are_kept_beside_the_answers(tables: Path) -> None:
-    succeed("train", "headed.csv")
+    succeed("train headed.csv")
     corpus(tables, {"new.csv": 'id,text,date\n7,"it purrs, ""loudly""",2024\n8,"it\nbarks",2025\n9,short\n'})
-    kept = nbtext("classify", "new.csv", "--keep", "all", "--limit", "1")
+    kept = nbtext("classify new.csv --keep all --limit 1")
     head, *rows = csv.reader(io.StringIO(kept.text))
     assert head == ["id", "text", "date", "label", "probability"]
     assert [row[:4] for row in rows[:2]] == [["7", 'it purrs, "loudly"', "2024", "cats"], ["8", "it\nbarks", "2025", "dogs"]]
     assert (kept.status, rows[2]) == (1, ["", "", "", "", "expected 3 columns, found 2; check --delimiter"])
-    lines = nbtext("classify", "new.csv", "--keep", "date,id", "-o", "tsv").rows
+    lines = nbtext("classify new.csv --keep date,id -o tsv").rows
     assert [row[:3] for row in lines[:3]] == [["date", "id", "label"], ["2024", "7", "cats"], ["2025", "8", "dogs"]]
-    record = json.loads(nbtext("classify", "new.csv", "--keep", "date", "-o", "jsonl").text.splitlines()[0])
+    record = json.loads(nbtext("classify new.csv --keep date -o jsonl").text.splitlines()[0])
     assert list(record) == ["date", "label", "probability"]
     (tables / "new.jsonl").write_text('{"n": 1, "text": "it barks"}\n')
-    assert [row[:2] for row in succeed("classify", "new.jsonl", "--keep", "n", "-o", "tsv").rows] == [
+    assert [row[:2] for row in succeed("classify new.jsonl --keep n -o tsv").rows] == [
         ["n", "label"],
         ["1", "dogs"],
     ]
-    assert "name the columns" in fail(2, "classify", "new.jsonl", "--keep", "all")
-    assert "no column is called 'x'" in fail(4, "classify", "new.csv", "--keep", "x")
+    assert "name the columns" in fail(2, "classify new.jsonl --keep all")
+    assert "no column is called 'x'" in fail(4, "classify new.csv --keep x")
     (tables / "judged.csv").write_text("text,label\nit barks,cats\n")
-    assert succeed("classify", "judged.csv", "--keep", "all").text.startswith("text,given_label,label,prob")
-    judged = in_json("classify", "judged.csv", "--keep", "label", "-o", "jsonl")
+    assert succeed("classify judged.csv --keep all").text.startswith("text,given_label,label,prob")
+    judged = in_json("classify judged.csv --keep label -o jsonl")
     assert (judged["given_label"], judged["label"]) == ("cats", "dogs")
-    succeed("train", "plain.tsv")
-    assert nbtext("classify", "plain.tsv", "--keep", "all").text.startswith("1,2,label,probability\ncats,")
+    succeed("train plain.tsv")
+    assert nbtext("classify plain.tsv --keep all").text.startswith("1,2,label,probability\ncats,")
 
 
 def test_several_columns_are_joined_or_counted_as_fields(tables: Path) -> None:
@@ -338,4 +337,4 @@ def test_several_columns_are_joined_or_counted_as_fields(tables: Path) -> None:
         succeed("train", name, "--label-column", "label", "--text-column", "title,text", "--tag-fields", "title")
         assert [row[1] for row in succeed("classify", name).rows] == ["cats", "dogs"]
         assert "title:bark" in succeed("select-features").text
-        assert succeed("classify", "--text", "it sleeps").rows[0][0] == "-"
+        assert succeed("classify --text 'it sleeps'").rows[0][0] == "-"

@@ -40,18 +40,18 @@ def test_help_of_a_command_is_its_help(command: str) -> None:
 
 
 def test_unknown_topics_are_told_in_one_line() -> None:
-    line = fail(2, "help", "luck")
+    line = fail(2, "help luck")
     assert "there is no topic or command 'luck'" in line
     assert "formats" in line
 
 
 def test_the_formats_are_all_there() -> None:
-    text = succeed("help", "formats").text
+    text = succeed("help formats").text
     assert re.findall(r"^    (\w+) ", text.split("\n\n")[1], re.MULTILINE) == list(FORMATS)
 
 
 def test_the_exit_statuses_are_those_of_the_guide() -> None:
     page = (REPOSITORY / "docs/command-line.md").read_text(encoding="utf-8")
     shown = {row.split("|")[1].strip() for row in page.split("| status | meaning |\n|---|---|\n")[1].split("\n\n")[0].splitlines()}
-    text = succeed("help", "exit-status").text
+    text = succeed("help exit-status").text
     assert shown == {line[4:13].strip() for line in text.split("\n\n")[1].splitlines()} - {""}

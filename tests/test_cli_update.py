@@ -29,7 +29,7 @@ def test_updates_make_the_file_that_training_makes_and_forgetting_unmakes_it(set
     for path in ("c", folders[1]):
         succeed("update", path, "--model", "daily")
     assert (tmp_path / "daily").read_bytes() == (tmp_path / "all").read_bytes()
-    succeed("forget", "c", folders[1], "--model", "daily")
+    succeed("forget c", folders[1], "--model", "daily")
     assert (tmp_path / "daily").read_bytes() == (tmp_path / "some").read_bytes()
 
 
@@ -45,10 +45,10 @@ def test_documents_that_were_learnt_before_are_counted_in_a_notice(tmp_path: Pat
         ("20", "10 of 15 documents that the model's sample can tell about;"),
         ("0", None),
     ):
-        succeed("train", "a.tsv", "--sample", sample)
-        assert not any(again in note for note in nbtext("update", "c.tsv", "-v").notes)
-        succeed("train", "a.tsv", "--sample", sample)
-        notes = [note for note in nbtext("update", "b.tsv", "-v").notes if again in note]
+        succeed("train a.tsv --sample", sample)
+        assert not any(again in note for note in nbtext("update c.tsv -v").notes)
+        succeed("train a.tsv --sample", sample)
+        notes = [note for note in nbtext("update b.tsv -v").notes if again in note]
         assert len(notes) == (found is not None)
         assert all(str(found) in note and note.endswith("use --once, here and in training, to skip them") for note in notes)
 
@@ -58,42 +58,42 @@ def write_table(path: Path, texts: list[str]) -> None:
 
 
 def test_new_classes_and_terms_are_welcome(desk: Path) -> None:
-    done = nbtext("update", "more", "-v")
+    done = nbtext("update more -v")
     assert (done.status, done.out) == (0, b"")
     assert done.notes[0].startswith("nbtext: nbtext.joblib: 3 classes, 7 documents, ")
-    assert succeed("classify", "-", stdin=b"a bird sings").rows[0][1] == "birds"
+    assert succeed("classify -", stdin=b"a bird sings").rows[0][1] == "birds"
 
 
 def test_documents_are_read_as_those_of_training_but_for_what_options_say(tmp_path: Path) -> None:
     rows = {"a.csv": "topic;body\nx;red apple\n", "b.csv": "topic;body\ny;green pear\n", "c.jsonl": '{"label": "y", "text": "a plum"}\n'}
     corpus(tmp_path, rows)
     reading = ["--label-column", "topic", "--text-column", "body", "--delimiter", ";"]
-    succeed("train", "a.csv", "b.csv", *reading, "-m", "both")
-    nbtext("train", "a.csv", *reading, "-q")
-    succeed("update", "b.csv")
+    succeed("train a.csv b.csv", *reading, "-m", "both")
+    nbtext("train a.csv", *reading, "-q")
+    succeed("update b.csv")
     assert (tmp_path / "nbtext.joblib").read_bytes() == (tmp_path / "both").read_bytes()
-    succeed("update", "c.jsonl", "--format", "jsonl", "--label-column", "label", "--text-column", "text")
+    succeed("update c.jsonl --format jsonl --label-column label --text-column text")
     assert inspected(tmp_path)["documents"] == 3
     assert inspected(tmp_path)["reading"]["delimiter"] == ";"
 
 
 def test_counted_features_and_texts_do_not_meet(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.svm": "x red:2 blue:1\ny green:1\n", "c/x/1": "red", "c/y/1": "green"})
-    succeed("train", "t.svm", "-m", "features")
-    succeed("train", "c", "-m", "texts")
-    line = fail(2, "update", "c", "--format", "dir", "-m", "features")
+    succeed("train t.svm -m features")
+    succeed("train c -m texts")
+    line = fail(2, "update c --format dir -m features")
     assert "was trained on svmlight's counted features, not on texts" in line
-    line = fail(2, "update", "t.svm", "--format", "svmlight", "-m", "texts")
+    line = fail(2, "update t.svm --format svmlight -m texts")
     assert "was trained on texts, not on svmlight's counted features" in line
-    succeed("update", "t.svm", "-m", "features")
+    succeed("update t.svm -m features")
 
 
 def test_documents_that_cannot_be_read_are_named_and_the_rest_is_learnt(desk: Path) -> None:
     corpus(desk, {"more/dogs/bad": b"\0"})
     before = (desk / "nbtext.joblib").read_bytes()
-    assert "more/dogs/bad: binary" in fail(1, "update", "more", "--on-error", "fail")
+    assert "more/dogs/bad: binary" in fail(1, "update more --on-error fail")
     assert (desk / "nbtext.joblib").read_bytes() == before
-    done = nbtext("update", "more")
+    done = nbtext("update more")
     assert (done.status, done.notes) == (1, ["nbtext: more/dogs/bad: binary, not text (control bytes, the first at 0)"])
     assert (desk / "nbtext.joblib").read_bytes() == (desk / "both").read_bytes()
 
@@ -115,9 +115,9 @@ def test_what_cannot_be_done_is_told_in_one_line(desk: Path, arguments: list[str
 
 def test_a_given_class_prior_has_to_know_a_new_class(desk: Path) -> None:
     (desk / "prior").write_text("cats\t1\ndogs\t3\n")
-    succeed("train", "pets", "--class-prior", "prior")
+    succeed("train pets --class-prior prior")
     before = (desk / "nbtext.joblib").read_bytes()
-    assert "the class prior has no number for class 'birds'" in fail(2, "update", "more")
+    assert "the class prior has no number for class 'birds'" in fail(2, "update more")
     assert (desk / "nbtext.joblib").read_bytes() == before
-    succeed("relabel", "dogs", "birds")
+    succeed("relabel dogs birds")
     assert {label: of["prior"] for label, of in inspected(desk)["classes"].items()} == {"birds": 0.75, "cats": 0.25}

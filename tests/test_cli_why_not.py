@@ -51,7 +51,7 @@ def test_tsv_has_a_line_for_each_word(service_desk_model: Path) -> None:
 
 def test_sentences(pets: Path) -> None:
     corpus(pets, {"letter": "the cat purrs; a dog scratches the sofa"})
-    text = succeed("why-not", "dogs", "letter", "pets/dogs/1", "-o", "table").text
+    text = succeed("why-not dogs letter pets/dogs/1 -o table").text
     assert "the fewest words; then 0." in text
     assert "the fewest occurrences; then 0." in text
     assert "it is the answer already" in text
@@ -59,16 +59,16 @@ def test_sentences(pets: Path) -> None:
 
 def test_a_class_of_prior_zero(pets: Path) -> None:
     corpus(pets, {"prior": "cats\t1\ndogs\t0\n"})
-    succeed("train", "pets", "--class-prior", "prior", "-m", "m")
-    assert succeed("why-not", "dogs", "pets/cats/1", "-m", "m").rows[0][3:] == ["none", "", "", "", "no-prior"]
-    assert "prior probability is 0" in succeed("why-not", "dogs", "pets/cats/1", "-m", "m", "-o", "table").text
+    succeed("train pets --class-prior prior -m m")
+    assert succeed("why-not dogs pets/cats/1 -m m").rows[0][3:] == ["none", "", "", "", "no-prior"]
+    assert "prior probability is 0" in succeed("why-not dogs pets/cats/1 -m m -o table").text
 
 
 def test_wrong_usage_and_unreadable_documents(pets: Path) -> None:
-    assert "did you mean 'dogs'" in fail(2, "why-not", "dog", "pets")
-    assert "CORPUS" in fail(2, "why-not", "dogs")
+    assert "did you mean 'dogs'" in fail(2, "why-not dog pets")
+    assert "CORPUS" in fail(2, "why-not dogs")
     for output in ("table", "tsv", "jsonl"):
-        done = nbtext("why-not", "dogs", "pets/cats/1", "none", "-o", output)
+        done = nbtext("why-not dogs pets/cats/1 none -o", output)
         assert (done.status, len(done.notes)) == (1, 1)
         assert "none" in done.text
 
@@ -77,15 +77,13 @@ def test_wrong_usage_and_unreadable_documents(pets: Path) -> None:
 def test_every_classifier(pets: Path, classifier: str) -> None:
     corpus(pets, {"letter": "cat dog purrs climb sofa"})
     of_gaussian = ("--latent", "3", "--shrinkage", "0.5") if classifier == "gaussian" else ()
-    succeed("train", "pets", "--classifier", classifier, *of_gaussian, "-m", "m")
-    [record] = [json.loads(line) for line in succeed("why-not", "dogs", "letter", "-m", "m", "-o", "jsonl").text.splitlines()]
+    succeed("train pets --classifier", classifier, *of_gaussian, "-m", "m")
+    [record] = [json.loads(line) for line in succeed("why-not dogs letter -m m -o jsonl").text.splitlines()]
     assert record["label"] == "cats"
     assert record["remove"]["smallest"] is True
 
 
 def test_the_old_name_prints_what_explain_prints(pets: Path) -> None:
     for form in ("table", "tsv", "jsonl"):
-        old = succeed("why-not", "dogs", "pets", "-o", form)
-        assert succeed("explain", "pets", "--why-not", "dogs", "-o", form).out == old.out
-    assert "--against and --why-not exclude each other" in fail(2, "explain", "pets", "--why-not", "dogs", "--against", "cats")
-    assert "--to and --why-not exclude each other" in fail(2, "explain", "pets", "--why-not", "dogs", "--to", "x.html")
+        old = succeed("why-not dogs pets -o", form)
+        assert succeed("explain pets --why-not dogs -o", form).out == old.out

@@ -35,14 +35,14 @@ def test_an_empty_night_changes_nothing(desk: Path) -> None:
 
 def test_what_makes_the_model_less_useful_than_it_was_is_told_once(desk: Path) -> None:
     corpus(desk, {"c/Cats/1": "another", "d/Cats/1": "and one more"})
-    assert "labels that differ only in case" in nbtext("update", "c").notes[0]
-    succeed("update", "d")
-    assert "there is only one class" in nbtext("forget", "pets", "c").notes[0]
+    assert "labels that differ only in case" in nbtext("update c").notes[0]
+    succeed("update d")
+    assert "there is only one class" in nbtext("forget pets c").notes[0]
 
 
 @pytest.mark.parametrize("setting", [NOT_ADDITIVE[name] for name in ("logistic", "tf-idf")], ids=str)
 def test_models_that_are_not_made_of_counts_alone_offer_training(setting: dict[str, Any], desk: Path) -> None:
-    succeed("train", "pets", "more", *options(setting))
+    succeed("train pets more", *options(setting))
     kind = "--weighting tfidf" if setting.get("weighting") == "tfidf" else f"--classifier {setting['classifier']}"
     for command in (
         ["update", "nothing-there"],
@@ -53,7 +53,7 @@ def test_models_that_are_not_made_of_counts_alone_offer_training(setting: dict[s
         line = fail(2, *command)
         assert line.startswith(f"nbtext: an exact change of a model and {kind} exclude each other: ")
         assert line.endswith("; train it again on all documents")
-    line = fail(2, "merge", "both", "nbtext.joblib", "--to", "new")
+    line = fail(2, "merge both nbtext.joblib --to new")
     assert line.startswith(f"nbtext: nbtext.joblib: an exact change of a model and {kind}")
 
 
@@ -62,11 +62,11 @@ def test_another_version_of_the_stemmer_is_told_of_once(desk: Path) -> None:
     now = model.written_by["PyStemmer"]
     model.written_by["PyStemmer"] = "1.0"
     model.save(str(desk / "nbtext.joblib"))
-    done = nbtext("update", "more")
+    done = nbtext("update more")
     text = f"the words of the model were stemmed by PyStemmer 1.0, these are by {now}; where stems differ, train again"
     assert (done.status, done.notes) == (0, [f"nbtext: warning: {text}"])
     assert (desk / "nbtext.joblib").read_bytes() == (desk / "both").read_bytes()
-    succeed("forget", "more")
+    succeed("forget more")
 
 
 def test_several_processes_count_for_an_update(desk: Path) -> None:

@@ -64,9 +64,9 @@ def test_a_name_that_is_nearly_one_is_asked_about(pets: Path, arguments: list[st
 
 def test_short_options_are_read_as_everywhere(pets: Path) -> None:
     for arguments in (["-q", "-mpets.joblib"], ["-qm", "pets.joblib"], ["-m=pets.joblib", "-q"], ["-qmpets.joblib"]):
-        assert nbtext("train", "pets", *arguments).status == 0
+        assert nbtext("train pets", *arguments).status == 0
         (pets / "pets.joblib").unlink()
-    assert nbtext("train", "pets", "-m", "-q").status == 0
+    assert nbtext("train pets -m -q").status == 0
     assert (pets / "-q").exists()
 
 
@@ -118,5 +118,5 @@ def test_every_option_that_takes_a_number_says_what_it_wants(command: str) -> No
 
 def test_ends_of_ranges_are_numbers_that_are_taken(pets: Path) -> None:
     for value in ("0", "1"):
-        succeed("classify", "pets/cats/1", "--min-probability", value, "--jobs", "1")
-    succeed("generate", "--seed", "123456789012345678901234567890")
+        succeed("classify pets/cats/1 --min-probability", value, "--jobs", "1")
+    succeed("generate --seed 123456789012345678901234567890")

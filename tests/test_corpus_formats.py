@@ -158,7 +158,7 @@ def test_a_format_is_found_and_remembered(tmp_path: Path, name: str) -> None:
     result = succeed("classify", *paths)
     assert len(result.rows) == len(ROWS)
     assert {len(row) for row in result.rows} == {3}
-    evaluated = in_json("evaluate", "-q", *paths, "--output", "json")
+    evaluated = in_json("evaluate -q", *paths, "--output", "json")
     assert evaluated["n"] == len(ROWS)
 
 
@@ -293,17 +293,17 @@ def test_files_of_lines_that_look_like_documents(tmp_path: Path, content: str, l
 
 def test_what_is_no_corpus_for_training_is_told_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("just words\n")
-    assert "is not a directory with one sub-directory per class" in fail(2, "train", "notes.txt")
+    assert "is not a directory with one sub-directory per class" in fail(2, "train notes.txt")
     assert not (tmp_path / "nbtext.joblib").exists()
 
 
 def test_a_list_of_documents_is_none_of_corpora(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/a/1": "one", "c/b/1": "two", "list": "c/a/1\nc/b/1\n", "corpora": "c\n"})
-    line = fail(2, "train", "--files-from", "list")
+    line = fail(2, "train --files-from list")
     assert line.startswith(
         "nbtext: c/a/1 is not a directory with one sub-directory per class; a path names a whole corpus, also in a list of"
     )
-    succeed("train", "--files-from", "corpora")
+    succeed("train --files-from corpora")
 
 
 def test_every_format_has_its_parameters_in_the_table() -> None:

@@ -89,7 +89,7 @@ def test_names_are_terms_as_they_stand_and_large_counts_cost_no_memory(tmp_path:
     assert {term for _, term in counts.occurrences} == {"The", "running", "1", "the", "runs", "it's,odd"}
     answers = succeed("classify", path, "-m", tmp_path / "m")
     assert [row[1] for row in answers.rows] == ["x", "y"] * 50
-    bare = nbtext("classify", "-", "--format", "lines", "-m", tmp_path / "m", stdin=b"runs the\nThe The:2\n")
+    bare = nbtext("classify - --format lines -m", tmp_path / "m", stdin=b"runs the\nThe The:2\n")
     assert [row[1] for row in bare.rows] == ["y", "x"]
 
 
@@ -116,12 +116,12 @@ def test_settings_of_words_are_refused_for_counted_features(options: list[str], 
 
 def test_that_no_words_are_to_be_left_out_or_stemmed_holds_for_counted_features(tmp_path: Path) -> None:
     file(tmp_path, "x red:2 round:1\ny green:3\n", "c.svm")
-    succeed("train", "c.svm", "--stop-words", "none", "--stemmer", "none", "--ngrams", "1", "--min-df", "1")
+    succeed("train c.svm --stop-words none --stemmer none --ngrams 1 --min-df 1")
 
 
 def test_counted_features_do_not_meet_a_model_of_texts(pets: Path) -> None:
     file(pets, "cats cat:2\n", "c.svm")
-    line = fail(2, "classify", "c.svm", "--format", "svmlight")
+    line = fail(2, "classify c.svm --format svmlight")
     assert line == "nbtext: the model was trained on texts, not on svmlight's counted features; train one on features"
 
 

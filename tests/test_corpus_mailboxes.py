@@ -82,9 +82,9 @@ def test_a_message_beyond_the_limit_is_read_over(tmp_path: Path) -> None:
 def test_two_boxes_train_two_classes(tmp_path: Path) -> None:
     box(tmp_path, BOX)
     box(tmp_path, BOX.replace(b"body", b"lunch"), "ham.mbox")
-    succeed("train", "spam.mbox", "ham.mbox")
+    succeed("train spam.mbox ham.mbox")
     (tmp_path / "new.eml").write_bytes(b"Subject: lunch\n\nlunch\n")
-    assert succeed("classify", "new.eml").rows[0][:2] == ["new.eml:1", "ham"]
+    assert succeed("classify new.eml").rows[0][:2] == ["new.eml:1", "ham"]
 
 
 def test_a_maildir(tmp_path: Path) -> None:

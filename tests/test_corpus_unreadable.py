@@ -197,10 +197,10 @@ def test_no_counted_feature_passes_for_a_category(tmp_path: Path) -> None:
 def test_a_document_with_control_bytes_is_answered_from_everywhere(pets: Path) -> None:
     text = "the \0cat\x1e purrs"
     (pets / "cat").write_text(text, encoding="utf-8")
-    wanted = nbtext("classify", "-", stdin=b"the  cat  purrs").rows[0][1:]
-    assert nbtext("classify", "cat").rows == [["cat", *wanted]]
-    assert nbtext("classify", "-", stdin=text.encode()).rows == [["-", *wanted]]
-    assert nbtext("classify", "--lines", stdin=text.encode()).rows == [["-:1", *wanted]]
+    wanted = nbtext("classify -", stdin=b"the  cat  purrs").rows[0][1:]
+    assert nbtext("classify cat").rows == [["cat", *wanted]]
+    assert nbtext("classify -", stdin=text.encode()).rows == [["-", *wanted]]
+    assert nbtext("classify --lines", stdin=text.encode()).rows == [["-:1", *wanted]]
     model = TextClassifier.load(str(pets / "nbtext.joblib"))
     assert model.predict([text, text.encode()]).tolist() == [wanted[0]] * 2
 
@@ -231,8 +231,8 @@ def test_mail_with_long_names_is_answered_by_every_command(tmp_path: Path) -> No
         (tmp_path / "box" / label / f"{number}").write_bytes(b"Subject: %d\n%b\n\n%b\n" % (number, name, (b"noon", b"claim")[number % 2]))
     simple, spam = ("--smoothing", "1", "--calibration", "none"), (tmp_path / "box/spam/1").read_bytes()
     for options in ([], ["--jobs", "2"]):
-        succeed("train", "box", "--document", "mail", *simple, "-m", "m", *options)
-        assert len(succeed("classify", "box", "-m", "m", *options).rows) == 12
+        succeed("train box --document mail", *simple, "-m", "m", *options)
+        assert len(succeed("classify box -m m", *options).rows) == 12
     for command in (["evaluate", "box", "-m", "m"], ["cross-validate", "box", "--document", "mail", "--folds", "2", *simple]):
         assert nbtext(*command).status == 0
-    assert b"; probability=" in nbtext("classify", "--mail-filter", "-m", "m", stdin=spam).out
+    assert b"; probability=" in nbtext("classify --mail-filter -m m", stdin=spam).out

@@ -51,5 +51,5 @@ def test_one_is_singular_and_all_others_plural() -> None:
 
 def test_a_model_of_one_document(tmp_path: Path) -> None:
     (tmp_path / "c.tsv").write_text("a\tmoon\n")
-    trained = nbtext("train", "c.tsv", "-v", "-m", "m", "--sample", "0")
+    trained = nbtext("train c.tsv -v -m m --sample 0")
     assert any("1 class, 1 document, 1 token, 1 term, " in note for note in trained.notes)

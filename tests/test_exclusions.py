@@ -15,7 +15,6 @@ from nbtext.exclusions import (
     EVERYWHERE,
     KINDS,
     TRAITS,
-    needs_documents,
     offers,
     options_rows,
     require_fitting,
@@ -47,19 +46,6 @@ def test_every_classifier_has_a_kind_and_every_trait_is_needed_and_lacked() -> N
     assert {weighting for kinds in KINDS.values() for weighting in kinds} == set(WEIGHTINGS)
     offered = {trait for kinds in KINDS.values() for traits in kinds.values() for trait in traits.split()}
     assert offered <= set(TRAITS)
-
-
-@EVERY_KIND
-def test_a_kind_that_offers_sums_is_updated_and_another_is_refused(classifier: str, weighting: str) -> None:
-    model = TextClassifier(classifier=classifier, weighting=weighting)
-    assert needs_documents(model.settings) == ("sums" not in offers(model.settings))
-    model.fit(TEXTS, LABELS)
-    if "sums" in offers(model.settings):
-        both = TextClassifier(classifier=classifier, weighting=weighting).fit([*TEXTS, "it naps"], [*LABELS, "cats"])
-        assert model.partial_fit(["it naps"], ["cats"]).statistics == both.statistics
-    else:
-        with pytest.raises(UsageError, match=r"an exact change of a model and (classifier|weighting|members) .* exclude each other"):
-            model.partial_fit(["it naps"], ["cats"])
 
 
 @EVERY_KIND
@@ -103,6 +89,27 @@ def test_options_of_all_commands_exist_in_one() -> None:
     assert set(COMMANDS) - {"card"} <= set(NAMES)
 
 
+REFUSED = (
+    "classify --coverage --min-precision", "classify --coverage --limit", "classify --coverage --mail-filter", "classify CORPUS --text",
+    "cross-validate --folds --leave-one-out", "cross-validate --group-column --leave-one-out", "cross-validate --group-column --time-column",
+    "cross-validate --repeats --time-column", "evaluate --fail-under --sweep", "explain --against --why-not", "explain --output --to",
+    "explain --to --why-not", "inspect --criteria --verify", "inspect --similarity --verify", "inspect --term --verify", "label --suggest --take",
+    "suspects --output --paths", "suspects --output --print0", "train --quiet --verbose", "train CORPUS --from-folder", "tune --folds --by=aic",
+    "tune --for --by=aic", "tune --seed --by=evidence", "tune --within --by=evidence", "tune --within --tries",
+    "update --drop-unlabelled --unlabelled",
+)  # fmt: skip
+"""Commands with two options that exclude each other."""
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_options_that_exclude_each_other_are_refused_by_both_names(line: str) -> None:
+    command, *options = line.split()
+    with pytest.raises(UsageError) as refused:
+        require_options(command, {name: value for name, _, value in (option.partition("=") for option in options)})
+    said = refused.value.message.replace("=", " ")
+    assert sorted(said.partition(" exclude each other: ")[0].split(" and ")) == sorted(option.replace("=", " ") for option in options)
+
+
 def test_options_exclude_each_other_in_either_order() -> None:
     for given in ({"--text": "x", "CORPUS": "('a',)"}, {"CORPUS": "('a',)", "--text": "x"}):
         with pytest.raises(UsageError, match="text and CORPUS exclude each other"):
@@ -114,13 +121,13 @@ def test_options_exclude_each_other_in_either_order() -> None:
 
 
 def test_help_shows_the_table() -> None:
-    shown = " ".join(succeed("cross-validate", "--help-all").text.split())
+    shown = " ".join(succeed("cross-validate --help-all").text.split())
     assert "--leave-one-out / --folds, --repeats, --seed, --group-column, --time-column: each document is left out alone." in shown
     assert "--null needs --files-from." in shown
 
 
 def test_a_file_of_defaults_gives_way_to_the_command_line(pets: Path) -> None:
     (pets / "nbtext.toml").write_text("[classify]\ncoverage = 0.5\n")
-    assert "exclude each other" in fail(2, "classify", "pets", "--coverage", "0.5", "--min-probability", "0.6")
-    plain = succeed("classify", "pets", "--min-probability", "0.6", "--no-config")
-    assert succeed("classify", "pets", "--min-probability", "0.6").out == plain.out
+    assert "exclude each other" in fail(2, "classify pets --coverage 0.5 --min-probability 0.6")
+    plain = succeed("classify pets --min-probability 0.6 --no-config")
+    assert succeed("classify pets --min-probability 0.6").out == plain.out

@@ -18,7 +18,7 @@ def test_fault_55_one_unreadable_of_ten_thousand(pets: Path) -> None:
     corpus(pets, {f"in/{number:05}": "a cat" if number % 2 else "a dog" for number in range(10_000)})
     (pets / "in/04321").unlink()
     (pets / "in/04321").symlink_to("nowhere")
-    done = nbtext("classify", "in")
+    done = nbtext("classify in")
     reason = "cannot read: no such file or directory"
     assert (done.status, done.notes) == (1, [f"nbtext: in/04321: {reason}"])
     assert [row[0] for row in done.rows] == [f"in/{number:05}" for number in range(10_000)]
@@ -84,18 +84,18 @@ def test_fault_59_symbolic_links_to_directories_are_not_followed(pets: Path) -> 
     corpus(pets, {"outside/1": "a cat", "in/deep/1": "a dog"})
     (pets / "in/deep/loop").symlink_to("..")
     (pets / "in/deep/out").symlink_to(pets / "outside")
-    done = nbtext("classify", "in")
+    done = nbtext("classify in")
     assert (done.status, [row[:2] for row in done.rows]) == (1, [["in/deep/1", "dogs"], ["in/deep/loop", ""], ["in/deep/out", ""]])
     assert all("a symbolic link to a directory, not followed" in note for note in done.notes)
-    assert len(succeed("classify", "in/deep/out").rows) == 1
+    assert len(succeed("classify in/deep/out").rows) == 1
 
 
 def test_fault_60_a_file_of_five_gigabytes(pets: Path) -> None:
     corpus(pets, {"in/a": "a cat", "in/b": ""})
     os.truncate(pets / "in/b", 5 << 30)
-    done = nbtext("classify", "in", limits=MEMORY)
+    done = nbtext("classify in", limits=MEMORY)
     assert (done.status, done.notes) == (1, ["nbtext: in/b: larger than 64 MiB; see --max-document-size"])
-    lines = nbtext("classify", "in/a", "--format", "lines", "--max-document-size", "3")
+    lines = nbtext("classify in/a --format lines --max-document-size 3")
     assert (lines.status, lines.rows) == (1, [["in/a:1", "", "larger than 3 bytes; see --max-document-size"]])
 
 
@@ -103,13 +103,13 @@ def test_fault_61_binary_documents(pets: Path) -> None:
     chance = random.Random(61)
     blobs = {f"in/{number:02}": bytes([0]) + chance.randbytes(chance.randint(0, 5000)) for number in range(40)}
     corpus(pets, {**blobs, "in/text": "a cat"})
-    done = nbtext("classify", "in", "-o", "jsonl")
+    done = nbtext("classify in -o jsonl")
     records = [json.loads(line) for line in done.text.split("\n")[:-1]]
     assert done.status == 1
     assert len(records) == 41
     assert {record["error"].partition(" (")[0] for record in records[:-1]} == {"binary, not text"}
     assert len(done.notes) == 11
-    assert nbtext("classify", "in", "--encoding", "latin-1").status == 0
+    assert nbtext("classify in --encoding latin-1").status == 0
 
 
 def test_fault_62_bytes_that_are_not_utf_8(pets: Path) -> None:
@@ -120,23 +120,23 @@ def test_fault_62_bytes_that_are_not_utf_8(pets: Path) -> None:
         "in/latin": b"caf\xe9 cat",
     }
     corpus(pets, bad)
-    done = nbtext("classify", "in", "-v")
+    done = nbtext("classify in -v")
     assert (done.status, [row[1] for row in done.rows]) == (0, ["cats"] * 4)
     assert done.notes == ["nbtext: not valid UTF-8 and read as Windows-1252: 4 documents; see --encoding"]
-    strict = nbtext("classify", "in", "--encoding", "utf-8")
+    strict = nbtext("classify in --encoding utf-8")
     assert (strict.status, [row[1] for row in strict.rows]) == (1, [""] * 4)
     assert all("not valid utf-8 at byte" in row[2] for row in strict.rows)
     corpus(pets, {f"bytes/{number:03}": bytes([number]) * 3 + b" cat" for number in range(1, 256)})
-    assert {row[1] for row in succeed("classify", "bytes").rows} == {"cats"}
+    assert {row[1] for row in succeed("classify bytes").rows} == {"cats"}
 
 
 def test_fault_63_byte_order_marks(pets: Path) -> None:
     text = "a cat and a cat on the sofa"
     marked = {"in/utf-8-sig": "utf-8-sig", "in/utf-16": "utf-16", "in/utf-32": "utf-32"}
     corpus(pets, {**{name: text.encode(encoding) for name, encoding in marked.items()}, "plain": text, "bare": text.encode("utf-16-le")})
-    plain = succeed("classify", "plain").rows[0][1:]
-    assert [row[1:] for row in succeed("classify", "in").rows] == [plain] * 3
+    plain = succeed("classify plain").rows[0][1:]
+    assert [row[1:] for row in succeed("classify in").rows] == [plain] * 3
     for encoding in ((), ("--encoding", "utf-16-le"), ("--encoding", "utf-16")):
-        assert succeed("classify", "bare", *encoding).rows[0][1:] == plain
+        assert succeed("classify bare", *encoding).rows[0][1:] == plain
     table = bash("iconv -f UTF-8 -t UTF-16 pets/cats/1 | $NBTEXT classify - --format lines")
     assert (table.status, table.notes[0].startswith("nbtext: -: a table or lines in UTF-16")) == (4, True)

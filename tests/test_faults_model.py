@@ -38,7 +38,7 @@ def test_fault_2_a_model_that_is_no_file(pets: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(pets / "socket"))
         for name in ("pets", "pipe", "socket", "/dev/zero", "/dev/tty"):
-            assert f"nbtext: {name}: " in error_line(nbtext("inspect", "-m", name, limits=MEMORY), 3)
+            assert f"nbtext: {name}: " in error_line(nbtext("inspect -m", name, limits=MEMORY), 3)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
@@ -54,7 +54,7 @@ def test_fault_3_a_model_that_may_not_be_read(shared_folder: Path) -> None:
 
 def test_fault_4_an_empty_model(pets: Path) -> None:
     (pets / "m").touch()
-    assert "m: not an nbtext model" in fail(3, "inspect", "-m", "m")
+    assert "m: not an nbtext model" in fail(3, "inspect -m m")
 
 
 HOSTILE = {"gadgets": GADGETS, "shapes": SHAPES, "types": TYPES, "lengths": LENGTHS, "depth": DEPTH}
@@ -111,5 +111,5 @@ def test_fault_22_a_model_can_bring_no_pattern(pets: Path, parts: Parts, name: s
     index: Any = parts.decoded
     index["settings"]["training"][name] = r"(\w+\s?)+$"
     (pets / "m").write_bytes(put_together(index, parts.payload))
-    line = fail(3, "classify", "pets/cats/1", "-m", "m")
+    line = fail(3, "classify pets/cats/1 -m m")
     assert f"settings that this nbtext does not know: there is no parameter '{name}'" in line

@@ -81,7 +81,7 @@ def test_fault_43_short_reads(tmp_path: Path) -> None:
     """A corpus that comes byte by byte is the corpus."""
     text = "".join(f"class{number % 3}\tword{number} and others\n" for number in range(30)).encode()
     (tmp_path / "c.tsv").write_bytes(text)
-    succeed("train", "c.tsv", "-m", "whole")
+    succeed("train c.tsv -m whole")
     with start(
         [sys.executable, "-m", "nbtext", "train", "-", "--format", "tsv", "-m", "dropwise"],
         env=HOUSE,

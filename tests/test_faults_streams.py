@@ -34,11 +34,11 @@ def test_fault_48_all_three_streams_closed(pets: Path) -> None:
 
 def test_fault_49_empty_standard_input(pets: Path) -> None:
     """One document without a word is a document; a table, lines or records without a row hold none."""
-    assert [row[0] for row in succeed("classify", "-").rows] == ["-"]
+    assert [row[0] for row in succeed("classify -").rows] == ["-"]
     for file_format in ("csv", "tsv", "jsonl", "lines"):
-        assert succeed("classify", "-", "--format", file_format).rows == []
-        assert fail(2, "train", "-", "--format", file_format, "-m", "new")
-    assert succeed("classify", "--lines").rows == []
+        assert succeed("classify - --format", file_format).rows == []
+        assert fail(2, "train - --format", file_format, "-m", "new")
+    assert succeed("classify --lines").rows == []
     assert not (pets / "new").exists()
 
 
@@ -60,7 +60,7 @@ def test_fault_53_names_of_any_bytes(pets: Path) -> None:
     for name in names:
         (pets / "odd" / os.fsdecode(name)).write_text("a cat", encoding="utf-8")
     shown = [name for name in names if not name.startswith(b".")]
-    out = succeed("classify", "odd").out
+    out = succeed("classify odd").out
     ids = [line.split(b"\t")[0].removeprefix(b"odd/") for line in out.split(b"\n")[:-1]]
     assert [unescaped(identity) for identity in ids] == shown
     missing = nbtext("classify", *(b"none/" + name for name in names))
@@ -81,7 +81,7 @@ def test_fault_54_lists_with_nul(pets: Path, last: bytes) -> None:
     for name in names:
         (pets / os.fsdecode(name)).write_text("a cat", encoding="utf-8")
     listed = b"\0".join(names) + last
-    done = succeed("classify", "--files-from", "-", "-0", stdin=listed)
+    done = succeed("classify --files-from - -0", stdin=listed)
     assert [row[0] for row in done.rows] == ["plain", "new\\nline", "./-", " ", os.fsdecode(b"\xff")]
-    empty = nbtext("classify", "--files-from", "-", "-0")
+    empty = nbtext("classify --files-from - -0")
     assert (empty.status, empty.out, len(empty.notes)) == (0, b"", 1)

@@ -15,19 +15,19 @@ from tests.process import HOUSE, SERVICE_DESK, cold, corpus, in_json, nbtext, ru
 def test_fault_75_counts_beyond_32_bits(tmp_path: Path) -> None:
     rows = "a red:999999999 green:1\n" * 12 + "b green:999999999\n" * 12
     corpus(tmp_path, {"t.svm": rows})
-    succeed("train", "t.svm")
-    made = in_json("inspect", "-o", "json")
+    succeed("train t.svm")
+    made = in_json("inspect -o json")
     assert made["classes"]["a"]["tokens"] == 12 * 10**9
     assert made["tokens"] == 12 * 10**9 + 12 * 999_999_999
-    assert [row[1] for row in succeed("classify", "t.svm").rows] == ["a"] * 12 + ["b"] * 12
+    assert [row[1] for row in succeed("classify t.svm").rows] == ["a"] * 12 + ["b"] * 12
 
 
 @pytest.mark.parametrize(
     "env", [{"TZ": "Pacific/Kiritimati"}, {"HOME": "/nonexistent"}, {"HOME": ""}, {"TMPDIR": "/nonexistent"}, {"USER": "", "LOGNAME": ""}], ids=str
 )  # fmt: skip
 def test_fault_76_no_home_no_temporary_folder_any_time_zone(pets: Path, env: dict[str, str]) -> None:
-    succeed("train", "pets", "-m", "plain")
-    succeed("train", "pets", "-m", "other", env=env)
+    succeed("train pets -m plain")
+    succeed("train pets -m other", env=env)
     assert (pets / "plain").read_bytes() == (pets / "other").read_bytes()
     for arguments in (["classify", "pets"], ["evaluate", "pets"], ["select-features", "-o", "table"], ["inspect"]):
         assert nbtext(*arguments, env=env) == nbtext(*arguments)
@@ -40,7 +40,7 @@ def test_fault_76_a_clock_that_jumps(pets: Path) -> None:
         "time.monotonic = time.time = time.perf_counter = lambda: next(ticks)\n"
         "from nbtext.cli.main import run; sys.exit(run(sys.argv[1:]))"
     )
-    succeed("train", "pets", "-m", "plain")
+    succeed("train pets -m plain")
     succeeded(run([sys.executable, "-c", code, "train", "pets", "-m", "other"], env=HOUSE))
     assert (pets / "plain").read_bytes() == (pets / "other").read_bytes()
 
@@ -78,7 +78,7 @@ sys.exit(status)
 @pytest.mark.parametrize("links", ["with links", "without links"])
 def test_fault_79_temporary_files_cannot_be_guessed_or_planted(pets: Path, links: str) -> None:
     """Whoever may write to the folder can neither foresee the name nor put a link in its place: model, ledger and backup."""
-    succeed("train", "pets", "--once")
+    succeed("train pets --once")
     names: list[set[str]] = []
     corpus(pets, {"more/cats/3": "a cat sleeps"})
     for command in ("update", "forget"):

@@ -59,19 +59,19 @@ def test_documents_that_are_not_utf8(tmp_path: Path) -> None:
     assert figures["not_utf8"] == 4
     assert warnings == [("encoding", "not valid UTF-8 and read as Windows-1252: 4 documents")]
     assert look(tmp_path / "c.jsonl", encoding="windows-1250")[1] == []
-    done = nbtext("train", "c.jsonl", "-v")
+    done = nbtext("train c.jsonl -v")
     assert "nbtext: not valid UTF-8 and read as Windows-1252: 4 documents; see --encoding" in done.notes
 
 
 def test_the_command(pets: Path) -> None:
     corpus(pets, {"pets/dogs/bad": b"\0"})
-    table = succeed("doctor", "pets").text
+    table = succeed("doctor pets").text
     assert "2 classes: cats 2, dogs 2" in table
     assert "could not be read: 1 document; first pets/dogs/bad: binary, not text (control bytes, the first at 0)" in table
     assert "Python" not in table
-    record = in_json("doctor", "pets", "-o", "json")
+    record = in_json("doctor pets -o json")
     assert record["corpus"]["class_sizes"] == {"cats": 2, "dogs": 2}
     assert record["corpus"]["first_unreadable"] == [{"id": "pets/dogs/bad", "error": "binary, not text (control bytes, the first at 0)"}]
     assert {check["check"] for check in record["checks"]} == {"format", "documents", "classes", "encoding"}
-    assert "cannot read" in fail(4, "doctor", "missing")
+    assert "cannot read" in fail(4, "doctor missing")
     assert len(PETS) == 4

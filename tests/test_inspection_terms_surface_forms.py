@@ -73,14 +73,14 @@ def test_words_are_shown_in_place_of_stems(tmp_path: Path) -> None:
     stem = stemmer("snowball", "english")
     assert [form for form, stemmed in zip(forms, stems, strict=True) if form != stemmed]
     assert all(form == stemmed or stem([form]) == [stemmed] for form, stemmed in zip(forms, stems, strict=True))
-    shown = in_json("inspect", "--term", "lamps", "-m", "forms", "-o", "json")
+    shown = in_json("inspect --term lamps -m forms -o json")
     (term,) = shown["words"][0]["terms"]
     assert sum(term["forms"].values()) == sum(of["count"] for of in term["classes"].values())
-    assert "occurs as" in succeed("inspect", "--term", "lamps", "-m", "forms").text
-    assert succeed("inspect", "--verify", "-m", "forms").status == 0
+    assert "occurs as" in succeed("inspect --term lamps -m forms").text
+    assert succeed("inspect --verify -m forms").status == 0
 
 
 @pytest.mark.parametrize("options", [("--jobs", "2"), ("--classifier", "logistic"), ("--classifier", "gaussian", "--latent", "5")])
 def test_forms_go_with_every_way_of_counting(tmp_path: Path, options: tuple[str, ...]) -> None:
     succeed("train", SERVICE_DESK / "train", "--surface-forms", *options)
-    assert "occurs as" in succeed("inspect", "--term", "lamps").text
+    assert "occurs as" in succeed("inspect --term lamps").text

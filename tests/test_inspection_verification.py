@@ -21,7 +21,7 @@ from nbtext.inspection.verification import Check, verify
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.store import read_model_file, write_model_file
 from tests.budget import examples
-from tests.process import PETS, fail, in_json, nbtext, succeed
+from tests.process import PETS, in_json, nbtext, succeed
 from tests.strategies import corpora
 
 if TYPE_CHECKING:
@@ -273,20 +273,15 @@ def test_a_file_that_does_not_load(tmp_path: Path) -> None:
 
 
 def test_the_command(service_desk_model: Path, tmp_path: Path) -> None:
-    rows = [line.split() for line in succeed("inspect", "--verify", "-m", service_desk_model).text.splitlines()[2:]]
+    rows = [line.split() for line in succeed("inspect --verify -m", service_desk_model).text.splitlines()[2:]]
     assert [row[:2] for row in rows] == [[name, "passed"] for name in NAMES]
-    found = in_json("inspect", "--verify", "-m", service_desk_model, "--output", "json")
+    found = in_json("inspect --verify -m", service_desk_model, "--output", "json")
     assert found["passed"] is True
     assert [check["check"] for check in found["checks"]] == NAMES
     content = bytearray(service_desk_model.read_bytes())
     content[-1] ^= 1
     (tmp_path / "m").write_bytes(content)
-    done = nbtext("inspect", "--verify", "-m", "m", "--output", "json")
+    done = nbtext("inspect --verify -m m --output json")
     assert (done.status, json.loads(done.out)["passed"]) == (3, False)
     assert done.notes == ["nbtext: m: file: the model is damaged: its checksum is wrong; restore the model or train it again"]
-    assert "failed" in nbtext("inspect", "--verify", "-m", "m").text
-
-
-@pytest.mark.parametrize("option", [["--criteria"], ["--term", "x"]])
-def test_it_is_asked_for_alone(tmp_path: Path, option: list[str]) -> None:
-    assert "and --verify exclude each other" in fail(2, "inspect", "--verify", *option)
+    assert "failed" in nbtext("inspect --verify -m m").text

@@ -30,9 +30,9 @@ def pets(tmp_path: Path) -> Path:
 def test_a_model_learns_the_labels_of_a_review_and_the_corpus_stays(pets: Path) -> None:
     before = sorted((path.name, path.read_bytes()) for path in (pets / "wrong").rglob("*") if path.is_file())
     patch = ("--relabel", "review.tsv")
-    succeed("train", "right", "-m", "right.model")
+    succeed("train right -m right.model")
     for jobs in ("1", "2"):
-        succeed("train", "wrong", *patch, "--jobs", jobs, "-m", "wrong.model")
+        succeed("train wrong", *patch, "--jobs", jobs, "-m", "wrong.model")
         assert (pets / "wrong.model").read_bytes() == (pets / "right.model").read_bytes()
     assert sorted((path.name, path.read_bytes()) for path in (pets / "wrong").rglob("*") if path.is_file()) == before
     of_right, of_wrong = (
@@ -40,8 +40,8 @@ def test_a_model_learns_the_labels_of_a_review_and_the_corpus_stays(pets: Path) 
         for corpora in (("right",), ("wrong", *patch))
     )
     assert of_right == of_wrong
-    succeed("update", "wrong", *patch, "-m", "wrong.model")
-    succeed("forget", "wrong", *patch, "-m", "wrong.model")
+    succeed("update wrong", *patch, "-m", "wrong.model")
+    succeed("forget wrong", *patch, "-m", "wrong.model")
     assert (pets / "wrong.model").read_bytes() == (pets / "right.model").read_bytes()
     folds = [nbtext("cross-validate", *given, "--folds", "2", "-o", "json").status for given in (("right",), ("wrong", *patch))]
     assert folds == [0, 0]
@@ -49,10 +49,10 @@ def test_a_model_learns_the_labels_of_a_review_and_the_corpus_stays(pets: Path) 
 
 def test_what_does_not_fit_the_corpus_is_told_by_its_line(pets: Path) -> None:
     (pets / "other.tsv").write_text("wrong/dogs/cats-1\tbirds\tcats\n")
-    line = fail(2, "train", "wrong", "--relabel", "other.tsv")
+    line = fail(2, "train wrong --relabel other.tsv")
     assert line.startswith("nbtext: other.tsv:1: wrong/dogs/cats-1 has the label 'dogs', not 'birds'")
     (pets / "gone.tsv").write_text("wrong/dogs/99\tdogs\tcats\n")
-    done = nbtext("train", "wrong", "--relabel", "gone.tsv")
+    done = nbtext("train wrong --relabel gone.tsv")
     assert done.status == 0
     assert b"gone.tsv: 1 document not in the corpus: wrong/dogs/99" in done.err
 

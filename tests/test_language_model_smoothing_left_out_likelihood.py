@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,13 +14,12 @@ from scipy.optimize import minimize_scalar
 
 from nbtext import TextClassifier
 from nbtext.counts.documents import CountedDocuments
-from nbtext.errors import UsageError
 from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST
 from nbtext.language_model.smoothing import left_out_log_likelihood, left_out_tokens, likeliest_strength, smoothing_by_leave_one_out
 from tests import oracle
 from tests.budget import examples
 from tests.building import matrix_of, statistics_of
-from tests.process import SERVICE_DESK, fail, in_json, succeed
+from tests.process import SERVICE_DESK, in_json, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,12 +125,6 @@ def test_a_model_learns_it_from_its_sample() -> None:
     assert part.learnt.smoothing not in (wanted, TextClassifier(stemmer="none", stop_words="none").fit(*texts(corpus)).learnt.smoothing)
 
 
-@pytest.mark.parametrize("wrong", [{"sample": 0}, {"classifier": "bernoulli"}])
-def test_without_a_sample_or_for_another_classifier_it_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="smoothing leave-one-out"):
-        TextClassifier(smoothing="leave-one-out", **wrong).fit(*texts(drawn(0)))
-
-
 def test_the_commands_take_it(tmp_path: Path) -> None:
     desk = SERVICE_DESK / "train"
     succeed("train", desk, "--smoothing", "leave-one-out")
@@ -140,7 +133,3 @@ def test_the_commands_take_it(tmp_path: Path) -> None:
     judged = in_json("cross-validate", desk, *folds)
     assert len({fold["smoothing"] for fold in judged["folds"]["each"]}) == 2
     succeed("learning-curve", desk, "--smoothing", "leave-one-out")
-    line = fail(2, "train", desk, "--smoothing", "leave-one-out", "--sample", "0")
-    assert line.endswith(
-        "--smoothing leave-one-out and --sample 0 exclude each other: documents must be kept; train with a --sample above 0"
-    )

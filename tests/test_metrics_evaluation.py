@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
-from sklearn import metrics as reference
 
 from nbtext.metrics import BINS, NORMAL_95, Evaluation, wilson_interval
 from nbtext.metrics.intervals import Bootstrap
@@ -26,7 +25,6 @@ PLAIN = Bootstrap(0)
 Judged = list[tuple[str, tuple[float, float, float]]]
 
 probabilities = st.tuples(*[st.integers(0, 1000)] * 3).filter(any).map(lambda row: tuple(part / sum(row) for part in row))
-certain = probabilities.map(lambda row: tuple((p + 0.01) / 1.03 for p in row))
 
 
 def judged(labels: list[str], rows: st.SearchStrategy[Any]) -> st.SearchStrategy[Judged]:
@@ -78,46 +76,6 @@ def test_calibration_error_is_the_slow_twins(documents: Judged) -> None:
     right = [label == answer for (label, _), answer in zip(documents, answers(documents), strict=True)]
     wanted = oracle.expected_calibration_error(right, confidence, BINS)
     assert evaluate(documents).summary(PLAIN)["ece"] == pytest.approx(wanted, rel=1e-12, abs=1e-15)
-
-
-@examples(6)
-@given(judged(CLASSES, certain))
-def test_scikit_learn_finds_the_same(documents: Judged) -> None:
-    summary = evaluate(documents).summary(PLAIN)
-    truth, answered = [label for label, _ in documents], answers(documents)
-    rows = np.array([row for _, row in documents])
-    table = [[summary["confusion"].get(t, {}).get(a, 0) for a in CLASSES] for t in CLASSES]
-    assert table == reference.confusion_matrix(truth, answered, labels=CLASSES).tolist()
-    for average, key in ((None, ""), ("macro", "macro_")):
-        labels = CLASSES if average is None else None
-        found = reference.precision_recall_fscore_support(truth, answered, labels=labels, average=average, zero_division=0)
-        for name, wanted in zip(("precision", "recall", "f1"), found, strict=False):
-            mine = summary[key + name] if key else [summary["per_class"][label][name] for label in CLASSES]
-            assert mine == pytest.approx(wanted, rel=1e-14)
-    assert summary["accuracy"] == reference.accuracy_score(truth, answered)
-    assert summary["log_loss"] == pytest.approx(reference.log_loss(truth, rows, labels=CLASSES), rel=1e-12)
-    assert summary["brier"] == pytest.approx(reference.brier_score_loss(truth, rows, labels=CLASSES, scale_by_half=False), rel=1e-12)
-
-
-@given(judged(CLASSES, certain), st.integers(1, 5))
-def test_figures_do_not_depend_on_blocks(documents: Judged, block: int) -> None:
-    together, apart = (evaluate(documents, size).summary(PLAIN) for size in (100, block))
-    for name in ("log_loss", "brier", "ece"):
-        assert apart.pop(name) == pytest.approx(together.pop(name), rel=1e-12, abs=1e-15)
-    assert apart == together
-
-
-def test_sure_and_right_is_perfect_sure_and_wrong_is_as_bad_as_can_be() -> None:
-    right = evaluate([("a", (1, 0, 0)), ("b", (0, 1, 0))]).summary(PLAIN)
-    assert (right["accuracy"], right["log_loss"], right["brier"], right["ece"]) == (1, 0, 0, 0)
-    wrong = evaluate([("a", (0, 1, 0)), ("b", (1, 0, 0))]).summary(PLAIN)
-    assert (wrong["accuracy"], wrong["log_loss"], wrong["brier"], wrong["ece"]) == (0, None, 2, 1)
-
-
-def test_knowing_nothing_costs_the_logarithm_of_the_number_of_classes() -> None:
-    summary = evaluate([("a", (1 / 3, 1 / 3, 1 / 3))] * 4).summary(PLAIN)
-    assert summary["log_loss"] == pytest.approx(math.log(3))
-    assert summary["brier"] == pytest.approx((2 / 3) ** 2 + 2 * (1 / 3) ** 2)
 
 
 @given(st.integers(1, 2000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))

@@ -221,11 +221,11 @@ def test_a_comparison_is_paired_and_its_error_that_of_a_mean() -> None:
 def test_v_and_inspect_say_what_was_chosen_and_by_how_much(tmp_path: Path) -> None:
     texts, labels = questions(300)
     (tmp_path / "corpus.tsv").write_text("".join(f"{label}\t{text}\n" for text, label in zip(texts, labels, strict=True)), encoding="utf-8")
-    trained = nbtext("train", "corpus.tsv", "-v")
+    trained = nbtext("train corpus.tsv -v")
     figures = r"left-out log loss 0\.\d+ ± 0\.\d+ lower with them"
     assert re.search(f"stop words kept: {figures}", os.fsdecode(trained.err))
     assert re.search(f"stop words +265, kept: {figures}", nbtext("inspect").text)
-    assert '"choices": {"stop_words_kept": true' in nbtext("inspect", "--output", "json").text
+    assert '"choices": {"stop_words_kept": true' in nbtext("inspect --output json").text
 
 
 @pytest.mark.parametrize(

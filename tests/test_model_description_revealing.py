@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def train(folder: Path, mails: dict[str, str]) -> list[str]:
     corpus(folder, mails)
-    return nbtext("train", "mails", "--document", "mail", cwd=folder).notes
+    return nbtext("train mails --document mail", cwd=folder).notes
 
 
 def test_a_header_that_separates_the_classes_is_named(tmp_path: Path) -> None:

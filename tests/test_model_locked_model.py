@@ -57,7 +57,7 @@ def children(folder: Path, codes: list[list[str]]) -> list[Running]:
 
 
 def documents(folder: Path) -> int:
-    return int(in_json("inspect", "--output", "json", cwd=folder)["documents"])
+    return int(in_json("inspect --output json", cwd=folder)["documents"])
 
 
 def names(folder: Path) -> list[str]:
@@ -69,17 +69,17 @@ def test_fault_35_four_processes_with_ten_updates_each_are_forty(pets: Path, opt
     for process in range(4):
         for number in range(10):
             (pets / f"c{process}-{number}.tsv").write_text(f"class{process}\tword{number} of process{process}\n")
-    succeed("train", "pets", *(["--once"] if options else []))
+    succeed("train pets", *(["--once"] if options else []))
     updaters = children(pets, [[UPDATER, str(process), *options] for process in range(4)])
     while any(child.poll() is None for child in updaters):
         found = TextClassifier.load(str(pets / "nbtext.joblib"))  # readers see a whole model at any time
         assert 4 <= found.statistics.n_documents <= 44
     assert [child.wait(TIME_LIMIT) for child in updaters] == [0] * 4
-    succeed("train", "pets", "-m", "trained")
+    succeed("train pets -m trained")
     rows = (pets / "rows.tsv").open("w")
     with rows:
         rows.writelines(path.read_text() for path in sorted(pets.glob("c*.tsv")))
-    succeed("update", "rows.tsv", "--format", "tsv", "-m", "trained")
+    succeed("update rows.tsv --format tsv -m trained")
     assert (pets / "nbtext.joblib").read_bytes() == (pets / "trained").read_bytes()
     assert names(pets) == ["nbtext.joblib", *(["nbtext.joblib.1", "nbtext.joblib.ledger"] if options else []), "pets", "trained"]
 
@@ -92,7 +92,7 @@ def test_a_model_that_was_replaced_by_one_that_counts_otherwise_is_not_updated(p
             pipe.write("cats\tone\n")
             pipe.flush()
             until(lambda: drained(pipe.fileno()), "the reading of the row")  # which begins when the model has been read
-            succeed("train", "pets", "--ngrams", "2")
+            succeed("train pets --ngrams 2")
         assert child.wait(TIME_LIMIT) == 3
         assert child.stderr is not None
         assert child.stderr.read().decode() == (
@@ -105,8 +105,8 @@ def test_a_model_that_was_replaced_by_one_that_counts_otherwise_is_not_updated(p
 def once(tmp_path: Path) -> Path:
     """A model with its ledger, a document to be learnt and one to be moved, and as ``expected`` the model that has."""
     corpus(tmp_path, {**{f"pets/{name}": text for name, text in PETS.items()}, "new/birds/1": "a bird sings", "new/dogs/9": PETS["cats/2"]})
-    succeed("train", "pets", "new", "--once", "-m", "expected")
-    succeed("train", "pets", "--once")
+    succeed("train pets new --once -m expected")
+    succeed("train pets --once")
     return tmp_path
 
 

@@ -64,7 +64,7 @@ def test_answers_are_those_of_classify(folder: Path) -> None:
     model = TextClassifier().fit_corpus("pets")
     model.save("model")
     (folder / "pets" / "cats" / "binary").write_bytes(b"\0")
-    printed = nbtext("classify", "pets", "-m", "model", "--output", "jsonl", "--limit", "1", "--min-probability", "0.6")
+    printed = nbtext("classify pets -m model --output jsonl --limit 1 --min-probability 0.6")
     records = [json.loads(line) for line in printed.text.splitlines()]
     found = list(model.answers("pets", DecisionRule(min_probability=0.6), top_k=1))
     assert [answer.id for answer in found] == [record["id"] for record in records]

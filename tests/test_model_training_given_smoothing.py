@@ -110,20 +110,6 @@ def test_the_same_number_twice_for_a_term_is_no_contradiction() -> None:
     assert own(trained({"*": 1, "printer": 3, "printers": 3})) == {"printer": 3.0}
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"prior_shape": "background"}, "smoothing FILE and prior_shape background exclude each other"),
-        ({"classifier": "gaussian"}, "smoothing FILE and classifier gaussian exclude"),
-        ({"classifier": "logistic"}, "smoothing FILE and classifier logistic exclude"),
-    ],
-    ids=str,
-)
-def test_models_that_have_no_use_for_them_refuse_them(parameters: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        trained(GIVEN, **parameters)
-
-
 @pytest.mark.parametrize("smoothing", [{"*": 0.0, "printer": 1.0}, {"*": 1.0, "printer": 0.0}], ids=str)
 def test_complement_needs_one_for_every_term(smoothing: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="complement needs smoothing"):

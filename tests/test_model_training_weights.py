@@ -30,7 +30,7 @@ from nbtext.model.state import State, from_plain, to_plain
 from nbtext.model.training import looked_up
 from nbtext.settings import Settings
 from tests.budget import examples
-from tests.process import error_line, fail, in_json, nbtext, succeed, succeeded
+from tests.process import fail, in_json, nbtext, succeed, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -233,21 +233,6 @@ def test_wrong_weights_are_refused(weights: list[Any]) -> None:
         TextClassifier().fit(["ant", "bee"], ["x", "y"], weights)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"classifier": "gaussian"},
-        {"classifier": "dirichlet-multinomial"},
-        {"classifier": "complement", "weighting": "tfidf"},
-        {"categorical": "colour"},
-    ],
-)
-def test_what_takes_no_weights_says_so(options: dict[str, Any]) -> None:
-    for class_weight, weights in (("balanced", None), (None, [2, 1, 1, 1])):
-        with pytest.raises(UsageError, match="exclude each other"):
-            TextClassifier(**options, class_weight=class_weight).fit(["ant bee", "bee", "cat", "cat dog"], ["x", "x", "y", "y"], weights)
-
-
 def test_a_damaged_unit_or_weight_is_refused() -> None:
     model = TextClassifier().fit(["ant", "bee"], ["x", "y"], [2, 0.5])
     plain, arrays = to_plain(State(model.settings, model.stop_list, model.counts, model.learnt, model.written_by))
@@ -301,25 +286,23 @@ def test_weights_are_read_from_a_column(desk: Path, name: str, more: tuple[str, 
 
 
 def test_the_column_is_remembered_for_updates_and_ignored_where_documents_are_judged(desk: Path) -> None:
-    nbtext("train", "t.csv", *COLUMNS)
+    nbtext("train t.csv", *COLUMNS)
     (desk / "more.csv").write_text("label,text,weight\nx,bee bee,3\ny,eel,0.75\n")
     before = (desk / "nbtext.joblib").read_bytes()
-    succeed("update", "more.csv", "--quiet")
+    succeed("update more.csv --quiet")
     assert TextClassifier.load(str(desk / "nbtext.joblib")).statistics.n_documents == 8.5
-    succeed("forget", "more.csv", "--quiet")
+    succeed("forget more.csv --quiet")
     assert (desk / "nbtext.joblib").read_bytes() == before
     (desk / "test.csv").write_text("label,text\nx,ant\ny,eel\n")
-    evaluation = in_json("evaluate", "test.csv", "--output", "json")
+    evaluation = in_json("evaluate test.csv --output json")
     assert evaluation["n"] == 2
-    verified = succeed("inspect", "--verify").text
+    verified = succeed("inspect --verify").text
     assert "4 documents, all there are" in verified
 
 
-def test_formats_without_columns_and_classifiers_without_weights_are_wrong_usage(desk: Path) -> None:
+def test_formats_without_columns_have_no_weights(desk: Path) -> None:
     (desk / "t.txt").write_text("__label__x ant\n")
-    assert "has no columns, such as weight" in fail(2, "train", "t.txt", "--format", "fasttext", "--weight-column", "weight")
-    refused = nbtext("train", "t.csv", *COLUMNS, "--classifier", "gaussian")
-    assert "--weight-column and --classifier gaussian exclude each other" in error_line(refused, 2)
+    assert "has no columns, such as weight" in fail(2, "train t.txt --format fasttext --weight-column weight")
 
 
 @pytest.mark.parametrize("classifier", TAKING)
@@ -327,5 +310,5 @@ def test_cross_validation_takes_weights(desk: Path, classifier: str) -> None:
     rows = "".join(f"{label},{text},{weight}\n" for text, label, weight in zip(*drawn(7, 30), strict=True))
     (desk / "t.csv").write_text("label,text,weight\n" + rows)
     options = ("--classifier", classifier, "--class-weight", "balanced", "--output", "json", "--folds", "3", "--quiet")
-    result = nbtext("cross-validate", "t.csv", *COLUMNS, *options)
+    result = nbtext("cross-validate t.csv", *COLUMNS, *options)
     assert json.loads(succeeded(result).text)["n"] == 30

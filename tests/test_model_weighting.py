@@ -193,12 +193,6 @@ def test_one_class_and_no_terms() -> None:
         assert same.predict_proba(["fish"]).tolist() == [[0.5, 0.5]]
 
 
-@pytest.mark.parametrize(("classifier", "weighting"), [("bernoulli", "log"), ("bernoulli", "tfidf")])
-def test_a_weighting_that_a_classifier_does_not_take(classifier: str, weighting: str) -> None:
-    with pytest.raises(UsageError, match=f"classifier {classifier} and weighting {weighting} exclude"):
-        TextClassifier(classifier=classifier, weighting=weighting).fit(TEXTS, LABELS)
-
-
 def shorter(cells: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return cells[1:]
 

@@ -109,11 +109,11 @@ def test_whatever_the_numbers_are_that_are_added_and_forgotten(tmp_path: Path, c
 def test_numbers_beyond_the_limits_are_documents_that_cannot_be_read(tmp_path: Path) -> None:
     rows = [{"label": "ab"[place % 2], "x": value} for place, value in enumerate([1, 2, 3, 1e300, 2.5, 1, 1e100, 2, 9999999999, 1])]
     (tmp_path / "c.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    trained = nbtext("train", "c.jsonl", "--numeric", "x", "-m", "m")
+    trained = nbtext("train c.jsonl --numeric x -m m")
     assert (trained.status, len(trained.notes)) == (1, 1), trained
     assert "c.jsonl:4" in trained.notes[0]
-    succeed("inspect", "--verify", "-m", "m")
-    answered = nbtext("classify", "c.jsonl", "-m", "m")
+    succeed("inspect --verify -m m")
+    answered = nbtext("classify c.jsonl -m m")
     assert answered.status == 1
     assert all(0 <= float(row[2]) <= 1 for row in answered.rows if row[1])
     assert sum(bool(row[1]) for row in answered.rows) == 9
@@ -157,4 +157,4 @@ def test_a_defect_in_training_is_an_internal_error_and_leaves_the_model(pets: Pa
 )
 def test_corpora_that_were_found(tmp_path: Path, name: str, options: list[str]) -> None:
     succeed("train", FOUND / name, *options, "-m", "m")
-    succeed("inspect", "--verify", "-m", "m")
+    succeed("inspect --verify -m m")

@@ -138,7 +138,7 @@ def test_where_there_is_no_cluster(tmp_path: Path) -> None:
     done = run([sys.executable, "-c", code, *train, "--backend", "dask", *nowhere], env=HOUSE)
     assert "does not answer" in error_line(done, 4)
     assert "--scheduler and --classifier logistic exclude each other" in fail(2, *train, *nowhere, "--classifier", "logistic")
-    assert "standard input" in fail(2, "train", "-", *nowhere)
+    assert "standard input" in fail(2, "train -", *nowhere)
 
 
 @pytest.mark.exhaustive

@@ -99,4 +99,4 @@ def test_a_drift_gate_trips_on_another_language_and_not_on_new_mail(short: Path,
     tweets = (found(short, "germeval2018.test.txt"), "--format", "tsv", "--text-column", "1")
     for documents_, met in (((test,), True), (tweets, False), ((test,), True)):
         succeed("classify", *documents_, "--drift", "log")
-        assert nbtext("drift", "log", "--fail-over", "any=1").status == (0 if met else 6)
+        assert nbtext("drift log --fail-over any=1").status == (0 if met else 6)

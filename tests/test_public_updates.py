@@ -34,7 +34,7 @@ def newsgroups(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def documents(folder: Path, model: str) -> Any:
-    return in_json("inspect", "-m", model, "--output", "json", "--limit", "0", cwd=folder)["documents"]
+    return in_json("inspect -m", model, "--output", "json", "--limit", "0", cwd=folder)["documents"]
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: " ".join(setting) or "defaults")
@@ -63,9 +63,9 @@ def test_models_of_days_merged_are_the_model_trained_at_once(newsgroups: Path) -
 
 
 def test_documents_of_the_test_part_were_never_learnt(newsgroups: Path) -> None:
-    succeed("train", "day0", "day1", "-m", "half", cwd=newsgroups)
+    succeed("train day0 day1 -m half", cwd=newsgroups)
     before = (newsgroups / "half").read_bytes()
-    done = nbtext("forget", "test", "-m", "half", cwd=newsgroups)
+    done = nbtext("forget test -m half", cwd=newsgroups)
     assert done.status == 2
     assert "was never learnt as" in done.notes[0]
     assert done.notes[0].startswith("nbtext: test/")
@@ -82,13 +82,13 @@ def test_learnt_once_in_two_runs_or_in_one(newsgroups: Path) -> None:
             place = newsgroups / part / path.parent.name / path.name
             place.parent.mkdir(parents=True, exist_ok=True)
             place.symlink_to(path)
-    succeed("train", "all", "--once", "-m", "at-once", cwd=newsgroups)
-    succeed("train", "first", "--once", "-m", "once", cwd=newsgroups)
-    note = nbtext("update", "second", "--once", "-v", "-m", "once", cwd=newsgroups).notes[0]
+    succeed("train all --once -m at-once", cwd=newsgroups)
+    succeed("train first --once -m once", cwd=newsgroups)
+    note = nbtext("update second --once -v -m once", cwd=newsgroups).notes[0]
     moved = int(note.partition("moved from another class: ")[2].partition(",")[0])
     assert moved > 50
     assert (newsgroups / "once").read_bytes() == (newsgroups / "at-once").read_bytes()
     assert len({path.read_bytes() for path in articles}) == documents(newsgroups, "once") < len(articles)
-    note = nbtext("update", "second", "--once", "-v", "-m", "once", cwd=newsgroups).notes[0]
+    note = nbtext("update second --once -v -m once", cwd=newsgroups).notes[0]
     assert note.startswith("nbtext: learnt 0 documents; moved from another class: 0, known already: ")
     assert (newsgroups / "once").read_bytes() == (newsgroups / "at-once").read_bytes()

@@ -200,7 +200,7 @@ def test_without_locks_and_in_a_folder_that_cannot_be_listed_it_is_written_all_t
 def test_a_target_that_cannot_be_is_told_before_the_corpus_is_read(pets: Path) -> None:
     os.mkfifo(pets / "endless.tsv")  # reading it would wait for ever
     for target in ("none/m", "pets", "endless.tsv"):
-        line = fail(4, "train", "endless.tsv", "-m", target)
+        line = fail(4, "train endless.tsv -m", target)
         assert target.partition("/")[0] in line
 
 
@@ -220,7 +220,7 @@ def test_a_folder_that_may_not_be_written_to(shared_folder: Path) -> None:
 @pytest.mark.parametrize("size", [0, 1, 100, 2000])
 def test_a_full_disk_leaves_the_old_model(pets: Path, size: int) -> None:
     old = (pets / "nbtext.joblib").read_bytes()
-    line = error_line(nbtext("train", "pets", limits={"FSIZE": size}), 4)
+    line = error_line(nbtext("train pets", limits={"FSIZE": size}), 4)
     assert line == "nbtext: nbtext.joblib: cannot write: file too large; the file is as it was"
     assert ((pets / "nbtext.joblib").read_bytes(), names(pets)) == (old, ["nbtext.joblib", "pets"])
 

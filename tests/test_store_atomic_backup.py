@@ -102,7 +102,7 @@ def test_every_command_that_writes_a_model_keeps_the_one_it_replaces(pets: Path)
 
 
 def test_without_an_old_model_there_is_no_backup(pets: Path) -> None:
-    succeed("train", "pets", "--backup", "-m", "new")
+    succeed("train pets --backup -m new")
     assert names(pets) == ["nbtext.joblib", "new", "pets"]
 
 
@@ -110,12 +110,12 @@ def test_a_backup_that_cannot_be_made_leaves_the_model(pets: Path) -> None:
     (pets / "nbtext.joblib.1").mkdir()
     (pets / "nbtext.joblib.1/x").touch()
     before = (pets / "nbtext.joblib").read_bytes()
-    line = fail(4, "update", "pets", "--once", "-q", "--backup")
+    line = fail(4, "update pets --once -q --backup")
     assert line.endswith("nbtext.joblib.1: cannot keep a backup: is a directory; the model is as it was")
     assert (pets / "nbtext.joblib").read_bytes() == before
     (pets / "nbtext.joblib.1/x").unlink()
     (pets / "nbtext.joblib.1").rmdir()
-    done = nbtext("update", "pets", "--once", "-v")  # the ledger that was written already does not count
+    done = nbtext("update pets --once -v")  # the ledger that was written already does not count
     assert "nbtext: learnt 4 documents; moved from another class: 0, known already: 0, repeated: 0" in done.notes
 
 
@@ -123,7 +123,7 @@ def test_a_backup_that_cannot_be_made_leaves_the_model(pets: Path) -> None:
 def test_a_model_of_somebody_else_in_a_sticky_folder_is_refused_before_anything_is_left_there(shared_folder: Path) -> None:
     """A second name of such a file could be made there by everybody and be removed by its owner only."""
     corpus(shared_folder, {"pets/" + name: content for name, content in PETS.items()})
-    succeed("train", "pets", "-m", "m", cwd=shared_folder)
+    succeed("train pets -m m", cwd=shared_folder)
     (shared_folder / "m").chmod(0o666)
     shared_folder.chmod(0o1777)
     code = (

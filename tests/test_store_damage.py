@@ -49,7 +49,7 @@ def test_the_command_refuses_damage_with_one_line(content: bytes, tmp_path: Path
     path = tmp_path / "m"
     for damaged in (b"", content[:40], content[:-1], content[:100] + b"\xff" + content[101:], content + b"x"):
         path.write_bytes(damaged)
-        assert str(path) in fail(3, "inspect", "-m", path)
+        assert str(path) in fail(3, "inspect -m", path)
 
 
 @pytest.mark.parametrize(

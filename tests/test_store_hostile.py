@@ -165,16 +165,16 @@ def test_code_in_a_file_does_not_run(tmp_path: Path) -> None:
     (tmp_path / "bomb").write_bytes(zlib.compress(pickle.dumps(bytes(10**8))))
     (tmp_path / "frame").write_bytes(b"\x80\x04\x95" + struct.pack("<Q", 3 * 10**9) + b"N.")
     for name in ("joblib", "objects", "pickle", "bomb", "frame"):
-        assert "not an nbtext model" in error_line(nbtext("inspect", "-m", name, limits=MEMORY), 3)
+        assert "not an nbtext model" in error_line(nbtext("inspect -m", name, limits=MEMORY), 3)
     assert not (tmp_path / "PWNED").exists()
 
 
 def test_code_after_a_true_header_does_not_run(parts: Parts, tmp_path: Path) -> None:
     joblib.dump({"terms": Payload()}, tmp_path / "joblib")
     (tmp_path / "m").write_bytes(put_together(parts.decoded, (tmp_path / "joblib").read_bytes()))
-    error_line(nbtext("inspect", "-m", "m", limits=MEMORY), 3)
+    error_line(nbtext("inspect -m m", limits=MEMORY), 3)
     (tmp_path / "m").write_bytes(put_together(parts.decoded, parts.payload.replace(b"numpy_pickle", b"numpy_pickl3")))
-    assert nbtext("inspect", "-m", "m", limits=MEMORY).status == 0  # joblib's part is not even looked at
+    assert nbtext("inspect -m m", limits=MEMORY).status == 0  # joblib's part is not even looked at
     assert not (tmp_path / "PWNED").exists()
 
 
@@ -185,7 +185,7 @@ def test_a_large_index_does_not_ask_for_much_memory(tmp_path: Path, filling: byt
     for size in ((1 << 22) - 200, 1 << 23):
         index = head + filling * ((size - 100) // len(filling)) + b'1]},"arrays":{}}'
         (tmp_path / "m").write_bytes(put_together(index, b"N."))
-        error_line(nbtext("inspect", "-m", "m", limits=MEMORY), 3)
+        error_line(nbtext("inspect -m m", limits=MEMORY), 3)
 
 
 @pytest.mark.exhaustive
@@ -200,5 +200,5 @@ def test_hostile_files(tmp_path: Path) -> None:
     assert done.text.split() == ["3"] * len(files)
     assert [line.split(": ")[:2] for line in done.notes] == [["nbtext", str(file)] for file in files]
     for file in files[::9]:
-        error_line(nbtext("inspect", "-m", file, limits=MEMORY), 3)
+        error_line(nbtext("inspect -m", file, limits=MEMORY), 3)
     assert not (tmp_path / "PWNED").exists()

@@ -186,13 +186,13 @@ def test_fault_37_the_lock_of_a_killed_process_is_free_at_once(pets: Path, holde
     holder.send_signal(signal.SIGKILL)
     holder.wait()
     assert "nbtext.joblib.lock" in names(pets)
-    succeed("update", "pets", "--lock-timeout", "0")
+    succeed("update pets --lock-timeout 0")
     assert names(pets) == ["nbtext.joblib", "pets"]
 
 
 def test_fault_38_no_lock_file_can_be_made(pets: Path) -> None:
     (pets / "nbtext.joblib.lock").symlink_to("pets/cats/1")
-    line = fail(4, "update", "pets")
+    line = fail(4, "update pets")
     assert line.endswith("nbtext.joblib.lock: cannot lock: too many levels of symbolic links; remove it if no other process is running")
     assert (pets / "pets/cats/1").read_text() == PETS["cats/1"]
 
@@ -200,7 +200,7 @@ def test_fault_38_no_lock_file_can_be_made(pets: Path) -> None:
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
 def test_fault_38_a_folder_that_may_not_be_written_to(shared_folder: Path) -> None:
     corpus(shared_folder, {"pets/" + name: content for name, content in PETS.items()})
-    succeed("train", "pets", cwd=shared_folder)
+    succeed("train pets", cwd=shared_folder)
     code = (
         "import os, sys; from nbtext.cli import main, update, writing; import nbtext.store.lock, nbtext.cli.corpus, nbtext.model.changing, joblib\n"
         "import nbtext.model.locked_model, Stemmer, tempfile\n"

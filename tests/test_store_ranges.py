@@ -245,4 +245,4 @@ def test_unlabelled_documents_have_sums_of_logs_where_labelled_ones_have(tmp_pat
     "name", ["negative-count", "temperature-nan", "temperature-tiny", "../found3/seedonly-21259", "../found3/fieldseed-14355"]
 )
 def test_models_that_were_found(name: str) -> None:
-    assert "the model is malformed" in fail(3, "inspect", "-m", FOUND / f"{name}.model")
+    assert "the model is malformed" in fail(3, "inspect -m", FOUND / f"{name}.model")

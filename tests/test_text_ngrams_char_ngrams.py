@@ -143,10 +143,10 @@ def test_an_excerpt_weighs_a_word_with_its_pieces() -> None:
 
 
 def test_the_command_learns_saves_updates_and_reports_with_them(pets: Path) -> None:
-    succeed("train", "pets", "--char-ngrams", "3-4", "--ngrams", "2")
-    assert succeed("classify", "-", stdin=b"catlike").rows[0][1] == "cats"
-    assert "*ark" in [row[1] for row in succeed("select-features", "--limit", "9999").rows]
-    assert in_json("inspect", "--output", "json")["training"]["char_ngrams"] == "3-4"
+    succeed("train pets --char-ngrams 3-4 --ngrams 2")
+    assert succeed("classify -", stdin=b"catlike").rows[0][1] == "cats"
+    assert "*ark" in [row[1] for row in succeed("select-features --limit 9999").rows]
+    assert in_json("inspect --output json")["training"]["char_ngrams"] == "3-4"
     loaded = TextClassifier.load(str(pets / "nbtext.joblib"))
     before = loaded.statistics
     loaded.partial_fit(["a catfish"], ["cats"])

@@ -66,7 +66,7 @@ def outcome(call: Call, folder: Path, env: Mapping[str, str]) -> tuple[Result, d
     corpus(folder, {f"docs/{label}/{number}": f"{label} naïve 語彙 {number}" for label in ("Ärger", "語") for number in range(4)})
     corpus(folder, {"é": "naïve", BAD: "naïve"})
     with cold(so=False):
-        succeed("train", "pets", cwd=folder)
+        succeed("train pets", cwd=folder)
     done = (
         bash(call.arguments, cwd=folder, env=env)
         if isinstance(call.arguments, str)

@@ -45,8 +45,8 @@ def test_the_document_of_example_13_1_is_about_china() -> None:
 def test_example_13_1_by_the_commands(tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in CORPUS))
     options = ("--smoothing", "1", "--stemmer", "none", "--stop-words", "none", "--calibration", "none")
-    succeed("train", "train.tsv", *options)
-    ((_, label, share),) = succeed("classify", "--lines", stdin=f"{ASKED}\n".encode()).rows
+    succeed("train train.tsv", *options)
+    ((_, label, share),) = succeed("classify --lines", stdin=f"{ASKED}\n".encode()).rows
     yes, no = 3 / 4 * (3 / 7) ** 3 * 1 / 14 * 1 / 14, 1 / 4 * (2 / 9) ** 3 * 2 / 9 * 2 / 9
     assert label == "yes"
     assert float(share) == pytest.approx(yes / (yes + no), rel=1e-5)
@@ -94,7 +94,7 @@ def reuters(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_what_export_tells_of_poultry_in_examples_13_3_and_13_4(reuters: Path, criterion: str, wanted: object) -> None:
     """Mutual information is printed in bits; nbtext has nats."""
-    assert in_json("inspect", "-o", "json", "-m", reuters)["documents"] == 801_948
-    ((_, term, score, label),) = succeed("select-features", "--by", criterion, "-o", "tsv", "-m", reuters).rows
+    assert in_json("inspect -o json -m", reuters)["documents"] == 801_948
+    ((_, term, score, label),) = succeed("select-features --by", criterion, "-o", "tsv", "-m", reuters).rows
     assert (term, label) == ("export", "poultry")
     assert float(score) == wanted
