@@ -7,6 +7,7 @@ threads and processes have none.
 from __future__ import annotations
 
 import os
+import time
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
@@ -95,3 +96,23 @@ def stepped(items: Iterable[Item], noun: str, total: int | None = None) -> Itera
 
 def _ignore(done: int, detail: str = "", share: Callable[[], float | None] | None = None) -> None:
     del done, detail, share
+
+
+REPORTED = 0.05
+"""Seconds between two reports."""
+
+
+class Pace:
+    """Says after how many documents to report: as many as take a twentieth of a second."""
+
+    def __init__(self) -> None:
+        self._stride = 1
+        self._before = time.monotonic()
+        self.due = 1
+        """The number of the next document to report."""
+
+    def reported(self) -> None:
+        """Record that the document ``due`` was reported."""
+        now = time.monotonic()
+        self._stride = min(2 * self._stride, 1024) if now - self._before < REPORTED else max(self._stride // 2, 1)
+        self.due, self._before = self.due + self._stride, now

@@ -20,8 +20,8 @@ from nbtext.document_parts import Fields, shown, with_fields, without_separators
 from nbtext.explain.word_walk import WordWalker
 from nbtext.settings import Settings
 from nbtext.text.analyzer import UNKNOWN
-from nbtext.text.stemming import stemmer
 from nbtext.text.surfaces import PAIRS
+from nbtext.text.words import stemmer
 from tests import oracle
 from tests.budget import examples
 from tests.strategies import HARD, ITEMS, documents, documents_with_fields

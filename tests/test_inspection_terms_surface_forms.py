@@ -1,7 +1,4 @@
-"""Words as they stand in texts, kept beside their stems: counted exactly, without a say in any answer, shown in place of stems.
-
-Also tests `text/stemming.py`.
-"""
+"""Words as they stand in texts, kept beside their stems: counted exactly, without a say in any answer, shown in place of stems."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.inspection.terms import most_frequent_forms, surface_forms
-from nbtext.text.stemming import stemmer
+from nbtext.text.words import stemmer
 from tests.budget import examples
 from tests.process import SERVICE_DESK, in_json, succeed
 

@@ -1,7 +1,4 @@
-"""Models on weighted counts: trained, saved, loaded, judged in folds, refused what they cannot do; as a library and as a process.
-
-Also tests `classifiers/weighted.py`.
-"""
+"""Models on weighted counts: trained, saved, loaded, judged in folds, refused what they cannot do; as a library and as a process."""
 
 from __future__ import annotations
 

@@ -13,7 +13,6 @@ from collections import Counter
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ import pytest
 
 from nbtext.errors import WorkerError
 from nbtext.parallel import processes
-from nbtext.parallel.processes import LARGE, Pace, Share, in_order, side_by_side, workers
+from nbtext.parallel.processes import LARGE, Share, in_order, side_by_side, workers
 from tests.budget import some
 
 if TYPE_CHECKING:
@@ -214,24 +213,3 @@ def test_a_worker_does_not_outlive_its_parent() -> None:
 def wait_for_nothing(writing: int, task: int) -> None:
     os.write(writing, os.getpid().to_bytes(4, "little"))
     time.sleep(600)
-
-
-def test_a_report_is_due_as_often_as_documents_take_a_twentieth_of_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr("nbtext.parallel.processes.time", SimpleNamespace(monotonic=lambda: now[0]))
-
-    def dues(pace: Pace, seconds: float, reports: int) -> list[int]:
-        """When reports come after so many seconds each."""
-        found = []
-        for _ in range(reports):
-            now[0] += seconds
-            pace.reported()
-            found.append(pace.due)
-        return found
-
-    pace = Pace()
-    assert pace.due == 1
-    assert dues(pace, 0.001, 4) == [3, 7, 15, 31]
-    assert dues(pace, 1, 3) == [31 + 8, 39 + 4, 43 + 2]
-    assert dues(pace, 1, 3) == [46, 47, 48]
-    assert np.diff(dues(pace, 0, 15)).max() == 1024

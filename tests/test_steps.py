@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from nbtext.steps import Step, is_watched, reporting, stepped, watching
+import numpy as np
+
+from nbtext.steps import Pace, Step, is_watched, reporting, stepped, watching
 
 if TYPE_CHECKING:
     import pytest
@@ -30,3 +33,24 @@ def test_a_fork_of_a_watched_process_is_not_watched(monkeypatch: pytest.MonkeyPa
         assert is_watched()
         monkeypatch.setattr("nbtext.steps.os.getpid", lambda: 1)
         assert not is_watched()
+
+
+def test_a_report_is_due_as_often_as_documents_take_a_twentieth_of_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("nbtext.steps.time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    def dues(pace: Pace, seconds: float, reports: int) -> list[int]:
+        """When reports come after so many seconds each."""
+        found = []
+        for _ in range(reports):
+            now[0] += seconds
+            pace.reported()
+            found.append(pace.due)
+        return found
+
+    pace = Pace()
+    assert pace.due == 1
+    assert dues(pace, 0.001, 4) == [3, 7, 15, 31]
+    assert dues(pace, 1, 3) == [31 + 8, 39 + 4, 43 + 2]
+    assert dues(pace, 1, 3) == [46, 47, 48]
+    assert np.diff(dues(pace, 0, 15)).max() == 1024

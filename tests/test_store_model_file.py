@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.errors import ModelError, UsageError
-from nbtext.store import FORMAT, joblib_stream, model_file, read_model_file, write_model_file
+from nbtext.store import FORMAT, joblib_stream, read_model_file, write_model_file
 from nbtext.store.model_file import DTYPES, MAX_INDEX_BYTES
 from tests.hostile import GADGETS, MARK
 from tests.process import HOUSE, cold, run, succeeded
@@ -154,14 +154,16 @@ def test_settings_that_a_reader_would_refuse_are_not_written(tmp_path: Path) -> 
 
 
 def test_what_others_put_in_place_of_the_file_being_written_is_not_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dump = joblib_stream.dump
+
     def dump_and_swap(contents: dict[str, Any], file: IO[bytes]) -> list[int]:
-        offsets = joblib_stream.dump(contents, file)
+        offsets = dump(contents, file)
         [temporary] = tmp_path.glob(".m.*")
         temporary.rename(tmp_path / "moved")
         temporary.write_bytes(GADGETS["os.system"])
         return offsets
 
-    monkeypatch.setattr(model_file, "dump", dump_and_swap)
+    monkeypatch.setattr(joblib_stream, "dump", dump_and_swap)
     monkeypatch.chdir(tmp_path)
     write_model_file("m", SETTINGS, ARRAYS)
     assert not (tmp_path / MARK).exists()

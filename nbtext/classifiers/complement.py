@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from nbtext.classifiers.base import TermProbabilities
-from nbtext.classifiers.weighted import WeightedCountsClassifier
+from nbtext.classifiers.multinomial import WeightedCountsClassifier
 from nbtext.errors import UsageError, require
 from nbtext.language_model.dirichlet import posterior_mean
 from nbtext.language_model.smoothing import complement_histogram

@@ -2,26 +2,35 @@
 
 log p(d, C_k) = log π_k + Σ_j n_jd log φ_jk. The probabilities of the document's length and of the order of its terms are left out: they are
 the same in every class. Source: IIR eq. 13.4; A. McCallum, K. Nigam, A comparison of event models for naive Bayes text classification (1998).
+
+Terms may be weighted, as they may be for complement. Counts, presence and logs add, so their sums are in the statistics. Those of tf-idf are computed from
+all documents in training and kept in the model file beside the statistics; so were those of logs in files of earlier versions.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import OF_TOKENS, TermProbabilities, Training, Unseen, class_prior_without
-from nbtext.classifiers.weighted import WeightedCountsClassifier
-from nbtext.counts.weighting import as_summed
-from nbtext.errors import UsageError
+from nbtext.classifiers.base import OF_TOKENS, LinearClassifier, TermProbabilities, Training, Unseen, class_prior_without
+from nbtext.counts.weighting import NEEDS_DOCUMENTS, as_summed, weighted, weighted_cells
+from nbtext.errors import UsageError, require
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
+
+WEIGHTED_COUNTS = "weighted_counts"
+"""The array in the model file."""
 
 OF_WEIGHTS = {
     "binary": "that a token of the class is the term, each document counting a term once",
@@ -29,6 +38,66 @@ OF_WEIGHTS = {
     "tfidf": "the term's share of the tf-idf weights of the class",
 }
 """What φ is the probability of, by weighting."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedCountsClassifier(LinearClassifier):
+    """A linear classifier estimated from weighted counts, for documents weighted in the same way."""
+
+    counts: ClassStatistics
+    """The statistics, with weighted cells in place of counts."""
+
+    @property
+    def weighting(self) -> str:
+        """How terms are weighted, as `nbtext.counts.weighting.weighted` takes it."""
+        return self.training.settings.weighting
+
+    @cached_property
+    def language_models(self) -> LanguageModels:
+        """The language models of the classes, over weighted counts."""
+        return self.training.language_models(self.counts)
+
+    @classmethod
+    def counted(
+        cls, statistics: ClassStatistics, selected: Mask, settings: Settings, documents: CountedDocuments | None = None
+    ) -> ClassStatistics:
+        """Return the statistics with weighted cells, from the documents if they are needed."""
+        del cls
+        return replace(statistics, cell_counts=weighted_cells(settings.weighting, statistics, selected, documents))
+
+    @classmethod
+    def estimate(cls, training: Training) -> Self:
+        """Return the model that follows from the counts, and from the documents if it needs them."""
+        return cls(training, cls.counted(training.statistics, training.selected, training.settings, training.documents))
+
+    def arrays(self) -> dict[str, Numbers]:
+        """Return the weighted counts of the cells, if they need documents."""
+        kept = self.weighting in NEEDS_DOCUMENTS or (self.weighting == "log" and self.counts.cell_logs is None)
+        return {WEIGHTED_COUNTS: self.counts.cell_counts} if kept else {}
+
+    @classmethod
+    def restored(cls, training: Training, arrays: Arrays) -> Self:
+        """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
+        statistics, settings = training.statistics, training.settings
+        needed = settings.weighting in NEEDS_DOCUMENTS or (settings.weighting == "log" and statistics.cell_logs is None)
+        require(set(arrays) <= ({WEIGHTED_COUNTS} if needed else set()), "its weighted counts do not fit its weighting")
+        if not needed:
+            return cls.estimate(training)
+        kept = arrays.get(WEIGHTED_COUNTS, np.empty(0))  # a file leaves empty arrays out
+        cells, whole = kept.astype(np.float64), statistics.cell_counts
+        possible = cells.shape == whole.shape and np.all(
+            (cells >= 0) & (cells <= whole)
+        )  # log(1 + n) and weights of unit length are below n
+        require(possible, "its weighted counts do not fit its counts")
+        return cls(training, replace(statistics, cell_counts=cells))
+
+    def adds_occurrences(self) -> bool:
+        """Return True if terms are not weighted."""
+        return self.weighting == "counts"
+
+    def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
+        """Return the weighted terms of documents."""
+        return weighted(matrix, self.weighting, self.counts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,6 @@ from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
 from nbtext.errors import NoDocumentsError, UsageError, listed, quantity
 from nbtext.model.corpus_flow import CountedCorpus, count_each, reading_like
 from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, READING, TRAINING, Reading, Settings
-from nbtext.store.atomic import check_replaceable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -270,6 +269,8 @@ def analysis_of(options: Options, reading: Reading) -> Analysis:
 
 def check_output_file(path: str, option: str, inputs: Sequence[str]) -> None:
     """Raise `UsageError` or `PathError` if an option names a file that cannot be written, or is read, or would lie among documents of a class."""
+    from nbtext.store.atomic import check_replaceable
+
     if path in ("", "-"):
         raise UsageError(f"{option} needs the name of a file")
     require_distinct(path, inputs, option)

@@ -38,7 +38,7 @@ def command(models: tuple[str, ...], to: str, **options: Any) -> int:
       nbtext merge nbtext.joblib other.joblib --to both.joblib
     """
     from nbtext.model.locked_model import merge
-    from nbtext.store import check_replaceable
+    from nbtext.store.atomic import check_replaceable
 
     say = option.messages(options)
     places = [os.path.realpath(path) for path in models]

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nbtext.cli import panels
-from nbtext.cli.messages import Messages
+from nbtext.cli.messages import Messages, standard_error_is_terminal
 from nbtext.cli.paths import MODEL, Address, InputPath, OutputPath, PathList
-from nbtext.cli.progress import ProgressBar, is_wanted
 from nbtext.errors import NbtextError, UsageError
 from nbtext.report.forms import excel_safe
 from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, SEARCH, TRAINING
-from nbtext.steps import watching
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -290,8 +288,12 @@ messages_options = several(
 
 def messages(options: Options) -> Messages:
     """Return what prints messages, as verbosely as the options ask for, and from now on show progress on a terminal."""
-    if is_wanted(quiet=options["quiet"]):
-        click.get_current_context().with_resource(watching(ProgressBar()))
+    if standard_error_is_terminal():
+        from nbtext.cli.progress import ProgressBar, is_wanted
+        from nbtext.steps import watching
+
+        if is_wanted(quiet=options["quiet"]):
+            click.get_current_context().with_resource(watching(ProgressBar()))
     return Messages(options["verbose"], options["quiet"])
 
 

@@ -34,7 +34,7 @@ def command(model_path: str, min_df: int | None, max_df: float | None, **options
       nbtext prune --min-df 2 --backup
     """
     from nbtext.model.changing import pruned
-    from nbtext.store import check_replaceable
+    from nbtext.store.atomic import check_replaceable
 
     say = option.messages(options)
     if min_df is None and max_df is None:

@@ -29,7 +29,7 @@ def command(old: str, new: str, model_path: str, **options: Any) -> int:
       nbtext relabel money citizen-services
     """
     from nbtext.model.changing import relabelled
-    from nbtext.store import check_replaceable
+    from nbtext.store.atomic import check_replaceable
 
     say = option.messages(options)
     check_replaceable(model_path)

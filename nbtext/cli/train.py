@@ -40,7 +40,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, require_distinct, untrained
     from nbtext.counts.seeds import read_seeds, require_seeded_classes
     from nbtext.model.changing import count_batch, trained_once
-    from nbtext.store import check_replaceable
+    from nbtext.store.atomic import check_replaceable
 
     begin = time.monotonic()
     say = option.messages(options)

@@ -80,7 +80,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds:
     from nbtext.report.comparisons import print_trials
     from nbtext.report.forms import write_result
     from nbtext.settings import Reading
-    from nbtext.store import check_replaceable
+    from nbtext.store.atomic import check_replaceable
 
     begin = time.monotonic()
     say, criterion, names = option.messages(options), options["criterion"], options["names"]

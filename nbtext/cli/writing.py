@@ -137,7 +137,7 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     from nbtext.model.corpus_flow import reading_like
     from nbtext.model.learnt import require_additive
     from nbtext.settings import READING
-    from nbtext.store import check_replaceable
+    from nbtext.store.atomic import check_replaceable
 
     require_additive(model.settings, model.learnt)
     reading = recognised(reading_like(model.reading, paths, given(READING, options)), paths, say, labelled=True)

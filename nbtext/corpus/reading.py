@@ -16,9 +16,7 @@ from nbtext.attributes import NO_TEXT, Attributes, weight_in_units
 from nbtext.corpus.columns import column_name, find_delimiter, is_table, names_a_column, recognise, refuse_header, split_rows, table_format
 from nbtext.corpus.compression import uncompressed_name
 from nbtext.corpus.decoding import detect_encoding, is_ascii_compatible, is_plain, refuse_binary, to_utf8
-from nbtext.corpus.directory import names_below, read_listed
 from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
-from nbtext.corpus.mailboxes import holds_maildirs, is_mbox, read_message
 from nbtext.corpus.parts import Shard, reader
 from nbtext.corpus.streams import LINES_AT_ONCE, LONGEST_FIRST_LINE, beginning
 from nbtext.document_parts import (
@@ -104,6 +102,9 @@ def _undecoded(shard: Shard, source: Source) -> Iterator[Any]:
     """Return the documents of a shard as its reader yields them, or blocks of them if the source allows."""
     layout = FORMATS[source.reading.format]
     if layout.file_per_document:
+        from nbtext.corpus.directory import read_listed
+        from nbtext.corpus.mailboxes import read_message
+
         read = read_message if layout.mail else read_listed
         return (read(file, source) for file in shard.files or reader(layout)(shard.path, source))
     if layout.columns and not layout.decoded and not (shard.part and shard.part.start):
@@ -170,6 +171,8 @@ def resolve_format(paths: Sequence[str], file_format: str, *, labelled: bool = F
 def format_by_name(path: str) -> str | None:
     """Return the format of a directory, or that of a file if its name shows it; raise `UsageError` for a table that must be converted first."""
     if os.path.isdir(path):  # noqa: PTH112 - does not raise if a folder on the way may not be searched
+        from nbtext.corpus.mailboxes import holds_maildirs
+
         return "maildir" if holds_maildirs(path) else "dir"
     suffix = Path(uncompressed_name(Path(path).name)).suffix.lower()
     if suffix in CONVERTED:
@@ -216,6 +219,8 @@ def format_like(paths: Sequence[str], trained: Reading) -> str:
         return by_name or trained.format
     is_file = os.path.isfile(path)  # noqa: PTH113 - does not raise
     if layout.file_per_document:
+        from nbtext.corpus.mailboxes import is_mbox
+
         start = beginning(path, _LOOKED_AT, of_pipe=0) if is_file else b""  # what comes through a pipe is one document
         _refuse_converted(path, start, [_ARRAY])
         return "mbox" if is_mbox(start) else "dir" if trained.format == "maildir" and is_file else trained.format
@@ -278,6 +283,8 @@ def kind_of_file(path: str) -> str:
 
 def kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
     """Return the kind that all files in and below the paths have by their names, `BY_NAME` if they differ."""
+    from nbtext.corpus.directory import names_below
+
     kinds, seen = set(), set()
     for name in names_below(paths, labelled=labelled):
         suffix = name[name.rfind(".") :]

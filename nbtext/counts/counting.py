@@ -29,9 +29,8 @@ from nbtext.text.analyzer import BLOCK_DOCUMENTS, Analyzer, TermSequence, text_p
 from nbtext.text.encoded_lines import without_encoded_lines
 from nbtext.text.fields import split_block
 from nbtext.text.hashing import pair, representatives
-from nbtext.text.ngrams import with_ngrams
-from nbtext.text.stemming import stemmer
 from nbtext.text.surfaces import PAIRS, SEPARATORS
+from nbtext.text.words import stemmer
 from nbtext.text_block import BLOCK_BYTES, Labelled, LabelledBlock, TextBlock, recut
 
 if TYPE_CHECKING:
@@ -314,6 +313,11 @@ def _sequences(
         if carried is not None:
             documents, terms = np.concatenate((carried.documents, documents)), np.concatenate((carried.terms, terms))
         begins = max(terms.size - order + 1, 0) if piece.goes_on else terms.size
+        if order == 1:
+            yield TermSequence(documents, terms)
+            continue
+        from nbtext.text.ngrams import with_ngrams
+
         yield with_ngrams(TermSequence(documents, terms), order, pair_ids, begins)
         carried = TermSequence(documents[begins:], terms[begins:]) if piece.goes_on else None
 
@@ -396,7 +400,7 @@ def split_weights(documents: TextBlock) -> tuple[TextBlock, NDArray[np.int64] | 
 
 
 def _inflected(analysis: Analysis, vocabulary: TermIds) -> Analyzer:
-    from nbtext.text.stemming import InflectedWords
+    from nbtext.text.analyzer import InflectedWords
 
     return InflectedWords(
         analysis.stop_list,

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import LockedError, ModelError, NbtextError, PathError, reason
 from nbtext.inspection.verification import verify
-from nbtext.store import check_replaceable, read_model_file
+from nbtext.store import read_model_file
+from nbtext.store.atomic import check_replaceable
 from nbtext.store.lock import LOCK_SUFFIX, locked
 from nbtext.version import __version__
 

@@ -24,9 +24,8 @@ from nbtext.model.learnt import require_additive
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.settings import CLASSIFIERS
 from nbtext.steps import stepped
-from nbtext.store import check_replaceable
 from nbtext.store.atomic import BACKUP_SUFFIX as BACKUP
-from nbtext.store.atomic import displayed_path, keep_backup
+from nbtext.store.atomic import check_replaceable, displayed_path, keep_backup
 from nbtext.store.ledger import LEDGER_SUFFIX as LEDGER
 from nbtext.store.ledger import NO_MODEL, Ledger, ledger_path, read_ledger, write_ledger
 from nbtext.store.lock import LOCK_SUFFIX as LOCK
@@ -110,8 +109,8 @@ def import_what_changing_needs() -> None:
 
     What a setting alone asks for, such as a stemmer, is left out.
     """
-    needed = ("nbtext.language_model.smoothing", "nbtext.metrics.evaluation", "nbtext.model.training", "nbtext.model.description")
-    for name in ("numpy.ma", *needed):  # numpy wants the first for sets
+    needed = ("language_model.smoothing", "metrics.evaluation", "model.training", "model.description", "store.joblib_stream")
+    for name in ("numpy.ma", *(f"nbtext.{module}" for module in needed)):  # numpy wants the first for sets
         import_module(name)
     for name in CLASSIFIERS:
         classifier_class(name)

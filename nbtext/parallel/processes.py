@@ -47,27 +47,9 @@ AHEAD = 2
 WAIT = 0.2
 """Seconds between two checks that all workers are alive."""
 
-REPORTED = 0.05
-"""Seconds between two reports."""
 
 LARGE = 1 << 20
 """Bytes of arrays from which on an answer travels in memory that two processes share: a pipe takes 2 to 8 ms a megabyte."""
-
-
-class Pace:
-    """Says after how many documents to report: as many as take a twentieth of a second."""
-
-    def __init__(self) -> None:
-        self._stride = 1
-        self._before = time.monotonic()
-        self.due = 1
-        """The number of the next document to report."""
-
-    def reported(self) -> None:
-        """Record that the document ``due`` was reported."""
-        now = time.monotonic()
-        self._stride = min(2 * self._stride, 1024) if now - self._before < REPORTED else max(self._stride // 2, 1)
-        self.due, self._before = self.due + self._stride, now
 
 
 class Share(Generic[Task]):

@@ -30,8 +30,6 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.errors import ModelError, UsageError, reason
-from nbtext.store.atomic import replace_file
-from nbtext.store.joblib_stream import dump
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -76,6 +74,8 @@ def write_model_file(
     before the old file is replaced. Raises `PathError` if the file cannot be written, `UsageError` for settings beyond `MAX_INDEX_BYTES`,
     `ValueError` for other arrays.
     """
+    from nbtext.store.atomic import replace_file
+
     for name, array in arrays.items():
         if array.ndim != 1 or array.dtype.str not in DTYPES:
             raise ValueError(f"array {name!r} of shape {array.shape} and type {array.dtype.str} does not go into a model file")
@@ -94,6 +94,8 @@ def write_model_file(
 
 def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays) -> bytes:
     """Write the content of a model file; return its digest."""
+    from nbtext.store.joblib_stream import dump
+
     canonical = json.loads(json.dumps(settings, sort_keys=True))  # equal settings become equal objects, so pickle writes equal bytes
     largest = {name: ArrayPlace(array.dtype.str, array.size, 2**62) for name, array in arrays.items()}
     room = len(encode_index(canonical, largest))
@@ -160,6 +162,8 @@ def embedded_digest(content: bytes) -> bytes:
 
 def write_model_bytes(path: str, content: bytes, before: Callable[[Path, bytes], None]) -> None:
     """Write the bytes of a model file, atomically; ``before`` as in `write_model_file`. Raises `PathError` if it cannot be written."""
+    from nbtext.store.atomic import replace_file
+
     replace_file(path, lambda file: file.writelines((content,)), lambda target: before(target, embedded_digest(content)))
 
 

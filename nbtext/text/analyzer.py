@@ -7,6 +7,7 @@ documents in pieces, since analysing a text takes many times its size in memory.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -221,3 +222,14 @@ def text_pieces(texts: Sequence[bytes], separator: re.Pattern[bytes]) -> Iterato
         first = number + 1
     if first < len(texts) or not texts:
         yield TextPiece(first, texts[first:])
+
+
+class InflectedWords(Analyzer):
+    """Turns texts into those of their words that differ from their stems, without stop words."""
+
+    def terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
+        """Return these words of surface forms one after the other, and the number of words of each form."""
+        words, sizes = self.words(forms)
+        pairs = zip(words, self.stem(words), strict=True)
+        rows = [[word for word, stem in islice(pairs, size) if word != stem] for size in sizes]
+        return [word for row in rows for word in row], [len(row) for row in rows]

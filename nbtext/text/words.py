@@ -1,4 +1,4 @@
-"""Words of a text: Unicode normalisation, case-folding, the definition of a word, and stop lists.
+"""Words of a text: Unicode normalisation, case-folding, the definition of a word, stop lists and stemmers.
 
 A word is a run of at least two Unicode letters, digits, combining marks and single apostrophes inside ("don't") that begins with a letter or
 digit. Compatibility forms are unified (NFKC), case is folded, invisible format characters are removed.
@@ -7,18 +7,23 @@ Normalising takes quadratic time in the number of successive combining marks. So
 Stream-Safe Text Format (Unicode Standard Annex #15, section 13). It stays in the word.
 
 English has its own stop list of the closed word classes (`stop_words_english.txt`): that of the `stop-words` package, 1,333 words, has
-"computer", "free", "fire" and "system". Other languages use that package, in which two lists were wrongly decoded as Latin-1.
+"computer", "free", "fire" and "system". Other languages use that package, in which two lists were wrongly decoded as Latin-1. Stemmers
+are those of PyStemmer, or of nltk, which is imported only when it is used, since that takes over a second.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 from unicodedata import category, combining, normalize
 
 from nbtext.errors import PathError, UsageError, did_you_mean, reason
-from nbtext.settings import LANGUAGES, UNSPACED_LANGUAGES
+from nbtext.settings import LANGUAGES, NLTK_STEMMERS, UNSPACED_LANGUAGES
 from nbtext.text.unspaced import is_unspaced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MIN_CHARACTERS = 2
 MAX_BYTES = 255
@@ -167,3 +172,27 @@ def _read(path: str) -> str:
         raise PathError(reason(problem), where=path) from None
     except UnicodeDecodeError as problem:
         raise PathError(f"not UTF-8 at byte {problem.start}", where=path, hint="save the stop list as UTF-8") from None
+
+
+def stemmer(name: str, language: str) -> Callable[[list[str]], list[str]]:
+    """Return a function from words to their stems; ``snowball`` is Snowball's algorithm for ``language``, if there is one.
+
+    A word whose stem would be empty stays as it is.
+    """
+    if name == "none" or (name == "snowball" and language in UNSPACED_LANGUAGES):
+        return list
+    if name in NLTK_STEMMERS:
+        from importlib import import_module
+
+        module, _, kind = NLTK_STEMMERS[name].rpartition(".")
+        stem = getattr(import_module(module), kind)().stem
+        return lambda words: [stem(word) or word for word in words]
+    from Stemmer import Stemmer
+
+    snowball = Stemmer(language if name == "snowball" else name, 0)  # without cache, since each word comes once
+
+    def stems(words: list[str]) -> list[str]:
+        found: list[str] = snowball.stemWords(words)
+        return found if all(found) else [stem or word for stem, word in zip(found, words, strict=True)]
+
+    return stems

@@ -12,8 +12,7 @@ import pytest
 from nltk.stem.snowball import SnowballStemmer
 
 from nbtext.settings import LANGUAGES, NLTK_STEMMERS, SNOWBALL_STEMMERS
-from nbtext.text.stemming import stemmer
-from nbtext.text.words import words
+from nbtext.text.words import stemmer, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
