@@ -20,12 +20,11 @@ every step finite.
 from __future__ import annotations
 
 from math import inf, isfinite, nan
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.errors import PathError, UsageError, reason
+from nbtext.errors import UsageError
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -81,25 +80,6 @@ def costs_from(tables: Mapping[str, object], classes: Sequence[str]) -> Costs:
             else:
                 costs.of_abstaining[number[truth]] = value
     return costs
-
-
-def read_costs(path: str, classes: Sequence[str]) -> Costs:
-    """Return the costs of a TOML file; raise `PathError` if it cannot be read, and `UsageError` as `costs_from` does."""
-    import tomllib
-
-    try:
-        tables = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))
-    except OSError as problem:
-        raise PathError(f"cannot read: {reason(problem)}", where=path) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise PathError(f"not valid TOML: {problem}", where=path) from None
-    except ValueError:  # an integer beyond sys.get_int_max_str_digits
-        raise UsageError("a cost has too many digits", where=path) from None
-    try:
-        return costs_from(tables, classes)
-    except UsageError as problem:
-        problem.where = path
-        raise
 
 
 def log_posterior(joint_log_likelihood: Floats) -> Floats:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.classifiers.base import class_prior, leaves_a_class, read_class_prior
+from nbtext.classifiers.base import class_prior, leaves_a_class
+from nbtext.cli.option_files import from_file, read_class_prior
 from nbtext.errors import PathError, UsageError
 from tests import oracle, strategies
 from tests.building import statistics_from_table, statistics_of
@@ -55,7 +56,7 @@ def test_weights_that_leave_no_class_possible_are_refused() -> None:
 
 @pytest.mark.parametrize("value", [None, "empirical", "uniform", "smoothed:3"])
 def test_a_kind_stays_as_it_is(value: str | None) -> None:
-    assert read_class_prior(value) == value
+    assert from_file("class_prior", value) == value
 
 
 def test_a_file_gives_each_class_its_weight(tmp_path: Path) -> None:

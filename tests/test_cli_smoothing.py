@@ -1,4 +1,7 @@
-"""`--smoothing FILE` of the real command: models of it, and what is wrong with a file."""
+"""`--smoothing FILE` of the real command: models of it, and what is wrong with a file.
+
+Also tests `cli/option_files.py`.
+"""
 
 from __future__ import annotations
 

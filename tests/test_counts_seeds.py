@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from nbtext.cli.option_files import read_seeds
 from nbtext.counts.counting import Analysis, count_documents
 from nbtext.counts.layers import estimated, seed_statistics
-from nbtext.counts.seeds import PSEUDO_COUNT, Seed, by_class, read_seeds
+from nbtext.counts.seeds import PSEUDO_COUNT, Seed, by_class
 from nbtext.counts.statistics import Weights
 from nbtext.errors import PathError
 from nbtext.model.training import seed_terms

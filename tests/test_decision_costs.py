@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtext.cli.option_files import read_costs
 from nbtext.decision import (
     NO_ANSWER,
     Costs,
@@ -20,7 +21,6 @@ from nbtext.decision import (
     log_posterior,
     minimum_error,
     minimum_risk,
-    read_costs,
     zero_one_costs,
 )
 from nbtext.errors import PathError, UsageError

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nbtext.cli.options import from_file
+from nbtext.cli.option_files import from_file
 from nbtext.cli.tune import BY
 from nbtext.errors import UsageError
 from nbtext.evaluation.candidates import (

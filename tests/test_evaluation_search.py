@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from nbtext.cli.options import from_file
+from nbtext.cli.option_files import from_file
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import Analysis, count_documents
 from nbtext.errors import UsageError

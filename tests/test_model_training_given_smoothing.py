@@ -15,10 +15,10 @@ from sklearn.base import clone
 
 from nbtext import TextClassifier
 from nbtext.classifiers.attributed import AttributedClassifier
+from nbtext.cli.option_files import read_smoothing
 from nbtext.errors import ModelError, PathError, UsageError
 from nbtext.inspection.generation import DocumentGenerator
 from nbtext.inspection.verification import verify
-from nbtext.model.training import read_smoothing
 from nbtext.settings import Reading
 from nbtext.store import read_model_file, write_model_file
 from tests.budget import examples

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.corpus.streams import read_named_numbers
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
 from nbtext.errors import UsageError, require
@@ -79,19 +78,6 @@ def _prior_weights(kind: ClassPrior, classes: Sequence[str], documents: Whole) -
     else:
         weights = documents + (0.0 if kind == "empirical" else float(kind.partition(":")[2]))
     return np.where(documents > 0, weights, 0.0)
-
-
-def read_class_prior(value: str | None) -> ClassPrior | None:
-    """Return the value of ``--class-prior``: a kind unchanged, or the weights by label from a file of lines with a class, a tab and a number.
-
-    Raises `UsageError` if there is no such kind or file, `PathError` for a file that cannot be read.
-    """
-    if value is None or value in ("empirical", "uniform") or value.startswith("smoothed:"):
-        return value
-    weights = read_named_numbers(value, "a class")
-    if weights is None:
-        raise UsageError(f"--class-prior does not know {value!r}", hint="use empirical, uniform, smoothed:A or a file")
-    return weights
 
 
 OF_TOKENS = "that a token of the class is the term"

@@ -94,14 +94,11 @@ def _judged(model: TextClassifier, corpus: tuple[str, ...], options: option.Opti
 def _saved(path: str) -> dict[str, Parsed]:
     """Return a saved evaluation; raise `PathError` if the file is none."""
     import json
-    from pathlib import Path
 
-    from nbtext.errors import reason
+    from nbtext.corpus.streams import file_content
 
     try:
-        found = json.loads(Path(path).read_bytes())
-    except OSError as problem:
-        raise PathError(f"cannot read: {reason(problem)}", where=path) from None
+        found = json.loads(file_content(path))
     except ValueError:
         found = None
     if not isinstance(found, dict) or not isinstance(found.get("per_class"), dict) or not isinstance(found.get("n"), int):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.paths import ANYTHING, InputPath
-from nbtext.errors import PathError, UsageError, quantity, reason
+from nbtext.errors import UsageError, quantity
 from nbtext.settings import READING, Reading
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _seeds(options: option.Options, analysis: Analysis) -> list[Seed]:
     """Return the seed words as terms."""
     if options["seeds"] is None:
         return []
-    from nbtext.counts.seeds import read_seeds
+    from nbtext.cli.option_files import read_seeds
     from nbtext.model.training import seed_terms
 
     return seed_terms(read_seeds(options["seeds"]), analysis)
@@ -177,14 +177,10 @@ def _review(paths: tuple[str, ...], options: option.Options, say: Messages) -> i
 
 def _read_answers(path: str) -> list[Answer]:
     """Return the answers of a file that another session may be writing to; none if there is no such file."""
+    from nbtext.corpus.streams import file_content
     from nbtext.labelling.answer_file import Labelled, read_session
 
-    try:
-        return read_session(path, Path(path).read_bytes(), Labelled.of_line)[1]
-    except FileNotFoundError:
-        return []
-    except OSError as problem:
-        raise PathError(f"cannot read: {reason(problem)}", where=path) from None
+    return read_session(path, file_content(path), Labelled.of_line)[1] if Path(path).exists() else []
 
 
 def _terminal() -> Terminal:

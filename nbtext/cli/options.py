@@ -269,7 +269,8 @@ def decision_rule(options: Options, classes: Sequence[str], say: Messages) -> De
     least = per_class(asked, classes, "--min-probability", 0.0) if isinstance(asked, dict) else asked
     if options["costs"] is None:
         return DecisionRule(None, least)
-    from nbtext.decision import ABSTAIN, read_costs
+    from nbtext.cli.option_files import read_costs
+    from nbtext.decision import ABSTAIN
 
     costs = read_costs(options["costs"], classes)
     if ABSTAIN in classes:
@@ -354,6 +355,8 @@ analysis_options = _table_options(ANALYSING, defaults=True)
 
 def given(table: Iterable[Parameter], options: Mapping[str, object]) -> dict[str, Any]:
     """Return the parameters of a table that the user gave, checked; in place of the path of a file its numbers by name."""
+    from nbtext.cli.option_files import from_file
+
     return {
         parameter.name: parameter.checked(from_file(parameter.name, value))
         for parameter in table
@@ -371,19 +374,3 @@ def typed(options: Mapping[str, object]) -> list[str]:
         elif value or (value is False and parameter.name != "null"):
             arguments.append(parameter.option if value else f"--no-{parameter.option[2:]}")
     return arguments
-
-
-def from_file(name: str, value: object) -> object:
-    """Return the value of a parameter of that name; for the path of a file, its numbers by name.
-
-    Raises `UsageError` if it is neither a value nor a file, `PathError` for a file that cannot be read.
-    """
-    if name == "class_prior" and isinstance(value, str):
-        from nbtext.classifiers.base import read_class_prior
-
-        return read_class_prior(value)
-    if name == "smoothing" and isinstance(value, str):
-        from nbtext.model.training import read_smoothing
-
-        return read_smoothing(value)
-    return value

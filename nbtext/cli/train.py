@@ -38,7 +38,8 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
       nbtext train messages.csv --label-column topic --model topics.joblib
     """
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, require_distinct, untrained
-    from nbtext.counts.seeds import read_seeds, require_seeded_classes
+    from nbtext.cli.option_files import read_seeds
+    from nbtext.counts.seeds import require_seeded_classes
     from nbtext.model.changing import count_batch, trained_once
     from nbtext.store.atomic import check_replaceable
 

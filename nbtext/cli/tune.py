@@ -72,6 +72,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds:
     """
     from nbtext.cli.corpus import corpus_paths, read_and_count, require_distinct, warn_of_small_classes
     from nbtext.cli.messages import SHOWN
+    from nbtext.cli.option_files import from_file
     from nbtext.corpus.reading import resolved
     from nbtext.evaluation.candidates import Values, candidates_for, tried_parameters
     from nbtext.evaluation.search import Limits, Search
@@ -90,7 +91,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds:
         within = within or SECONDS
     limits = Limits(within, options["tries"], most_bytes, begin)
     paths = corpus_paths(corpus, options)
-    values = Values(option.given(TRAINING, options), option.from_file)
+    values = Values(option.given(TRAINING, options), from_file)
     reading = resolved(Reading.of(option.given(READING, options)), paths, labelled=True)
     candidates, left_out = candidates_for(names, values, criterion, reading, halves=limits.halves, updatable=options["updatable"])
     check_replaceable(model_path)

@@ -1,4 +1,4 @@
-"""Files of many documents, and standard input, as streams of bytes and of lines; also the lists of paths and of numbers that options name."""
+"""Files of many documents, and standard input, as streams of bytes and of lines; also the files that options name."""
 
 from __future__ import annotations
 
@@ -34,9 +34,6 @@ LINES_AT_ONCE = 1 << 21
 
 LONGEST_FIRST_LINE = 1 << 22
 """Bytes of a first line that `beginning` waits for at most."""
-
-LARGEST_NUMBER = 1e12
-"""The largest value of the training parameters that a file of `read_named_numbers` can replace."""
 
 
 def must_exist(path: str) -> os.stat_result:
@@ -361,29 +358,9 @@ def listed_paths(path: str, *, null: bool) -> list[str]:
     return ["./-" if name == b"-" else os.fsdecode(name) for name in names if name]
 
 
-def read_named_numbers(path: str, what: str) -> dict[str, float] | None:
-    """Return the numbers of a file by name, in order of its lines of a name, a tab and a number; None if there is no such file.
-
-    ``what`` describes a name in messages. Raise `PathError` for a file that cannot be read, for a line without a name or a number from 0, and
-    for a name with two numbers.
-    """
-    if not path:
-        return None
+def file_content(path: str) -> bytes:
+    """Return the content of a file that an option names; raise `PathError` if it cannot be read."""
     try:
-        lines = Path(path).read_bytes().decode("utf-8-sig").removesuffix("\n").split("\n")
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as problem:
-        raise PathError(f"cannot read: {reason(problem) if isinstance(problem, OSError) else 'not UTF-8'}", where=path) from None
-    numbers: dict[str, float] = {}
-    for place, line in enumerate(lines, 1):
-        name, tab, written = line.rpartition("\t")
-        try:
-            number = float(written)
-        except ValueError:
-            number = -1.0
-        if not tab or not 0 <= number <= LARGEST_NUMBER:
-            raise PathError(f"line {place} is not {what}, a tab and a number from 0", where=path)
-        if numbers.setdefault(name, number) != number:
-            raise PathError(f"line {place} gives {name!r} a second number", where=path)
-    return numbers
+        return Path(path).read_bytes()
+    except OSError as problem:
+        raise PathError(f"cannot read: {reason(problem)}", where=path) from None

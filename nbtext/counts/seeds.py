@@ -8,13 +8,12 @@ they are a Dirichlet prior. The counts of labelled documents stay as they are; t
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.counts.vocabulary import GrowingVocabulary
-from nbtext.errors import PathError, UsageError, quantity, reason
+from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,33 +35,6 @@ class Seed(NamedTuple):
     """A single term, or those of an n-gram."""
     pseudo_count: float
     """In the class; of a term against it, as a negative number, in every other class."""
-
-
-def read_seeds(path: str, fewest: int = 2) -> list[Seed]:
-    """Return the seeds of a file with lines of a class, a tab and a word, or words of an n-gram, and if wanted a tab and a pseudo-count.
-
-    ``!`` before a word makes it one against the class. The words are not terms yet. Raises `PathError` for a file that cannot be read, for a line
-    of another form, and if there are fewer than ``fewest`` classes.
-    """
-    try:
-        lines = Path(path).read_bytes().decode("utf-8-sig").splitlines()
-    except (OSError, ValueError) as problem:
-        raise PathError(f"cannot read: {reason(problem) if isinstance(problem, OSError) else 'not UTF-8'}", where=path) from None
-    seeds = []
-    for place, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        label, word, number = [*line.split("\t"), "", ""][:3]
-        try:
-            amount = float(number or PSEUDO_COUNT)
-        except ValueError:
-            amount = 0.0
-        if not (label and word.strip("! ") and 0 < amount <= MOST):
-            raise PathError(f"line {place} is not a class, a tab and a word, perhaps with a tab and a pseudo-count above 0", where=path)
-        seeds.append(Seed(label, (word.removeprefix("!"),), -amount if word.startswith("!") else amount))
-    if len({seed.label for seed in seeds}) < fewest:
-        raise PathError(f"seed words of at least {quantity(fewest, 'class')} are needed", where=path)
-    return sorted(seeds)
 
 
 def by_class(seeds: Sequence[Seed], classes: Sequence[str]) -> list[Seed]:

@@ -10,13 +10,13 @@ import json
 import os
 from collections import Counter
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.corpus.streams import file_content
 from nbtext.decision import minimum_error
-from nbtext.errors import PathError, UsageError, reason
+from nbtext.errors import PathError, UsageError
 from nbtext.typicality import ANSWERS, FARTHEST, FIGURES, LIKELIHOOD, UNKNOWN, Profile, Spread, chance_of_shares, shares_apart
 
 if TYPE_CHECKING:
@@ -115,10 +115,7 @@ def read_history(path: str) -> tuple[list[LoggedRun], list[PathError]]:
 
     Raise `PathError` if the log cannot be read or has no such run.
     """
-    try:
-        lines = Path(path).read_bytes().split(b"\n")
-    except OSError as problem:
-        raise PathError(f"cannot read: {reason(problem)}", where=path) from None
+    lines = file_content(path).split(b"\n")
     runs: list[LoggedRun] = []
     unreadable: list[PathError] = []
     for number, line in enumerate(lines, 1):

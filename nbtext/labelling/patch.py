@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbtext.errors import PathError, UsageError, listed, quantity, reason
+from nbtext.corpus.streams import file_content
+from nbtext.errors import PathError, UsageError, listed, quantity
 from nbtext.labelling.answer_file import Reviewed, read_answers
 
 if TYPE_CHECKING:
@@ -20,10 +20,7 @@ class LabelPatch:
 
     def __init__(self, path: str) -> None:
         """Read a patch; raise `PathError` for a file that cannot be read, or is none."""
-        try:
-            content = Path(path).read_bytes()
-        except OSError as problem:
-            raise PathError(f"cannot read: {reason(problem)}", where=path) from None
+        content = file_content(path)
         if content and not content.endswith(b"\n"):
             raise PathError("the last line has no end, as after a power cut", where=path, hint="end it, or remove it")
         _, rows = read_answers(

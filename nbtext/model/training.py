@@ -14,13 +14,12 @@ import numpy as np
 from nbtext.attributes import Attributes
 from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length
 from nbtext.classifiers.base import Training, class_prior, classifier_class
-from nbtext.corpus.streams import read_named_numbers
 from nbtext.counts.layers import estimated, weights_of
 from nbtext.counts.vocabulary import has_categories, is_category
 from nbtext.counts.weighting import as_summed
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.document_parts import field_name
-from nbtext.errors import PathError, UsageError, quantity
+from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import DOCUMENT_WEIGHTS, SEED_WORDS, needs_documents, require_fitting
 from nbtext.model.choosing import choose, has_choice
 from nbtext.model.learnt import Judgement, Learnt, class_for, dropped_terms, language_models, own_pseudo_counts
@@ -48,21 +47,6 @@ if TYPE_CHECKING:
 
 Term = tuple[str, ...]
 """A single term, or the terms of an n-gram."""
-
-
-def read_smoothing(value: str) -> str | dict[str, float]:
-    """Return the value of an option: a name or a number as it is, or the pseudo-counts by word of a file with lines of a word, a tab and a number.
-
-    Raises `UsageError` if there is no such name or file, `PathError` for a file that cannot be read or has no number for all others.
-    """
-    if value in ("auto", "evidence", "leave-one-out") or all(map(_is_number, value.split(",", 1))):
-        return value
-    numbers = read_named_numbers(value, "a term")
-    if numbers is None:
-        raise UsageError(f"--smoothing does not know {value!r}", hint="use auto, evidence, leave-one-out, a number or a file")
-    if ALL_OTHERS not in numbers:
-        raise PathError(f"no line says what all other terms have, {ALL_OTHERS!r}", where=value, hint="add one: *, a tab and a number")
-    return numbers
 
 
 def require_words_of_texts(settings: Settings) -> None:
@@ -150,14 +134,6 @@ def _checked(word: str, term: Term, settings: Settings, option: str) -> Term:
         hint = f"train with --ngrams {len(term)}" if len(term) <= 10 else "leave it out"
         raise UsageError(f"{option} names {word!r}, which is {quantity(len(term), 'term')}", hint=hint)
     return term
-
-
-def _is_number(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
 
 
 MOST_SCORES = 1 << 22
