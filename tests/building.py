@@ -8,6 +8,7 @@ import numpy as np
 
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
+from nbtext.counts.documents import CountedDocuments
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import ClassStatistics, StatisticsBuilder
 from nbtext.counts.vocabulary import Vocabulary
@@ -20,6 +21,8 @@ from tests import oracle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.vocabulary import GrowingVocabulary
@@ -47,6 +50,17 @@ def statistics_of(documents: Sequence[Labelled], order: int = 1, block: int = 10
             postings_of([terms for _, terms in part], builder.vocabulary, order), builder.class_numbers([label for label, _ in part])
         )
     return builder.freeze().statistics
+
+
+def counted_documents(corpus: Sequence[Labelled], statistics: ClassStatistics) -> CountedDocuments:
+    """The documents, counted one by one, with their classes."""
+    classes = np.array([statistics.classes.index(label) for label, _ in corpus], np.int64)
+    return CountedDocuments(matrix_of([terms for _, terms in corpus], statistics.vocabulary), classes, np.zeros(len(corpus), np.uint64))
+
+
+def every_term(statistics: ClassStatistics) -> NDArray[np.bool_]:
+    """A selection of all terms."""
+    return np.ones(statistics.n_terms, np.bool_)
 
 
 def plain(statistics: ClassStatistics) -> oracle.Counts:

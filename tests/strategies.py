@@ -59,6 +59,9 @@ labels = st.sampled_from(["", "birds", "fish", "Mammals", "été", "☃"])
 corpora = st.lists(st.tuples(labels.filter(bool), sequences), min_size=1, max_size=12)
 """Labelled documents as terms, one at least."""
 
+lettered_corpora = st.lists(st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from("abcdef"), max_size=6)), min_size=2, max_size=10)
+"""Labelled documents of few terms, two at least: what is left without one of them differs."""
+
 keys = st.lists(
     st.one_of(
         st.integers(1, 2**64 - 1),

@@ -21,6 +21,7 @@ from nbtext.cli.progress import ProgressBar
 from nbtext.corpus.collection import paced
 from nbtext.steps import Step
 from tests.process import HOUSE, TIME_LIMIT, corpus, run, start
+from tests.work import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -218,11 +219,7 @@ def test_no_colour_if_it_is_not_wanted(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert "━" in line
 
 
-def test_watching_passes_everything_on_and_costs_next_to_nothing() -> None:
-    items = range(1_000_000)
-    begin = time.process_time()
-    assert sum(1 for _ in iter(items)) == 1_000_000
-    plain = time.process_time() - begin
-    begin = time.process_time()
-    assert sum(paced(items, lambda *_: None)) == sum(items)
-    assert time.process_time() - begin < plain + 1.0  # a microsecond for each
+def test_watching_passes_everything_on_and_costs_three_steps_an_item() -> None:
+    items = range(10_000)
+    assert list(paced(items, lambda *_: None)) == list(items)
+    assert steps(lambda: sum(paced(items, lambda *_: None))) < 3.1 * len(items)

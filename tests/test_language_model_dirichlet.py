@@ -1,20 +1,57 @@
-"""Class language models: small counts as fractions, and the slow twin."""
+"""Class language models: small counts as fractions, the slow twin, scipy's Beta, and a prior given term by term."""
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import beta, dirichlet
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
 from nbtext import TextClassifier
-from nbtext.language_model.dirichlet import ESTIMATES, LanguageModels, maximum_a_posteriori, maximum_likelihood, posterior_mean
+from nbtext.classifiers.base import Training
+from nbtext.classifiers.bernoulli import BernoulliNaiveBayes
+from nbtext.classifiers.complement import ComplementNaiveBayes
+from nbtext.classifiers.multinomial import MultinomialNaiveBayes
+from nbtext.language_model.dirichlet import (
+    ESTIMATES,
+    NO_OWN,
+    LanguageModels,
+    OwnPseudoCounts,
+    beta_posteriors,
+    beta_shares,
+    credible_intervals,
+    maximum_a_posteriori,
+    maximum_likelihood,
+    posterior_mean,
+)
+from nbtext.language_model.measures import log_evidence_of_classes
+from nbtext.language_model.sampling import posterior, predictive
+from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.budget import examples
-from tests.building import language_models, statistics_of
+from tests.building import (
+    counted_documents,
+    every_term,
+    language_models,
+    matrix_of,
+    multinomial,
+    plain,
+    statistics_from_table,
+    statistics_of,
+)
 from tests.textbook import CHINA
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nbtext.counts.statistics import ClassStatistics
+
 
 SHAPES = pytest.mark.parametrize("shape", ["symmetric", "background"])
 CLOSE = 1e-12
@@ -119,3 +156,229 @@ def test_an_unseen_term_is_impossible_under_maximum_likelihood_and_its_logarithm
 def test_a_class_of_no_tokens_and_no_pseudo_counts_gives_every_term_probability_zero(estimate: str) -> None:
     models = language_models(statistics_of([("full", ["ant"]), ("empty", [])]), 0.0, estimate=estimate)
     assert probabilities(models) == {("full", "ant"): 1, ("empty", "ant"): 0}
+
+
+TABLE = np.array([[7, 0], [2, 5], [0, 3], [1, 40]])
+STATISTICS = statistics_from_table(TABLE.tolist(), [9, 9], np.minimum(TABLE, 1).tolist())
+
+
+@pytest.mark.parametrize("shape", ["symmetric", "background"])
+@pytest.mark.parametrize("estimate", ["mean", "map"])
+def test_a_credible_interval_is_scipys_beta(shape: str, estimate: str) -> None:
+    found = credible_intervals(language_models(STATISTICS, 0.5, shape, estimate), np.arange(4))
+    assert found.shape == (4, 2, 2)
+    for j in range(4):
+        for k in range(2):
+            share = 1 if shape == "symmetric" else TABLE[j].sum() / TABLE.sum()
+            a = TABLE[j, k] + 0.5 * share + (estimate == "map")
+            rest = TABLE[:, k].sum() + 0.5 * (4 if shape == "symmetric" else 1) + 4 * (estimate == "map") - a
+            assert found[j, k] == pytest.approx(beta.ppf([0.025, 0.975], a, rest), rel=1e-8)
+
+
+def test_steps_of_the_posterior_are_those_of_scipys_beta() -> None:
+    a, b = beta_posteriors(language_models(STATISTICS, 0.5), np.arange(4))
+    assert a == pytest.approx(TABLE + 0.5)
+    assert a + b == pytest.approx(np.tile(TABLE.sum(axis=0) + 4 * 0.5, (4, 1)))
+    edges = np.linspace(0, 1, 41)
+    shares = beta_shares(float(a[1, 0]), float(b[1, 0]), edges)
+    assert shares == pytest.approx(np.diff(beta.cdf(edges, 2.5, 9.5)))
+    assert shares.sum() == pytest.approx(1)
+
+
+def test_a_credible_interval_holds_as_much_of_the_posterior_as_it_says() -> None:
+    posterior = dirichlet.rvs(TABLE[:, 0] + 1.0, 20000, np.random.default_rng(1))
+    ends = credible_intervals(language_models(STATISTICS, 1.0), np.arange(4), 0.8)[:, 0]
+    within = ((posterior >= ends[:, 0]) & (posterior <= ends[:, 1])).mean(axis=0)
+    assert within == pytest.approx(np.full(4, 0.8), abs=0.015)  # five standard deviations of so many draws
+
+
+def test_a_credible_interval_is_around_the_mean_and_shorter_with_more_counts() -> None:
+    few, many = (
+        language_models(statistics_from_table((factor * TABLE).tolist(), [9, 9], np.minimum(TABLE, 1).tolist()), 0.1) for factor in (1, 100)
+    )
+    short, long = credible_intervals(many, np.arange(4)), credible_intervals(few, np.arange(4))
+    assert np.all(np.diff(short, axis=2) < np.diff(long, axis=2))
+    mean = many.probability(np.arange(4))
+    seen = TABLE > 0
+    assert np.all((short[seen, 0] < mean[seen]) & (mean[seen] < short[seen, 1]))
+
+
+def test_without_a_posterior_there_is_no_credible_interval() -> None:
+    assert np.isnan(credible_intervals(language_models(STATISTICS, 0.0, "symmetric", "ml"), np.arange(4))).all()
+    without_prior = credible_intervals(language_models(STATISTICS, 0.0), np.arange(4))
+    assert np.array_equal(np.isnan(without_prior[..., 0]), TABLE == 0)
+
+
+LETTERS = "abcdef"
+Corpus = list[tuple[str, list[str]]]
+NUMBERS = st.sampled_from([0.0, 1e-6, 0.25, 1.0, 3.5, 1000.0])
+OWN = st.dictionaries(st.sampled_from(LETTERS), NUMBERS, max_size=6)
+CORPUS: Corpus = [("x", list("aab")), ("y", list("bccc")), ("x", list("ad")), ("z", list("dde")), ("y", list("ab"))]
+ALPHA = {"a": 0.25, "b": 2.0, "c": 1.0, "d": 7.0, "e": 0.5}
+
+
+def own_of(statistics: ClassStatistics, numbers: Mapping[str, float], others: float) -> OwnPseudoCounts:
+    """Those of the terms that there are."""
+    ids = zip(statistics.vocabulary.find(list(numbers)), numbers.values(), strict=True)
+    return OwnPseudoCounts.of_terms({term: number for term, number in ids if term >= 0}, others)
+
+
+def models_of(
+    statistics: ClassStatistics, numbers: Mapping[str, float], others: float, estimate: str = "mean", over: str = LETTERS
+) -> LanguageModels:
+    selected = np.array([statistics.vocabulary.term(number) in over for number in range(statistics.n_terms)], np.bool_)
+    return LanguageModels(statistics, selected, others, "symmetric", estimate, own_of(statistics, numbers, others))
+
+
+def training_of(corpus: Corpus, numbers: Mapping[str, float], others: float, **parameters: Any) -> Training:
+    statistics = statistics_of(corpus)
+    own = own_of(statistics, numbers, others)
+    return Training(statistics, every_term(statistics), others, Settings.of(parameters), own=own)
+
+
+def twin(counts: oracle.Counts, over: set[str], alpha: Mapping[str, float], estimate: str) -> oracle.Models:
+    """φ of each class and term, by the formulas with α_j."""
+    models = {}
+    for label in counts.classes:
+        n, alpha_0 = counts.tokens(label, over), sum(Fraction(alpha[term]) for term in over)
+        for term in over:
+            m, added = counts.occurrences.get((label, term), 0), Fraction(alpha[term])
+            above, below = (Fraction(m), Fraction(n)) if estimate == "ml" else (m + added, n + alpha_0)
+            models[label, term] = above / below if below else Fraction(0)
+    return models
+
+
+@examples(12)
+@given(strategies.lettered_corpora, OWN, NUMBERS, st.sampled_from(["mean", "map", "ml"]), st.sets(st.sampled_from(LETTERS), min_size=1))
+def test_probabilities_with_own_pseudo_counts_are_those_of_the_slow_twin(
+    corpus: Corpus, numbers: dict[str, float], others: float, estimate: str, over: set[str]
+) -> None:
+    statistics = statistics_of(corpus)
+    models = models_of(statistics, numbers, others, estimate, "".join(over))
+    counts = plain(statistics)
+    over = over & set(counts.terms)
+    wanted = twin(counts, over, {term: numbers.get(term, others) for term in over}, estimate)
+    terms = np.flatnonzero(models.selected)
+    names = [statistics.vocabulary.term(term) for term in terms.tolist()]
+    expected = np.array([[float(wanted[label, term]) for label in statistics.classes] for term in names]).reshape(
+        terms.size, statistics.n_classes
+    )
+    assert models.probability(terms) == pytest.approx(expected, rel=1e-12, abs=0)
+    for label in range(statistics.n_classes):
+        assert predictive(models, terms, label) == pytest.approx(expected[:, label], rel=1e-12, abs=0)
+
+
+@examples(12)
+@given(strategies.lettered_corpora, OWN, NUMBERS, st.sampled_from(["mean", "map"]), st.sets(st.sampled_from(LETTERS), min_size=1))
+def test_leave_one_out_equals_an_estimate_without_the_document(
+    corpus: Corpus, numbers: dict[str, float], others: float, estimate: str, over: set[str]
+) -> None:
+    """A term that goes with the document takes its own pseudo-count out of the sum."""
+    statistics = statistics_of(corpus)
+    models = models_of(statistics, numbers, others, estimate, "".join(over))
+    left_out = multinomial(models, "uniform").leave_one_out(counted_documents(corpus, statistics))
+    for row, (_, terms) in enumerate(corpus):
+        counts = oracle.count([document for place, document in enumerate(corpus) if place != row])
+        remaining = over & set(counts.terms)
+        refitted = twin(counts, remaining, {term: numbers.get(term, others) for term in remaining}, estimate)
+        known = Counter(term for term in terms if term in remaining)
+        wanted = {
+            label: oracle.log(Fraction(1, len(counts.classes))) + sum(n * oracle.log(refitted[label, term]) for term, n in known.items())
+            for label in counts.classes
+        }
+        got = dict(zip(statistics.classes, left_out.scores[row].tolist(), strict=True))
+        assert got == pytest.approx(
+            {label: wanted.get(label, -np.inf) for label in statistics.classes}, rel=1e-6, abs=1e-6
+        )  # 1000 less 1000 rounds
+        assert left_out.lengths[row] == known.total()
+
+
+@given(strategies.lettered_corpora, OWN, st.sampled_from([0.25, 1.0]), st.sampled_from(["mean", "map"]))
+def test_the_evidence_is_that_of_the_slow_twin(corpus: Corpus, numbers: dict[str, float], others: float, estimate: str) -> None:
+    statistics = statistics_of(corpus)
+    numbers = {term: number or 0.5 for term, number in numbers.items()}
+    found = log_evidence_of_classes(models_of(statistics, numbers, others, estimate))
+    counts = plain(statistics)
+    alpha = {term: numbers.get(term, others) + (estimate == "map") for term in counts.terms}
+    wanted = oracle.log_evidence(counts, counts.terms, alpha) if counts.terms else 0.0
+    assert found is not None
+    assert found.sum() == pytest.approx(wanted, rel=1e-9, abs=1e-6)
+
+
+def test_a_term_without_a_pseudo_count_leaves_no_evidence_of_classes_that_hold_it() -> None:
+    found = log_evidence_of_classes(models_of(statistics_of(CORPUS), {"c": 0.0}, 1.0))
+    assert found is not None
+    assert np.isfinite(found).tolist() == [True, False, True]
+    assert log_evidence_of_classes(models_of(statistics_of(CORPUS), {}, 0.0)) is None
+
+
+@pytest.mark.parametrize("estimate", ["mean", "map"])
+def test_credible_intervals_and_posteriors_have_the_parameters_of_their_term(estimate: str) -> None:
+    statistics, more = statistics_of(CORPUS), float(estimate == "map")
+    models = models_of(statistics, ALPHA, 0.1, estimate)
+    terms = np.arange(5)
+    alpha = np.array([ALPHA[statistics.vocabulary.term(term)] for term in terms.tolist()]) + more
+    for label in range(3):
+        m = statistics.counts_of(terms)[:, label]
+        a, rest = m + alpha, models.class_tokens[label] - m + alpha.sum() - alpha
+        assert posterior(models, terms, label) == pytest.approx(a)
+        ends = credible_intervals(models, terms)[:, label]
+        assert ends == pytest.approx(np.stack((beta.ppf(0.025, a, rest), beta.ppf(0.975, a, rest)), axis=1), rel=1e-9)
+
+
+def test_a_term_of_no_document_has_what_all_others_have() -> None:
+    models = models_of(statistics_of(CORPUS), {"a": 4.0, "b": 0.5}, 2.0)
+    assert np.exp(models.log_unseen()) == pytest.approx(2.0 / (models.class_tokens + 4.0 + 0.5 + 3 * 2.0))
+
+
+def test_those_of_all_others_are_none_of_their_own() -> None:
+    own = OwnPseudoCounts.of_terms({7: 2.0, 3: 0.5, 5: 1.0}, 1.0)
+    assert (own.terms.tolist(), own.numbers.tolist()) == ([3, 7], [0.5, 2.0])
+    assert own.of(np.array([9, 7, 0, 3, 3]), 1.0).tolist() == [1.0, 2.0, 1.0, 0.5, 0.5]
+    assert (own.least(1.0), own.least(0.25), NO_OWN.least(1.0)) == (0.5, 0.25, 1.0)
+
+
+def dense(corpus: Corpus, statistics: ClassStatistics) -> tuple[np.ndarray, list[str], np.ndarray]:
+    """The counts of documents for scikit-learn, their classes and the pseudo-count of each column."""
+    names = [statistics.vocabulary.term(term) for term in range(statistics.n_terms)]
+    table = np.array([[terms.count(name) for name in names] for _, terms in corpus])
+    return table, [label for label, _ in corpus], np.array([ALPHA[name] for name in names])
+
+
+ASKED = [list("abcde"), list("ccd"), [], list("aaaa")]
+
+
+def scores_of(model: MultinomialNaiveBayes | ComplementNaiveBayes | BernoulliNaiveBayes, statistics: ClassStatistics) -> np.ndarray:
+    return model.joint_log_likelihood(matrix_of(ASKED, statistics.vocabulary))[0]
+
+
+def test_multinomial_is_scikit_learns_with_an_array_of_pseudo_counts() -> None:
+    of = training_of(CORPUS, ALPHA, 0.1, class_prior="uniform")
+    table, labels, alpha = dense(CORPUS, of.statistics)
+    reference = MultinomialNB(alpha=alpha, fit_prior=False).fit(table, labels)
+    asked, _, _ = dense([("x", terms) for terms in ASKED], of.statistics)
+    wanted = asked @ reference.feature_log_prob_.T + np.log(1 / 3)
+    assert scores_of(MultinomialNaiveBayes.estimate(of), of.statistics) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_complement_is_scikit_learns_with_an_array_of_pseudo_counts() -> None:
+    of = training_of(CORPUS, ALPHA, 0.1, classifier="complement")
+    table, labels, alpha = dense(CORPUS, of.statistics)
+    reference = ComplementNB(alpha=alpha).fit(table, labels)
+    asked, _, _ = dense([("x", terms) for terms in ASKED], of.statistics)
+    assert scores_of(ComplementNaiveBayes.estimate(of), of.statistics) == pytest.approx(asked @ reference.feature_log_prob_.T, rel=1e-12)
+
+
+@pytest.mark.parametrize("estimate", ["mean", "map"])
+def test_bernoulli_is_scikit_learns_column_by_column(estimate: str) -> None:
+    """Each coin has its own prior, and scikit-learn has one for all: so it fits a model to each column."""
+    of = training_of(CORPUS, ALPHA, 0.1, classifier="bernoulli", class_prior="uniform", estimate=estimate)
+    table, labels, alpha = dense(CORPUS, of.statistics)
+    model = BernoulliNaiveBayes.estimate(of)
+    asked, _, _ = dense([("x", terms) for terms in ASKED], of.statistics)
+    wanted = np.full((len(ASKED), 3), np.log(1 / 3))
+    for column in range(alpha.size):
+        log_theta = BernoulliNB(alpha=alpha[column]).fit(table[:, [column]], labels).feature_log_prob_[:, 0]
+        assert np.log(model.probability(np.array([column])))[0] == pytest.approx(log_theta, rel=1e-12)
+        wanted += np.where(asked[:, [column]] > 0, log_theta, np.log1p(-np.exp(log_theta)))
+    assert scores_of(model, of.statistics) == pytest.approx(wanted, rel=1e-12)

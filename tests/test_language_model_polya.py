@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
-from nbtext.counts.documents import CountedDocuments
 from nbtext.language_model.polya import LEAST_CONCENTRATION, MOST_CONCENTRATION, SUMMED, likeliest_concentration, log_rise, repetitions
 from tests import strategies
 from tests.budget import examples
-from tests.building import language_models, matrix_of, statistics_of
+from tests.building import counted_documents, language_models, statistics_of
 
 if TYPE_CHECKING:
     from nbtext.language_model.dirichlet import LanguageModels
@@ -50,12 +49,6 @@ def test_what_has_no_probability_cannot_occur_and_does_not_have_to() -> None:
     assert log_rise(np.empty((0, 3)), np.empty(0, np.int64)).shape == (0, 3)
 
 
-def documents_of(corpus: list[Labelled], models: LanguageModels) -> CountedDocuments:
-    matrix = matrix_of([terms for _, terms in corpus], models.statistics.vocabulary)
-    classes = np.array([models.statistics.classes.index(label) for label, _ in corpus], np.int64)
-    return CountedDocuments(matrix, classes, np.zeros(len(corpus), np.uint64))
-
-
 def log_likelihood(corpus: list[Labelled], models: LanguageModels, concentration: float) -> float:
     """Of all documents under their own classes, from the formula."""
     terms = np.arange(models.statistics.n_terms)
@@ -76,7 +69,7 @@ def log_likelihood(corpus: list[Labelled], models: LanguageModels, concentration
 @given(corpus=strategies.corpora, smoothing=st.sampled_from([0.1, 1.0]))
 def test_no_other_concentration_makes_the_documents_more_probable(estimate: str, corpus: list[Labelled], smoothing: float) -> None:
     models = language_models(statistics_of(corpus), 0.0 if estimate == "ml" else smoothing, estimate=estimate)
-    found = likeliest_concentration(repetitions(models, documents_of(corpus, models)))
+    found = likeliest_concentration(repetitions(models, counted_documents(corpus, models.statistics)))
     assert LEAST_CONCENTRATION <= found <= MOST_CONCENTRATION
     best = log_likelihood(corpus, models, found)
     nearby = (factor * found for factor in (0.5, 0.9, 0.99, 1.01, 1.1, 2.0) if LEAST_CONCENTRATION <= factor * found <= MOST_CONCENTRATION)
@@ -101,7 +94,9 @@ def drawn(concentration: float, seed: int) -> list[Labelled]:
 def test_the_concentration_of_drawn_documents_is_found(concentration: float) -> None:
     corpus = drawn(concentration, 3)
     models = language_models(statistics_of(corpus), 0.01)
-    assert likeliest_concentration(repetitions(models, documents_of(corpus, models))) == pytest.approx(concentration, rel=0.1)
+    assert likeliest_concentration(repetitions(models, counted_documents(corpus, models.statistics))) == pytest.approx(
+        concentration, rel=0.1
+    )
 
 
 def test_documents_that_say_nothing_of_repetition_leave_tokens_independent() -> None:
@@ -110,12 +105,12 @@ def test_documents_that_say_nothing_of_repetition_leave_tokens_independent() -> 
     empty: list[Labelled] = [("a", []), ("b", [])]
     for corpus in (apart, single, empty):
         models = language_models(statistics_of(corpus), 1.0)
-        assert likeliest_concentration(repetitions(models, documents_of(corpus, models))) == MOST_CONCENTRATION
+        assert likeliest_concentration(repetitions(models, counted_documents(corpus, models.statistics))) == MOST_CONCENTRATION
 
 
 def test_only_terms_that_count_are_looked_at() -> None:
     corpus = [("a", ["ant", "ant", "bee"]), ("b", ["bee", "bee", "cat", "cat", "cat"])]
     some = language_models(statistics_of(corpus), 1.0, over=["ant", "bee"])
-    of = repetitions(some, documents_of(corpus, some))
+    of = repetitions(some, counted_documents(corpus, some.statistics))
     assert (of.lengths.tolist(), of.entries, of.counts.tolist()) == ([3, 2], 3, [2, 2])
     assert of.probabilities == pytest.approx([3 / 5, 3 / 4])

@@ -1,4 +1,4 @@
-"""Evidence, AIC and BIC: slow twins, scipy's Dirichlet-multinomial, numbers worked by hand; m-estimates are Dirichlet smoothing.
+"""Evidence, AIC, BIC, divergence and perplexity: slow twins, scipy, numbers worked by hand.
 
 Also tests `inspection/overview.py`.
 """
@@ -6,26 +6,40 @@ Also tests `inspection/overview.py`.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import gammaln
-from scipy.stats import dirichlet_multinomial
+from scipy.spatial.distance import jensenshannon
 
 from nbtext.classifiers.base import class_prior
 from nbtext.errors import UsageError
 from nbtext.inspection.overview import FOR_ALL_CLASSES, compared_models, criteria
-from nbtext.language_model.measures import log_evidence_of_classes, log_evidence_of_labels, maximum_likelihood_fit
+from nbtext.language_model import measures as module
+from nbtext.language_model.measures import (
+    HeldOutText,
+    held_out,
+    jensen_shannon,
+    jensen_shannon_parts,
+    log_evidence_of_classes,
+    log_evidence_of_labels,
+    maximum_likelihood_fit,
+    perplexity,
+)
 from nbtext.language_model.smoothing import count_histogram, log_evidence
 from nbtext.settings import Settings
 from tests import oracle, strategies
-from tests.building import language_models, statistics_from_table, statistics_of
+from tests.building import every_term, language_models, matrix_of, statistics_from_table, statistics_of
+from tests.textbook import CHINA, CHINA_ASKED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from tests.oracle import Labelled
+
 
 SHAPES = pytest.mark.parametrize("shape", ["symmetric", "background"])
 LABELLED = [("yes", ["c", "b", "c"]), ("yes", ["c", "c", "s"]), ("yes", ["c", "m"]), ("no", ["t", "j", "c"])]
@@ -74,16 +88,7 @@ def test_it_sums_to_what_auto_smoothing_maximises(shape: str) -> None:
     found = log_evidence_of_classes(language_models(statistics, 2.0, shape))
     assert found is not None
     strength = 2.0 * (statistics.n_terms if shape == "symmetric" else 1)
-    everything = np.ones(statistics.n_terms, np.bool_)
-    assert found.sum() == pytest.approx(log_evidence(count_histogram(statistics, everything, shape), strength), rel=1e-12)
-
-
-def test_it_is_scipys_dirichlet_multinomial_without_the_number_of_orders() -> None:
-    table = np.array([[7, 0], [2, 5], [0, 3], [1, 1]])
-    statistics = statistics_from_table(table.tolist(), [9, 9], np.minimum(table, 1).tolist())
-    orders = gammaln(table.sum(axis=0) + 1) - gammaln(table + 1).sum(axis=0)
-    wanted = dirichlet_multinomial.logpmf(table.T, np.full(4, 0.7), table.sum(axis=0)) - orders
-    assert log_evidence_of_classes(language_models(statistics, 0.7)) == pytest.approx(wanted, rel=1e-12)
+    assert found.sum() == pytest.approx(log_evidence(count_histogram(statistics, every_term(statistics), shape), strength), rel=1e-12)
 
 
 @pytest.mark.parametrize(("smoothing", "estimate"), [(0.0, "mean"), (1.0, "ml")])
@@ -161,3 +166,108 @@ def test_m_estimates_are_dirichlet_smoothing(corpus: list[oracle.Labelled], weig
             m, n = counts.occurrences.get((label, term), 0), counts.tokens(label, counts.terms)
             assert symmetric[j, k] == pytest.approx((m + weight / n_terms) / (n + weight))
             assert background[j, k] == pytest.approx((m + weight * in_corpus) / (n + weight))
+
+
+def test_divergence_by_hand() -> None:
+    apart = jensen_shannon_parts(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    assert apart == pytest.approx([math.log(2) / 2] * 2)
+    # p = (1/2, 1/2), q = (1/4, 3/4), m = (3/8, 5/8)
+    parts = jensen_shannon_parts(np.array([0.5, 0.5]), np.array([0.25, 0.75]))
+    first = (0.5 * math.log(4 / 3) + 0.25 * math.log(2 / 3)) / 2
+    second = (0.5 * math.log(4 / 5) + 0.75 * math.log(6 / 5)) / 2
+    assert parts == pytest.approx([first, second])
+
+
+def test_china_and_japan() -> None:
+    """Example 13.1 of IIR with its smoothing: six terms, φ = (6, 2, 2, 2, 1, 1)/14 and (2, 1, 1, 1, 2, 2)/9."""
+    yes, no = np.array([2, 6, 1, 2, 2, 1]) / 14, np.array([1, 2, 2, 1, 1, 2]) / 9
+    found = jensen_shannon(language_models(statistics_of(CHINA), smoothing=1), np.array([0, 1]))
+    assert found == pytest.approx(np.array([[0, 1], [1, 0]]) * jensenshannon(yes, no) ** 2)
+
+
+@given(strategies.corpora, st.floats(0.01, 2), st.sampled_from(["symmetric", "background"]), st.sampled_from([1, 7, 1 << 18]))
+def test_the_divergence_of_every_pair_is_what_scipy_makes_of_it(
+    documents: list[Labelled], smoothing: float, shape: str, at_once: int
+) -> None:
+    statistics = statistics_of(documents)
+    if not statistics.n_terms:
+        return
+    models = language_models(statistics, smoothing, shape)
+    classes = np.arange(statistics.n_classes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "CACHED_CELLS", at_once)
+        found = jensen_shannon(models, classes)
+    probability = models.probability(np.arange(statistics.n_terms))
+    with np.errstate(invalid="ignore"):  # scipy's root of what rounding made negative
+        expected = [[np.nan_to_num(jensenshannon(probability[:, a], probability[:, b])) ** 2 for b in classes] for a in classes]
+    assert found == pytest.approx(np.array(expected), abs=1e-12)
+    assert np.array_equal(found, found.T)
+    assert (found >= 0).all()
+    assert (found <= math.log(2) + 1e-12).all()
+    assert jensen_shannon(models, classes[::-1]) == pytest.approx(found[::-1, ::-1], abs=1e-12)
+
+
+def test_equal_classes_are_exactly_equal_and_an_empty_one_has_no_distribution() -> None:
+    statistics = statistics_from_table([[2, 2, 0], [1, 1, 0]], [1, 1, 1], [[1, 1, 0], [1, 1, 0]])
+    found = jensen_shannon(language_models(statistics, estimate="ml"), np.arange(3))
+    assert found[:2, :2].tolist() == [[0, 0], [0, 0]]
+    assert np.isnan(found[2]).all()
+    assert np.isnan(found[:, 2]).all()
+
+
+def test_terms_that_are_equally_probable() -> None:
+    assert perplexity(np.array([10 * math.log(1 / 8)]), np.array([10])) == pytest.approx([8])
+    assert np.isnan(perplexity(np.array([0.0]), np.array([0]))).all()
+    assert perplexity(np.array([-np.inf]), np.array([3])).tolist() == [np.inf]
+
+
+def test_the_document_of_example_13_1_under_both_classes() -> None:
+    statistics = statistics_of(CHINA)
+    models = language_models(statistics, smoothing=1)
+    found = held_out(models, matrix_of([CHINA_ASKED, CHINA_ASKED], statistics.vocabulary), np.array([0, 1]))
+    no, yes = (2 / 9) ** 5, (3 / 7) ** 3 * (1 / 14) ** 2
+    assert np.exp(found.log_likelihood) == pytest.approx([no, yes])
+    assert found.perplexity == pytest.approx([no ** (-1 / 5), yes ** (-1 / 5)])
+    assert (found.documents.tolist(), found.tokens.tolist(), found.unknown.tolist()) == ([1, 1], [5, 5], [0, 0])
+
+
+def test_an_unknown_token_counts_as_a_term_that_was_never_seen() -> None:
+    statistics = statistics_of(CHINA)
+    models = language_models(statistics, smoothing=1)
+    found = held_out(models, matrix_of([["chinese", "peking", "peking"]], statistics.vocabulary), np.array([1]))
+    assert found.unknown.tolist() == [0, 2]
+    assert found.log_likelihood[1] == pytest.approx(math.log(3 / 7) + 2 * math.log(1 / 14))
+    never = language_models(statistics, smoothing=0, estimate="ml")
+    impossible = held_out(never, matrix_of([["peking"], ["chinese"]], statistics.vocabulary), np.array([1, 0]))
+    assert impossible.perplexity.tolist() == pytest.approx([3.0, np.inf])
+
+
+@given(strategies.corpora, strategies.corpora, st.booleans(), st.sampled_from([1, 1 << 20]))
+def test_a_loop_over_tokens_gives_the_same_perplexity(train: list[Labelled], test: list[Labelled], some: bool, at_once: int) -> None:
+    statistics = statistics_of(train)
+    over = ("ant", "bee", "cat", "dog", "eel") if some else None
+    models = language_models(statistics, 0.5, over=over)
+    number = {label: place for place, label in enumerate(statistics.classes)}
+    test = [(label, terms) for label, terms in test if label in number]
+    vocabulary = statistics.vocabulary
+    expected: dict[int, float] = defaultdict(float)
+    tokens: dict[int, int] = defaultdict(int)
+    for label, terms in test:
+        k = number[label]
+        for j in vocabulary.find(terms):
+            known = j >= 0 and models.selected[j]
+            expected[k] += models.log_probability(np.array([j]))[0, k] if known else models.log_unseen()[k]
+            tokens[k] += 1
+    classes = np.array([number[label] for label, _ in test], np.int64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "SCORES_AT_ONCE", at_once)
+        halves = [
+            held_out(models, matrix_of([terms for _, terms in test[part]], vocabulary), classes[part])
+            for part in (slice(0, 3), slice(3, None))
+        ]
+    found = HeldOutText.empty(statistics.n_classes).and_of(halves[0]).and_of(halves[1])
+    for k in range(statistics.n_classes):
+        assert found.log_likelihood[k] == pytest.approx(expected[k])
+        assert found.tokens[k] == tokens[k]
+        if tokens[k]:
+            assert found.perplexity[k] == pytest.approx(math.exp(-expected[k] / tokens[k]))

@@ -1,0 +1,370 @@
+"""Smoothing by evidence and by leave-one-out: formulas, scipy, models really estimated from all other documents, and maxima that are such."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+from scipy.special import betaln, gammaln
+from scipy.special import psi as psi_of_scipy
+from scipy.stats import dirichlet_multinomial
+
+from nbtext import TextClassifier
+from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST
+from nbtext.language_model.smoothing import (
+    STRONGEST,
+    SUMMED,
+    CountHistogram,
+    coin_histogram,
+    complement_histogram,
+    count_histogram,
+    left_out_log_likelihood,
+    left_out_tokens,
+    likeliest_strength,
+    log_evidence,
+    most_evident_strength,
+    psi,
+    psi_rise,
+    smoothing_by_evidence,
+    smoothing_by_leave_one_out,
+)
+from tests import oracle, strategies
+from tests.budget import examples
+from tests.building import counted_documents, every_term, language_models, multinomial, statistics_from_table, statistics_of
+from tests.process import SERVICE_DESK, in_json, succeed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.statistics import ClassStatistics
+
+
+SHAPES = pytest.mark.parametrize("shape", ["symmetric", "background"])
+SEEDS = pytest.mark.parametrize("seed", range(12))
+
+
+def draw(seed: int) -> ClassStatistics:
+    """Counts of a few classes drawn from a Dirichlet-multinomial of some strength, weak to strong."""
+    random = np.random.default_rng(seed)
+    n_classes, n_terms = int(random.integers(2, 7)), int(random.integers(5, 150))
+    base = random.dirichlet(np.full(n_terms, random.choice([0.5, 5.0])))
+    strength = 10 ** random.uniform(-1, 3)
+    sizes = random.integers(1, 5000, n_classes)
+    counts = np.array([random.multinomial(size, random.dirichlet(strength * base + 1e-3)) for size in sizes]).T
+    counts = counts[counts.sum(axis=1) > 0]
+    return statistics_from_table(counts.tolist(), [10**6] * n_classes, np.minimum(counts, 1).tolist())
+
+
+def slope(histogram: CountHistogram, strength: float) -> float:
+    """Change of the evidence per unit of log strength, by the central difference."""
+    step = 1e-3
+    return (log_evidence(histogram, strength * math.exp(step)) - log_evidence(histogram, strength * math.exp(-step))) / (2 * step)
+
+
+@SHAPES
+@given(corpus=strategies.corpora, strength=st.floats(0.01, 1000), left_out=st.sets(st.sampled_from(strategies.WORDS)))
+def test_evidence_is_the_formula_over_all_cells(shape: str, corpus: list[oracle.Labelled], strength: float, left_out: set[str]) -> None:
+    counts, statistics = oracle.count(corpus), statistics_of(corpus)
+    over = [term for term in counts.terms if term not in left_out]
+    selected = np.array([term in over for term in counts.terms], np.bool_)
+    total = sum(counts.tokens(label, over) for label in counts.classes)
+    in_corpus = {term: sum(counts.occurrences.get((k, term), 0) for k in counts.classes) for term in over}
+    alpha = {term: strength * (1 / len(over) if shape == "symmetric" else in_corpus[term] / total) for term in over}
+    found = log_evidence(count_histogram(statistics, selected, shape), strength)
+    wanted = oracle.log_evidence(counts, over, alpha) if over else 0.0
+    assert found == pytest.approx(wanted, rel=1e-11, abs=1e-9)
+
+
+@SEEDS
+def test_evidence_is_scipys_dirichlet_multinomial_without_the_number_of_orders(seed: int) -> None:
+    statistics = draw(seed)
+    counts = statistics.counts_of(np.arange(statistics.n_terms)).T
+    orders = gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
+    for strength in (0.5, 30.0):
+        alpha = np.full(statistics.n_terms, strength / statistics.n_terms)
+        wanted = dirichlet_multinomial.logpmf(counts, alpha, counts.sum(axis=1)) - orders
+        found = log_evidence(count_histogram(statistics, every_term(statistics), "symmetric"), strength)
+        assert found == pytest.approx(wanted.sum(), rel=1e-11)
+
+
+@given(corpus=strategies.corpora, strength=st.floats(0.01, 1000), left_out=st.sets(st.sampled_from(strategies.WORDS)))
+def test_the_evidence_of_coins_is_that_of_every_coin(corpus: list[oracle.Labelled], strength: float, left_out: set[str]) -> None:
+    statistics = statistics_of(corpus)
+    selected = np.array([statistics.vocabulary.term(term) not in left_out for term in range(statistics.n_terms)], np.bool_)
+    holding, of_class = statistics.documents_of(np.flatnonzero(selected)), statistics.class_documents
+    coins = betaln(holding + strength / 2, of_class - holding + strength / 2) - betaln(strength / 2, strength / 2)
+    assert log_evidence(coin_histogram(statistics, selected), strength) == pytest.approx(coins.sum(), rel=1e-9, abs=1e-9)
+
+
+@SHAPES
+@given(
+    corpus=strategies.corpora, strength=st.floats(0.01, 1000), left_out=st.sets(st.sampled_from(strategies.WORDS)), weighted=st.booleans()
+)
+def test_the_evidence_of_complements_is_that_of_what_other_classes_count(
+    shape: str, corpus: list[oracle.Labelled], strength: float, left_out: set[str], *, weighted: bool
+) -> None:
+    statistics = statistics_of(corpus)
+    if weighted:
+        statistics = replace(statistics, cell_counts=np.floor(np.log1p(statistics.cell_counts) * 1024) / 1024)
+    selected = np.array([statistics.vocabulary.term(term) not in left_out for term in range(statistics.n_terms)], np.bool_)
+    counts = statistics.counts_of(np.flatnonzero(selected)).astype(np.float64)
+    others = counts.sum(axis=1, keepdims=True) - counts
+    total = counts.sum() if counts.size else 0.0
+    share = np.full(len(counts), 1 / max(len(counts), 1)) if shape == "symmetric" else counts.sum(axis=1) / (total or 1)
+    alpha = strength * share[:, np.newaxis]
+    of_cells = np.where(others > 0, gammaln(others + alpha) - gammaln(alpha), 0.0)
+    wanted = of_cells.sum() + (gammaln(strength) - gammaln(others.sum(axis=0) + strength)).sum()
+    assert log_evidence(complement_histogram(statistics, selected, shape), strength) == pytest.approx(wanted, rel=1e-9, abs=1e-6)
+
+
+def histogram_of(kind: str, statistics: ClassStatistics, shape: str) -> CountHistogram:
+    """That of counts, of sums of weights that are not whole, of the counts of complements, or of coins."""
+    if kind == "coins":
+        return coin_histogram(replace(statistics, class_documents=statistics.class_documents * 0 + 40), every_term(statistics))
+    if kind == "weights":
+        statistics = replace(statistics, cell_counts=np.log1p(statistics.cell_counts))
+    return (complement_histogram if kind == "complements" else count_histogram)(statistics, every_term(statistics), shape)
+
+
+@pytest.mark.parametrize("kind", ["counts", "weights", "complements", "coins"])
+@SHAPES
+@SEEDS
+def test_the_strength_found_is_a_maximum_and_the_one_that_scipy_finds(kind: str, shape: str, seed: int) -> None:
+    histogram = histogram_of(kind, draw(seed), shape)
+    found = most_evident_strength(histogram)
+    weakest, strongest = (end * histogram.n_terms for end in (WEAKEST, STRONGEST))
+    assert weakest <= found <= strongest * (1 + 1e-9)
+    best = log_evidence(histogram, found)
+    best += 1e-9 + 1e-14 * found + 3e-11 * abs(best)  # log Γ of a large number is rounded in proportion, and so is a sum of many
+    assert all(log_evidence(histogram, min(found * factor, strongest)) <= best for factor in (0.5, 0.9, 0.99, 1.01, 1.1, 2))
+    limits = (math.log(weakest), math.log(strongest))
+    reference = minimize_scalar(lambda log_strength: -log_evidence(histogram, math.exp(log_strength)), bounds=limits, method="bounded")
+    assert -reference.fun <= best
+    if found < 0.999 * strongest:
+        assert slope(histogram, found) == pytest.approx(0, abs=1e-4 * (1 + abs(slope(histogram, found / 2))))
+    else:
+        assert slope(histogram, strongest) > -1e-11 * strongest  # the rounding of log Γ
+
+
+@pytest.mark.parametrize("counts", [[[7, 0], [0, 9]], [[5, 0, 0], [0, 5, 0], [0, 0, 5]]])
+def test_classes_of_one_term_each_want_the_weakest_prior(counts: list[list[int]]) -> None:
+    statistics = statistics_from_table(counts, [9] * len(counts[0]), np.minimum(counts, 1).tolist())
+    histogram = count_histogram(statistics, every_term(statistics), "symmetric")
+    assert most_evident_strength(histogram) == pytest.approx(WEAKEST * len(counts), rel=1e-6)
+    assert log_evidence(histogram, WEAKEST * len(counts)) > log_evidence(histogram, 0.1)
+
+
+@SHAPES
+def test_classes_that_do_not_differ_want_the_strongest_prior(shape: str) -> None:
+    statistics = statistics_from_table([[30, 30, 30]] * 10, [9, 9, 9], [[3, 3, 3]] * 10)
+    histogram = count_histogram(statistics, every_term(statistics), shape)
+    assert most_evident_strength(histogram) == pytest.approx(STRONGEST * 10, rel=1e-6)
+    assert log_evidence(histogram, STRONGEST * 10) > log_evidence(histogram, STRONGEST)
+
+
+def test_one_class_is_its_own_background_and_wants_the_strongest_prior() -> None:
+    statistics = statistics_from_table([[5], [3], [900], [1]], [9], [[1], [1], [9], [1]])
+    histogram = count_histogram(statistics, every_term(statistics), "background")
+    assert most_evident_strength(histogram) == pytest.approx(STRONGEST * 4, rel=1e-6)
+    assert smoothing_by_evidence(count_histogram(statistics, every_term(statistics), "background"), "background") == pytest.approx(
+        MOST_SMOOTHING * 4
+    )
+
+
+@SHAPES
+@pytest.mark.parametrize("corpus", [[("a", [])], [("a", ["ant"] * 50)], [("a", ["ant"]), ("b", ["bee"])], [("a", ["ant"]), ("b", [])]])
+def test_counts_that_say_nothing_of_the_strength_get_a_tenth_per_term(shape: str, corpus: list[oracle.Labelled]) -> None:
+    statistics = statistics_of(corpus)
+    histogram = count_histogram(statistics, every_term(statistics), shape)
+    assert most_evident_strength(histogram) == pytest.approx(0.1 * max(statistics.n_terms, 1))
+    assert log_evidence(histogram, 0.5) == pytest.approx(log_evidence(histogram, 50.0))
+
+
+@SEEDS
+def test_smoothing_is_per_term_or_in_total_with_six_digits(seed: int) -> None:
+    statistics = draw(seed)
+    for shape, terms in (("symmetric", statistics.n_terms), ("background", 1)):
+        strength = most_evident_strength(count_histogram(statistics, every_term(statistics), shape))
+        strength = min(strength, MOST_SMOOTHING * statistics.n_terms)
+        smoothing = smoothing_by_evidence(count_histogram(statistics, every_term(statistics), shape), shape)
+        assert smoothing == pytest.approx(strength / terms, rel=1e-5)
+        assert float(f"{smoothing:.6g}") == smoothing
+
+
+@given(st.lists(st.floats(1e-9, 1e12), min_size=1))
+def test_psi_is_that_of_scipy(points: list[float]) -> None:
+    x = np.array(points)
+    assert np.allclose(psi(x), psi_of_scipy(x), rtol=1e-14, atol=1e-14)
+
+
+@given(
+    st.floats(1e-6, 1e12), st.lists(st.one_of(st.integers(0, 20), st.integers(SUMMED - 2, SUMMED + 2), st.integers(0, 20_000)), min_size=1)
+)
+def test_the_rise_of_psi_by_whole_steps_is_a_sum_of_reciprocals(start: float, steps: list[int]) -> None:
+    found = psi_rise(np.full(1, start), np.array(steps, np.float64))
+    assert found.tolist() == pytest.approx([math.fsum((1 / (start + np.arange(n))).tolist()) for n in steps], rel=1e-13)
+
+
+Corpus = list[tuple[str, list[str]]]
+
+
+def counted(corpus: Corpus) -> tuple[ClassStatistics, CountedDocuments]:
+    statistics = statistics_of(corpus)
+    return statistics, counted_documents(corpus, statistics)
+
+
+def slow(corpus: Corpus, over: set[str], smoothing: float, shape: str) -> float:
+    """Each document by the model of its class that all others make."""
+    total = 0.0
+    for row, (label, terms) in enumerate(corpus):
+        others = [document for place, document in enumerate(corpus) if place != row]
+        counts = oracle.count([*others, (label, [])])  # the class stays, even without documents
+        remaining = {term for term in over if any(term in held for _, held in others)}
+        phi = oracle.language_models(counts, remaining, smoothing, shape, "mean")
+        total += sum(n * oracle.log(phi[label, term]) for term, n in Counter(terms).items() if term in remaining)
+    return total
+
+
+def drawn(seed: int, n_terms: int = 40, n_documents: int = 60) -> Corpus:
+    random = np.random.default_rng(seed)
+    themes = {label: random.dirichlet(np.full(n_terms, 0.3)) for label in "xyz"}
+    labels = [str(label) for label in random.choice(list(themes), n_documents)]
+    return [(label, [f"w{j:02}" for j in random.choice(n_terms, random.integers(1, 30), p=themes[label])]) for label in labels]
+
+
+@SHAPES
+@examples(8)
+@given(corpus=strategies.lettered_corpora, strength=st.floats(0.01, 50), over=st.sets(st.sampled_from("abcdef"), min_size=1))
+def test_the_likelihood_is_that_of_estimates_without_the_document(shape: str, corpus: Corpus, strength: float, over: set[str]) -> None:
+    statistics, documents = counted(corpus)
+    over = {term for term in over if any(term in terms for _, terms in corpus)}
+    selected = np.array([statistics.vocabulary.term(j) in over for j in range(statistics.n_terms)], np.bool_)
+    found = left_out_log_likelihood(left_out_tokens(statistics, selected, shape, documents), strength)
+    assert found == pytest.approx(slow(corpus, over, strength, shape), rel=1e-9, abs=1e-9)
+
+
+@SHAPES
+@pytest.mark.parametrize("seed", range(6))
+def test_the_strength_found_is_the_one_that_scipy_finds(shape: str, seed: int) -> None:
+    statistics, documents = counted(drawn(seed))
+    tokens = left_out_tokens(statistics, every_term(statistics), shape, documents)
+    found = likeliest_strength(tokens, 1e-6, 1e4)
+    limits = (math.log(1e-6), math.log(1e4))
+    options = {"xatol": 1e-10}
+    best = minimize_scalar(lambda x: -left_out_log_likelihood(tokens, math.exp(x)), bounds=limits, method="bounded", options=options)
+    assert left_out_log_likelihood(tokens, found) >= -best.fun - 1e-9
+    assert 1e-5 < found < 1e3
+    assert found == pytest.approx(math.exp(best.x), rel=1e-4)
+
+
+@SHAPES
+def test_smoothing_is_that_strength_within_bounds_with_six_digits(shape: str) -> None:
+    statistics, documents = counted(drawn(1))
+    every = every_term(statistics)
+    per_term = 1 if shape == "symmetric" else statistics.n_terms
+    strength = likeliest_strength(left_out_tokens(statistics, every, shape, documents), WEAKEST * per_term, MOST_SMOOTHING * per_term)
+    found = smoothing_by_leave_one_out(statistics, every, shape, documents)
+    assert found == pytest.approx(strength, rel=1e-5)
+    assert float(f"{found:.6g}") == found
+
+
+@SHAPES
+def test_documents_that_are_all_alike_want_no_prior_and_classes_that_are_a_strong_one(shape: str) -> None:
+    apart, documents = counted([("x", ["ant", "bee"])] * 5 + [("y", ["cow", "dog"])] * 5)
+    every = every_term(apart)
+    per_term = 1 if shape == "symmetric" else apart.n_terms
+    assert smoothing_by_leave_one_out(apart, every, shape, documents) == pytest.approx(WEAKEST * per_term, rel=1e-5)
+    mixed, documents = counted([(label, [term]) for label in "xy" for term in ("ant", "bee", "cow", "dog")])
+    assert smoothing_by_leave_one_out(mixed, every, shape, documents) == pytest.approx(MOST_SMOOTHING * per_term, rel=1e-5)
+
+
+@SHAPES
+@pytest.mark.parametrize("corpus", [[("a", [])], [("a", ["ant"] * 50)], [("a", ["ant"]), ("b", ["bee"])]])
+def test_documents_that_say_nothing_get_a_tenth_per_term(shape: str, corpus: Corpus) -> None:
+    statistics, documents = counted(corpus)
+    found = smoothing_by_leave_one_out(statistics, every_term(statistics), shape, documents)
+    assert found == pytest.approx(0.1 * (1 if shape == "symmetric" else max(statistics.n_terms, 1)))
+
+
+def texts(corpus: Corpus) -> tuple[list[str], list[str]]:
+    return [" ".join(terms) for _, terms in corpus], [label for label, _ in corpus]
+
+
+def test_a_model_learns_it_from_its_sample() -> None:
+    corpus = drawn(3)
+    model = TextClassifier(smoothing="leave-one-out", stemmer="none", stop_words="none").fit(*texts(corpus))
+    statistics, documents = counted(corpus)
+    wanted = smoothing_by_leave_one_out(statistics, every_term(statistics), "symmetric", documents)
+    assert model.learnt.smoothing == wanted
+    part = TextClassifier(smoothing="leave-one-out", stemmer="none", stop_words="none", sample=20).fit(*texts(corpus))
+    assert part.learnt.smoothing not in (wanted, TextClassifier(stemmer="none", stop_words="none").fit(*texts(corpus)).learnt.smoothing)
+
+
+def test_the_commands_take_it(tmp_path: Path) -> None:
+    desk = SERVICE_DESK / "train"
+    succeed("train", desk, "--smoothing", "leave-one-out")
+    assert "(by leave-one-out)" in succeed("inspect").text
+    folds = ("--smoothing", "leave-one-out", "--calibration", "none", "--folds", "2", "-o", "json")
+    judged = in_json("cross-validate", desk, *folds)
+    assert len({fold["smoothing"] for fold in judged["folds"]["each"]}) == 2
+    succeed("learning-curve", desk, "--smoothing", "leave-one-out")
+
+
+PRIORS = ("empirical", "uniform", "smoothed:0.5")
+
+
+def prior_of(counts: oracle.Counts, kind: str) -> dict[str, float]:
+    added = 0.5 if kind == "smoothed:0.5" else 0
+    return {k: 1 / len(counts.documents) if kind == "uniform" else float(p) for k, p in oracle.class_prior(counts, added).items()}
+
+
+@examples(12)
+@given(
+    strategies.lettered_corpora,
+    st.sampled_from(["symmetric", "background"]),
+    st.sampled_from([("mean", 1.0), ("mean", 0.25), ("map", 0.5), ("mean", 0.0), ("ml", 0.0)]),
+    st.sampled_from(PRIORS),
+    st.sets(st.sampled_from("abcdef"), min_size=1),
+)
+def test_leave_one_out_equals_an_estimate_without_the_document(
+    corpus: Corpus, shape: str, estimate: tuple[str, float], prior: str, over: set[str]
+) -> None:
+    name, smoothing = estimate
+    statistics = statistics_of(corpus)
+    over = {term for term in over if any(term in terms for _, terms in corpus)}
+    models = language_models(statistics, smoothing, shape, name, over=list(over))
+    left_out = multinomial(models, prior).leave_one_out(counted_documents(corpus, statistics))
+    for row, (_, terms) in enumerate(corpus):
+        others = [document for place, document in enumerate(corpus) if place != row]
+        counts = oracle.count(others)
+        remaining = {term for term in over if any(term in held for _, held in others)}
+        known = [term for term in terms if term in remaining]
+        refitted = oracle.language_models(counts, remaining, smoothing, shape, name)
+        wanted = {
+            label: oracle.log(of_class) + sum(n * oracle.log(refitted[label, term]) for term, n in Counter(known).items())
+            for label, of_class in prior_of(counts, prior).items()
+        }
+        got = dict(zip(statistics.classes, left_out.scores[row].tolist(), strict=True))
+        assert got == pytest.approx({label: wanted.get(label, -np.inf) for label in statistics.classes}, rel=1e-9, abs=1e-9)
+        assert left_out.lengths[row] == len(known)
+        assert left_out.unknown[row] == len(terms) - len(known)
+
+
+ONE_EACH: Corpus = [("x", ["a"]), ("y", ["a"])]
+
+
+def test_a_class_goes_with_its_only_document_and_a_prior_may_leave_none() -> None:
+    statistics = statistics_of(ONE_EACH)
+    documents = counted_documents(ONE_EACH, statistics)
+    scores = multinomial(language_models(statistics), "uniform").leave_one_out(documents).scores
+    assert scores.tolist() == [[-np.inf, 0.0], [0.0, -np.inf]]
+    scores = multinomial(language_models(statistics), {"x": 1, "y": 0}).leave_one_out(documents).scores
+    assert scores[0].tolist() == [-np.inf, -np.inf]
