@@ -5,15 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli import panels
 from nbtext.cli.paths import CARD, InputPath
 from nbtext.errors import PathError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from nbtext.cli.messages import Messages
     from nbtext.model import TextClassifier
     from nbtext.report.model_card import CardFacts
     from nbtext.type_names import Parsed
@@ -38,26 +37,25 @@ card_options = option.several(
 @card_options
 @option.jobs_option
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, to: str | None, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, to: str | None, **options: Any) -> None:
     """Write a model card: the old name of nbtext report --to card.md."""
-    return write_card(corpus, model_path, to, options)
+    write_card(corpus, model_path, to, options)
 
 
-def write_card(corpus: tuple[str, ...], model_path: str, to: str | None, options: option.Options) -> int:
-    """Write a model card to a file, or without one to standard output; return the exit status."""
+def write_card(corpus: tuple[str, ...], model_path: str, to: str | None, options: option.Options) -> None:
+    """Write a model card to a file, or without one to standard output."""
     from nbtext.cli.corpus import check_output_file
     from nbtext.model import TextClassifier
     from nbtext.report.model_card import model_card
     from nbtext.store.atomic import replace_file
 
-    say = option.messages(options)
     model = TextClassifier.load(model_path)
     has_corpus = bool(corpus) or options["files_from"] is not None
     if to is not None:
         check_output_file(to, "--to", [model_path, *corpus, *filter(None, [options["evaluation"]])])
     evaluation = None
     if has_corpus:
-        evaluation = _judged(model, corpus, options, say)
+        evaluation = _judged(model, corpus, options)
     elif options["evaluation"] is not None:
         evaluation = _saved(options["evaluation"])
     dataset = options["dataset"] or ", ".join(corpus) or None
@@ -72,10 +70,9 @@ def write_card(corpus: tuple[str, ...], model_path: str, to: str | None, options
         sys.stdout.write(card)
     else:
         replace_file(to, lambda file: file.writelines([card.encode()]))
-    return say.finish()
 
 
-def _judged(model: TextClassifier, corpus: tuple[str, ...], options: option.Options, say: Messages) -> dict[str, Parsed]:
+def _judged(model: TextClassifier, corpus: tuple[str, ...], options: option.Options) -> dict[str, Parsed]:
     """Return the evaluation on a corpus as `nbtext evaluate` prints it."""
     from nbtext.cli.corpus import corpus_paths, documents_for
     from nbtext.decision import DecisionRule
@@ -83,10 +80,10 @@ def _judged(model: TextClassifier, corpus: tuple[str, ...], options: option.Opti
     from nbtext.metrics.results import json_values
     from nbtext.model.corpus_flow import score_corpus
 
-    documents = documents_for(model, corpus_paths(corpus, options), options, say, labelled=True)
+    documents = documents_for(model, corpus_paths(corpus, options), options, labelled=True)
     result = judge_scored(score_corpus(model, documents, options.get("jobs", 1)), model, DecisionRule()).result()
     documents.say_notices()
-    say.warn_of_unknown("the model", result.unknown_labels)
+    messages.warn_of_unknown("the model", result.unknown_labels)
     found: dict[str, Parsed] = json_values(result)
     return found
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli import panels
 from nbtext.cli.paths import DRIFT, OutputPath
 from nbtext.cli.promises import answer_options, answer_rule, for_prior, set_rule_of
 from nbtext.errors import NbtextError, quantity
@@ -68,7 +68,7 @@ class _Classify(panels.Command):
 )  # fmt: skip
 @option.jobs_option
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit: int | None, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit: int | None, **options: Any) -> int | None:
     """Print the most probable class of each document and its probability.
 
     There is exactly one record per document, in the order of the input. CORPUS is any number of files and directories, or - for one document on
@@ -104,37 +104,37 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     if options["mail_filter"]:
         from nbtext.cli.mail_filter import filter_message
 
-        return filter_message(corpus, model_path, options)
-    say = option.messages(options)
+        filter_message(corpus, model_path, options)
+        return None
     paths = ("-",) if options["lines"] else corpus_paths(corpus, options)
     at_once = 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
     output = output or ("table" if sys.stdout.isatty() and at_once > 1 else "csv" if options["keep"] else "tsv")
     form = answer_form(output, limit, scores=options["scores"], costs=options["costs"] is not None, flush=at_once == 1)
     form = form._replace(safe=option.safe_cells(options, output))
     model = TextClassifier.load(model_path)
-    reading = reading_of(model, paths, options, say)
+    reading = reading_of(model, paths, options)
     keeps_screen_clear = output == "table" or not sys.stdout.isatty()  # while documents are read
     if options["keep"] is not None:
-        reading = recognised(reading, paths, say, labelled=False)
+        reading = recognised(reading, paths, labelled=False)
         kept = column_names(paths[0], reading) if options["keep"] == "all" else tuple(options["keep"].split(","))
         form = form._replace(kept=kept)
-    documents = CommandCorpus(paths, reading, say, options, labelled=False, columns=form.kept, progress=keeps_screen_clear)
-    sets = set_rule_of(options, model, say)
-    rule = answer_rule(options, model, say)
+    documents = CommandCorpus(paths, reading, options, labelled=False, columns=form.kept, progress=keeps_screen_clear)
+    sets = set_rule_of(options, model)
+    rule = answer_rule(options, model)
     form = form._replace(top_k=min(form.top_k, len(model.classes)), coverage=options["coverage"])
     drift, log = None, options["drift"]
     if log is not None:
         from nbtext.evaluation.drift_log import DriftWatch
 
         drift = DriftWatch(model, model_path)
-    blocks = for_prior(score_corpus(model, documents, options["jobs"], at_once), model, options, say)
+    blocks = for_prior(score_corpus(model, documents, options["jobs"], at_once), model, options)
     watched = blocks if drift is None else drift.watched(blocks)
     answers = answers_to(watched, model, rule, min_typicality=options["min_typicality"], top_k=form.top_k, sets=sets)
     counts = AnswerCounts()
-    write_answers(counts.watched(say.reported(answers)), form)
+    write_answers(counts.watched(messages.reported(answers)), form)
     if drift is not None and log is not None:
         append_line(log, "" if (line := drift.line()) is None else json_line(line))
     documents.say_notices()
     if n := counts.without_known_terms:
-        say.notice(f"no term that the model knows, so the answer is that to an empty document: {quantity(n, 'document')}")
-    return say.finish() or (options["exit_status_abstained"] or 0 if counts.abstained else 0)
+        messages.notice(f"no term that the model knows, so the answer is that to an empty document: {quantity(n, 'document')}")
+    return options["exit_status_abstained"] if counts.abstained and not messages.any_failed() else None

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli import panels
 from nbtext.cli.paths import JUDGED, InputPath, OutputPath
 from nbtext.settings import READING
 
@@ -26,7 +26,7 @@ from nbtext.settings import READING
     "--seed", group="process", type=option.WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the bootstrap."
 )
 @option.document_options
-def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, limit: int, seed: int, **options: Any) -> int:
+def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, limit: int, seed: int, **options: Any) -> None:
     """Compare the models A and B: what they contain, or how well they answer documents.
 
     Without a CORPUS the output shows which settings, classes, documents and priors differ, and the terms whose probability in a class changed
@@ -53,32 +53,30 @@ def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | N
     from nbtext.report.rankings import print_differences
     from nbtext.store.atomic import replace_file
 
-    say = option.messages(options)
     if not corpus and options["files_from"] is None:
         found = differences(TextClassifier.load(model_a), TextClassifier.load(model_b), limit)
         if output == "json":
             write_json({"models": [model_a, model_b], **json_values(found)})
         else:
             print_differences(found, model_a, model_b)
-        return 0
+        return
     a, b = TextClassifier.load(model_a), TextClassifier.load(model_b)
     paths, changed = corpus_paths(corpus, options), options["changed"]
     require_same_kind(a, b)
-    reading = recognised(reading_of(a, paths, options, say), paths, say, labelled=True)
+    reading = recognised(reading_of(a, paths, options), paths, labelled=True)
     for warning in differences_of_texts(reading, b.reading, option.given(READING, options)):
-        say.warn(warning)
+        messages.warn(warning)
     if changed is not None:
         check_output_file(changed, "--changed", (model_a, model_b, *paths))
-    documents = CommandCorpus(paths, reading, say, options, labelled=True)
+    documents = CommandCorpus(paths, reading, options, labelled=True)
     comparison = compare(a, b, documents.readable(), keep_changed=changed is not None)
     documents.say_notices()
     if changed is not None:
         replace_file(changed, lambda file: file.writelines(changed_lines(comparison.changed)))
     result = comparison.result(Bootstrap(seed=seed))
-    say.warn_of_unknown("A", result.a.unknown_labels)
-    say.warn_of_unknown("B", result.b.unknown_labels)
+    messages.warn_of_unknown("A", result.a.unknown_labels)
+    messages.warn_of_unknown("B", result.b.unknown_labels)
     if output == "json":
         write_json({**json_values(result), "models": [model_a, model_b]})
     else:
         print_comparison(result, model_a, model_b)
-    return say.finish()

@@ -92,7 +92,7 @@ for _each in (Bash, Zsh, Fish):
 @panels.command("completion")
 @click.argument("shell", type=panels.Choice(SHELLS))
 @panels.log_format_option
-def command(shell: str) -> int:
+def command(shell: str) -> None:
     """Print a script that lets a shell complete nbtext's commands, options and their values.
 
     Load it when the shell starts: in .bashrc or .zshrc, as eval "$(nbtext completion bash)"; for fish, as the file
@@ -110,4 +110,3 @@ def command(shell: str) -> int:
     assert made_by is not None  # noqa: S101 - click has all of SHELLS
     script = made_by(root.command, {}, "nbtext", "_NBTEXT_COMPLETE")
     sys.stdout.write((script.source_template % script.source_vars()).strip() + "\n")
-    return 0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from nbtext.cli import messages
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import ANALYSING, given
 from nbtext.corpus.collection import Corpus
@@ -25,7 +26,6 @@ from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, READING, TR
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.cli.messages import Messages
     from nbtext.cli.options import Options
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import ClassStatistics
@@ -43,7 +43,6 @@ class CommandCorpus(Corpus):
         self,
         paths: Sequence[str],
         reading: Reading,
-        say: Messages,
         options: Options,
         *,
         labelled: bool,
@@ -52,39 +51,38 @@ class CommandCorpus(Corpus):
     ) -> None:
         on_error = given([ON_ERROR], options).get("on_error", ON_ERROR.default)
         if not paths:
-            say.warn("the list of files is empty")
+            messages.warn("the list of files is empty")
         typed = "-" in paths and options.get("text") is None and sys.stdin is not None and sys.stdin.isatty()
         if typed:
-            say.notice("reading standard input; Ctrl-D ends it")
-        reading = recognised(reading, paths, say, labelled=labelled)
+            messages.notice("reading standard input; Ctrl-D ends it")
+        reading = recognised(reading, paths, labelled=labelled)
         if reading.format == "dir" and reading.document == "text" and not (labelled or options.get("format")):
-            _ask_about_lines(paths, say)
+            _ask_about_lines(paths)
         is_text = reading.format in ("csv", "tsv") and reading.text_column not in columns  # label --take asks for ids
         if is_text and paths and holds_paths(first_rows(paths[0], reading), reading, Path(paths[0]).parent):
-            say.warn(
+            messages.warn(
                 f"{paths[0]}: the texts are names of files, and the names are counted, not the files; make a table of their texts, or a folder per class"
             )
-        super().__init__(paths, reading, labelled, columns, str(on_error), say.document_failed)
+        super().__init__(paths, reading, labelled, columns, str(on_error), messages.document_failed)
         self.reports_progress = progress and not typed
         self.patch = self._patch = _label_patch(options) if labelled else None
-        self._say = say
 
     def say_notices(self) -> None:
         """Say what was noticed while reading; raise what made it end early."""
         self.finish()
         for warning in [*self.notices.warnings, *(self._patch.warnings(self.notices) if self._patch else [])]:
-            self._say.warn(warning)
-        if self.notices.transcoded and self._say.shows_notices:
-            self._say.notice(f"not valid UTF-8 and read as Windows-1252: {quantity(self.notices.transcoded, 'document')}; see --encoding")
+            messages.warn(warning)
+        if self.notices.transcoded and messages.shows_notices():
+            messages.notice(f"not valid UTF-8 and read as Windows-1252: {quantity(self.notices.transcoded, 'document')}; see --encoding")
         if files := self.notices.unlabelled:
-            self._say.notice(f"{listed(files, 1)}: in no class directory, left out")
-        self._say.failed += self.notices.unnamed
+            messages.notice(f"{listed(files, 1)}: in no class directory, left out")
+        messages.documents_failed(self.notices.unnamed)
 
 
-def _ask_about_lines(paths: Sequence[str], say: Messages) -> None:
+def _ask_about_lines(paths: Sequence[str]) -> None:
     """Say if the only document is a file that looks like one of many documents."""
-    if say.shows_notices and len(paths) == 1 and os.path.isfile(paths[0]) and (n := lines_of_document(paths[0])) is not None:  # noqa: PTH113
-        say.notice(f"{paths[0]}: read as one document of {n:,} lines or more; if each line is a document, give --format lines")
+    if messages.shows_notices() and len(paths) == 1 and os.path.isfile(paths[0]) and (n := lines_of_document(paths[0])) is not None:  # noqa: PTH113
+        messages.notice(f"{paths[0]}: read as one document of {n:,} lines or more; if each line is a document, give --format lines")
 
 
 def _label_patch(options: Options) -> LabelPatch | None:
@@ -128,27 +126,27 @@ def labelled_folders(options: Options) -> tuple[LabelledFolder, ...]:
     return tuple(folders)
 
 
-def recognised(reading: Reading, paths: Sequence[str], say: Messages, *, labelled: bool) -> Reading:
+def recognised(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Reading:
     """Return reading settings as `resolved`, and say which columns of a table were recognised that they do not name."""
     found = resolved(reading, paths, labelled=labelled)
     if reading.document == "auto" and found.document in ("mail", "html"):
-        say.notice(f"{paths[0]}: by their names, all files are {found.document}; if not, give --document text")
+        messages.notice(f"{paths[0]}: by their names, all files are {found.document}; if not, give --document text")
     elif reading.document == "auto" and found.document == BY_NAME:
-        say.notice(
+        messages.notice(
             f"{paths[0]}: each file is read by its name, {', '.join(f'{suffix} as {kind}' for suffix, kind in KINDS_OF_FILES.items())}; if not, give --document"
         )
     if (columns := described(reading, found, labelled=labelled)) is not None:
-        say.notice(f"{paths[0]}: {columns}")
+        messages.notice(f"{paths[0]}: {columns}")
     if (
         (reading.format, found.format) == ("auto", "tsv")
         and Path(paths[0]).is_file()
         and holds_quoted_cells(beginning(paths[0], 1 << 16, of_pipe=0))
     ):
-        say.warn(f"{paths[0]}: cells look quoted, and in tsv a quote is a character; if they are, give --format csv --delimiter tab")
+        messages.warn(f"{paths[0]}: cells look quoted, and in tsv a quote is a character; if they are, give --format csv --delimiter tab")
     return found
 
 
-def reading_of(model: TextClassifier, paths: Sequence[str], options: Options, say: Messages) -> Reading:
+def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) -> Reading:
     """Return how documents are read: as the model's training documents were, without weights, but for what the options say; raise as `reading_like`.
 
     Lines of ``--lines`` are documents as they stand, unless an option names a format or a column.
@@ -158,7 +156,7 @@ def reading_of(model: TextClassifier, paths: Sequence[str], options: Options, sa
     reading = reading_like(model.reading, paths, given(READING, options)).unweighted
     if not options.get("lines"):
         if options["format"] is None:
-            _say_format(model.reading.format, reading.format, paths, say)
+            _say_format(model.reading.format, reading.format, paths)
         return reading
     file_format = options["format"] or "auto"
     if file_format == "auto":
@@ -169,32 +167,31 @@ def reading_of(model: TextClassifier, paths: Sequence[str], options: Options, sa
     return replace(reading, format=file_format)
 
 
-def _say_format(trained: str, found: str, paths: Sequence[str], say: Messages) -> None:
+def _say_format(trained: str, found: str, paths: Sequence[str]) -> None:
     """Say that documents have another format than those of training, and warn of paths that their names show to have yet another."""
     families = [{name for name, layout in FORMATS.items() if layout.columns}, {"dir", "maildir"}]
     if trained not in (found, "auto") and not any({trained, found} <= family for family in families):
         shown = "one document" if found == "dir" and not os.path.isdir(paths[0]) else found  # noqa: PTH112 - does not raise
-        say.notice(f"{paths[0]}: read as {shown}, not as {trained} like the training documents; if not, give --format")
+        messages.notice(f"{paths[0]}: read as {shown}, not as {trained} like the training documents; if not, give --format")
     other = next((path for path in paths[1:] if format_by_name(path) not in (None, "dir", found)), None)
     if other is not None:
-        say.warn(f"{other}: read as {found} like {paths[0]}, but it looks like {format_by_name(other)}; give it alone, or --format")
+        messages.warn(f"{other}: read as {found} like {paths[0]}, but it looks like {format_by_name(other)}; give it alone, or --format")
 
 
 def documents_for(
     model: TextClassifier,
     paths: Sequence[str],
     options: Options,
-    say: Messages,
     *,
     labelled: bool,
     columns: Sequence[str] = (),
     progress: bool = True,
 ) -> CommandCorpus:
     """Return documents that are read as `reading_of` says."""
-    return CommandCorpus(paths, reading_of(model, paths, options, say), say, options, labelled=labelled, columns=columns, progress=progress)
+    return CommandCorpus(paths, reading_of(model, paths, options), options, labelled=labelled, columns=columns, progress=progress)
 
 
-def leak_watch(model: TextClassifier, test: Sequence[str], options: Options, say: Messages) -> LeakWatch:
+def leak_watch(model: TextClassifier, test: Sequence[str], options: Options) -> LeakWatch:
     """Return what checks test documents against the corpus of ``--training``, which is read here, or else against the model's sample.
 
     Raises `UsageError` if both corpora are standard input.
@@ -205,7 +202,7 @@ def leak_watch(model: TextClassifier, test: Sequence[str], options: Options, say
         return LeakWatch(model)
     if "-" in training and "-" in test:
         raise UsageError("standard input cannot be both the test and the training corpus")
-    documents = CommandCorpus(training, model.reading.unweighted, say, {**options, "relabel": None}, labelled=True)
+    documents = CommandCorpus(training, model.reading.unweighted, {**options, "relabel": None}, labelled=True)
     watch = LeakWatch(model, documents.readable())
     documents.say_notices()
     return watch
@@ -222,12 +219,12 @@ class CommandCounts(NamedTuple):
     """Says what was noticed, when the results are there."""
 
 
-def read_and_count(paths: Sequence[str], options: Options, say: Messages, columns: Sequence[str] = ()) -> CommandCounts:
+def read_and_count(paths: Sequence[str], options: Options, columns: Sequence[str] = ()) -> CommandCounts:
     """Read and count a labelled corpus; raise what `nbtext train` raises for its options and documents."""
     from nbtext.classifiers.base import class_prior
 
-    model, settings = untrained(paths, options, say)
-    source = CommandCorpus(paths, model.reading, say, options, labelled=True, columns=columns)
+    model, settings = untrained(paths, options)
+    source = CommandCorpus(paths, model.reading, options, labelled=True, columns=columns)
     corpus = count_each(model.analysis, source, options.get("jobs", 1))
     if corpus is None:
         raise NoDocumentsError
@@ -235,15 +232,15 @@ def read_and_count(paths: Sequence[str], options: Options, say: Messages, column
     return CommandCounts(corpus, settings, model.analysis, source)
 
 
-def warn_of_small_classes(statistics: ClassStatistics, n_folds: int, say: Messages) -> None:
+def warn_of_small_classes(statistics: ClassStatistics, n_folds: int) -> None:
     """Warn of classes that cannot be in every fold."""
     least = n_folds * statistics.unit
     small = [label for label, n in zip(statistics.classes, statistics.class_documents.tolist(), strict=True) if n < least]
     if small:
-        say.warn(f"classes with fewer documents than there are folds: {listed(small, SHOWN)}")
+        messages.warn(f"classes with fewer documents than there are folds: {listed(small, SHOWN)}")
 
 
-def untrained(paths: Sequence[str], options: Options, say: Messages, *, labelled: bool = True) -> tuple[TextClassifier, Settings]:
+def untrained(paths: Sequence[str], options: Options, *, labelled: bool = True) -> tuple[TextClassifier, Settings]:
     """Return a model as the options say, to be trained on the paths, and its settings as `nbtext.model.training.learn` takes them."""
     from nbtext.counts.counting import require_words
     from nbtext.model import TextClassifier
@@ -251,7 +248,7 @@ def untrained(paths: Sequence[str], options: Options, say: Messages, *, labelled
 
     reading = Reading.of(given(READING, options))
     model = TextClassifier(**given(TRAINING, options))
-    model.reading = recognised(reading, paths, say, labelled=labelled)
+    model.reading = recognised(reading, paths, labelled=labelled)
     require_words(model.settings)
     require_words_of_texts(model.settings)
     return model, looked_up(model.analysis)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli import panels
-from nbtext.cli.gates import failures, finish, gate_options, gates
+from nbtext.cli.gates import failures, gate_options, gates, status_of
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.paths import JUDGED, OutputPath
 from nbtext.errors import listed, quantity
@@ -47,7 +47,9 @@ from nbtext.errors import listed, quantity
 @gate_options
 @option.jobs_option
 @option.corpus_options
-def command(corpus: tuple[str, ...], output: str | None, folds: int | None, repeats: int | None, seed: int | None, **options: Any) -> int:
+def command(
+    corpus: tuple[str, ...], output: str | None, folds: int | None, repeats: int | None, seed: int | None, **options: Any
+) -> int | None:
     """Divide a corpus into folds, judge each by a model of the others, and print how good the answers are.
 
     Documents are counted once. Everything that training chooses, such as terms and smoothing, is chosen again for each fold, from the other
@@ -68,19 +70,18 @@ def command(corpus: tuple[str, ...], output: str | None, folds: int | None, repe
     from nbtext.report.forms import write_result
     from nbtext.store.atomic import replace_file
 
-    say = option.messages(options)
     if options["leave_one_out"] and options["top"] is not None:
-        say.warn("--top saw all labels, so these figures may be far too good; use folds")
+        messages.warn("--top saw all labels, so these figures may be far too good; use folds")
     gates(options)  # most of what may be wrong with them, said before the corpus is read
     paths, predictions, column = corpus_paths(corpus, options), options["predictions"], options["time_column"] or options["group_column"]
     if predictions is not None:
         check_output_file(predictions, "--predictions", [*paths, *filter(None, [options["costs"]])])
-    counted = read_and_count(paths, options, say, [] if column is None else [column])
+    counted = read_and_count(paths, options, [] if column is None else [column])
     statistics, n_folds, seed = counted.corpus.statistics, folds or 10, seed or 0
-    asked, rule = gates(options, statistics.n_classes), option.decision_rule(options, list(statistics.classes), say)
+    asked, rule = gates(options, statistics.n_classes), option.decision_rule(options, list(statistics.classes))
     method = "time" if options["time_column"] else "grouped" if column else "leave-one-out" if options["leave_one_out"] else "stratified"
     if method == "stratified" and n_folds <= statistics.n_documents:
-        warn_of_small_classes(statistics, n_folds, say)
+        warn_of_small_classes(statistics, n_folds)
     validation = validate_corpus(counted.corpus, counted.settings, rule, method, n_folds, seed, repeats or 1, options["jobs"])
     result = validation.result()
     by_fold = validation.folds_result(method, column, None if method == "time" else seed) if validation.folds else None
@@ -90,11 +91,11 @@ def command(corpus: tuple[str, ...], output: str | None, folds: int | None, repe
     counted.source.say_notices()
     if unknown := result.unknown_documents:
         n = quantity(sum(unknown.values()), "document")
-        say.warn(f"without another document of their class to learn from: {n}, counted as mistakes; of {listed(list(unknown), SHOWN)}")
+        messages.warn(f"without another document of their class to learn from: {n}, counted as mistakes; of {listed(list(unknown), SHOWN)}")
     write_result(
         output,
         {**json_values(result), "folds": by_fold or {"method": "leave-one-out", "n": result.n, "repeats": 1}},
         class_rows(result),
         lambda _: print_evaluation(result, folds=by_fold, every_class=options["all"]),
     )
-    return finish(failures(asked, result), say)
+    return status_of(failures(asked, result))

@@ -17,7 +17,7 @@ from nbtext.errors import NbtextError
 @option.output_option("table", "tsv", "csv", "json", "jsonl", default="table")
 @option.messages_options
 @option.reading_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> None:
     """Check the installation and the model, or with CORPUS a corpus, and print what to do about each problem.
 
     A corpus is read as training would read it: its format, documents, classes and encoding.
@@ -33,15 +33,14 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
       nbtext doctor --model nbtext.joblib --output json
       nbtext doctor messages.csv --label-column topic --text-column body
     """
-    option.messages(options)
     try:
-        return _look_at(corpus, options, output) if corpus else _examine(model_path, output)
+        _look_at(corpus, options, output) if corpus else _examine(model_path, output)
     except ModuleNotFoundError as missing:
         name = (missing.name or str(missing)).partition(".")[0]
         raise NbtextError(f"the package {name} cannot be imported", hint="pip install nbtext brings what it needs") from None
 
 
-def _examine(model_path: str, output: str | None) -> int:
+def _examine(model_path: str, output: str | None) -> None:
     from nbtext.inspection.health import health, installed_versions
     from nbtext.report.models import print_health
 
@@ -52,14 +51,12 @@ def _examine(model_path: str, output: str | None) -> int:
     if problem is not None:
         sys.stdout.flush()  # the message of the error comes below
         raise problem
-    return 0
 
 
-def _look_at(corpus: tuple[str, ...], options: option.Options, output: str | None) -> int:
+def _look_at(corpus: tuple[str, ...], options: option.Options, output: str | None) -> None:
     from nbtext.inspection.corpora import corpus_findings, look_at_corpus
     from nbtext.report.models import print_corpus_overview
     from nbtext.settings import READING, Reading
 
     overview = look_at_corpus(corpus, Reading.of(option.given(READING, options)))
     print_corpus_overview(overview, list(corpus_findings(overview)), output)
-    return 0

@@ -8,9 +8,8 @@ import click
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.gates import distance_failures, distance_gate, finish
-from nbtext.cli.messages import SHOWN, say_problem
-from nbtext.cli.messages import say as say_line
+from nbtext.cli.gates import distance_failures, distance_gate, status_of
+from nbtext.cli.messages import SHOWN, say, say_problem
 from nbtext.cli.paths import InputPath
 from nbtext.errors import UsageError
 
@@ -56,7 +55,6 @@ def command(log: str, output: str | None, last: int | None, since: str | None, *
     from nbtext.report.comparisons import print_history, run_record
     from nbtext.report.forms import write_result
 
-    say = option.messages(options)
     gates = [distance_gate(text) for text in options["fail_over"]]
     try:
         begin = None if since is None else datetime.fromisoformat(since)
@@ -66,7 +64,7 @@ def command(log: str, output: str | None, last: int | None, since: str | None, *
     for problem in unreadable[:SHOWN]:
         say_problem(problem)
     if len(unreadable) > SHOWN:
-        say_line(f"{len(unreadable) - SHOWN:,} more lines could not be read", where=log)
+        say(f"{len(unreadable) - SHOWN:,} more lines could not be read", where=log)
     if begin is not None:
         runs = runs_since(runs, begin, log)
     others, together = 0, None
@@ -76,4 +74,4 @@ def command(log: str, output: str | None, last: int | None, since: str | None, *
     singly = [pool_runs([run]) for run in runs]
     records = [run_record(run) for run in (singly if together is None else [together])]
     write_result(output, records, records, lambda _: print_history(singly, together, others))
-    return finish(distance_failures(gates, together or singly[-1]), say) or int(bool(unreadable))
+    return status_of(distance_failures(gates, together or singly[-1])) or int(bool(unreadable))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
+from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli import panels
-from nbtext.cli.gates import failures, finish, gate_options, gates
+from nbtext.cli.gates import failures, gate_options, gates, status_of
 from nbtext.cli.paths import JUDGED, InputPath, OutputPath
 from nbtext.cli.promises import answer_options, answer_rule, for_prior, set_rule_of
 from nbtext.errors import quantity
@@ -41,7 +41,7 @@ from nbtext.errors import quantity
 @gate_options
 @option.jobs_option
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tuple[str, ...], **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tuple[str, ...], **options: Any) -> int | None:
     """Classify documents whose classes are known and print how good the answers are.
 
     CORPUS is laid out like a training corpus. Labels unknown to the model count as mistakes and are reported. A document without an answer
@@ -76,24 +76,23 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     from nbtext.report.evaluations import class_rows, evaluation_record, print_evaluation, print_sweep
     from nbtext.report.forms import write_result
 
-    say = option.messages(options)
     model = TextClassifier.load(model_path)
     asked = gates(options, len(model.classes))
-    tally = SetTally(set_rule, model.classes) if (set_rule := set_rule_of(options, model, say)) else None
-    rule = answer_rule(options, model, say)
+    tally = SetTally(set_rule, model.classes) if (set_rule := set_rule_of(options, model)) else None
+    rule = answer_rule(options, model)
     paths, by, errors = corpus_paths(corpus, options), tuple(dict.fromkeys(by)), options["errors"]
     if options["sweep"] is not None:
-        documents = documents_for(model, paths, options, say, labelled=True)
+        documents = documents_for(model, paths, options, labelled=True)
         sweep = sweep_prior(model, documents.readable())
         write_result(output, sweep, sweep.strengths, print_sweep)
         documents.say_notices()
-        return say.finish()
+        return None
     if errors is not None:
         check_output_file(errors, "--errors", [model_path, *paths, *options["training"], *filter(None, [options["costs"]])])
     with nullcontext() if errors is None else MistakeFile(errors) as mistakes:
-        leaks = leak_watch(model, paths, options, say)
-        documents = documents_for(model, paths, options, say, labelled=True, columns=by)
-        scored = leaks.watched_scored(for_prior(score_corpus(model, documents, options["jobs"]), model, options, say))
+        leaks = leak_watch(model, paths, options)
+        documents = documents_for(model, paths, options, labelled=True, columns=by)
+        scored = leaks.watched_scored(for_prior(score_corpus(model, documents, options["jobs"]), model, options))
         scored = scored if tally is None else tally.watched(scored)
         if mistakes is None:
             evaluation = judge_scored(scored, model, rule, by=by)
@@ -105,11 +104,11 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     result, leaked = with_figures(evaluation.result(), sets), leaks.result(evaluation)
     documents.say_notices()
     n_unknown = quantity(sum(result.unknown_documents.values()), "document")
-    say.warn_of_unknown("the model", result.unknown_labels, f": {n_unknown}, counted as mistakes")
+    messages.warn_of_unknown("the model", result.unknown_labels, f": {n_unknown}, counted as mistakes")
     if not evaluation.ranked:
-        say.notice("too many documents and classes to keep all scores: no areas under ROC curves, no average precision")
+        messages.notice("too many documents and classes to keep all scores: no areas under ROC curves, no average precision")
     if leaked is not None and (warning := leaked.warning(result.n)):
-        say.warn(warning)
+        messages.warn(warning)
     threshold = None if rule.costs is None else answer_threshold(rule.costs, model.prior, model.classes)
     write_result(
         output,
@@ -117,4 +116,4 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
         class_rows(result),
         lambda _: print_evaluation(result, leaked, threshold=threshold, every_class=options["all"], sets=sets, risk=risk),
     )
-    return finish(failures(asked, result), say)
+    return status_of(failures(asked, result))

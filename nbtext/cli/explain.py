@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli import panels
 from nbtext.cli.paths import PAGE
 
 
@@ -25,7 +25,7 @@ from nbtext.cli.paths import PAGE
 @option.limit_option("List N words in table and page.", 20, old_name="--top")
 @option.to_option("Write a page of HTML to FILE instead.", PAGE, "--html")
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit: int, to: str | None, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit: int, to: str | None, **options: Any) -> None:
     """Print the answer to each document and what each of its words contributed to it, or what would change it.
 
     Contributions are parts of the log odds of the answer over another class, in nats. Documents are read as classify reads them.
@@ -61,19 +61,19 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
       nbtext explain inbox/ --to explained.html
     """
     if (label := options.get("why_not")) is not None:
-        return print_why_not(label, corpus, model_path, output, options)
+        print_why_not(label, corpus, model_path, output, options)
+        return
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for
     from nbtext.explain.explanation import Explainer
     from nbtext.model import TextClassifier
 
-    say = option.messages(options)
     paths = corpus_paths(corpus, options)
     if to is not None:
         check_output_file(to, "--to", [model_path, *paths])
     model = TextClassifier.load(model_path)
     explainer = Explainer(model, options["against"])
-    documents = documents_for(model, paths, options, say, labelled=False, progress=to is not None)
-    explained = say.reported(explainer.explain(documents))
+    documents = documents_for(model, paths, options, labelled=False, progress=to is not None)
+    explained = messages.reported(explainer.explain(documents))
     if to is not None:
         from nbtext.report.page.explained import explanations_page
         from nbtext.report.page.markup import write_html
@@ -88,21 +88,18 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
 
         write_explanations(explained, output or "tsv")
     documents.say_notices()
-    return say.finish()
 
 
-def print_why_not(label: str, corpus: tuple[str, ...], model_path: str, output: str | None, options: option.Options) -> int:
-    """Print which words to remove from documents, or to add, to make a class their answer; return the exit status."""
+def print_why_not(label: str, corpus: tuple[str, ...], model_path: str, output: str | None, options: option.Options) -> None:
+    """Print which words to remove from documents, or to add, to make a class their answer."""
     from nbtext.cli.corpus import corpus_paths, documents_for
     from nbtext.explain.counterfactual import WhyNotFinder
     from nbtext.model import TextClassifier
     from nbtext.report.explanations import write_why_not
 
-    say = option.messages(options)
     paths = corpus_paths(corpus, options)
     model = TextClassifier.load(model_path)
     finder = WhyNotFinder(model, label)
-    documents = documents_for(model, paths, options, say, labelled=False, progress=False)
-    write_why_not(say.reported(finder.find(documents)), option.row_form(output))
+    documents = documents_for(model, paths, options, labelled=False, progress=False)
+    write_why_not(messages.reported(finder.find(documents)), option.row_form(output))
     documents.say_notices()
-    return say.finish()

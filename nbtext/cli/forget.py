@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli import panels
 from nbtext.cli.writing import corpus_to_change, lock_settings, relearning_options, say_model, what_becomes_of_unlabelled, writing_options
 from nbtext.errors import quantity
 
@@ -22,7 +22,7 @@ from nbtext.errors import quantity
 @writing_options
 @option.jobs_option
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
     """Remove the documents of a corpus from a model, labelled as they were learnt.
 
     The counts are then exactly those of the other documents, and the sample of documents loses them too. Terms and classes without documents disappear.
@@ -41,17 +41,17 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     from nbtext.model.changing import count_batch
     from nbtext.model.locked_model import forget
 
-    say = option.messages(options)
     paths = corpus_paths(corpus, options)
     model = TextClassifier.load(model_path)
-    unlabelled = what_becomes_of_unlabelled(model, model_path, options, say)
-    source = corpus_to_change(model, model_path, paths, options, say)
+    unlabelled = what_becomes_of_unlabelled(model, model_path, options)
+    source = corpus_to_change(model, model_path, paths, options)
     batch = count_batch(model, source, options["jobs"])
     if batch is None:
-        say.notice("there is nothing to forget")
+        messages.notice("there is nothing to forget")
     else:
         forgot = forget(model_path, model, batch, unlabelled, once=options["once"], **lock_settings(options))
-        say.notice(f"forgot {quantity(forgot.forgotten, 'document')}" + (f"; not known: {forgot.unknown:,}" if options["once"] else ""))
-        say_model(forgot.model, model_path, say, model)
+        messages.notice(
+            f"forgot {quantity(forgot.forgotten, 'document')}" + (f"; not known: {forgot.unknown:,}" if options["once"] else "")
+        )
+        say_model(forgot.model, model_path, model)
     source.say_notices()
-    return say.finish()

@@ -6,14 +6,13 @@ from math import inf, isinf, nan
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.cli import panels
-from nbtext.cli.messages import say as say_line
+from nbtext.cli.messages import say
 from nbtext.cli.options import several
 from nbtext.errors import UsageError, did_you_mean, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from nbtext.cli.messages import Messages
     from nbtext.cli.options import Options
     from nbtext.evaluation.drift_log import DriftRun
     from nbtext.metrics.results import EvaluationResult
@@ -133,9 +132,8 @@ def distance_failures(asked: Iterable[tuple[str, float]], run: DriftRun) -> list
     ]
 
 
-def finish(failed: Sequence[str], say: Messages) -> int:
-    """Report gates that are not met, end the messages, and return the exit status: `NOT_MET` before any other."""
+def status_of(failed: Sequence[str]) -> int | None:
+    """Report gates that are not met; return the exit status `NOT_MET`, or None if there are none."""
     for failure in failed:
-        say_line(f"gate not met: {failure}")
-    status = say.finish()
-    return NOT_MET if failed else status
+        say(f"gate not met: {failure}")
+    return NOT_MET if failed else None

@@ -32,7 +32,7 @@ from nbtext.cli import panels
     more="text has a document a line. The other forms have label and text, and models can be trained on them.",
 )  # fmt: skip
 @option.messages_options
-def command(model_path: str, label: str | None, limit: int, length: int | None, output: str | None, seed: int, **options: Any) -> int:
+def command(model_path: str, label: str | None, limit: int, length: int | None, output: str | None, seed: int, **options: Any) -> None:
     """Print random documents drawn from the language models of the classes: words, not sentences.
 
     Words are printed as the model stores them, so they are stems if it was trained with a stemmer; train on them with --stemmer none --stop-words none.
@@ -44,11 +44,9 @@ def command(model_path: str, label: str | None, limit: int, length: int | None, 
       nbtext generate -n 3 --length 20 --seed 7
       nbtext generate -n 1000 --output tsv
     """
-    option.messages(options)
     from nbtext.inspection.generation import DocumentGenerator
     from nbtext.model import TextClassifier
     from nbtext.report.models import write_generated
 
     generator = DocumentGenerator(TextClassifier.load(model_path), draw=options["draw"], seed=seed)
     write_generated(generator.documents(limit, label, length), output or "text")
-    return 0

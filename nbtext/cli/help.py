@@ -38,7 +38,7 @@ def _suggest(context: click.Context, parameter: click.Parameter, incomplete: str
 @click.argument("topic", required=False, shell_complete=_suggest)
 @panels.color_option
 @panels.log_format_option
-def command(topic: str | None) -> int:
+def command(topic: str | None) -> None:
     """Print a text on a topic, or the help of a command. Without an argument, list the topics.
 
     \b
@@ -62,7 +62,6 @@ def command(topic: str | None) -> int:
         near = panels.did_you_mean_command(topic, [*TOPICS, *_group(context).list_commands(context)])
         raise UsageError(f"there is no topic or command {topic!r}{near}", hint=f"topics are {', '.join(TOPICS)}")
     sys.stdout.write(text.rstrip("\n") + "\n")
-    return 0
 
 
 def topic_text(topic: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli import panels
 from nbtext.cli.paths import InputPath
 from nbtext.cli.promises import by_class_option, thresholds_of
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 @option.output_option("table", "json", default="table")
 @option.reading_options
 @option.messages_options
-def command(model_path: str, limit: int, output: str | None, **options: Any) -> int:
+def command(model_path: str, limit: int, output: str | None, **options: Any) -> None:
     """Print what a model contains: classes, documents, tokens, vocabulary, settings, and the top terms of each class.
 
     --criteria, --term, --class, --similarity, --thresholds and --perplexity show something else instead; the JSON object has it in addition. Options of reading
@@ -83,13 +83,12 @@ def command(model_path: str, limit: int, output: str | None, **options: Any) -> 
     from nbtext.report import models, rankings
     from nbtext.report.forms import print_parts, write_json
 
-    say = option.messages(options)
     words, labels, held_out = options["words"], options["labels"], options["held_out"]
     if options["verify"]:
         checks = verify(model_path)
         models.print_checks(checks, output)
         require_passed(checks, model_path)
-        return 0
+        return
     model = TextClassifier.load(model_path)
     asked = options["thresholds"]
     sections: list[tuple[str, object, Callable[[], Any], Callable[[Any], None]]] = [
@@ -112,10 +111,10 @@ def command(model_path: str, limit: int, output: str | None, **options: Any) -> 
     ]
     parts = [(name, part, show) for name, wanted, make, show in sections if wanted and (part := make())]
     if held_out:
-        documents = documents_for(model, held_out, options, say, labelled=True)
+        documents = documents_for(model, held_out, options, labelled=True)
         perplexities = overview.perplexities(model, documents.labelled_texts())
         documents.say_notices()
-        say.warn_of_unknown("the model", list(perplexities.unknown_labels))
+        messages.warn_of_unknown("the model", list(perplexities.unknown_labels))
         parts.append(("perplexity", perplexities, models.print_perplexities))
     if output == "json":
         write_json({**json_values(overview.overview(model, limit)), **{name: part for name, part, _ in parts}})
@@ -123,4 +122,3 @@ def command(model_path: str, limit: int, output: str | None, **options: Any) -> 
         models.print_overview(overview.overview(model, limit))
     else:
         print_parts([(part, show) for _, part, show in parts])
-    return say.finish()

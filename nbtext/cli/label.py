@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli import panels
 from nbtext.cli.paths import ANYTHING, InputPath
 from nbtext.errors import UsageError, quantity
 from nbtext.settings import READING, Reading
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.cli.label_terminal import Terminal
-    from nbtext.cli.messages import Messages
     from nbtext.counts.counting import Analysis
     from nbtext.counts.seeds import Seed
     from nbtext.labelling.answer_file import Answer, AnswerFile
@@ -66,7 +65,7 @@ COLUMNS = {"id": "id", "label": "label", "suggested": "suggested", "probability"
 @panels.option("--times", group="output", is_flag=True, help="Store the time with each label.")
 @option.analysis_options
 @option.document_options
-def command(corpus: tuple[str, ...], **options: Any) -> int:
+def command(corpus: tuple[str, ...], **options: Any) -> None:
     """Sort documents without labels into classes; nbtext train reads the result.
 
     CORPUS is the pool, in any format. Labels in it are ignored, except with --review. A terminal shows the most informative document first: number keys answer, n names a new class, and the last line shows the other keys. Words for the most probable class are bold on blue, words for the second
@@ -87,7 +86,6 @@ def command(corpus: tuple[str, ...], **options: Any) -> int:
     from nbtext.labelling.suggestions import suggest
     from nbtext.report.forms import write
 
-    say = option.messages(options)
     options["to"] = options["to"] or (DEFAULT_PATCH if options["review"] else DEFAULT_FILE)
     output = options["output"] or "tsv"
     safe = option.safe_cells(options, output)
@@ -95,23 +93,22 @@ def command(corpus: tuple[str, ...], **options: Any) -> int:
     check_output_file(options["to"], "--to", [])
     _require_outside(options["to"], paths)
     if options["suggest"] is not None:
-        session, source = _session(paths, options, say, None)
+        session, source = _session(paths, options, None)
         write(suggest(session, options["suggest"]), output, COLUMNS, safe=safe, tsv_heads=True)
         source.say_notices()
-        return say.finish()
+        return
     if options["review"]:
-        return _review(paths, options, say)
+        _review(paths, options)
+        return
     screen = None if options["take"] is not None else _terminal()
-    with _answers(options, say, Labelled.of_line) as file:
-        session, source = _session(paths, options, say, file)
+    with _answers(options, Labelled.of_line) as file:
+        session, source = _session(paths, options, file)
         if screen is None:
-            status = _take(session, options, say)
+            _take(session, options)
         else:
             _ask(session, screen, options)
-            status = say.finish()
-            say.notice(_said(session, options["to"]))
+            messages.notice(_said(session, options["to"]))
     source.say_notices()
-    return status
 
 
 def _require_outside(output: str, paths: Sequence[str]) -> None:
@@ -121,21 +118,21 @@ def _require_outside(output: str, paths: Sequence[str]) -> None:
         raise UsageError(f"{output} would be read as a document", hint="choose another --to")
 
 
-def _answers(options: option.Options, say: Messages, of_line: Callable[[str], Answer]) -> AnswerFile:
+def _answers(options: option.Options, of_line: Callable[[str], Answer]) -> AnswerFile:
     from nbtext.labelling.answer_file import AnswerFile
 
     file = AnswerFile(options["to"], of_line)
     if file.repaired:
-        say.warn(f"{options['to']}: a half-written line was cut off, as after a power cut; that document is asked about again")
+        messages.warn(f"{options['to']}: a half-written line was cut off, as after a power cut; that document is asked about again")
     return file
 
 
-def _session(paths: tuple[str, ...], options: option.Options, say: Messages, file: AnswerFile | None) -> tuple[Session, CommandCorpus]:
+def _session(paths: tuple[str, ...], options: option.Options, file: AnswerFile | None) -> tuple[Session, CommandCorpus]:
     """Return the session that goes on from the labels of ``--to``, and the pool as it was read; without ``file`` they are only read."""
     from nbtext.labelling.session import Plan, open_session
 
     given: Any = _read_answers(options["to"]) if file is None else file.answers
-    source, analysis = _source(paths, options, say, labelled=False)
+    source, analysis = _source(paths, options, labelled=False)
     plan = Plan(options["strategy"], options["random_share"], options["seed"])
     return open_session(source.readable(), analysis, plan, given, file, _seeds(options, analysis)), source
 
@@ -150,29 +147,27 @@ def _seeds(options: option.Options, analysis: Analysis) -> list[Seed]:
     return seed_terms(read_seeds(options["seeds"]), analysis)
 
 
-def _source(paths: tuple[str, ...], options: option.Options, say: Messages, *, labelled: bool) -> tuple[CommandCorpus, Analysis]:
+def _source(paths: tuple[str, ...], options: option.Options, *, labelled: bool) -> tuple[CommandCorpus, Analysis]:
     """Return the documents, and how they are counted."""
     from nbtext.cli.corpus import CommandCorpus, analysis_of
 
-    source = CommandCorpus(paths, Reading.of(option.given(READING, options)), say, options, labelled=labelled)
+    source = CommandCorpus(paths, Reading.of(option.given(READING, options)), options, labelled=labelled)
     return source, analysis_of(options, source.reading)
 
 
-def _review(paths: tuple[str, ...], options: option.Options, say: Messages) -> int:
+def _review(paths: tuple[str, ...], options: option.Options) -> None:
     from nbtext.labelling.answer_file import Reviewed
     from nbtext.labelling.pool import count_pool
     from nbtext.labelling.review import Review
     from nbtext.model.training import looked_up
 
     screen = _terminal()
-    with _answers(options, say, Reviewed.of_line) as file:
-        source, analysis = _source(paths, options, say, labelled=True)
+    with _answers(options, Reviewed.of_line) as file:
+        source, analysis = _source(paths, options, labelled=True)
         review = Review(count_pool(source.readable(), analysis), looked_up(analysis), file)
         _ask(review, screen, options)
-        status = say.finish()
-        say.notice(f"{options['to']}: {review.done}")
+        messages.notice(f"{options['to']}: {review.done}")
     source.say_notices()
-    return status
 
 
 def _read_answers(path: str) -> list[Answer]:
@@ -202,17 +197,18 @@ def _said(session: Session, path: str) -> str:
     )
 
 
-def _take(session: Session, options: option.Options, say: Messages) -> int:
+def _take(session: Session, options: option.Options) -> None:
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.labelling.suggestions import take
 
     path, options["on_error"] = options["take"] or "", "record"
     reading = Reading.of({"text_column": "id", "encoding": options["encoding"] or "auto"})
-    rows = CommandCorpus((path,), reading, say, options, labelled=False, columns=("id", "label"), progress=False)
-    new = sum(taken.is_new for taken in say.reported(take(session, rows, options["who"], now(options))))
+    rows = CommandCorpus((path,), reading, options, labelled=False, columns=("id", "label"), progress=False)
+    new = sum(taken.is_new for taken in messages.reported(take(session, rows, options["who"], now(options))))
     rows.finish()
-    say.notice(f"{options['to']}: {quantity(new, 'new label')}, {len(session.labels):,} in all, {quantity(len(session.classes), 'class')}")
-    return say.finish()
+    messages.notice(
+        f"{options['to']}: {quantity(new, 'new label')}, {len(session.labels):,} in all, {quantity(len(session.classes), 'class')}"
+    )
 
 
 def now(options: option.Options) -> str | None:

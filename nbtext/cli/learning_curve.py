@@ -27,7 +27,7 @@ from nbtext.cli import panels
 )
 @option.jobs_option
 @option.corpus_options
-def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int, repeats: int, seed: int, **options: Any) -> int:
+def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int, repeats: int, seed: int, **options: Any) -> None:
     """Show how accuracy grows with the number of training documents, and forecast it for twice as many.
 
     Models are trained on growing parts of a corpus and judged on held-out documents. The last column is the accuracy on the training documents
@@ -46,10 +46,8 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
     from nbtext.report.comparisons import print_learning_curve
     from nbtext.report.forms import write_result
 
-    say = option.messages(options)
-    counted = read_and_count(corpus_paths(corpus, options), options, say)
+    counted = read_and_count(corpus_paths(corpus, options), options)
     counted.source.say_notices()
     subsets = Subsets(counted.corpus.statistics, counted.corpus.documents)
     curve = learning_curve(subsets, counted.settings, Resampling(steps, folds, repeats, seed), options["jobs"])
     write_result(output, curve, curve.points, print_learning_curve)
-    return say.finish()

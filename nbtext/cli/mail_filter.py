@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nbtext.cli import messages
 from nbtext.corpus.mail.message import LONGEST_HEAD, Message
 from nbtext.corpus.streams import standard_input
 from nbtext.errors import UsageError
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 _PIECE = 1 << 20
 
 
-def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> int:
-    """Copy the message on standard input, marked with its answer; return the exit status.
+def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> None:
+    """Copy the message on standard input, marked with its answer.
 
     If anything fails, copy the message whole, marked with the reason ``error``, and raise what failed.
     """
@@ -32,7 +33,6 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> 
     try:
         _require_fitting(corpus)
         from nbtext.cli.corpus import reading_of
-        from nbtext.cli.options import messages
         from nbtext.cli.promises import answer_rule
         from nbtext.corpus.document import too_large
         from nbtext.corpus.reading import read_bytes
@@ -40,9 +40,8 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> 
         from nbtext.model.scoring import answers
         from nbtext.settings import BY_NAME, FORMATS, in_bytes
 
-        say = messages(options)
         model = TextClassifier.load(model_path)
-        reading = reading_of(model, (), options, say)
+        reading = reading_of(model, (), options)
         layout = FORMATS.get(reading.format)  # none for a model that was trained from Python
         is_text = layout is None or not (layout.file_per_document or layout.mail) or reading.document == BY_NAME  # without headers, or name
         reading = replace(reading, format="dir", document="mail" if is_text and not options["document"] else reading.document)
@@ -51,11 +50,10 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> 
         document = read_bytes("standard input", message.content + rest, reading)
         if len(start) + len(rest) > limit:
             document = document._replace(problem=too_large(limit))
-        rule = answer_rule(options, model, say)
-        [answer] = say.reported(answers(model, [document], rule, min_typicality=options["min_typicality"]))
+        rule = answer_rule(options, model)
+        [answer] = messages.reported(answers(model, [document], rule, min_typicality=options["min_typicality"]))
     finally:
         _write(message, answer, rest)
-    return say.finish()
 
 
 def pass_through() -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli import panels
 from nbtext.cli.paths import MODEL, InputPath
 from nbtext.cli.writing import lock_settings, say_model, warn_of_left_ledger, writing_options
 from nbtext.errors import UsageError, quantity
@@ -16,7 +16,6 @@ from nbtext.errors import UsageError, quantity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.cli.messages import Messages
     from nbtext.model.locked_model import ModelToMerge
 
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 @option.to_option("Write the model to FILE. It may be one of the models.", MODEL, "-o", "--output", required=True)
 @writing_options
 @option.messages_options
-def command(models: tuple[str, ...], to: str, **options: Any) -> int:
+def command(models: tuple[str, ...], to: str, **options: Any) -> None:
     """Write the model that training on the documents of all these models makes.
 
     The models must count alike: the same language, stop words, stemmer, n-grams, attributes and size of sample. All other settings are those of
@@ -40,7 +39,6 @@ def command(models: tuple[str, ...], to: str, **options: Any) -> int:
     from nbtext.model.locked_model import merge
     from nbtext.store.atomic import check_replaceable
 
-    say = option.messages(options)
     places = [os.path.realpath(path) for path in models]
     if len(models) < 2:
         raise UsageError("there is only one model to merge", hint="name two or more")
@@ -49,15 +47,14 @@ def command(models: tuple[str, ...], to: str, **options: Any) -> int:
             raise UsageError("the model is named twice", where=path, hint="its documents would count twice")
     check_replaceable(to)
     model, parts, ledger, repeated = merge(models, to, **lock_settings(options))
-    if ledger is not None or not warn_of_left_ledger(to, say):
-        _warn_of_missing_ledgers(parts, say)
+    if ledger is not None or not warn_of_left_ledger(to):
+        _warn_of_missing_ledgers(parts)
     if repeated:
-        say.warn(f"learnt by more than one of the models, so they count more than once: {quantity(repeated, 'document')}")
-    say_model(model, to, say)
-    return say.finish()
+        messages.warn(f"learnt by more than one of the models, so they count more than once: {quantity(repeated, 'document')}")
+    say_model(model, to)
 
 
-def _warn_of_missing_ledgers(parts: Sequence[ModelToMerge], say: Messages) -> None:
+def _warn_of_missing_ledgers(parts: Sequence[ModelToMerge]) -> None:
     """Name the models that have no ledger, if others have one."""
     from nbtext.store.ledger import ledger_path
 
@@ -65,4 +62,4 @@ def _warn_of_missing_ledgers(parts: Sequence[ModelToMerge], say: Messages) -> No
     if without and any(os.path.lexists(ledger_path(part.path)) for part in parts):
         documents = quantity(sum(part.model.statistics.n_documents for part in without), "document")
         names = ", ".join(part.path for part in without)
-        say.warn(f"{names}: no ledger that can be used, so nbtext update --once may learn again what is in there: {documents}")
+        messages.warn(f"{names}: no ledger that can be used, so nbtext update --once may learn again what is in there: {documents}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from dataclasses import field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from nbtext.errors import DocumentError, NbtextError, NoDocumentsError, listed, quantity
@@ -37,77 +36,98 @@ LOG_FORMATS = ("text", "json")
 
 @dataclass()
 class _Writing:
-    """The form of lines at present."""
+    """The form of lines at present, and what a command has reported."""
 
     as_json: bool = False
-    documents: int = 0
-    """Failed documents that were reported."""
     clear: Callable[[], None] | None = None
     """Erases a progress bar before a line is written."""
+    verbose: bool = False
+    quiet: bool = False
+    failed: int = 0
+    """Documents that could not be read."""
+    shown: int = 0
+    """Those of them that have a line."""
 
 
 _writing = _Writing()
 
 
-@dataclass()
-class Messages:
-    """Errors and warnings always (warnings not with ``quiet``); notices on a terminal or with ``verbose``."""
+def begin(*, verbose: bool, quiet: bool) -> None:
+    """Begin the messages of a command: errors and warnings (warnings not with ``quiet``), notices on a terminal or with ``verbose``."""
+    _writing.verbose, _writing.quiet, _writing.failed, _writing.shown = verbose, quiet, 0, 0
 
-    verbose: bool = False
-    quiet: bool = False
-    failed: int = 0
-    _shown: int = field(default=0, repr=False)
 
-    @property
-    def shows_notices(self) -> bool:
-        """True if `notice` prints anything."""
-        return not self.quiet and (self.verbose or standard_error_is_terminal())
+def shows_notices() -> bool:
+    """Return whether `notice` prints anything."""
+    return not _writing.quiet and (_writing.verbose or standard_error_is_terminal())
 
-    def notice(self, text: str) -> None:
-        """Say something that needs no action."""
-        if self.shows_notices:
-            say(text, level="notice")
 
-    def warn(self, text: str) -> None:
-        """Say something that may need action."""
-        if not self.quiet:
-            say(text, level="warning")
+def notice(text: str) -> None:
+    """Say something that needs no action."""
+    if shows_notices():
+        say(text, level="notice")
 
-    def warn_of_unknown(self, model: str, labels: Sequence[str], more: str = "") -> None:
-        """Warn of labels that a model does not know, if there are any."""
-        if labels:
-            self.warn(f"{model} does not know the labels {listed(labels, SHOWN)}{more}")
 
-    def document_failed(self, identity: str, problem: Exception) -> None:
-        """Report a document that could not be read."""
-        self.failed += 1
-        if self._shown < SHOWN:
-            self._shown += 1
-            _writing.documents += 1
-            hint = problem.hint if isinstance(problem, NbtextError) else None
-            say(problem.message if isinstance(problem, NbtextError) else str(problem), document=identity, hint=hint)
+def warn(text: str) -> None:
+    """Say something that may need action."""
+    if not _writing.quiet:
+        say(text, level="warning")
 
-    def reported(self, results: Iterable[Result]) -> Iterator[Result]:
-        """Yield results of documents, and report those that could not be read."""
-        for result in results:
-            if result.problem is not None:
-                self.document_failed(result.id, result.problem)
-            yield result
 
-    def nothing_again(self) -> Messages:
-        """Return silent messages, for a corpus that was read before."""
-        return Messages(quiet=True, _shown=SHOWN)
+def warn_of_unknown(model: str, labels: Sequence[str], more: str = "") -> None:
+    """Warn of labels that a model does not know, if there are any."""
+    if labels:
+        warn(f"{model} does not know the labels {listed(labels, SHOWN)}{more}")
 
-    def finish(self) -> int:
-        """Say how many failed documents were not shown; return the exit status: 1 if a document could not be read."""
-        if self.failed > self._shown:
-            say(f"{quantity(self.failed - self._shown, 'more document')} could not be read")
-        return 1 if self.failed else 0
+
+def document_failed(identity: str, problem: Exception) -> None:
+    """Report a document that could not be read."""
+    _writing.failed += 1
+    if _writing.shown < SHOWN:
+        _writing.shown += 1
+        hint = problem.hint if isinstance(problem, NbtextError) else None
+        say(problem.message if isinstance(problem, NbtextError) else str(problem), document=identity, hint=hint)
+
+
+def documents_failed(n: int) -> None:
+    """Count documents that could not be read and were reported otherwise."""
+    _writing.failed += n
+
+
+def any_failed() -> bool:
+    """Return whether a document could not be read."""
+    return _writing.failed > 0
+
+
+def reported(results: Iterable[Result]) -> Iterator[Result]:
+    """Yield results of documents, and report those that could not be read."""
+    for result in results:
+        if result.problem is not None:
+            document_failed(result.id, result.problem)
+        yield result
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Say nothing of a corpus that was read before."""
+    before = _writing.quiet, _writing.failed, _writing.shown
+    _writing.quiet, _writing.shown = True, SHOWN
+    try:
+        yield
+    finally:
+        _writing.quiet, _writing.failed, _writing.shown = before
+
+
+def finish() -> int:
+    """Say how many failed documents were not shown; return the exit status: 1 if a document could not be read."""
+    if _writing.failed > _writing.shown:
+        say(f"{quantity(_writing.failed - _writing.shown, 'more document')} could not be read")
+    return int(any_failed())
 
 
 def say_problem(problem: NbtextError) -> None:
     """Say what ended the command, unless that is its only document, which was reported."""
-    if isinstance(problem, NoDocumentsError) and _writing.documents == 1:
+    if isinstance(problem, NoDocumentsError) and _writing.shown == 1:
         return
     if isinstance(problem, DocumentError):
         say(problem.message, document=problem.where, hint=problem.hint)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nbtext.cli import panels
-from nbtext.cli.messages import Messages, standard_error_is_terminal
+from nbtext.cli import messages, panels
 from nbtext.cli.paths import MODEL, Address, InputPath, OutputPath, PathList
 from nbtext.errors import NbtextError, UsageError
 from nbtext.report.forms import excel_safe
@@ -261,7 +260,7 @@ decision_options = several(
 """For `decision_rule`."""
 
 
-def decision_rule(options: Options, classes: Sequence[str], say: Messages) -> DecisionRule:
+def decision_rule(options: Options, classes: Sequence[str]) -> DecisionRule:
     """Return the decision rule of the options; raise `PathError` or `UsageError` for a wrong file of costs."""
     from nbtext.decision import DecisionRule
 
@@ -274,7 +273,7 @@ def decision_rule(options: Options, classes: Sequence[str], say: Messages) -> De
 
     costs = read_costs(options["costs"], classes)
     if ABSTAIN in classes:
-        say.notice(f"the model has a class named {ABSTAIN}: {options['costs']} prices that class, and giving no answer is free")
+        messages.notice(f"the model has a class named {ABSTAIN}: {options['costs']} prices that class, and giving no answer is free")
     return DecisionRule(costs, least)
 
 
@@ -284,18 +283,6 @@ messages_options = several(
     panels.option("-q", "--quiet", group="process", common=True, is_flag=True, help="Print errors only."),
     panels.log_format_option,
 )
-"""For `messages`."""
-
-
-def messages(options: Options) -> Messages:
-    """Return what prints messages, as verbosely as the options ask for, and from now on show progress on a terminal."""
-    if standard_error_is_terminal():
-        from nbtext.cli.progress import ProgressBar, is_wanted
-        from nbtext.steps import watching
-
-        if is_wanted(quiet=options["quiet"]):
-            click.get_current_context().with_resource(watching(ProgressBar()))
-    return Messages(options["verbose"], options["quiet"])
 
 
 def _table_options(table: Iterable[Parameter], *, defaults: bool) -> Callable[[Command], Command]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from nbtext.cli import messages
 from nbtext.cli.messages import LOG_FORMATS, say, standard_error_is_terminal
 from nbtext.errors import UsageError, did_you_mean
 from nbtext.report.forms import COLOURS, has_colours, set_colours
@@ -100,6 +101,20 @@ class Command(click.Command):
             ctx.params.clear()
             rest = super().parse_args(ctx, args)
         return rest
+
+    def invoke(self, ctx: click.Context) -> int:
+        """Invoke the command, with progress on a terminal; return its exit status, or that of its messages."""
+        verbose, quiet = (bool(ctx.params.get(name)) for name in ("verbose", "quiet"))
+        messages.begin(verbose=verbose, quiet=quiet)
+        if standard_error_is_terminal():
+            from nbtext.cli.progress import ProgressBar, is_wanted
+            from nbtext.steps import watching
+
+            if is_wanted(quiet=quiet):
+                ctx.with_resource(watching(ProgressBar()))
+        status: int | None = super().invoke(ctx)
+        of_documents = messages.finish()
+        return of_documents if status is None else status
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write usage, examples and options; with ``--help-all`` the details as well."""
@@ -224,7 +239,7 @@ _HELP, _HELP_ALL = (
 )
 
 
-def command(name: str, cls: type[Command] = Command, *, hidden: bool = False) -> Callable[[Callable[..., int]], click.Command]:
+def command(name: str, cls: type[Command] = Command, *, hidden: bool = False) -> Callable[[Callable[..., int | None]], click.Command]:
     """Return the decorator that makes a command of a function; a ``hidden`` one is the old name of another."""
     return click.command(name, cls=cls, add_help_option=False, hidden=hidden)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli import panels
 
 
 @panels.command("prevalence")
@@ -19,7 +19,7 @@ from nbtext.cli import panels
 )
 @option.jobs_option
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: str | None, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: str | None, **options: Any) -> None:
     """Estimate how many of the documents are of each class, with 95 % intervals.
 
     Counting the answers of classify leans towards the shares of training, because mistakes do not cancel out. Here the shares are those under which the
@@ -45,20 +45,18 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: st
     from nbtext.report.comparisons import DRIFT_FIGURES, print_prevalence, result_record, share_rows
     from nbtext.report.forms import write_result
 
-    say = option.messages(options)
     model = TextClassifier.load(model_path)
     options["on_error"] = options["on_error"] or "skip"  # reported, and with no part in the shares
-    documents = documents_for(model, corpus_paths(corpus, options), options, say, labelled=False, columns=[] if by is None else [by])
-    likelihoods = likelihoods_of(model, say)
+    documents = documents_for(model, corpus_paths(corpus, options), options, labelled=False, columns=[] if by is None else [by])
+    likelihoods = likelihoods_of(model)
     blocks = score_corpus(model, documents, options["jobs"])
     watch = None if model.learnt.profile is None else DriftWatch(model)
     result = estimate_prevalence(blocks if watch is None else watch.watched(blocks), model.classes, likelihoods)
     drift = None if watch is None else watch.drift()
     documents.say_notices()
     if result.impossible:
-        say.warn(f"left out, because no class is possible: {quantity(result.impossible, 'document')}")
+        messages.warn(f"left out, because no class is possible: {quantity(result.impossible, 'document')}")
     if drift and (moved := beyond_prior_shift(drift)):
         titles = " and ".join(DRIFT_FIGURES[name] for name in moved)
-        say.warn(f"the documents differ from those of training by more than class shares ({titles}), so these shares may be off")
+        messages.warn(f"the documents differ from those of training by more than class shares ({titles}), so these shares may be off")
     write_result(output, result_record(result, by, drift), share_rows(result, by), lambda _: print_prevalence(result, by))
-    return say.finish()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.cli import panels
+from nbtext.cli import messages, panels
 from nbtext.cli.options import Number, NumberPerClass, decision_options, decision_rule, per_class, several
 from nbtext.cli.paths import InputPath
 from nbtext.errors import UsageError, quantity
@@ -13,7 +13,6 @@ from nbtext.settings import READING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nbtext.cli.messages import Messages
     from nbtext.cli.options import Options
     from nbtext.decision import DecisionRule
     from nbtext.model import TextClassifier
@@ -49,7 +48,7 @@ answer_options = several(
 """For `answer_rule`, `set_rule_of` and `for_prior`."""
 
 
-def set_rule_of(options: Options, model: TextClassifier, say: Messages) -> SetRule | None:
+def set_rule_of(options: Options, model: TextClassifier) -> SetRule | None:
     """Return the rule of ``--coverage``, None without; warn of classes that every set has. Raises `UsageError` as `set_rule` does."""
     coverage = options["coverage"]
     if coverage is None:
@@ -59,13 +58,13 @@ def set_rule_of(options: Options, model: TextClassifier, say: Messages) -> SetRu
     rule = set_rule(model.left_out_posteriors(), model.classes, coverage, by_class=options["by_class"])
     if rule.always:
         few = f"fewer than {least_documents(coverage):,} of their documents of training were left out"
-        say.warn(f"every set has {quantity(len(rule.always), 'class')}, such as {rule.always[0]}, of which {few}")
+        messages.warn(f"every set has {quantity(len(rule.always), 'class')}, such as {rule.always[0]}, of which {few}")
     return rule
 
 
-def answer_rule(options: Options, model: TextClassifier, say: Messages) -> DecisionRule:
+def answer_rule(options: Options, model: TextClassifier) -> DecisionRule:
     """Return the decision rule of the options, which keeps ``--min-precision`` too; warn if that leaves no answer. Raises as `decision_rule`."""
-    rule = decision_rule(options, model.classes, say)
+    rule = decision_rule(options, model.classes)
     if options["min_precision"] is None:
         return rule
     from dataclasses import replace
@@ -77,7 +76,7 @@ def answer_rule(options: Options, model: TextClassifier, say: Messages) -> Decis
     if never:
         some = never[0] if len(never) == 1 else f"{quantity(len(never), 'class')}, such as {never[0]}"
         which = "no answers" if len(never) == len(thresholds) else f"no answers with {some}"
-        say.warn(f"{which}: the documents left out in training do not show that precision; see nbtext inspect --thresholds")
+        messages.warn(f"{which}: the documents left out in training do not show that precision; see nbtext inspect --thresholds")
     return replace(rule, precise_from=precise_from(thresholds))
 
 
@@ -91,7 +90,7 @@ def thresholds_of(
     return precision_thresholds(model.left_out_posteriors(), model.classes, rule, wanted, by_class=by_class)
 
 
-def likelihoods_of(model: TextClassifier, say: Messages) -> ClassLikelihoods:
+def likelihoods_of(model: TextClassifier) -> ClassLikelihoods:
     """Return the likelihoods that shares are estimated from; warn if left-out documents cannot correct them. Raises as `require_labels`."""
     from nbtext.promises.class_shares import ClassLikelihoods, class_likelihoods, require_labels
 
@@ -99,11 +98,11 @@ def likelihoods_of(model: TextClassifier, say: Messages) -> ClassLikelihoods:
     try:
         return class_likelihoods(model)
     except UsageError as problem:
-        say.warn(f"shares are not corrected by left-out documents, and may be off: {problem.message}")
+        messages.warn(f"shares are not corrected by left-out documents, and may be off: {problem.message}")
         return ClassLikelihoods.uncorrected(model.prior)
 
 
-def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: Options, say: Messages) -> Iterable[ScoredBlock]:
+def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: Options) -> Iterable[ScoredBlock]:
     """Return scored documents with posteriors for the shares of ``--prior-from``, which is read here; unchanged without the option."""
     if not (paths := options["prior_from"]):
         return blocks
@@ -113,11 +112,11 @@ def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: Opt
 
     if "-" in paths:
         raise UsageError("--prior-from is read first and cannot be standard input", hint="give files")
-    likelihoods = likelihoods_of(model, say)
+    likelihoods = likelihoods_of(model)
     others = [] if options.get("text") is None else [parameter.name for parameter in READING]  # read as training documents were
     kept = {name: value for name, value in options.items() if name not in others}
     options = {**kept, "format": kept.get("format"), "lines": False, "text": None, "on_error": "skip"}
-    documents = documents_for(model, paths, options, say, labelled=False)
+    documents = documents_for(model, paths, options, labelled=False)
     shares = estimate_prevalence(score_corpus(model, documents, options["jobs"]), model.classes, likelihoods).all
     documents.say_notices()
     return with_prior_of(blocks, shares, likelihoods)

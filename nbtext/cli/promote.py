@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli import panels
 from nbtext.cli.paths import InputPath
 from nbtext.cli.writing import lock_settings, writing_options
 
@@ -17,7 +17,7 @@ from nbtext.cli.writing import lock_settings, writing_options
 @option.model_option
 @writing_options
 @option.messages_options
-def command(new: str, model_path: str, **options: Any) -> int:
+def command(new: str, model_path: str, **options: Any) -> None:
     """Replace the model by NEW, together with its ledger if it was trained with --once. NEW is then gone, as after mv.
 
     NEW is checked first; if it is damaged nothing happens. Other commands read the old model or the new one, never a mixture. A run that is
@@ -33,7 +33,5 @@ def command(new: str, model_path: str, **options: Any) -> int:
     """
     from nbtext.model.locked_model import promote
 
-    say = option.messages(options)
     description = promote(new, model_path, **lock_settings(options))
-    say.notice(f"{model_path}: {description}")
-    return say.finish()
+    messages.notice(f"{model_path}: {description}")

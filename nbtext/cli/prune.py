@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli import panels
 from nbtext.cli.writing import opened_model, say_model, writing_options
 from nbtext.errors import UsageError, quantity
 
@@ -20,7 +20,7 @@ from nbtext.errors import UsageError, quantity
 )  # fmt: skip
 @writing_options
 @option.messages_options
-def command(model_path: str, min_df: int | None, max_df: float | None, **options: Any) -> int:
+def command(model_path: str, min_df: int | None, max_df: float | None, **options: Any) -> None:
     """Remove rare or common terms from a model permanently, which makes the file smaller.
 
     From then on the vocabulary is closed: nbtext update counts only the terms that are left, so new words stay unknown, and documents that were
@@ -36,7 +36,6 @@ def command(model_path: str, min_df: int | None, max_df: float | None, **options
     from nbtext.model.changing import pruned
     from nbtext.store.atomic import check_replaceable
 
-    say = option.messages(options)
     if min_df is None and max_df is None:
         raise UsageError("there is no limit to prune by", hint="give --min-df or --max-df")
     check_replaceable(model_path)
@@ -45,6 +44,5 @@ def command(model_path: str, min_df: int | None, max_df: float | None, **options
         after = pruned(before, min_df or 1, 1.0 if max_df is None else max_df)
         file.replace(after, file.ledger_if_usable())
     terms, left = (int(model.text_terms.sum()) for model in (before, after))
-    say.notice(f"removed {terms - left:,} of {quantity(terms, 'term')}")
-    say_model(after, model_path, say, before)
-    return say.finish()
+    messages.notice(f"removed {terms - left:,} of {quantity(terms, 'term')}")
+    say_model(after, model_path, before)

@@ -17,7 +17,7 @@ from nbtext.cli.writing import opened_model, say_model, writing_options
 @option.model_option
 @writing_options
 @option.messages_options
-def command(old: str, new: str, model_path: str, **options: Any) -> int:
+def command(old: str, new: str, model_path: str, **options: Any) -> None:
     """Rename the class OLD to NEW. If there is a class NEW already, the two become one.
 
     The result is the model that training on a corpus with these labels makes. If class probabilities were given, the weight of OLD is added to that of NEW.
@@ -31,11 +31,9 @@ def command(old: str, new: str, model_path: str, **options: Any) -> int:
     from nbtext.model.changing import relabelled
     from nbtext.store.atomic import check_replaceable
 
-    say = option.messages(options)
     check_replaceable(model_path)
     with opened_model(model_path, options) as file:
         before, ledger = file.load(), file.ledger_if_usable()
         after = relabelled(before, old, new)
         file.replace(after, None if ledger is None else ledger.relabelled(old, new))
-    say_model(after, model_path, say, before)
-    return say.finish()
+    say_model(after, model_path, before)

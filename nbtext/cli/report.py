@@ -7,8 +7,8 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli import panels
 from nbtext.cli.card import card_facts, card_options, write_card
 from nbtext.cli.paths import CARD, PAGE, InputPath
 from nbtext.errors import UsageError
@@ -29,7 +29,7 @@ from nbtext.errors import UsageError
 @panels.option("--card", group="output", is_flag=True, help="Add the model card to the page, to be copied.")
 @card_options
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None, **options: Any) -> None:
     """Judge the model on documents whose classes are known and write a page: how good it is, where it errs and why.
 
     The page is one file of HTML that any browser opens, without network or scripts, and that can be printed. It quotes parts of the documents
@@ -54,7 +54,8 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
                 f"--{name} and --to {to} exclude each other", hint=f"it is for a {'page' if is_card else 'model card, --to card.md'}"
             )
     if is_card:
-        return write_card(corpus, model_path, to, options)
+        write_card(corpus, model_path, to, options)
+        return
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
     from nbtext.corpus.collection import Corpus
     from nbtext.evaluation.gathering import gather
@@ -66,15 +67,14 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
     from nbtext.report.page.markup import write_html
     from nbtext.report.page.sections import html_page
 
-    say = option.messages(options)
     model = TextClassifier.load(model_path)
     paths, training = corpus_paths(corpus, options), options["training"]
     lists = [options["files_from"]] if options["files_from"] else []
     check_output_file(to, "--to", [model_path, *paths, *training, *lists])
     if "-" in training:
         raise UsageError("--training is read twice and cannot be standard input", hint="give files")
-    leaks = leak_watch(model, paths, options, say)
-    documents = documents_for(model, paths, options, say, labelled=True)
+    leaks = leak_watch(model, paths, options)
+    documents = documents_for(model, paths, options, labelled=True)
     curve = None
     if training:
         try:
@@ -82,7 +82,7 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
                 model, Corpus(training, model.reading, labelled=True).labelled_texts()
             )  # read before, so problems are reported already
         except UsageError as problem:
-            say.warn(f"no learning curve: {problem.message}")
+            messages.warn(f"no learning curve: {problem.message}")
     data = gather(
         model,
         leaks.watched(documents.readable()),
@@ -95,5 +95,4 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
     if options["card"]:
         data = replace(data, card=model_card(card_facts(model, model_path, json_values(data.evaluation), dataset=", ".join(corpus))))
     write_html(to, html_page(data))
-    say.warn_of_unknown("the model", data.evaluation.unknown_labels)
-    return say.finish()
+    messages.warn_of_unknown("the model", data.evaluation.unknown_labels)

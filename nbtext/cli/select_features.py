@@ -19,7 +19,7 @@ from nbtext.settings import CRITERIA
 @option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL, more="tsv has rank, term, score and class.")
 @option.excel_safe_option
 @option.messages_options
-def command(model_path: str, limit: int, by: str, output: str | None, **options: Any) -> int:
+def command(model_path: str, limit: int, by: str, output: str | None, **options: Any) -> None:
     """Print the terms that say most about the class, best first, each with the class it speaks for.
 
     Categories are terms too. Scores are in nats, except those of chi2. mutual-information comes from the language models; presence and chi2
@@ -31,7 +31,6 @@ def command(model_path: str, limit: int, by: str, output: str | None, **options:
       nbtext select-features --limit 500
       nbtext select-features --by chi2 --output csv
     """
-    option.messages(options)
     output = option.row_form(output)
     safe = option.safe_cells(options, output)
     from nbtext.inspection.terms import as_words, ranking, term_name
@@ -44,4 +43,3 @@ def command(model_path: str, limit: int, by: str, output: str | None, **options:
     if words := bool(model.parameters["surface_forms"]):
         columns.append(as_words(model, terms))
     write_features(zip(*columns, strict=True), output, words=words, safe=safe)
-    return 0

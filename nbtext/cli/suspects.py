@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli import panels
 from nbtext.errors import quantity
 
 
@@ -24,7 +24,7 @@ from nbtext.errors import quantity
 )  # fmt: skip
 @option.corpus_options
 @option.jobs_option
-def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **options: Any) -> int:
+def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **options: Any) -> None:
     """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
 
     Each document is judged by the model of all others, trained with the options of train. The log odds are those of the most probable other
@@ -41,14 +41,12 @@ def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **op
     from nbtext.evaluation.label_errors import suspects
     from nbtext.report.comparisons import write_suspects
 
-    say = option.messages(options)
     if options["top"] is not None:
-        say.warn("--top saw all labels, so wrong labels look right; leave it out")
+        messages.warn("--top saw all labels, so wrong labels look right; leave it out")
     form = "print0" if options["print0"] else "paths" if options["paths"] else option.row_form(output)
     safe = option.safe_cells(options, form)
-    (statistics, documents, names, _), settings, _, source = read_and_count(corpus_paths(corpus, options), options, say)
+    (statistics, documents, names, _), settings, _, source = read_and_count(corpus_paths(corpus, options), options)
     found = suspects(statistics, documents, settings, options["min_log_odds"], options["jobs"])
     source.say_notices()
     write_suspects(found.named(names, statistics.classes, limit), form, safe)
-    say.notice(f"more probable in another class than in their own: {quantity(found.rows.size, 'document')} of {len(names):,}")
-    return say.finish()
+    messages.notice(f"more probable in another class than in their own: {quantity(found.rows.size, 'document')} of {len(names):,}")

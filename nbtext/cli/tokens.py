@@ -20,7 +20,7 @@ from nbtext.settings import READING, Reading
 @option.analysis_options
 @option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL)
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> None:
     """Print how each word of a document becomes a term, or why it is ignored.
 
     For each word there are its place, the word as written, the word that was analysed, its stem, the id of that term in the model, and the reason
@@ -42,16 +42,14 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     from nbtext.model import TextClassifier
     from nbtext.report.explanations import write_tokens
 
-    say = option.messages(options)
     paths = corpus_paths(corpus, options)
     if options["no_model"]:
         reading = resolved(Reading.of(option.given(READING, options)), paths, labelled=False)
         walker = WordWalker(analysis_of(options, reading))
     else:
         model = TextClassifier.load(model_path)
-        walker, reading = WordWalker.of_model(model), reading_of(model, paths, options, say)
-    documents = CommandCorpus(paths, reading, say, options, labelled=False, progress=False)
+        walker, reading = WordWalker.of_model(model), reading_of(model, paths, options)
+    documents = CommandCorpus(paths, reading, options, labelled=False, progress=False)
     output = option.row_form(output)
     write_tokens(((document.id, walker.tokens(document.text)) for document in documents.readable()), output)
     documents.say_notices()
-    return say.finish()

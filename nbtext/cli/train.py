@@ -26,7 +26,7 @@ from nbtext.errors import NoDocumentsError
 @option.corpus_options
 @unlabelled_option
 @seeds_option
-def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
     """Learn the classes of labelled documents and write a model.
 
     CORPUS is a directory with one sub-directory per class, a table, or another layout of --format. Several are read as one corpus. The new model
@@ -44,7 +44,6 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     from nbtext.store.atomic import check_replaceable
 
     begin = time.monotonic()
-    say = option.messages(options)
     scheduler = options["scheduler"]
     has_labels = bool(corpus or options["files_from"] is not None or options["folders"] or not options["unlabelled"])
     seeds = read_seeds(options["seeds"], fewest=1 if has_labels else 2) if options["seeds"] is not None else []
@@ -55,16 +54,16 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     chooses_weighting = bool(options["unlabelled"]) and options["weighting"] is options["classifier"] is None
     if chooses_weighting:
         options["weighting"] = "log"
-    model, _ = untrained(paths, options, say, labelled=not from_seeds)
+    model, _ = untrained(paths, options, labelled=not from_seeds)
     if seeds:
         model.begin_with(seeds)
-    pool = read_pool(model, model_path, options, say)
-    documents = None if from_seeds else CommandCorpus(paths, model.reading, say, options, labelled=True)
+    pool = read_pool(model, model_path, options)
+    documents = None if from_seeds else CommandCorpus(paths, model.reading, options, labelled=True)
     ledger = None
     if documents is not None and options["once"]:
         if (batch := count_batch(model, documents, options["jobs"])) is None:
             raise NoDocumentsError
-        say_overruled(batch, say)
+        say_overruled(batch)
         ledger = trained_once(model, batch)
     elif documents is not None:
         model.learn_corpus(documents, options["jobs"], scheduler)
@@ -74,8 +73,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
         from nbtext.model.unlabelled import WEIGHTINGS
 
         model.learn_unlabelled(pool, WEIGHTINGS if chooses_weighting and not from_seeds else ())
-    write_new_model(model, model_path, options, say, ledger)
+    write_new_model(model, model_path, options, ledger)
     if documents is not None:
         documents.say_notices()
-    say_model(model, model_path, say, more=f", {time.monotonic() - begin:.1f} s")
-    return say.finish()
+    say_model(model, model_path, more=f", {time.monotonic() - begin:.1f} s")

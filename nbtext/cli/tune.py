@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli import panels
 from nbtext.cli.writing import say_model, write_new_model, writing_options
 from nbtext.errors import listed
 from nbtext.settings import READING, SEARCH, TRAINING, in_bytes
@@ -55,7 +56,7 @@ FOLDS_WITHIN_A_LIMIT = 5
 @writing_options
 @option.jobs_option
 @lambda command: option.corpus_options(command, without=("by",))
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds: int | None, seed: int | None, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds: int | None, seed: int | None, **options: Any) -> None:
     """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
 
     Without --try and --tries it tries settings that are known to be good for 60 seconds. Documents are counted once for all settings that count alike.
@@ -84,7 +85,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds:
     from nbtext.store.atomic import check_replaceable
 
     begin = time.monotonic()
-    say, criterion, names = option.messages(options), options["criterion"], options["names"]
+    criterion, names = options["criterion"], options["names"]
     given = option.given(SEARCH, options)
     within, most_bytes = given.get("within"), in_bytes(given["max_size"]) if "max_size" in given else None
     if criterion == BY[0] and not names and options["tries"] is None:
@@ -97,15 +98,16 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds:
     check_replaceable(model_path)
     require_distinct(model_path, paths)
     if criterion in ("aic", "bic") and tried_parameters(candidates) - {"class_prior"}:
-        say.warn(f"--by {criterion} compares maximum-likelihood fits, where only --class-prior matters; other settings tie")
+        messages.warn(f"--by {criterion} compares maximum-likelihood fits, where only --class-prior matters; other settings tie")
     first: list[CommandCorpus] = []  # says what was noticed; later readings are silent
 
     def count(candidate: Candidate) -> CommandCounts:
-        counted = read_and_count(paths, {**options, **candidate.texts_of_counting()}, say.nothing_again() if first else say)
+        with messages.silence() if first else nullcontext():
+            counted = read_and_count(paths, {**options, **candidate.texts_of_counting()})
         if not first:
             first.append(counted.source)
             if criterion == "cross-validation" and not limits.halves:
-                warn_of_small_classes(counted.corpus.statistics, search.division.folds, say)
+                warn_of_small_classes(counted.corpus.statistics, search.division.folds)
         return counted
 
     jobs = options["jobs"] or cores()
@@ -118,13 +120,12 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds:
     )  # fmt: skip
     outcome = search.run()
     model = search.best_model(outcome)
-    write_new_model(model, model_path, options, say)
-    say_model(model, model_path, say)
+    write_new_model(model, model_path, options)
+    say_model(model, model_path)
     if out := [left.named() for left in (*left_out, *outcome.left_out)]:
-        (say.notice if not names else say.warn)(f"left out: {listed(list(map(str, out)), SHOWN)}")
+        (messages.notice if not names else messages.warn)(f"left out: {listed(list(map(str, out)), SHOWN)}")
     train = ["nbtext", "train", *paths, "--model", model_path, *option.typed(options)]
     result = search.result(outcome, model_path, train, left_out)
     record = result.to_dict()
     write_result(output, record, record["settings"], lambda _: print_trials(result))
     first[0].say_notices()
-    return say.finish()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli import panels
 from nbtext.cli.writing import (
     corpus_to_change,
     lock_settings,
@@ -18,7 +18,6 @@ from nbtext.cli.writing import (
 from nbtext.errors import quantity
 
 if TYPE_CHECKING:
-    from nbtext.cli.messages import Messages
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.model import TextClassifier
     from nbtext.model.locked_model import Updated
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 @option.jobs_option
 @option.cluster_options
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
+def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
     """Add the documents of a corpus to a model, new classes and new terms included.
 
     The result is the model that training on all documents at once makes, byte for byte. Documents are read and counted like those of training.
@@ -61,55 +60,57 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> int:
     from nbtext.model.corpus_flow import count_in_total
     from nbtext.model.locked_model import update
 
-    say = option.messages(options)
     scheduler = options["scheduler"]
     without_corpus = not corpus and options["files_from"] is None and (options["unlabelled"] or options["drop_unlabelled"])
     paths, jobs = () if without_corpus else corpus_paths(corpus, options), options["jobs"]
     model = TextClassifier.load(model_path)
-    unlabelled = what_becomes_of_unlabelled(model, model_path, options, say)
+    unlabelled = what_becomes_of_unlabelled(model, model_path, options)
     if without_corpus:
         updated = update(model_path, model, None, unlabelled, **lock_settings(options))
-        say_model(updated.model, model_path, say, model)
-        return say.finish()
-    source = corpus_to_change(model, model_path, paths, options, say)
+        say_model(updated.model, model_path, model)
+        return
+    source = corpus_to_change(model, model_path, paths, options)
     more = count_batch(model, source, jobs) if options["once"] else count_in_total(model.analysis, source, jobs, scheduler)
     if more is None:
-        say.notice("there is nothing to learn")
+        messages.notice("there is nothing to learn")
     else:
         updated = update(model_path, model, more, unlabelled, **lock_settings(options))
-        _say_learnt(updated, quantity(more.statistics.n_documents, "document"), say)
+        _say_learnt(updated, quantity(more.statistics.n_documents, "document"))
         if isinstance(more, CorpusCounts):
-            _say_learnt_before(more, model, say)
+            _say_learnt_before(more, model)
         else:
-            say_overruled(more, say)
-        say_model(updated.model, model_path, say, model)
+            say_overruled(more)
+        say_model(updated.model, model_path, model)
     source.say_notices()
-    return say.finish()
 
 
-def _say_learnt_before(more: CorpusCounts, model: TextClassifier, say: Messages) -> None:
+def _say_learnt_before(more: CorpusCounts, model: TextClassifier) -> None:
     """Say how many documents the model seems to have learnt before, by its sample; values without a text come again anyway."""
     from nbtext.attributes import NO_TEXT
     from nbtext.evaluation.leakage import sampled_leaks
 
-    if model.reading.text_column == NO_TEXT or not say.shows_notices:
+    if model.reading.text_column == NO_TEXT or not messages.shows_notices():
         return
     sample = model.counts.sample
     found = sampled_leaks(more.sample.documents.hashes, sample.documents.hashes, sample.bound)
     if not found.is_accidental:
-        say.notice(
+        messages.notice(
             f"learnt before, and counted twice now: {found.of(more.labelled.n_documents)}; use --once, here and in training, to skip them"
         )
 
 
-def _say_learnt(updated: Updated, added: str, say: Messages) -> None:
+def _say_learnt(updated: Updated, added: str) -> None:
     if (learnt := updated.learnt) is None:
         if updated.had_ledger:
-            say.warn(f"learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: {added}")
+            messages.warn(
+                f"learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: {added}"
+            )
         return
     if not updated.had_ledger:
-        say.warn(f"the model had no ledger, so {quantity(updated.documents_before, 'document')} that it learnt before may be learnt again")
-    say.notice(
+        messages.warn(
+            f"the model had no ledger, so {quantity(updated.documents_before, 'document')} that it learnt before may be learnt again"
+        )
+    messages.notice(
         f"learnt {quantity(learnt.new, 'document')}; moved from another class: {learnt.moved:,}, "
         f"known already: {learnt.known:,}, repeated: {learnt.repeated:,}"
     )

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nbtext.cli import panels
+from nbtext.cli import messages, panels
 from nbtext.cli.options import Number, several
 from nbtext.cli.paths import InputPath
 from nbtext.errors import quantity
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from nbtext.cli.corpus import CommandCorpus
-    from nbtext.cli.messages import Messages
     from nbtext.cli.options import LockSettings, Options
     from nbtext.model import TextClassifier
     from nbtext.model.changing import Batch
@@ -62,7 +61,7 @@ relearning_options = several(
 """For `what_becomes_of_unlabelled`."""
 
 
-def read_pool(model: TextClassifier, model_path: str, options: Options, say: Messages) -> UnlabelledDocuments | None:
+def read_pool(model: TextClassifier, model_path: str, options: Options) -> UnlabelledDocuments | None:
     """Return the documents of ``--unlabelled``, read as the training documents were, counted as the model counts; None if there are none."""
     if not options["unlabelled"]:
         return None
@@ -78,18 +77,18 @@ def read_pool(model: TextClassifier, model_path: str, options: Options, say: Mes
     reading = reading_like(model.reading, paths, {}).unweighted
     if resolve_format(paths, reading.format) == "dir" and reading.document in ("text", BY_NAME) and not any(map(os.path.isdir, paths)):
         reading = replace(reading, format="lines")
-        say.notice(f"{paths[0]}: read as lines, a document each; for files that are one document each, give their folder")
-    source = CommandCorpus(paths, reading, say, options, labelled=False)
+        messages.notice(f"{paths[0]}: read as lines, a document each; for files that are one document each, give their folder")
+    source = CommandCorpus(paths, reading, options, labelled=False)
     pool = UnlabelledDocuments.of(model.analysis, (document.text for document in source.readable()))
     source.say_notices()
     return pool
 
 
-def what_becomes_of_unlabelled(model: TextClassifier, model_path: str, options: Options, say: Messages) -> Unlabelled:
+def what_becomes_of_unlabelled(model: TextClassifier, model_path: str, options: Options) -> Unlabelled:
     """Read ``--unlabelled``, and let the model forget what it learnt from others before if the options say so."""
     from nbtext.model.locked_model import Unlabelled
 
-    found = Unlabelled(read_pool(model, model_path, options, say), bool(options["unlabelled"] or options["drop_unlabelled"]))
+    found = Unlabelled(read_pool(model, model_path, options), bool(options["unlabelled"] or options["drop_unlabelled"]))
     if found.is_dropped:
         model.drop_unlabelled()
     return found
@@ -107,27 +106,27 @@ def opened_model(path: str, options: Options) -> AbstractContextManager[LockedMo
     return locked_model(path, **lock_settings(options))
 
 
-def write_new_model(model: TextClassifier, path: str, options: Options, say: Messages, ledger: Ledger | None = None) -> None:
+def write_new_model(model: TextClassifier, path: str, options: Options, ledger: Ledger | None = None) -> None:
     """Write a model that does not go on from the one which may be there; the ledger of that one is replaced, or there is a warning."""
     with opened_model(path, options) as file:
         file.replace(model, ledger)
         if ledger is None:
-            warn_of_left_ledger(path, say)
+            warn_of_left_ledger(path)
 
 
-def warn_of_left_ledger(path: str, say: Messages) -> bool:
+def warn_of_left_ledger(path: str) -> bool:
     """Return whether a ledger lies beside a model that was written without one, and warn that it is not its own."""
     from nbtext.store.ledger import ledger_path
 
     place = ledger_path(path)
     if not os.path.lexists(place):
         return False
-    say.warn(f"{place} is the ledger of the model that was there; remove it, or train with --once to have a new one")
+    messages.warn(f"{place} is the ledger of the model that was there; remove it, or train with --once to have a new one")
     return True
 
 
-def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str], options: Options, say: Messages) -> CommandCorpus:
-    """Return labelled documents to change a model by, read as its training documents were but for what the options say.
+def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str], options: Options) -> CommandCorpus:
+    """Return labelled documents to change a model by, read as its training documents were but for what the options messages.
 
     Raises `UsageError` for a model that cannot be changed exactly, or for documents that it cannot have learnt.
     """
@@ -140,31 +139,31 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     from nbtext.store.atomic import check_replaceable
 
     require_additive(model.settings, model.learnt)
-    reading = recognised(reading_like(model.reading, paths, given(READING, options)), paths, say, labelled=True)
+    reading = recognised(reading_like(model.reading, paths, given(READING, options)), paths, labelled=True)
     require_changeable(model, reading)
     check_replaceable(model_path)
     require_distinct(model_path, paths)
     if changed := stemmer_difference(model):
-        say.warn(changed)
-    return CommandCorpus(paths, reading, say, options, labelled=True)
+        messages.warn(changed)
+    return CommandCorpus(paths, reading, options, labelled=True)
 
 
-def say_overruled(batch: Batch, say: Messages) -> None:
+def say_overruled(batch: Batch) -> None:
     """Say which documents of ``--once`` have the text of others under another label."""
     if (found := batch.overruled()) is not None:
-        say.notice(found)
+        messages.notice(found)
 
 
-def say_model(model: TextClassifier, path: str, say: Messages, before: TextClassifier | None = None, more: str = "") -> None:
+def say_model(model: TextClassifier, path: str, before: TextClassifier | None = None, more: str = "") -> None:
     """Say what a new model is, and what makes it less useful than it might be, or than it was before."""
     if found := model.warnings():
         known = () if before is None else before.warnings()
         for warning in found:
             if warning not in known:
-                say.warn(warning)
+                messages.warn(warning)
     if model.learnt.unlabelled is not None and not model.learnt.uses_unlabelled:
         unused = quantity(model.learnt.unlabelled.documents, "unlabelled document")
-        say.notice(
+        messages.notice(
             f"{unused} not used: without them left-out documents are answered best, so the model is that of labelled documents alone"
         )
-    say.notice(f"{path}: {model.describe()}{more}")
+    messages.notice(f"{path}: {model.describe()}{more}")
