@@ -12,7 +12,7 @@ regression that all classes share.
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -180,3 +180,20 @@ METHODS: dict[str, Callable[..., Calibration]] = {
     "isotonic": isotonic,
 }
 """Name to the function that fits it to scores, true classes, known tokens and weights, with shapes as in `by_length`."""
+
+
+class LeftOutPosteriors(NamedTuple):
+    """What models of other documents say of documents of the sample, and their true classes."""
+
+    log_posterior: Floats
+    """log p(C_k | d), calibrated, in nats, shape (n_docs, n_classes); −inf for the class of an only document, which the others do not know."""
+    classes: Whole
+    """The true classes, shape (n_docs,)."""
+    weights: Floats
+    """The weights of the documents, shape (n_docs,); 1 if they have none."""
+
+    @classmethod
+    def of(cls, log_posterior: Floats, classes: Whole, weights: Floats) -> LeftOutPosteriors:
+        """Return the documents for which any class is possible."""
+        possible = ~np.isnan(log_posterior[:, 0])
+        return cls(log_posterior[possible], classes[possible], weights[possible])

@@ -40,6 +40,14 @@ def offsets(sizes: Numbers) -> Whole:
     return bounds
 
 
+def rise_in_rows(values: Whole, bounds: Whole) -> bool:
+    """Return whether the values of each row rise strictly."""
+    rising = values[1:] > values[:-1]
+    begins = bounds[1:-1]
+    rising[begins[(begins > 0) & (begins < values.size)] - 1] = True
+    return bool(rising.all())
+
+
 class GrowingRows:
     """A growing list of rows of whole numbers."""
 

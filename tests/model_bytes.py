@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext import TextClassifier
 from nbtext.errors import ModelError
 from nbtext.inspection.overview import overview
+from nbtext.store import FORMAT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +43,7 @@ def put_together(
     index: object,
     payload: bytes,
     *,
-    version: int = 1,
+    version: int = FORMAT,
     header_length: int | None = None,
     index_length: int | None = None,
     payload_length: int | None = None,

@@ -93,12 +93,12 @@ def ngrams_elsewhere(arrays: Arrays) -> None:
     """Every n-gram that occurs in one class occurs in the other instead."""
     terms = np.repeat(np.arange(arrays["term_cells"].size), arrays["term_cells"])
     moved = (terms >= arrays["term_lengths"].size) & (arrays["term_cells"][terms] == 1)
-    arrays["cell_classes"] = np.where(moved, 1 - arrays["cell_classes"], arrays["cell_classes"]).astype(np.uint8)
+    arrays["cell_columns"] = np.where(moved, 1 - arrays["cell_columns"], arrays["cell_columns"]).astype(np.uint8)
 
 
 def sample_elsewhere(arrays: Arrays) -> None:
     """Every document of the sample is of the other class."""
-    arrays["sample_classes"] = 1 - arrays["sample_classes"]
+    arrays["sample_labels"] = 1 - arrays["sample_labels"]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def sample_elsewhere(arrays: Arrays) -> None:
         (ngrams_elsewhere, "n-grams", "in a class in which a part of it does not"),
         (set_element("sample_counts", 9), "sample", "a term more often than their class does"),
         (sample_elsewhere, "sample", "holds a term that its class does not"),
-        (lambda arrays: arrays.update(sample_classes=np.zeros(4, np.uint8)), "sample", "more documents of a class than there are"),
+        (lambda arrays: arrays.update(sample_labels=np.zeros(4, np.uint8)), "sample", "more documents of a class than there are"),
         (set_element("cell_counts", 3), "sample", "all documents, and their counts are not those of the classes"),
     ],
 )

@@ -154,8 +154,7 @@ def test_weights_of_one_change_no_byte() -> None:
     texts, labels, _ = drawn(4)
     plain, weighted = (TextClassifier().fit(texts, labels, weights) for weights in (None, [1.0] * 60))
     assert content(plain) == content(weighted)
-    assert not {"unit", "sample_weights"} & {*content(plain)[0], *content(plain)[1]}
-    assert not any("weight_column" in part or "class_weight" in part for part in map(str, content(plain)[0].values()))
+    assert not {"layers", "sample_weights"} & {*content(plain)[0], *content(plain)[1]}
 
 
 @pytest.mark.parametrize("options", [{}, {"class_weight": "balanced"}, {"prior_shape": "background"}, {"class_prior": "smoothed:0.5"}])
@@ -239,8 +238,8 @@ def test_a_damaged_unit_or_weight_is_refused() -> None:
     arrays = {name: array for name, array in arrays.items() if array.size}
     assert from_plain(plain, arrays).counts.statistics == model.counts.statistics
     for changed, other in (
-        ({**plain, "unit": 7}, arrays),
-        ({name: value for name, value in plain.items() if name != "unit"}, arrays),
+        ({**plain, "layers": [["", 7, None]]}, arrays),
+        ({name: value for name, value in plain.items() if name != "layers"}, arrays),
         (plain, {**arrays, "sample_weights": np.array([500, 0], np.uint16)}),
         (plain, {**arrays, "sample_weights": np.array([500], np.uint16)}),
     ):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -206,13 +205,16 @@ def test_what_unlabelled_documents_made_does_not_follow_from_counts() -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        {"unlabelled_cells": None},
-        {"unlabelled_classes": np.zeros(3, np.uint8)},
-        {"unlabelled_class_documents": np.zeros(2, np.uint8)},
-        {"weight": 2.0},
-        {"weight": 0},
-        {"documents": 1},
-        {"losses": []},
+        {"column_labels": np.zeros(4, np.uint8)},
+        {"column_labels": np.array([0, 0, 1, 2], np.uint8)},
+        {"column_layers": np.array([0, 1, 1], np.uint8)},
+        {"column_layers": np.array([0, 2, 0, 1], np.uint8)},
+        {"column_documents": np.zeros(4, np.uint8)},
+        {"layers": [["", 1, None]]},
+        {"layers": [["", 1, None], ["unlabelled", 1000, 0]]},
+        {"layers": [["", 1, None], ["unlabelled", 1000, None]]},
+        {"unlabelled": {"documents": 1, "losses": {}}},
+        {"unlabelled": {"documents": 99, "losses": []}},
     ],
     ids=str,
 )
@@ -220,12 +222,10 @@ def test_a_layer_that_training_cannot_have_made_is_refused(damage: dict[str, Any
     model = few()
     saved(model.learn_unlabelled(pool(model)), tmp_path)
     plain, arrays = read_model_file(str(tmp_path / "saved"))
-    changed: Any = json.loads(json.dumps(plain))
-    found = {name: array for name, array in arrays.items() if damage.get(name, array) is not None}
-    found.update({name: array for name, array in damage.items() if name.startswith("unlabelled_") and array is not None})
-    changed["unlabelled"].update({name: value for name, value in damage.items() if not name.startswith("unlabelled_")})
+    from_plain(plain, arrays)
+    changed = [{**part, **{name: value for name, value in damage.items() if name in part}} for part in (plain, arrays)]
     with pytest.raises(ModelError, match="malformed"):
-        from_plain(changed, found)
+        from_plain(*changed)
 
 
 def test_weighted_labelled_documents_learn_from_unlabelled_ones() -> None:

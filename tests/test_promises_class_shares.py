@@ -9,10 +9,10 @@ import pytest
 from scipy.optimize import minimize
 
 from nbtext import TextClassifier
+from nbtext.calibration import LeftOutPosteriors
 from nbtext.corpus.document import Document
 from nbtext.decision import log_posterior as normalised
 from nbtext.errors import UsageError
-from nbtext.model.left_out import LeftOutPosteriors
 from nbtext.model.scoring import scored
 from nbtext.promises import class_shares as module
 from nbtext.promises.class_shares import (

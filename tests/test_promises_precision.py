@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
+from nbtext.calibration import LeftOutPosteriors
 from nbtext.decision import IMPRECISE, NO_ANSWER, DecisionRule, log_posterior, zero_one_costs
 from nbtext.metrics.outcomes import judge_documents
-from nbtext.model.left_out import LeftOutPosteriors
 from nbtext.promises.precision import ERROR, binomial_tail, documents_needed, precise_from, precision_thresholds, risk_curve
 from tests.budget import examples
 

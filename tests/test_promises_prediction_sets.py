@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtext.calibration import LeftOutPosteriors
 from nbtext.decision import log_posterior
 from nbtext.errors import UsageError
-from nbtext.model.left_out import LeftOutPosteriors
 from nbtext.promises.prediction_sets import SetTally, least_documents, set_rule
 from tests.budget import examples
 

@@ -48,9 +48,9 @@ def test_lengths_that_lie_are_found(parts: Parts, tmp_path: Path, lie: dict[str,
 
 
 def test_versions(parts: Parts, tmp_path: Path) -> None:
-    for version in (2, 2**32 - 1):
+    for version in (3, 2**32 - 1):
         message = outcome(tmp_path / "m", put_together(parts.decoded, parts.payload, version=version))
-        assert f"made by a newer nbtext (format {version}, this one reads 1); upgrade nbtext" in message
+        assert f"made by a newer nbtext (format {version}, this one reads 2); upgrade nbtext" in message
     assert "malformed" in outcome(tmp_path / "m", put_together(parts.decoded, parts.payload, version=0))
 
 

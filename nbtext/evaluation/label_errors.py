@@ -16,10 +16,10 @@ from nbtext.model.learnt import class_for
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nbtext.calibration import LeftOutPosteriors
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.evaluation.cross_validation import HeldOutBlock
-    from nbtext.model.left_out import LeftOutPosteriors
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Whole
 

@@ -131,7 +131,7 @@ def _model(path: str, *, named: bool) -> Iterator[Finding]:
     try:
         plain, arrays = read_model_file(path)
         written_by, size = plain.get("written_by", {}), Path(path).stat().st_size
-        probabilities = math.prod(arrays[name].size if name in arrays else 0 for name in ("term_cells", "class_documents"))
+        probabilities = math.prod(arrays[name].size if name in arrays else 0 for name in ("term_cells", "label_lengths"))
     except (ModelError, OSError) as problem:
         failure = problem if isinstance(problem, ModelError) else ModelError(reason(problem), where=path)
         fix = failure.hint or "check its permissions, or name another with --model"

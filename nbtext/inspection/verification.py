@@ -15,12 +15,11 @@ from nbtext.counts.documents import MOST_TERMS
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.counts.vocabulary import ENCODED_LINES, FORMS, is_category_of
 from nbtext.errors import ModelError, UsageError, quantity
+from nbtext.ragged import find_sorted
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
 
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Floats, Whole
@@ -61,16 +60,16 @@ def require_passed(checks: Sequence[Check], path: str) -> None:
 def _loaded(path: str) -> tuple[TextClassifier | None, list[Check]]:
     """Return the model, if it loads, and the checks of the file and of its contents."""
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.store import FORMAT, read_model_file
+    from nbtext.store.model_file import format_of, read_model_bytes
 
-    whole = Check("file", True, f"format {FORMAT}, length and checksum right, every byte accounted for")
+    try:
+        number = format_of(read_model_bytes(path))
+    except ModelError as problem:
+        return None, [Check("file", False, problem.message), Check("contents", None, NOT_LOOKED_AT)]
+    whole = Check("file", True, f"format {number}, length and checksum right, every byte accounted for")
     try:
         return TextClassifier.load(path), [whole, Check("contents", True, "settings and arrays such as training makes")]
     except ModelError as problem:
-        try:
-            read_model_file(path)
-        except ModelError as first:
-            return None, [Check("file", False, first.message), Check("contents", None, NOT_LOOKED_AT)]
         return None, [whole, Check("contents", False, problem.message)]
 
 
@@ -91,7 +90,7 @@ def _ngrams(model: TextClassifier) -> str:
     begin = int(statistics.term_offsets[single])
     number, classes = statistics.cell_terms[begin:] - single, statistics.cell_classes[begin:]
     for part in parts:
-        place = _places(keys, pair(part[number], classes))
+        place = find_sorted(keys, pair(part[number], classes))
         _require((place >= 0).all(), "an n-gram occurs in a class in which a part of it does not")
         for cells in (statistics.cell_counts, statistics.cell_documents):
             _require((cells[begin:] <= cells[place]).all(), "an n-gram occurs more often than a part of it")
@@ -105,7 +104,9 @@ def _sample(model: TextClassifier) -> str:
     weights = documents.in_units(statistics.unit)
     by_class = np.bincount(documents.classes, weights, statistics.n_classes)
     _require((by_class <= statistics.class_documents).all(), "it holds more documents of a class than there are")
-    place = _places(pair(statistics.cell_terms, statistics.cell_classes), pair(matrix.terms, np.repeat(documents.classes, matrix.entries)))
+    place = find_sorted(
+        pair(statistics.cell_terms, statistics.cell_classes), pair(matrix.terms, np.repeat(documents.classes, matrix.entries))
+    )
     _require((place >= 0).all(), "a document in it holds a term that its class does not")
     held = np.repeat(weights, matrix.entries)
     counts, holding = (np.bincount(place, amounts, statistics.cell_counts.size) for amounts in (matrix.counts * held, held))
@@ -209,14 +210,6 @@ CHECKS: dict[str, Callable[[TextClassifier], str]] = {
     "answers": _answers,
 }
 """The checks that loading does not make, by name."""
-
-
-def _places(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> Whole:
-    """Return the place of each wanted key among sorted keys, −1 for one that is not there."""
-    if not keys.size:
-        return np.full(wanted.size, -1)
-    place = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
-    return np.where(keys[place] == wanted, place, -1)
 
 
 def _are_distributions(shares: Floats) -> bool:

@@ -21,10 +21,10 @@ from nbtext.text.surfaces import PAIRS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from nbtext.calibration import LeftOutPosteriors
     from nbtext.classifiers.base import Classifier
     from nbtext.counts.statistics import ClassStatistics, Weights
     from nbtext.counts.vocabulary import Vocabulary
-    from nbtext.model.left_out import LeftOutPosteriors
     from nbtext.settings import Settings
     from nbtext.type_names import Arrays, Floats, Mask
     from nbtext.typicality import Profile, Typicality

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
+    from nbtext.calibration import LeftOutPosteriors
     from nbtext.classifiers.base import Classifier, LinearClassifier
     from nbtext.corpus.collection import Corpus, Progress
     from nbtext.corpus.document import Notices
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.given_texts import Label, Paths, Text
     from nbtext.model.learnt import Learnt
-    from nbtext.model.left_out import LeftOutPosteriors
     from nbtext.model.scoring import Answer
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.type_names import Numbers

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.attributes import Attributes
-from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length
+from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, LeftOutPosteriors, by_length
 from nbtext.classifiers.base import Training, class_prior, classifier_class
 from nbtext.counts.layers import estimated, weights_of
 from nbtext.counts.vocabulary import has_categories, is_category
@@ -23,7 +23,6 @@ from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import DOCUMENT_WEIGHTS, SEED_WORDS, needs_documents, require_fitting
 from nbtext.model.choosing import choose, has_choice
 from nbtext.model.learnt import Judgement, Learnt, class_for, dropped_terms, language_models, own_pseudo_counts
-from nbtext.model.left_out import LeftOutPosteriors
 from nbtext.settings import ALL_OTHERS, BY_NAME, FORMATS, GivenSmoothing
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.ngrams import WILDCARD

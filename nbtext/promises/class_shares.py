@@ -29,7 +29,7 @@ from nbtext.errors import NoDocumentsError, UsageError, quantity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from nbtext.model.left_out import LeftOutPosteriors
+    from nbtext.calibration import LeftOutPosteriors
     from nbtext.model.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Floats, Whole

@@ -24,9 +24,9 @@ from nbtext.metrics.intervals import wilson_interval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nbtext.calibration import LeftOutPosteriors
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.outcomes import Judged
-    from nbtext.model.left_out import LeftOutPosteriors
     from nbtext.type_names import Floats, Mask, Whole
 
 ERROR = 0.05

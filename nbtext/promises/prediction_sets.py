@@ -23,9 +23,9 @@ from nbtext.metrics.intervals import NORMAL_95, wilson_interval
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from nbtext.calibration import LeftOutPosteriors
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.results import EvaluationResult
-    from nbtext.model.left_out import LeftOutPosteriors
     from nbtext.model.scoring import ScoredBlock
     from nbtext.type_names import Floats, Mask, Whole
 

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
     from nbtext.type_names import Arrays, Numbers
 
-FORMAT = 1
-"""Number of the format. To change what a model file holds: raise it; keep the code that reads the old number and let `read_model_file`
-choose by the number found; add a file of the old format to the test fixtures, which must load and score the same; note it in CHANGELOG."""
+FORMAT = 2
+"""Number of the format. To change what a model file holds: raise it; keep the code that reads the old number (`converted` in `nbtext.model.schema`);
+add files of the new format to the test fixtures, which must load and score the same; note it in CHANGELOG."""
 
 MAGIC = b"nbtext\r\n"
 ALIGNMENT = 64
@@ -153,6 +153,11 @@ def _read_and_parse(path: str) -> tuple[bytes, tuple[dict[str, object], dict[str
     except ModelError as problem:
         problem.where = path
         raise
+
+
+def format_of(content: bytes) -> int:
+    """Return the number of the format of a model file's bytes."""
+    return int(_FIELDS.unpack_from(content, _OPCODES.size)[1])
 
 
 def embedded_digest(content: bytes) -> bytes:
