@@ -1,15 +1,25 @@
+"""`nbtext evaluate`: figures, errors, costs, parts of the documents, and gates.
+
+Also tests `cli/gates.py`, `report/answers.py`.
+"""
+
 from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
-from tests.process import SERVICE_DESK, corpus, fail, in_json, nbtext, succeed
+from nbtext import TextClassifier
+from nbtext.metrics.outcomes import METRICS
+from tests.process import SERVICE_DESK, corpus, fail, in_json, nbtext, succeed, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.process import Result
 
 
 def test_figures_are_those_of_the_answers(service_desk_model: Path) -> None:
@@ -74,3 +84,294 @@ def test_impossible_documents_count_and_are_finite(pets: Path) -> None:
 def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: str, status: int, message: str) -> None:
     (pets / "hollow/class").mkdir(parents=True)
     assert message in fail(status, f"evaluate {arguments}")
+
+
+TEST = SERVICE_DESK / "test"
+
+
+def judged(model: Path, *arguments: str | Path) -> dict[str, Any]:
+    said: dict[str, Any] = in_json("evaluate", TEST, "-m", model, "--output", "json", *arguments)
+    return said
+
+
+def answers(model: Path, *arguments: str | Path) -> list[tuple[str, str, str, str]]:
+    """Path, true class, answer and what stands in the third column, as classify has them."""
+    rows = succeed("classify", TEST, "-m", model, *arguments).rows
+    return [(row[0], row[0].split("/")[-2], row[1], row[2]) for row in rows]
+
+
+def test_errors_are_the_wrong_answers_surest_first(service_desk_model: Path, tmp_path: Path) -> None:
+    file = tmp_path / "errors.jsonl"
+    file.write_text("of last week\n")
+    said = judged(service_desk_model, "--errors", file)
+    assert said == judged(service_desk_model)
+    errors = [json.loads(line) for line in file.read_text().splitlines()]
+    wrong = [(name, truth, answer, float(p)) for name, truth, answer, p in answers(service_desk_model) if truth != answer]
+    assert errors
+    assert sorted((of["id"], of["truth"], of["answer"], of["probability"]) for of in errors) == sorted(wrong)
+    assert [of["probability"] for of in errors] == sorted((of["probability"] for of in errors), reverse=True)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_the_terms_of_an_error_are_those_of_the_model(service_desk_model: Path, tmp_path: Path) -> None:
+    judged(service_desk_model, "--errors", tmp_path / "errors.jsonl")
+    model = TextClassifier.load(str(service_desk_model))
+    for line in (tmp_path / "errors.jsonl").read_text().splitlines():
+        error = json.loads(line)
+        truth, answer = (model.classes.index(error[side]) for side in ("truth", "answer"))
+        assert 0 < len(error["terms"]) <= 10
+        gains = [of["nats"] for of in error["terms"]]
+        assert gains == sorted(gains, reverse=True)
+        for of in error["terms"]:
+            linear = model.linear
+            assert linear is not None
+            [weights] = linear.weights(np.array(model.statistics.vocabulary.find([of["term"]])))
+            times = of["nats"] / (weights[answer] - weights[truth])
+            assert times == pytest.approx(round(times), rel=1e-4)
+            assert round(times) >= 1
+
+
+def test_errors_of_unknown_labels_and_odd_names_are_lines_too(pets: Path) -> None:
+    corpus(pets, {"test/birds/\udcff\n1": "a cat purrs", "test/dogs/1": "the dog barks"})
+    assert nbtext("evaluate test -q --errors errors").status == 0
+    [line] = (pets / "errors").read_bytes().splitlines()
+    error = json.loads(line)
+    assert (error["id"], error["truth"], error["answer"], error["against"]) == ("test/birds/\udcff\n1", "birds", "cats", "dogs")
+    assert error["terms"][0]["term"] in {"cat", "purr"}
+
+
+def test_without_mistakes_the_file_is_empty(pets: Path) -> None:
+    corpus(pets, {"test/cats/1": "a cat", "test/dogs/1": "a dog"})
+    succeed("evaluate test --errors errors")
+    assert (pets / "errors").read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("file", "status", "message"),
+    [
+        ("nowhere/errors", 4, "the folder does not exist"),
+        ("other", 4, "is a directory"),
+        ("pets/cats/1", 2, "pets/cats/1 would be read and overwritten; choose another --errors"),
+        ("nbtext.joblib", 2, "nbtext.joblib would be read and overwritten; choose another --errors"),
+        ("-", 2, "--errors needs the name of a file"),
+    ],
+)
+def test_a_file_that_errors_cannot_go_to_is_told_before_anything_is_done(file: str, status: int, message: str, pets: Path) -> None:
+    (pets / "other").mkdir()
+    before = (pets / "nbtext.joblib").read_bytes()
+    assert message in fail(status, "evaluate pets --errors", file)
+    assert (pets / "nbtext.joblib").read_bytes() == before
+    assert (pets / "pets/cats/1").read_text().startswith("the cat")
+
+
+def test_where_nothing_was_judged_the_old_file_stays(pets: Path) -> None:
+    (pets / "hollow/class").mkdir(parents=True)
+    (pets / "errors").write_text("old")
+    fail(2, "evaluate hollow --errors errors")
+    assert (pets / "errors").read_text() == "old"
+
+
+def test_answers_are_withheld_as_classify_withholds_them(service_desk_model: Path) -> None:
+    said = judged(service_desk_model, "--min-probability", "0.7")
+    given = answers(service_desk_model, "--min-probability", "0.7")
+    answered = [(truth, answer) for _, truth, answer, _ in given if answer]
+    assert 0 < len(answered) < 78
+    assert {(truth, answer): n for truth, row in said["confusion"].items() for answer, n in row.items()} == Counter(
+        (truth, answer) for _, truth, answer, _ in given
+    )
+    hits = sum(truth == answer for truth, answer in answered)
+    assert (said["coverage"], said["answered_accuracy"]) == (pytest.approx(len(answered) / 78), pytest.approx(hits / len(answered)))
+    assert said["accuracy"] == pytest.approx(hits / 78)
+    assert said["log_loss"] == judged(service_desk_model)["log_loss"]
+    table = succeed("evaluate", TEST, "-m", service_desk_model, "--min-probability", "0.7").text
+    assert f"{said['answered_accuracy']:.4f}" in table
+    assert "(no answer)" in table
+
+
+def test_costs_turn_answers_and_are_added_up(service_desk_model: Path, tmp_path: Path) -> None:
+    file = tmp_path / "costs.toml"
+    file.write_text("[waste-collection]\nparks-and-trees = 9\nabstain = 0.3\n[parks-and-trees]\nabstain = 0.2\n")
+    said = judged(service_desk_model, "--costs", file, "--fail-over", "mean_cost=1")
+    given = answers(service_desk_model, "--costs", file)
+    price = {("waste-collection", "parks-and-trees"): 9, ("waste-collection", ""): 0.3, ("parks-and-trees", ""): 0.2}
+    paid = [price.get((truth, answer), float(truth != answer)) for _, truth, answer, _ in given]
+    assert said["mean_cost"] == pytest.approx(sum(paid) / 78)
+    low, high = said["intervals"]["mean_cost"]
+    assert low < said["mean_cost"] < high
+    assert said["coverage"] == pytest.approx(sum(bool(answer) for _, _, answer, _ in given) / 78) != 1
+    assert "mean cost" in succeed("evaluate", TEST, "-m", service_desk_model, "--costs", file).text
+
+
+@pytest.fixture
+def table(pets: Path) -> Path:
+    rows = [
+        "topic,body,source,year",
+        "cats,a cat purrs,mail,2024",
+        "cats,the dog barks,web,2024",
+        "dogs,dogs bark,web,2025",
+        "dogs,bark,web,",
+    ]
+    (pets / "test.csv").write_text("\n".join(rows) + "\n")
+    return pets
+
+
+def test_parts_of_the_documents_are_judged_apart(table: Path) -> None:
+    columns = ("--label-column", "topic", "--text-column", "body", "--by", "source", "--by", "year")
+    said = in_json("evaluate test.csv", *columns, "-o", "json")
+    assert {column: {value: of["n"] for value, of in parts.items()} for column, parts in said["slices"].items()} == {
+        "source": {"mail": 1, "web": 3},
+        "year": {"": 1, "2024": 2, "2025": 1},
+    }
+    assert said["slices"]["source"]["mail"]["accuracy"] == 1
+    assert said["slices"]["source"]["web"]["accuracy"] == pytest.approx(2 / 3)
+    assert set(said["slices"]["source"]["web"]) == {"n", "accuracy", "interval", "macro_f1", "ece"}
+    text = succeed("evaluate test.csv", *columns).text
+    assert "by source" in text
+    assert "by year" in text
+    assert "slices" not in in_json("evaluate test.csv", *columns[:4], "-o", "json")
+
+
+def test_a_column_that_is_not_there_is_told(table: Path) -> None:
+    columns = ("--label-column", "topic", "--text-column", "body", "--by", "nothere")
+    assert "no column is called 'nothere'" in fail(4, "evaluate test.csv", *columns)
+    assert "no columns, such as source" in fail(2, "evaluate pets --by source")
+
+
+def test_the_threshold_between_two_classes_is_that_of_the_answers(tmp_path: Path) -> None:
+    letters = tmp_path / "letters.tsv"
+    letters.write_text("pets\tthe cat sleeps\npets\tcats bark\ntown\tthe cat of the mayor\ntown\tthe bin is full\ntown\ta bin\n")
+    (tmp_path / "costs.toml").write_text("[town]\npets = 10\n")
+    succeed("train", letters, "--calibration", "none")
+    asked = ("evaluate", str(letters), "--costs", "costs.toml")
+    assert "p(d | pets) / p(d | town) > 15, so if p(pets | d) > 0.9091" in nbtext(*asked).out.decode()
+    found = json.loads(nbtext(*asked, "--output", "json").out)
+    assert found["threshold"] == {"answer": "pets", "against": "town", "likelihood_ratio": 15, "probability": pytest.approx(10 / 11)}
+    assert "threshold" not in json.loads(nbtext("evaluate", letters, "--output", "json").out)
+
+
+@pytest.mark.parametrize(
+    "parameters", [(), ("--prior-shape", "background"), ("--classifier", "bernoulli"), ("--classifier", "complement")], ids=str
+)
+def test_a_sweep_has_the_figures_of_models_trained_with_each_pseudo_count(parameters: tuple[str, ...], tmp_path: Path) -> None:
+    train = ("train", str(SERVICE_DESK / "train"), *parameters)
+    succeed(*train)
+    said = judged(tmp_path / "nbtext.joblib", "--sweep", "prior")
+    assert said["documents"] == 78
+    smoothings = [of["smoothing"] for of in said["strengths"]]
+    assert said["smoothing"] in smoothings
+    assert smoothings == sorted(smoothings)
+    for of in said["strengths"][::6]:
+        succeed(*train, "--smoothing", repr(of["smoothing"]), "--calibration", "none", "-m", "other")
+        alone = judged(tmp_path / "other")
+        for name in ("accuracy", "macro_f1", "log_loss"):
+            assert of[name] == pytest.approx(alone[name])
+
+
+def test_what_has_no_prior_to_sweep(pets: Path) -> None:
+    succeed("train", pets / "pets", "--estimate", "ml")
+    assert "--sweep prior needs a model of counts" in fail(2, "evaluate", pets / "pets", "--sweep", "prior")
+
+
+def gated(model: Path, *arguments: str | Path) -> Result:
+    return nbtext("evaluate", TEST, "-m", model, "--output", "json", *arguments)
+
+
+IF_ASKED = {"mean_cost", "set_coverage", "set_size"}
+"""Figures of --costs and of --coverage."""
+
+
+@pytest.fixture(scope="module")
+def figures(service_desk_model: Path) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(succeeded(gated(service_desk_model)).out)
+    return said
+
+
+def test_every_figure_can_be_a_gate(figures: dict[str, Any]) -> None:
+    plain = {name for name, value in figures.items() if isinstance(value, (int, float))}
+    assert plain == METRICS.keys() - IF_ASKED
+    assert plain & set(figures["intervals"]) == {name for name in plain if METRICS[name].has_interval}
+    assert all(METRICS[name].least <= figures[name] <= METRICS[name].most for name in plain)
+
+
+def test_gates_that_are_met_say_nothing(service_desk_model: Path, figures: dict[str, Any]) -> None:
+    asked = [f"--fail-under={name}={figures[name]!r}" for name, metric in METRICS.items() if metric.more_is_better and name not in IF_ASKED]
+    asked += [
+        f"--fail-over={name}={figures[name]!r}" for name, metric in METRICS.items() if not metric.more_is_better and name not in IF_ASKED
+    ]
+    assert json.loads(succeeded(gated(service_desk_model, *asked)).out) == figures
+
+
+def test_a_line_for_each_gate_that_is_not_met_and_all_is_printed(service_desk_model: Path, figures: dict[str, Any]) -> None:
+    gates = ("--fail-under", "accuracy=0.99", "--fail-under", "macro_f1=0.1", "--fail-over", "log_loss=0.01", "--fail-under", "n=79")
+    done = gated(service_desk_model, *gates)
+    assert done.status == 6
+    assert json.loads(done.out) == figures
+    assert done.notes == [
+        f"nbtext: gate not met: accuracy is {figures['accuracy']:.6g}, under 0.99",
+        "nbtext: gate not met: n is 78, under 79",
+        f"nbtext: gate not met: log_loss is {figures['log_loss']:.6g}, over 0.01",
+    ]
+    assert gated(service_desk_model, "-q", *gates).notes == done.notes
+
+
+def test_the_end_of_the_interval_is_what_counts_if_wanted(service_desk_model: Path, figures: dict[str, Any]) -> None:
+    low, high = figures["intervals"]["macro_f1"][0], figures["intervals"]["brier"][1]
+    between = (f"--fail-under=macro_f1={(low + figures['macro_f1']) / 2}", f"--fail-over=brier={(high + figures['brier']) / 2}")
+    assert gated(service_desk_model, *between).status == 0
+    done = gated(service_desk_model, *between, "--fail-under-interval")
+    assert done.status == 6
+    assert [note.split(", ")[0] for note in done.notes] == [
+        f"nbtext: gate not met: the lower end of the interval of macro_f1 is {low:.6g}",
+        f"nbtext: gate not met: the upper end of the interval of brier is {high:.6g}",
+    ]
+    exact = (f"--fail-under=macro_f1={low!r}", f"--fail-over=brier={high!r}", "--fail-under-interval")
+    assert gated(service_desk_model, *exact).status == 0
+
+
+def test_what_is_infinite_or_not_known_never_passes(pets: Path) -> None:
+    corpus(pets, {"test/birds/1": "a bird"})
+    gates = ("--fail-over", "log_loss=1e9", "--fail-under", "macro_roc_auc=0", "--fail-over", "ece=1")
+    done = nbtext("evaluate test -q", *gates)
+    assert (done.status, len(done.notes)) == (6, 2)
+    assert "gate not met: macro_roc_auc is not known" in done.notes[0]
+    assert "gate not met: log_loss is infinite" in done.notes[1]
+    assert nbtext("evaluate test -q", *gates, "--fail-under-interval").status == 2
+
+
+def test_a_gate_not_met_outweighs_unreadable_documents(pets: Path) -> None:
+    corpus(pets, {"test/cats/1": "a cat", "test/dogs/2": b"\0"})
+    assert nbtext("evaluate test").status == 1
+    assert nbtext("evaluate test --fail-under accuracy=0.5").status == 1
+    done = nbtext("evaluate test --fail-under n=2")
+    assert (done.status, len(done.notes)) == (6, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--fail-under accuracy", "--fail-under must be NAME=VALUE, not 'accuracy'; such as"),
+        (
+            "--fail-under acuracy=0.8",
+            "--fail-under does not know the figure 'acuracy' (did you mean 'accuracy'?); known are n, accuracy, macro_precision",
+        ),
+        (
+            "--fail-over ec=0.8",
+            "--fail-over does not know the figure 'ec' (did you mean 'ece'?); known are log_loss, brier, ece, mean_cost, set_size",
+        ),
+        ("--fail-under log_loss=0.6", "--fail-under is not for log_loss, of which less is better; use --fail-over log_loss=0.6"),
+        ("--fail-over macro_f1=0.6", "--fail-over is not for macro_f1, of which more is better; use --fail-under macro_f1=0.6"),
+        ("--fail-under accuracy=85", "--fail-under accuracy must be a number from 0 to 1, not '85'"),
+        ("--fail-under accuracy=high", "--fail-under accuracy must be a number from 0 to 1, not 'high'"),
+        ("--fail-under accuracy=nan", "--fail-under accuracy must be a number from 0 to 1, not 'nan'"),
+        ("--fail-under n=inf", "--fail-under n must be a number from 0, not 'inf'"),
+        ("--fail-under matthews=-2", "--fail-under matthews must be a number from -1 to 1, not '-2'"),
+        ("--fail-over log_loss=", "--fail-over log_loss must be a number from 0, not ''"),
+        ("--fail-over mean_cost=inf", "--fail-over mean_cost must be a number, not 'inf'"),
+        ("--fail-over mean_cost=1", "there is no mean_cost without costs; give --costs FILE"),
+        ("--fail-under top_2_accuracy=0.5", "there is no top_2_accuracy with 2 classes"),
+        ("--fail-under n=5 --fail-under-interval", "there is no interval for n; leave out --fail-under-interval"),
+        ("--fail-under-interval", "--fail-under-interval needs --fail-under or --fail-over"),
+    ],
+)
+def test_a_gate_that_cannot_be_is_told_in_one_line(arguments: str, message: str, pets: Path) -> None:
+    assert message in fail(2, f"evaluate pets {arguments}")

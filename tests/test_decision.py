@@ -1,8 +1,10 @@
-"""From scores to probabilities and answers."""
+"""From scores to probabilities and answers; minimum risk by worked examples and a slow twin."""
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -10,10 +12,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from nbtext.decision import log_odds, log_posterior, minimum_error
+from nbtext.cli.option_files import read_costs
+from nbtext.decision import (
+    NO_ANSWER,
+    Costs,
+    DecisionRule,
+    answer_threshold,
+    costs_from,
+    likelihood_ratio_threshold,
+    log_odds,
+    log_posterior,
+    minimum_error,
+    minimum_risk,
+    zero_one_costs,
+)
+from nbtext.errors import PathError, UsageError
 from tests import oracle
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
 score = st.floats(-1e6, 1e3)
+
+
 rows = st.integers(1, 5).flatmap(lambda n: st.lists(st.lists(st.one_of(score, st.just(-math.inf)), min_size=n, max_size=n), max_size=4))
 
 
@@ -70,3 +92,156 @@ def test_the_log_odds_of_two_classes_are_the_difference_of_their_scores(first: f
 def test_the_log_odds_of_an_only_class_are_infinite_and_of_no_class_undefined() -> None:
     assert log_odds(np.array([[0.0]])).tolist() == [[math.inf]]
     assert np.isnan(log_odds(np.array([[math.nan, math.nan]]))).all()
+
+
+Matrix = list[list[float]]
+
+
+joint_scores = st.integers(1, 4).flatmap(lambda n: st.lists(st.lists(st.floats(-30, 0), min_size=n, max_size=n), min_size=1, max_size=5))
+
+
+cost = st.floats(-5, 20)
+
+
+def posterior_of(probabilities: Matrix) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    return np.array([[float(np.log(p)) for p in row] for row in probabilities])
+
+
+def matrix(of_answers: Matrix, of_abstaining: list[float] | None = None) -> Costs:
+    return Costs(np.array(of_answers, float), np.array(of_abstaining or [np.inf] * len(of_answers), float))
+
+
+@given(joint_scores)
+def test_minimum_error_is_minimum_risk_under_zero_one_costs(joint: Matrix) -> None:
+    posterior = log_posterior(np.array(joint))
+    answers, expected = minimum_risk(posterior, zero_one_costs(posterior.shape[1]))
+    probability = np.exp(posterior)
+    chosen = probability[np.arange(len(answers)), answers]
+    assert np.allclose(expected, 1 - chosen, atol=1e-12)
+    assert np.allclose(chosen, probability[np.arange(len(answers)), minimum_error(posterior)], atol=1e-12)
+
+
+@given(st.data(), joint_scores)
+def test_the_answer_has_the_least_expected_cost_of_all_and_of_none(data: st.DataObject, joint: Matrix) -> None:
+    posterior = log_posterior(np.array(joint))
+    k = posterior.shape[1]
+    table = data.draw(st.lists(st.lists(cost, min_size=k, max_size=k), min_size=k, max_size=k))
+    none = data.draw(st.none() | st.lists(cost, min_size=k, max_size=k))
+    answers, expected = minimum_risk(posterior, matrix(table, none))
+    for row, answer, least in zip(np.exp(posterior).tolist(), answers.tolist(), expected.tolist(), strict=True):
+        risks = {j: sum(row[i] * table[i][j] for i in range(k)) for j in range(k)}
+        if none is not None:
+            risks[NO_ANSWER] = sum(row[i] * none[i] for i in range(k))
+        assert risks[answer] == pytest.approx(min(risks.values()), abs=1e-9)
+        assert least == pytest.approx(min(risks.values()), abs=1e-9)
+
+
+def test_the_likelihood_ratio_threshold_of_the_notes() -> None:
+    # λ_11 = 0, λ_12 = 1, λ_21 = 10, λ_22 = 0 with P(ω_1) = 1/4: answer ω_1 where the ratio exceeds (10 − 0)·(3/4) / ((1 − 0)·(1/4)) = 30
+    costs = matrix([[0, 1], [10, 0]])
+    prior = np.array([1 / 4, 3 / 4])
+    assert likelihood_ratio_threshold(costs, prior) == Fraction(10 * 3, 4) / Fraction(1, 4)
+    for ratio, answer in ((30.001, 0), (29.999, 1), (1.0, 1), (1e6, 0)):
+        joint = np.log(np.array([[ratio * prior[0], prior[1]]]))
+        assert minimum_risk(log_posterior(joint), costs).answers.tolist() == [answer]
+
+
+@given(st.lists(st.floats(0.01, 50), min_size=4, max_size=4), st.floats(0.01, 0.99), st.floats(-8, 8))
+def test_the_threshold_decides_as_minimum_risk_does(numbers: list[float], p: float, log_ratio: float) -> None:
+    right_1, extra_1, right_2, extra_2 = numbers
+    costs = matrix([[right_1, right_1 + extra_1], [right_2 + extra_2, right_2]])
+    prior = np.array([p, 1 - p])
+    threshold = likelihood_ratio_threshold(costs, prior)
+    if abs(log_ratio - np.log(threshold)) > 1e-6:
+        joint = np.array([[log_ratio + np.log(p), np.log(1 - p)]])
+        assert minimum_risk(log_posterior(joint), costs).answers.tolist() == [0 if log_ratio > np.log(threshold) else 1]
+
+
+def test_the_threshold_has_the_names_of_the_classes_and_is_one_of_probability_too() -> None:
+    prior = np.array([1 / 4, 3 / 4])
+    found = answer_threshold(matrix([[0, 1], [10, 0]]), prior, ["ham", "spam"])
+    assert found is not None
+    assert tuple(found) == ("ham", "spam", 30, pytest.approx(10 / 11))
+    for costs, priors in (
+        (matrix([[0, 1], [10, 0]], [0.2, 0.2]), prior),
+        (matrix([[0, -1], [10, 0]]), prior),
+        (matrix([[0, 1], [10, 0]]), np.array([0.0, 1.0])),
+    ):
+        assert answer_threshold(costs, priors, ["ham", "spam"]) is None
+    assert answer_threshold(zero_one_costs(3), np.full(3, 1 / 3), ["a", "b", "c"]) is None
+
+
+def test_abstaining_pays_between_two_thresholds() -> None:
+    costs = matrix([[0, 1], [1, 0]], [0.2, 0.2])
+    posterior = posterior_of([[0.9, 0.1], [0.79, 0.21], [0.5, 0.5], [0.1, 0.9]])
+    answers, expected = minimum_risk(posterior, costs)
+    assert answers.tolist() == [0, NO_ANSWER, NO_ANSWER, 1]
+    assert expected.tolist() == pytest.approx([0.1, 0.2, 0.2, 0.1])
+
+
+def test_impossible_documents_get_no_answer_under_any_rule() -> None:
+    posterior = np.full((1, 2), np.nan)
+    for rule in (DecisionRule(), DecisionRule(min_probability=0.5), DecisionRule(zero_one_costs(2))):
+        decision = rule.decide(posterior)
+        assert decision.answers.tolist() == [NO_ANSWER]
+        assert np.isnan(decision.probabilities).all()
+
+
+def test_a_rule_gives_no_answer_below_its_probability() -> None:
+    posterior = posterior_of([[0.6, 0.4], [0.2, 0.8], [0.5, 0.5]])
+    assert DecisionRule(min_probability=0.6).decide(posterior).answers.tolist() == [0, 1, NO_ANSWER]
+    decision = DecisionRule().decide(posterior)
+    assert decision.answers.tolist() == [0, 1, 0]
+    assert decision.expected_costs.tolist() == pytest.approx([0.4, 0.2, 0.5])
+
+
+def test_a_file_of_costs(tmp_path: Path) -> None:
+    path = tmp_path / "costs.toml"
+    path.write_text("[ham]\nspam = 10\nabstain = 0.5\n[spam]\nham = 2\nspam = -1\n")
+    costs = read_costs(str(path), ["ham", "spam"])
+    assert costs.of_answers.tolist() == [[0, 10], [2, -1]]
+    assert costs.of_abstaining.tolist() == [0.5, 1]
+
+
+def test_without_a_cost_of_abstaining_there_is_always_an_answer() -> None:
+    assert np.isinf(costs_from({"a": {"b": 3}}, ["a", "b"]).of_abstaining).all()
+    assert costs_from({}, ["a", "b"]).of_answers.tolist() == zero_one_costs(2).of_answers.tolist()
+
+
+def test_where_a_class_is_called_abstain_its_column_is_that_answer() -> None:
+    tables = {"a": {"abstain": 3, "b": 2}, "abstain": {"a": 5}}
+    costs = costs_from(tables, ["a", "abstain", "b"])
+    assert costs.of_answers.tolist() == [[0, 3, 2], [5, 0, 1], [1, 1, 0]]
+    assert np.isinf(costs.of_abstaining).all()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[nobody]\nham = 1",
+        "[ham]\nnobody = 1",
+        "[ham]\nspam = 'dear'",
+        "[ham]\nspam = true",
+        "[ham]\nspam = inf",
+        "[ham]\nspam = nan",
+        "[ham]\nspam = " + "9" * 400,
+        "[ham]\nabstain = -" + "9" * 5000,
+        "[ham]\nspam = 1e400",
+        "ham = 1",
+    ],
+)
+def test_costs_that_mean_nothing_are_refused_by_name(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "costs.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"costs\.toml"):
+        read_costs(str(path), ["ham", "spam"])
+
+
+@pytest.mark.parametrize("content", [b"[ham", b"\xff\xfe", b"a = " + b"[" * 100_000])
+def test_files_that_are_no_toml_are_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "costs.toml"
+    path.write_bytes(content)
+    with pytest.raises(PathError, match=r"costs\.toml: not valid TOML"):
+        read_costs(str(path), ["ham", "spam"])
+    with pytest.raises(PathError, match="cannot read"):
+        read_costs(str(tmp_path / "missing.toml"), ["ham", "spam"])

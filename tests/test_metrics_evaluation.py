@@ -1,28 +1,38 @@
-"""Figures of merit, against the slow twin and scikit-learn.
+"""Figures of merit: the slow twin, and scikit-learn on random inputs.
 
-Also tests `metrics/outcomes.py`.
+Also tests `metrics/outcomes.py` and `metrics/ranking.py`.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
+from sklearn import metrics as reference
 
+from nbtext import TextClassifier
+from nbtext.counts import matrix
 from nbtext.metrics import BINS, NORMAL_95, Evaluation, wilson_interval
 from nbtext.metrics.intervals import Bootstrap
+from nbtext.metrics.ranking import area_under_roc, average_precision, tied_ranks
 from tests import oracle_metrics as oracle
 from tests.budget import examples
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 CLASSES = ["a", "b", "c"]
 PLAIN = Bootstrap(0)
 Judged = list[tuple[str, tuple[float, float, float]]]
+
 
 probabilities = st.tuples(*[st.integers(0, 1000)] * 3).filter(any).map(lambda row: tuple(part / sum(row) for part in row))
 
@@ -94,3 +104,233 @@ def test_of_no_documents_nothing_is_known() -> None:
     summary = Evaluation(CLASSES).summary(PLAIN)
     figures = ("accuracy", "macro_precision", "macro_recall", "macro_f1", "log_loss", "brier", "ece")
     assert {name: summary[name] for name in figures} == dict.fromkeys(figures)
+
+
+NO_ANSWER = ""
+
+
+class Case(NamedTuple):
+    """Judged documents: classes known, true labels, posteriors, shape (n, K), and answers, "" for none."""
+
+    classes: list[str]
+    truth: list[str]
+    posterior: NDArray[np.float64]
+    answers: list[str]
+
+    def evaluation(self, block: int = 1000, **options: Any) -> Evaluation:
+        evaluation = Evaluation(self.classes, **options)
+        numbers = np.array([self.classes.index(answer) if answer else -1 for answer in self.answers])
+        for begin in range(0, len(self.truth), block):
+            rows = slice(begin, begin + block)
+            evaluation.add(self.truth[rows], np.log(self.posterior[rows]), numbers[rows])
+        return evaluation
+
+    def summary(self) -> dict[str, Any]:
+        return self.evaluation().summary(PLAIN)
+
+
+@st.composite
+def cases(draw: st.DrawFn, *, unknown: bool = True, abstaining: bool = True, least: int = 1) -> Case:
+    """Few documents or many, few levels of probability (ties) or many, classes that do not occur, labels that are unknown, no answers."""
+    n_classes, n = draw(st.integers(least, 6)), draw(st.integers(1, 60))
+    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
+    levels = draw(st.sampled_from([2, 5, 10**6]))
+    weights = generator.integers(1, levels + 1, size=(n, n_classes)).astype(float)
+    posterior = weights / weights.sum(axis=1, keepdims=True)
+    classes = [f"c{k}" for k in range(n_classes)]
+    among = [*classes[: draw(st.integers(1, n_classes))], *(["x", "y"] if unknown and draw(st.booleans()) else [])]
+    truth = generator.choice(among, n).tolist()
+    answers = [classes[k] for k in posterior.argmax(axis=1)]
+    if abstaining and draw(st.booleans()):
+        answers = [answer if answered else NO_ANSWER for answer, answered in zip(answers, generator.random(n) < 0.7, strict=True)]
+    return Case(classes, truth, posterior, answers)
+
+
+def close(wanted: float) -> Any:
+    return pytest.approx(wanted, rel=1e-12, abs=1e-12)
+
+
+@examples(16)
+@given(cases())
+def test_rates_are_scikit_learns(case: Case) -> None:
+    said = case.summary()
+    labels = sorted({*case.truth, *case.answers} - {NO_ANSWER})
+    for average in ("macro", "micro"):
+        wanted = reference.precision_recall_fscore_support(case.truth, case.answers, labels=labels, average=average, zero_division=0)
+        for name, value in zip(("precision", "recall", "f1"), wanted, strict=False):
+            assert said[f"{average}_{name}"] == close(value)
+    assert said["accuracy"] == close(reference.accuracy_score(case.truth, case.answers))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of answers that are no document's class, of a single class
+        assert said["matthews"] == close(reference.matthews_corrcoef(case.truth, case.answers))
+        assert said["balanced_accuracy"] == close(reference.balanced_accuracy_score(case.truth, case.answers))
+
+
+@examples(8)
+@given(cases(unknown=False, abstaining=False, least=2))
+def test_scores_of_the_probabilities_are_scikit_learns(case: Case) -> None:
+    said = case.summary()
+    assert said["log_loss"] == close(reference.log_loss(case.truth, case.posterior, labels=case.classes))
+    wanted = reference.brier_score_loss(case.truth, case.posterior, labels=case.classes, scale_by_half=False)
+    assert said["brier"] == close(wanted)
+
+
+@given(cases())
+def test_top_k_is_the_slow_twins(case: Case) -> None:
+    said = case.summary()
+    for k in (2, 3, 5):
+        if k >= len(case.classes):
+            assert f"top_{k}_accuracy" not in said
+            continue
+        assert said[f"top_{k}_accuracy"] == close(oracle.top_k_accuracy(case.truth, case.classes, case.posterior.tolist(), k))
+
+
+def test_top_k_without_ties_is_scikit_learns() -> None:
+    generator = np.random.default_rng(3)
+    posterior = generator.dirichlet(np.ones(7), 400)
+    truth = generator.integers(7, size=400)
+    labels = [f"c{k}" for k in truth]
+    evaluation = Evaluation([f"c{k}" for k in range(7)])
+    evaluation.add(labels, np.log(posterior))
+    said = evaluation.summary(PLAIN)
+    for k in (2, 3, 5):
+        assert said[f"top_{k}_accuracy"] == close(reference.top_k_accuracy_score(truth, posterior, k=k, labels=range(7)))
+
+
+@examples(16)
+@given(cases())
+def test_ranking_of_each_class_is_scikit_learns(case: Case) -> None:
+    said = case.summary()
+    areas, averages = [], []
+    for k, label in enumerate(case.classes):
+        positive = np.array([truth == label for truth in case.truth])
+        found = said["per_class"][label]
+        if positive.all() or not positive.any():
+            assert (found["roc_auc"], found["average_precision"]) == (None, None)
+            continue
+        scores = np.log(case.posterior[:, k])
+        areas.append(reference.roc_auc_score(positive, scores))
+        averages.append(reference.average_precision_score(positive, scores))
+        assert (found["roc_auc"], found["average_precision"]) == (close(areas[-1]), close(averages[-1]))
+    assert said["macro_roc_auc"] == (close(float(np.mean(areas))) if areas else None)
+    assert said["macro_average_precision"] == (close(float(np.mean(averages))) if areas else None)
+    for label in said["unknown_labels"]:
+        assert said["per_class"][label]["roc_auc"] is None
+
+
+@given(st.lists(st.tuples(st.sampled_from([-np.inf, -745.2, -1.0, -1e-300, 0.0]), st.booleans()), min_size=2, max_size=12))
+def test_ranking_counts_pairs_of_documents_impossible_classes_included(documents: list[tuple[float, bool]]) -> None:
+    scores, positive = (np.array(column) for column in zip(*documents, strict=True))
+    if positive.all() or not positive.any():
+        return
+    ordered, of_class = np.sort(scores), np.sort(scores[positive])
+    assert area_under_roc(ordered, of_class) == close(oracle.area_under_roc(scores.tolist(), positive.tolist()))
+    assert average_precision(ordered, of_class) == close(oracle.average_precision(scores.tolist(), positive.tolist()))
+
+
+LETTERS = "abcdefgh"
+PLAINLY: dict[str, Any] = {"stemmer": "none", "stop_words": "none"}
+
+
+def assert_ties_are_found(posterior: NDArray[np.float64], classes: list[str]) -> None:
+    """Compare with scikit-learn on log odds of two classes rounded to nine decimals; as they are, rounding splits ties."""
+    truth = np.random.default_rng(0).choice(classes, len(posterior)).tolist()
+    evaluation = Evaluation(classes)
+    evaluation.add(truth, posterior)
+    per_class = evaluation.summary(PLAIN)["per_class"]
+    odds = posterior[:, 0] - posterior[:, 1]
+    found, split = [], []
+    for label, odds_of_class in zip(classes, (odds, -odds), strict=True):
+        positive, rounded = np.array(truth) == label, np.round(odds_of_class, 9)
+        for name, figure in (("roc_auc", reference.roc_auc_score), ("average_precision", reference.average_precision_score)):
+            assert per_class[label][name] == close(figure(positive, rounded))
+            found.append(per_class[label][name])
+            split.append(figure(positive, odds_of_class))
+    assert found != pytest.approx(split, abs=1e-12)
+
+
+@pytest.mark.parametrize("calibration", ["none", "length"])
+@pytest.mark.parametrize(
+    ("classifier", "weighting"),
+    [
+        ("multinomial", "counts"),
+        ("multinomial", "tfidf"),
+        ("complement", "counts"),
+        ("bernoulli", "counts"),
+        ("dirichlet-multinomial", "counts"),
+    ],
+)
+def test_documents_whose_scores_differ_by_the_order_of_their_terms_alone_are_tied(
+    classifier: str, weighting: str, calibration: str
+) -> None:
+    generator = np.random.default_rng(1)
+    draws = [[LETTERS[number] for number in generator.integers(3 * k, 3 * k + 5, 3)] for k in (0, 1) for _ in range(20)]
+    # every word has a twin with the same counts, far from it in the vocabulary
+    texts = [" ".join(side + letter * 2 for letter in draw) for side in "az" for draw in draws]
+    model = TextClassifier(classifier=classifier, weighting=weighting, calibration=calibration, **PLAINLY)
+    model.fit(texts, ["x" if number % 40 < 20 else "y" for number in range(80)])
+    asked = []
+    for draw in draws * 5:
+        side = dict(zip(LETTERS, generator.choice(["a", "z"], len(LETTERS)), strict=True))
+        asked.append(" ".join(side[letter] + letter * 2 for letter in draw))
+    assert_ties_are_found(model.predict_log_proba(asked), model.classes)
+
+
+def test_documents_brought_to_unit_length_from_multiples_of_the_same_counts_are_tied() -> None:
+    generator = np.random.default_rng(2)
+    draws = [sorted({LETTERS[number] * 2 for number in generator.integers(3 * k, 3 * k + 5, 4)}) for k in (0, 1) for _ in range(30)]
+    model = TextClassifier(classifier="logistic", calibration="temperature", **PLAINLY)
+    model.fit([" ".join(draw) for draw in draws], ["x" if number < 30 else "y" for number in range(60)])
+    assert_ties_are_found(model.predict_log_proba([" ".join(draw * int(generator.integers(1, 9))) for draw in draws * 3]), model.classes)
+
+
+def test_copies_whose_terms_are_added_up_in_other_portions_are_tied(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(3)
+    chances = generator.dirichlet(np.ones(8), 20)
+    texts = [" ".join(letter * 2 for letter in generator.choice(list(LETTERS), 9, p=of_text)) for of_text in chances]
+    model = TextClassifier(**PLAINLY).fit(texts, ["x", "y"] * 10)
+    monkeypatch.setattr(matrix, "PRODUCTS_AT_ONCE", 7)
+    assert_ties_are_found(model.predict_log_proba(texts * 9), model.classes)
+
+
+def test_a_difference_beyond_rounding_is_no_tie() -> None:
+    log_odds = np.array([-700.0, 30.0, 30.0 + 1e-9, 3.0, 3.0 + 1e-11, 3.0 + 1e-14, -1e-11, 0.0])
+    log_p, log_q = -np.log1p(np.exp(-log_odds)), -np.log1p(np.exp(log_odds))
+    units = np.spacing(np.maximum(-log_p, -log_q))
+    assert tied_ranks(log_p, units).tolist() == [0, 5, 6, 3, 4, 3, 1, 2]
+    assert tied_ranks(np.array([-np.inf, -1.0, -np.inf]), units[:3]).tolist() == [0, 1, 0]
+
+
+def test_ranking_is_left_out_once_there_are_too_many_scores() -> None:
+    case = Case(["c0", "c1"], ["c0", "c1", "c0"], np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]]), ["c0", "c1", "c1"])
+    enough, too_few = case.evaluation(1, scores_kept=6), case.evaluation(1, scores_kept=5)
+    assert (enough.ranked, too_few.ranked) == (True, False)
+    kept, left_out = enough.summary(PLAIN), too_few.summary(PLAIN)
+    assert kept["macro_roc_auc"] == 1
+    assert (left_out["macro_roc_auc"], left_out["macro_average_precision"]) == (None, None)
+    assert left_out["per_class"]["c0"]["roc_auc"] is None
+    for figures in (kept, left_out):
+        for name in ("macro_roc_auc", "macro_average_precision", "per_class"):
+            figures.pop(name)
+    assert kept == left_out
+
+
+@given(cases(), st.integers(1, 9))
+def test_all_figures_are_the_same_however_documents_come(case: Case, block: int) -> None:
+    assert case.evaluation(block).summary(Bootstrap(20)) == case.evaluation().summary(Bootstrap(20))
+
+
+@given(cases())
+def test_known_figures_are_those_without_the_documents_of_unknown_labels(case: Case) -> None:
+    rows = [row for row, label in enumerate(case.truth) if label in case.classes]
+    said = case.summary()
+    assert said["known"]["n"] == len(rows)
+    names = ("accuracy", "macro_f1", "log_loss", "brier", "ece")
+    if rows:
+        only = Case(case.classes, [case.truth[row] for row in rows], case.posterior[rows], [case.answers[row] for row in rows])
+        assert {name: said["known"][name] for name in names} == {name: only.summary()[name] for name in names}
+    else:
+        assert {said["known"][name] for name in names} == {None}
+    unknown = {label: case.truth.count(label) for label in dict.fromkeys(case.truth) if label not in case.classes}
+    assert said["unknown_documents"] == unknown
+    assert (said["log_loss"] is None) == bool(unknown)

@@ -1,14 +1,32 @@
-"""The fast path from documents to terms, against the slow one."""
+"""The fast path from documents to terms, against the slow one; long documents in pieces."""
 
 from __future__ import annotations
 
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtext import TextClassifier
+from nbtext.counts.counting import Analysis, count_corpus, document_counter
 from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary
-from nbtext.text.analyzer import UNKNOWN, Analyzer
+from nbtext.settings import Reading, Settings
+from nbtext.text.analyzer import UNKNOWN, Analyzer, text_pieces
+from nbtext.text.surfaces import SEPARATORS, Surfaces, find_surfaces
+from nbtext.text.words import words
 from tests import oracle, strategies
 from tests.budget import examples
+from tests.work import DOUBLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from nbtext.counts.corpus_counts import CorpusCounts
+
 
 STOP_WORDS = ("the", "don't", "東京", "ab", "na\u00efve")
 
@@ -91,3 +109,130 @@ def test_stop_words_go_before_stemming() -> None:
     names = Names()
     analyzer = Analyzer(("caring",), lambda words: [word.removesuffix("ing") for word in words], names.find)
     assert fast(analyzer, names, [b"caring car", b"carings"]) == [["car"], ["carings"]]
+
+
+SIZES = st.sampled_from([1, 2, 5, 20])
+WHOLE = 1 << 60
+
+
+documents = st.lists(
+    strategies.texts
+    | st.lists(st.sampled_from(["don't", "moon", "½kg", "the", "a", "東京。都", " ", "\n", "--"]), max_size=12).map(" ".join),
+    min_size=1,
+    max_size=5,
+).map(lambda texts: [text.encode() for text in texts])
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "words": {},
+    "bigrams": {"ngrams": 2},
+    "fourgrams": {"ngrams": 4, "stop_words": "none", "stemmer": "none"},
+    "characters": {"char_ngrams": "2-3", "ngrams": 2},
+    "surface forms": {"surface_forms": True, "stemmer": "snowball"},
+}
+
+
+def in_pieces(size: int, texts: list[bytes], parameters: dict[str, Any], reading: dict[str, Any]) -> CorpusCounts:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
+        return count_corpus(list(zip("abcab", texts, strict=False)), Analysis(Settings(**parameters, reading=Reading(**reading)), ["the"]))
+
+
+def same(one: CorpusCounts, other: CorpusCounts) -> bool:
+    mine, theirs = one.sample.documents, other.sample.documents
+    arrays = zip(mine.matrix[:4], theirs.matrix[:4], strict=True)
+    return one.statistics == other.statistics and all(np.array_equal(left, right) for left, right in arrays)
+
+
+def words_of(parts: list[Surfaces]) -> list[str]:
+    return [word for part in parts for form in part.forms(np.arange(part.starts.size)) for word in words(form)]
+
+
+@examples(6)
+@given(documents, SIZES)
+def test_pieces_are_the_documents_and_split_no_word(texts: list[bytes], size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
+        found = list(text_pieces(texts, SEPARATORS))
+    joined = [b""] * len(texts)
+    for piece in found:
+        for number, text in enumerate(piece.texts, piece.first):
+            joined[number] += text
+        assert len(piece.texts) == 1 or not piece.goes_on
+        assert all(len(SEPARATORS.split(text[size:])) <= 2 for text in piece.texts)
+    assert joined == texts
+    whole, cut = find_surfaces(texts), [find_surfaces(piece.texts) for piece in found]
+    assert words_of([whole]) == words_of(cut)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_counts_in_pieces_are_those_of_whole_documents(name: str) -> None:
+    @examples(6)
+    @given(documents, SIZES)
+    def of_documents(texts: list[bytes], size: int) -> None:
+        assert same(in_pieces(size, texts, SETTINGS[name], {}), in_pieces(WHOLE, texts, SETTINGS[name], {}))
+
+    of_documents()
+
+
+features = st.lists(st.tuples(st.sampled_from("ab:é"), st.integers(1, 99)).map(lambda item: f"{item[0]}:{item[1]}"), max_size=8)
+
+
+@examples(6)
+@given(st.lists(features.map(lambda items: " ".join(items).encode()), min_size=1, max_size=5), SIZES)
+def test_counted_features_in_pieces_are_those_of_whole_lines(texts: list[bytes], size: int) -> None:
+    assert same(in_pieces(size, texts, {}, {"format": "svmlight"}), in_pieces(WHOLE, texts, {}, {"format": "svmlight"}))
+    analysis = Analysis(Settings(reading=Reading(format="svmlight")))
+    found = []
+    for at_once in (size, WHOLE):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("nbtext.text.analyzer.PIECE_BYTES", at_once)
+            ids = {"a": 2, "b": 0, "é": 1}
+            vocabulary: Any = type("Ids", (), {"find": lambda _, names: [ids.get(name, -1) for name in names]})()  # noqa: B023 - called at once
+            found.append(document_counter(analysis, vocabulary).count(texts).matrix())
+    assert all(np.array_equal(left, right) for left, right in zip(found[0][:4], found[1][:4], strict=True))
+
+
+def test_a_model_of_pieces_has_the_same_bytes_and_gives_the_same_answers(tmp_path: Path) -> None:
+    generator = np.random.default_rng(1)
+    texts = [" ".join(f"w{number}" for number in generator.geometric(0.05, size)) for size in (3, 900, 0, 40, 2000, 1)]
+    found = []
+    for size in (WHOLE, 97):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
+            model = TextClassifier(ngrams=3, char_ngrams="2").fit(texts, list("abcabc"))
+            model.save(str(tmp_path / "model"))
+            found.append(((tmp_path / "model").read_bytes(), model.predict_log_proba([*texts, "w1 other w2"]).tobytes()))
+    assert found[0] == found[1]
+
+
+def peak(text: bytes, reading: dict[str, Any]) -> int:
+    """The most bytes that counting one document takes at once."""
+
+    def labelled() -> Iterator[tuple[str, bytes]]:
+        yield "a", text
+
+    analysis = Analysis(Settings(stemmer="none", reading=Reading(**reading)))
+    tracemalloc.start()
+    try:
+        count_corpus(labelled(), analysis)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("reading", [{}, {"format": "svmlight"}], ids=["text", "svmlight"])
+def test_a_long_document_takes_memory_for_little_more_than_itself(reading: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took more than 17 times its size."""
+    monkeypatch.setattr("nbtext.text.analyzer.PIECE_BYTES", 1 << 14)
+    words = b" ".join(b"word%d%s" % (number % 200, b":1" if reading else b"") for number in range(60_000))
+    nothing = peak(b"word:1", reading)
+    small, large = (peak(words * n, reading) - nothing for n in (1, 2))
+    assert small < 4 * len(words)
+    assert large < DOUBLE * small
+
+
+def test_a_long_word_takes_memory_for_little_more_than_itself() -> None:
+    """Each of its bytes took a place of eight bytes in two arrays."""
+    word = b"x" * (1 << 22)
+    assert peak(word, {}) - peak(b"word", {}) < 8 * len(word)

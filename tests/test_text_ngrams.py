@@ -1,21 +1,34 @@
-"""N-grams and blocks.
+"""N-grams and blocks; character n-grams of words, against the slow path and those of scikit-learn.
 
 Also tests `text/analyzer.py`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
 
+from nbtext import TextClassifier
+from nbtext.counts.counting import Analysis, document_counter
 from nbtext.counts.vocabulary import GrowingVocabulary
+from nbtext.explain.mistakes import Excerpts
 from nbtext.text import analyzer
 from nbtext.text.analyzer import UNKNOWN, TermSequence
-from nbtext.text.ngrams import with_ngrams
+from nbtext.text.ngrams import CharNgramAnalyzer, char_ngrams, ngram_sizes, with_ngrams
+from nbtext.text.words import words
 from nbtext.text_block import BLOCK_BYTES
 from tests import oracle, strategies
+from tests.process import in_json, succeed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 ORDERS = range(1, 5)
 
@@ -63,3 +76,138 @@ def test_blocks_keep_order_and_are_as_short_as_their_size_allows(sizes: list[int
 def test_a_block_of_empty_documents_ends_at_the_number_of_documents() -> None:
     found = [len(block) for block in analyzer.blocks(range(2 * analyzer.BLOCK_DOCUMENTS + 1), lambda _: 0)]
     assert found == [analyzer.BLOCK_DOCUMENTS, analyzer.BLOCK_DOCUMENTS, 1]
+
+
+STOP_WORDS = ("the", "don't", "東京", "ab", "na\u00efve")
+SPANS = st.tuples(st.integers(1, 10), st.integers(1, 10)).map(sorted)
+PLAIN: dict[str, Any] = {"stop_words": "none", "stemmer": "none"}
+
+
+def slow(word: str, low: int, high: int) -> list[str]:
+    """Every run of characters of the word between its marks, written as a pattern, but for the marks alone and the whole."""
+    marked = ["<", *word, ">"]
+    found = []
+    for n in range(low, high + 1):
+        for begin in range(len(marked) - n + 1):
+            piece = marked[begin : begin + n]
+            at_beginning, at_end = begin == 0, begin + n == len(marked)
+            if (at_beginning and at_end) or (n == 1 and (at_beginning or at_end)):
+                continue
+            inner = "".join(piece[at_beginning : n - at_end])
+            found.append(("" if at_beginning else "*") + inner + ("" if at_end else "*"))
+    return found
+
+
+def counted(text: str, **parameters: Any) -> Counter[str]:
+    """The terms of one text and how often each occurs."""
+    statistics = TextClassifier(**{**PLAIN, **parameters}).fit([text], ["a"]).statistics
+    names = map(statistics.vocabulary.term, range(statistics.n_terms))
+    return Counter(dict(zip(names, statistics.term_counts.tolist(), strict=True)))
+
+
+@given(strategies.texts, SPANS)
+def test_they_are_the_pieces_of_the_word_between_its_marks(text: str, span: list[int]) -> None:
+    low, high = span
+    for word in words(text):
+        assert Counter(char_ngrams(word, range(low, high + 1))) == Counter(slow(word, low, high))
+
+
+@given(strategies.texts, SPANS)
+def test_an_ngram_is_never_a_word_and_tells_where_in_a_word_it_stands(text: str, span: list[int]) -> None:
+    for word in words(text):
+        for gram in char_ngrams(word, range(span[0], span[1] + 1)):
+            assert words(gram) != [gram]
+            core = gram.strip("*")
+            assert core in word
+            assert gram.startswith("*") or word.startswith(core)
+            assert gram.endswith("*") or word.endswith(core)
+
+
+@given(st.lists(st.lists(strategies.documents, max_size=4), max_size=3), SPANS)
+def test_every_block_means_what_the_slow_path_says(batches: list[list[bytes]], span: list[int]) -> None:
+    low, high = span
+    ids: dict[str, int] = {}
+    analyzer = CharNgramAnalyzer(STOP_WORDS, range(low, high + 1), lambda terms: [ids.setdefault(term, len(ids)) for term in terms])
+    for texts in batches:
+        sequence = analyzer.sequence(texts)
+        names = list(ids)
+        found: list[Counter[str]] = [Counter() for _ in texts]
+        for document, term in zip(sequence.documents.tolist(), sequence.terms.tolist(), strict=True):
+            found[document][names[term]] += 1
+        wanted = [Counter(gram for word in oracle.terms(text, STOP_WORDS) for gram in slow(word, low, high)) for text in texts]
+        assert found == wanted
+
+
+@pytest.mark.parametrize("span", [(1, 1), (2, 4), (3, 5), (6, 6)])
+def test_they_are_those_of_scikit_learn_without_whole_words_and_marks_alone(span: tuple[int, int]) -> None:
+    text = "the naïve snappers snap at apple pie while an owl watches"
+    vectorizer = CountVectorizer(analyzer="char_wb", ngram_range=span)
+    table = vectorizer.fit_transform([text]).toarray()[0]
+    known = dict(zip(vectorizer.get_feature_names_out(), table.tolist(), strict=True))
+    wanted = {
+        ("" if gram[0] == " " else "*") + gram.strip() + ("" if gram[-1] == " " else "*"): n
+        for gram, n in known.items()
+        if gram.strip() and not (gram[0] == gram[-1] == " ")
+    }
+    found = counted(text, char_ngrams=f"{span[0]}-{span[1]}")
+    assert {term: n for term, n in found.items() if "*" in term} == wanted
+
+
+def test_they_are_added_to_words_and_ngrams_of_words_and_leave_these_as_they_are() -> None:
+    texts = "owls hoot at owls; owls don't bark"
+    settings: dict[str, Any] = {"stop_words": "default", "stemmer": "snowball", "ngrams": 2}
+    with_them, without = counted(texts, char_ngrams="3-4", **settings), counted(texts, **settings)
+    assert {term: n for term, n in with_them.items() if "*" not in term} == without
+    assert with_them["*wls"] == 3
+    assert with_them["owl"] == 3
+    assert not any(gram in with_them for gram in ("don*", "at*", "*on't"))
+
+
+def test_sizes() -> None:
+    assert list(ngram_sizes("3")) == [3]
+    assert list(ngram_sizes("10")) == [10]
+    assert list(ngram_sizes("1-10")) == list(range(1, 11))
+
+
+def test_blocks_are_counted_as_one_by_one() -> None:
+    model = TextClassifier(**PLAIN, char_ngrams="2-3").fit(["apple pie", "pear tree", "x"], ["a", "b", "b"])
+    texts = [b"", b"apple", b"unknown", b"pear pie pie", b"-"]
+    parameters, vocabulary = model.settings, model.statistics.vocabulary
+    together = document_counter(Analysis(parameters), vocabulary).count(texts).matrix().sorted()
+    for row, text in enumerate(texts):
+        alone = document_counter(Analysis(parameters), vocabulary).count([text]).matrix().sorted()
+        here = slice(together.offsets[row], together.offsets[row + 1])
+        assert together.terms[here].tolist() == alone.terms.tolist()
+        assert together.counts[here].tolist() == alone.counts.tolist()
+        assert together.unknown[row] == alone.unknown[0]
+
+
+def test_a_word_that_was_never_seen_is_known_by_its_pieces() -> None:
+    texts, labels = ["the teacher teaches", "a baker bakes bread"], ["school", "kitchen"]
+    assert TextClassifier(char_ngrams="3-5", class_prior="uniform").fit(texts, labels).predict(["bakery", "teaching-room"]).tolist() == [
+        "kitchen",
+        "school",
+    ]
+
+
+def test_an_excerpt_weighs_a_word_with_its_pieces() -> None:
+    texts, labels = ["the teacher teaches", "a baker bakes bread"], ["school", "kitchen"]
+    model = TextClassifier(char_ngrams="3-5", smoothing=0.5).fit(texts, labels)
+    marked = {piece.text: piece.nats for piece in Excerpts(model).excerpt(b"our bakery, your teacher", 0, 1) if piece.nats}
+    joint = model.joint_log_likelihood(["", "bakery", "teacher"])
+    difference = joint[:, 0] - joint[:, 1]
+    assert marked == pytest.approx({"bakery": difference[1] - difference[0], "teacher": difference[2] - difference[0]})
+
+
+def test_the_command_learns_saves_updates_and_reports_with_them(pets: Path) -> None:
+    succeed("train pets --char-ngrams 3-4 --ngrams 2")
+    assert succeed("classify -", stdin=b"catlike").rows[0][1] == "cats"
+    assert "*ark" in [row[1] for row in succeed("select-features --limit 9999").rows]
+    assert in_json("inspect --output json")["training"]["char_ngrams"] == "3-4"
+    loaded = TextClassifier.load(str(pets / "nbtext.joblib"))
+    before = loaded.statistics
+    loaded.partial_fit(["a catfish"], ["cats"])
+    assert loaded.statistics.n_terms > before.n_terms
+    loaded.set_params(char_ngrams="3-5")
+    with pytest.raises(ValueError, match="not trained"):
+        loaded.predict(["x"]).tolist()
