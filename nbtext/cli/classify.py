@@ -98,7 +98,6 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     from nbtext.model.scoring import AnswerCounts, answers_to
     from nbtext.report.answers import answer_form, write_answers
     from nbtext.report.forms import json_line
-    from nbtext.store.atomic import append_line
     from nbtext.text.analyzer import BLOCK_DOCUMENTS
 
     if options["mail_filter"]:
@@ -133,6 +132,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     counts = AnswerCounts()
     write_answers(counts.watched(messages.reported(answers)), form)
     if drift is not None and log is not None:
+        from nbtext.store.atomic import append_line
+
         append_line(log, "" if (line := drift.line()) is None else json_line(line))
     documents.say_notices()
     if n := counts.without_known_terms:

@@ -15,8 +15,7 @@ from nbtext.cli import messages
 from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import ANALYSING, given
 from nbtext.corpus.collection import Corpus
-from nbtext.corpus.columns import described, holds_paths, holds_quoted_cells
-from nbtext.corpus.directory import LabelledFolder
+from nbtext.corpus.document import LabelledFolder
 from nbtext.corpus.reading import first_rows, format_by_name, lines_of_document, resolved
 from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
 from nbtext.errors import NoDocumentsError, UsageError, listed, quantity
@@ -49,6 +48,8 @@ class CommandCorpus(Corpus):
         columns: Sequence[str] = (),
         progress: bool = True,
     ) -> None:
+        from nbtext.corpus.columns import holds_paths
+
         on_error = given([ON_ERROR], options).get("on_error", ON_ERROR.default)
         if not paths:
             messages.warn("the list of files is empty")
@@ -129,6 +130,10 @@ def labelled_folders(options: Options) -> tuple[LabelledFolder, ...]:
 def recognised(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Reading:
     """Return reading settings as `resolved`, and say which columns of a table were recognised that they do not name."""
     found = resolved(reading, paths, labelled=labelled)
+    if found == reading:
+        return found
+    from nbtext.corpus.columns import described, holds_quoted_cells
+
     if reading.document == "auto" and found.document in ("mail", "html"):
         messages.notice(f"{paths[0]}: by their names, all files are {found.document}; if not, give --document text")
     elif reading.document == "auto" and found.document == BY_NAME:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from nbtext.corpus.compression import unpacked_document
 from nbtext.corpus.decoding import decoded_name
@@ -20,23 +20,6 @@ if TYPE_CHECKING:
 
     ListedFile = tuple[str, str | None, DocumentError | None]
     """A file that is one document, not yet read: its path, its class, and why it cannot be read."""
-
-
-class LabelledFolder(str):
-    """The path of a folder, or of an mbox, whose documents are all of one class that need not be its name."""
-
-    __slots__ = ("label",)
-    label: str
-
-    def __new__(cls, path: str, label: str) -> Self:
-        """Return the path with its class."""
-        folder = super().__new__(cls, path)
-        folder.label = label
-        return folder
-
-    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
-        """Return what another process makes it of."""
-        return str(self), self.label
 
 
 def files(path: str, source: Source) -> Iterator[ListedFile]:

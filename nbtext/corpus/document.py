@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from nbtext.attributes import NO_ATTRIBUTES
 from nbtext.errors import DocumentError, NbtextError
@@ -54,6 +54,23 @@ class Notices:
         self.warnings += other.warnings
         self.unnamed += other.unnamed
         self.relabelled += other.relabelled
+
+
+class LabelledFolder(str):
+    """The path of a folder, or of an mbox, whose documents are all of one class that need not be its name."""
+
+    __slots__ = ("label",)
+    label: str
+
+    def __new__(cls, path: str, label: str) -> Self:
+        """Return the path with its class."""
+        folder = super().__new__(cls, path)
+        folder.label = label
+        return folder
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        """Return what another process makes it of."""
+        return str(self), self.label
 
 
 class FilePart(NamedTuple):

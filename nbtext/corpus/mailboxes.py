@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from nbtext.corpus.compression import uncompressed_name
 from nbtext.corpus.decoding import decoded_name
-from nbtext.corpus.directory import LabelledFolder, files_below, labelled_files, read_listed, unlabelled_files
-from nbtext.corpus.document import Document, too_large
+from nbtext.corpus.directory import files_below, labelled_files, read_listed, unlabelled_files
+from nbtext.corpus.document import Document, LabelledFolder, too_large
 from nbtext.corpus.streams import must_exist, open_stream
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import FORMATS

@@ -16,8 +16,7 @@ import numpy as np
 
 from nbtext.corpus.compression import LONGEST_BEGINNING, compression
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
-from nbtext.corpus.directory import LabelledFolder
-from nbtext.corpus.document import FilePart
+from nbtext.corpus.document import FilePart, LabelledFolder
 from nbtext.corpus.streams import readable_stream
 from nbtext.errors import NbtextError, PathError
 from nbtext.settings import FORMATS

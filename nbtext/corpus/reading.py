@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.attributes import NO_TEXT, Attributes, weight_in_units
-from nbtext.corpus.columns import column_name, find_delimiter, is_table, names_a_column, recognise, refuse_header, split_rows, table_format
 from nbtext.corpus.compression import uncompressed_name
 from nbtext.corpus.decoding import detect_encoding, is_ascii_compatible, is_plain, refuse_binary, to_utf8
 from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
@@ -182,6 +181,8 @@ def format_by_name(path: str) -> str | None:
 
 def _format_by_content(path: str) -> str | None:
     """Return the format that the beginning of a file shows beyond doubt, if any."""
+    from nbtext.corpus.columns import table_format
+
     start = beginning(path, _LOOKED_AT, of_pipe=_LOOKED_AT)
     _refuse_converted(path, start, _CONVERTED_BY_CONTENT)
     line = start.partition(b"\n")[0]
@@ -231,6 +232,8 @@ def format_like(paths: Sequence[str], trained: Reading) -> str:
 
 def _format_like_table(path: str, trained: Reading) -> str:
     """Return the format of a file for a model of tables or JSON lines: what is neither is one document, since a text alone has no columns."""
+    from nbtext.corpus.columns import is_table, split_rows
+
     start = beginning(path, _LOOKED_AT, of_pipe=0)
     _refuse_converted(path, start, [_ARRAY])
     text = start.removeprefix(BOM_UTF8)
@@ -299,6 +302,8 @@ def kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
 
 def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
     """Return the settings of a table with the delimiter and the columns that its beginning shows, where they do not say them."""
+    from nbtext.corpus.columns import names_a_column, recognise
+
     are_given = reading.text_column is not None and (reading.label_column is not None or not labelled)
     if are_given and (reading.delimiter is not None or reading.format != "csv" or not names_a_column(reading)):
         return reading
@@ -322,6 +327,8 @@ def _delimiter_of(reading: Reading) -> str:
 
 def _delimiter_and_rows(path: str, reading: Reading, *, of_pipe: int = 0) -> tuple[str | None, list[list[str]]]:
     """Return the delimiter of a table, None for that of its format, and the rows in its first 64 KiB; if there is none, those in its first 4 MiB."""
+    from nbtext.corpus.columns import find_delimiter, split_rows
+
     quoted = reading.format == "csv"
     for size in (_LOOKED_AT, LONGEST_FIRST_LINE):
         start = beginning(path, size, of_pipe=of_pipe)
@@ -334,6 +341,8 @@ def _delimiter_and_rows(path: str, reading: Reading, *, of_pipe: int = 0) -> tup
 
 
 def _refuse_header(path: str, source: Source) -> None:
+    from nbtext.corpus.columns import refuse_header
+
     try:
         refuse_header(first_rows(path, source.reading), source.reading, source.columns)
     except UsageError as problem:
@@ -343,6 +352,8 @@ def _refuse_header(path: str, source: Source) -> None:
 
 def column_names(path: str, reading: Reading) -> tuple[str, ...]:
     """Return the columns of a table, for settings that are `resolved`: names, or numbers without a header; raise `UsageError` for no table."""
+    from nbtext.corpus.columns import column_name, names_a_column
+
     if reading.format not in ("csv", "tsv"):
         raise UsageError(f"--keep all is for tables, not for {reading.format}", hint="name the columns")
     rows = first_rows(path, reading)

@@ -109,7 +109,7 @@ def import_what_changing_needs() -> None:
 
     What a setting alone asks for, such as a stemmer, is left out.
     """
-    needed = ("language_model.smoothing", "metrics.evaluation", "model.training", "model.description", "store.joblib_stream")
+    needed = ("language_model.smoothing", "metrics.evaluation", "model.training", "model.description")
     for name in ("numpy.ma", *(f"nbtext.{module}" for module in needed)):  # numpy wants the first for sets
         import_module(name)
     for name in CLASSIFIERS:
@@ -117,9 +117,14 @@ def import_what_changing_needs() -> None:
 
 
 @contextmanager
-def locked_model(path: str, *, lock_timeout: float, backup: bool = False) -> Iterator[LockedModelFile]:
-    """Hold the lock of a model file; raises `LockedError` if another process does for ``lock_timeout`` seconds."""
-    import_what_changing_needs()
+def locked_model(path: str, *, lock_timeout: float, backup: bool = False, is_new: bool = False) -> Iterator[LockedModelFile]:
+    """Hold the lock of a model file; raises `LockedError` if another process does for ``lock_timeout`` seconds.
+
+    With ``is_new`` nothing that may be there is read: the model to be written needs nothing more than made it.
+    """
+    import_module("nbtext.store.joblib_stream")
+    if not is_new:
+        import_what_changing_needs()
     with locked(path, lock_timeout):
         yield LockedModelFile(path, backup=backup)
 

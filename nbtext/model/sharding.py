@@ -22,7 +22,6 @@ from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.counts.documents import CountedDocuments
 from nbtext.errors import DocumentError, NbtextError, PathError
 from nbtext.model.scoring import ScoredBlock, scored
-from nbtext.parallel.processes import Share, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model.scoring import ScoringModel
     from nbtext.parallel.cluster import Cluster
+    from nbtext.parallel.processes import Share
     from nbtext.text_block import LabelledBlock
 
     NumberedShard = tuple[int, Shard]
@@ -166,6 +166,8 @@ def runs(counting: Counting, shards: Iterable[Shard], threads: int) -> Iterator[
 
 def count_run(run: Run) -> PartialCounts:
     """Count a run, as a worker of a cluster that reads the shards itself."""
+    from nbtext.parallel.processes import Share
+
     return count_shards(run.counting, Share(run.shards))
 
 
@@ -210,8 +212,11 @@ def score_shards(
 
     ``report`` is called with the outcome of each block before that is yielded. Raises what ended the reading, after the documents before it.
     """
+    from nbtext.parallel.processes import in_order
+
     documents = read = 0
-    for shard, done in in_order(_score_shard, scoring, shards, jobs, is_ours=_may_be_large):
+    tasks = ((shard, None) for shard in shards) if jobs == 1 else in_order(_score_shard, scoring, shards, jobs, is_ours=_may_be_large)
+    for shard, done in tasks:
         for block, outcome in _score(scoring, shard, _beyond(heard, documents, read)) if done is None else done:
             documents, read = documents + outcome.documents, read + outcome.read
             if heard is not None:

@@ -10,7 +10,6 @@ import numpy as np
 from nbtext.errors import PathError, UsageError, reason
 from nbtext.report.forms import by_place, finite, json_line, write
 from nbtext.report.numbers import rounded, six_digits
-from nbtext.store.atomic import check_replaceable, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -192,6 +191,8 @@ class MistakeFile:
         import tempfile
         from array import array
 
+        from nbtext.store.atomic import check_replaceable
+
         check_replaceable(path)
         self._path, self._folder = path, tempfile.gettempdir()
         self._lines = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by __exit__
@@ -217,6 +218,8 @@ class MistakeFile:
 
     def write(self) -> None:
         """Replace the file, sorted by falling probability of the wrong answer, then by its margin, then in the order of the documents."""
+        from nbtext.store.atomic import replace_file
+
         sureness = np.array(self._sureness).reshape(-1, 2)
         order = np.lexsort((-sureness[:, 1], -sureness[:, 0]))
 
