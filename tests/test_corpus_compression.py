@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.compression import Unpacked, compression
+from nbtext.corpus.compression import compression, stream_of, unpacked
 from nbtext.corpus.streams import open_stream
 from nbtext.errors import PathError
 from tests.process import LITTLE_MEMORY, MEMORY, corpus, error_line, fail, nbtext
@@ -27,8 +27,8 @@ KINDS = pytest.mark.parametrize("kind", sorted(PACK))
 LINES = b"".join(b"a\tdocument number %d of many\n" % number for number in range(20_000))
 
 
-def unpacked(packed: bytes, kind: str, limit: int = 1 << 30) -> bytes:
-    return io.BufferedReader(Unpacked(io.BytesIO(packed), kind, limit)).read()
+def content(packed: bytes, kind: str, limit: int = 1 << 30) -> bytes:
+    return stream_of(unpacked(io.BytesIO(packed), kind, limit)).read()
 
 
 @KINDS
@@ -40,7 +40,7 @@ def unpacked(packed: bytes, kind: str, limit: int = 1 << 30) -> bytes:
 def test_streams_one_after_the_other_are_one(kind: str, streams: list[bytes], times: int, padding: int) -> None:
     packed = b"".join(PACK[kind](stream * times) for stream in streams)
     assert compression("x", packed[:10]) == kind
-    assert unpacked(packed + bytes(padding), kind) == b"".join(stream * times for stream in streams)
+    assert content(packed + bytes(padding), kind) == b"".join(stream * times for stream in streams)
 
 
 @KINDS
@@ -50,7 +50,7 @@ def test_damage_is_an_error_and_never_a_crash(kind: str, data: st.DataObject) ->
     for place in data.draw(st.lists(st.integers(6, len(packed) - 1), min_size=1, max_size=3)):
         packed[place] ^= data.draw(st.integers(1, 255))
     try:
-        assert len(unpacked(bytes(packed), kind, 10_000)) <= 10_000
+        assert len(content(bytes(packed), kind, 10_000)) <= 10_000
     except PathError as problem:
         assert problem.message.startswith((f"the {kind} file is ", "unpacks to more"))  # noqa: PT017 - either outcome is right
 
@@ -79,9 +79,9 @@ def lines_before_damage(stream: io.BufferedReader) -> list[bytes]:
 @KINDS
 def test_a_limit_holds_to_the_byte(kind: str) -> None:
     packed = PACK[kind](b"x" * 5000)
-    assert unpacked(packed, kind, 5000) == b"x" * 5000
+    assert content(packed, kind, 5000) == b"x" * 5000
     with pytest.raises(PathError, match=r"unpacks to more than 4,999 bytes; see max_unpacked_size"):
-        unpacked(packed, kind, 4999)
+        content(packed, kind, 4999)
 
 
 @KINDS

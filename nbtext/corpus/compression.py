@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 import os
 import zlib
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 from nbtext.corpus.document import size_in_words, too_large
 from nbtext.errors import DocumentError, PathError
 
 if TYPE_CHECKING:
     from bz2 import BZ2Decompressor
+    from collections.abc import Generator
+    from io import BufferedReader
     from lzma import LZMADecompressor
 
     from _typeshed import WriteableBuffer
@@ -36,6 +38,9 @@ _MOST_MEMORY = 256 << 20
 """Bytes for unpacking xz; its strongest preset needs 65 MiB."""
 
 _PIECE = 1 << 16
+
+BUFFER = 1 << 18
+"""Bytes that are read at once."""
 
 
 class _Gzip:
@@ -88,63 +93,75 @@ def uncompressed_name(name: str) -> str:
     return stem if suffix.lower() in _SUFFIXES else name
 
 
-class Unpacked(io.RawIOBase):
-    """The content of a compressed file; raise `PathError` where it is damaged, cut short, or unpacks to more than the limit.
+class _Pieces(io.RawIOBase):
+    """The bytes that a generator yields in pieces, none of them empty."""
 
-    Streams that follow one another are read as one, as the tools that write such files do; zeros after the last are padding.
-    """
-
-    def __init__(self, packed: IO[bytes], kind: str, limit: int) -> None:
-        self._packed, self._kind, self._limit = packed, kind, limit
-        self._unpacker = _unpacker(kind)
-        self._size = 0
+    def __init__(self, pieces: Generator[bytes], position: int) -> None:
+        self._pieces, self._position = pieces, position
+        self._piece = memoryview(b"")
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
+    def tell(self) -> int:
+        return self._position
+
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        """Fill the buffer as far as one step of unpacking does, and return how far; 0 at the end."""
         view = memoryview(buffer)
-        piece = b""
-        while not piece:
-            packed = b""
-            if self._unpacker.eof:
-                packed = self._unpacker.unused_data.lstrip(b"\0")
-                while not packed and (more := self._packed.read(_PIECE)):
-                    packed = more.lstrip(b"\0")
-                if not packed:
-                    return 0
-                self._unpacker = _unpacker(self._kind)
-            elif self._unpacker.needs_input:
-                packed = self._packed.read(_PIECE)
-                if not packed:
-                    raise PathError(f"the {self._kind} file is cut short")
-            piece = self._unpack(packed, len(view))
-        self._size += len(piece)
-        if self._size > self._limit:
-            raise PathError(f"unpacks to more than {size_in_words(self._limit)}", hint="see --max-unpacked-size")
+        self._piece = self._piece or memoryview(next(self._pieces, b""))
+        piece, self._piece = self._piece[: len(view)], self._piece[len(view) :]  # cutting a view copies nothing
         view[: len(piece)] = piece
         return len(piece)
 
-    def _unpack(self, packed: bytes, max_length: int) -> bytes:
-        from lzma import LZMAError
+    def close(self) -> None:
+        self._pieces.close()
+        super().close()
 
+
+def stream_of(pieces: Generator[bytes], position: int = 0) -> BufferedReader:
+    """Return the bytes that a generator yields in pieces as a stream, at a position in the file that they come from."""
+    return cast("BufferedReader", io.BufferedReader(_Pieces(pieces, position), BUFFER))
+
+
+def unpacked(packed: IO[bytes], kind: str, limit: int) -> Generator[bytes]:
+    """Yield the content of a compressed file; raise `PathError` where it is damaged, cut short, or unpacks to more than the limit.
+
+    Streams that follow one another are read as one, as the tools that write such files do; zeros after the last are padding.
+    """
+    from lzma import LZMAError
+
+    unpacker, size = _unpacker(kind), 0
+    while True:
+        content = b""
+        if unpacker.eof:
+            content = unpacker.unused_data.lstrip(b"\0")
+            while not content and (more := packed.read(_PIECE)):
+                content = more.lstrip(b"\0")
+            if not content:
+                return
+            unpacker = _unpacker(kind)
+        elif unpacker.needs_input and not (content := packed.read(_PIECE)):
+            raise PathError(f"the {kind} file is cut short")
         try:
-            return self._unpacker.decompress(packed, max_length)
+            piece = unpacker.decompress(content, BUFFER)
         except (OSError, EOFError, ValueError, zlib.error, LZMAError) as problem:
-            raise PathError(f"the {self._kind} file is damaged ({str(problem).lower()})") from None
+            raise PathError(f"the {kind} file is damaged ({str(problem).lower()})") from None
+        size += len(piece)
+        if size > limit:
+            raise PathError(f"unpacks to more than {size_in_words(limit)}", hint="see --max-unpacked-size")
+        if piece:
+            yield piece
 
 
 def unpacked_document(path: str, content: bytes, limit: int) -> bytes:
-    """Return the content of a file that is one document, unpacked if it is compressed; raise `DocumentError` where `Unpacked` raises `PathError`."""
+    """Return the content of a file that is one document, unpacked if it is compressed; raise `DocumentError` where `unpacked` raises `PathError`."""
     kind = compression(path, content[:LONGEST_BEGINNING])
     if kind is None:
         return content
     try:
-        unpacked = io.BufferedReader(Unpacked(io.BytesIO(content), kind, 1 << 62)).read(limit + 1)
+        found = stream_of(unpacked(io.BytesIO(content), kind, 1 << 62)).read(limit + 1)
     except PathError as problem:
         raise DocumentError(problem.message) from None
-    if len(unpacked) > limit:
+    if len(found) > limit:
         raise too_large(limit)
-    return unpacked
+    return found

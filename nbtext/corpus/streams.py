@@ -10,24 +10,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from nbtext.corpus.compression import LONGEST_BEGINNING, Unpacked, compression
+from nbtext.corpus.compression import BUFFER, LONGEST_BEGINNING, compression, stream_of, unpacked
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
 from nbtext.errors import PathError, UsageError, reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from io import BufferedReader
 
     from _typeshed import WriteableBuffer
 
     from nbtext.corpus.document import FilePart
 
-_BUFFER = 1 << 18
-
 _NO_LIMIT = 1 << 62
 
-_PIECE = 1 << 20
-"""Bytes that are unpacked at once ahead of the reader, at most."""
 
 LINES_AT_ONCE = 1 << 21
 """Bytes of lines that are looked at as a whole."""
@@ -45,31 +41,20 @@ def must_exist(path: str) -> os.stat_result:
         raise PathError(f"cannot read: {text}", where=path) from None
 
 
-class _Rejoined(io.RawIOBase):
-    """A stream of which the beginning has been read, again from that beginning; closes the stream unless it is standard input."""
-
-    def __init__(self, start: bytes, rest: BufferedReader, *, is_standard_input: bool) -> None:
-        self._start, self._rest, self._is_standard_input = memoryview(start), rest, is_standard_input  # cutting a view copies nothing
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer, /) -> int:
-        view = memoryview(buffer)
-        piece, self._start = self._start[: len(view)], self._start[len(view) :]
-        piece = piece or memoryview(self._rest.read1(len(view)))  # readinto1 would wait for more than is there
-        view[: len(piece)] = piece
-        return len(piece)
-
-    def close(self) -> None:
-        if not self._is_standard_input:
-            self._rest.close()
-        super().close()
+def rejoined(start: bytes, rest: BufferedReader, *, closes: bool = False) -> BufferedReader:
+    """Return a stream of what has been read of another one and of its rest. Closing it ``closes`` the other."""
+    return stream_of(_rejoined(start, rest, closes=closes))
 
 
-def rejoined(start: bytes, rest: BufferedReader) -> BufferedReader:
-    """Return a stream of what has been read of another one and of its rest. Closing it does not close the other."""
-    return cast("BufferedReader", io.BufferedReader(_Rejoined(start, rest, is_standard_input=True), _BUFFER))
+def _rejoined(start: bytes, rest: BufferedReader, *, closes: bool) -> Generator[bytes]:
+    try:
+        if start:
+            yield start
+        while piece := rest.read1(BUFFER):  # as much as is there
+            yield piece
+    finally:
+        if closes:
+            rest.close()
 
 
 _begun: dict[str, tuple[bytes, BufferedReader]] = {}
@@ -82,13 +67,13 @@ def opened(path: str) -> Iterator[BufferedReader]:
     if path == "-":
         yield standard_input()
         return
-    with _begun.pop(path)[1] if path in _begun else Path(path).open("rb", buffering=_BUFFER) as stream:
+    with _begun.pop(path)[1] if path in _begun else Path(path).open("rb", buffering=BUFFER) as stream:
         yield cast("BufferedReader", stream)
 
 
 def set_standard_input(content: bytes) -> None:
     """Have the next reading of standard input read this in its place."""
-    _begun["-"] = (content, cast("BufferedReader", io.BufferedReader(io.BytesIO(content))))
+    _begun["-"] = (content, rejoined(content, cast("BufferedReader", io.BytesIO())))
 
 
 def can_be_read_here_only(path: str) -> bool:
@@ -104,19 +89,18 @@ def beginning(path: str, size: int, *, of_pipe: int) -> bytes:
     try:
         if path == "-" or not stat.S_ISREG(must_exist(path).st_mode):
             if path not in _begun:
-                stream = standard_input() if path == "-" else cast("BufferedReader", Path(path).open("rb", buffering=_BUFFER))  # noqa: SIM115 - stays open
+                stream = standard_input() if path == "-" else cast("BufferedReader", Path(path).open("rb", buffering=BUFFER))  # noqa: SIM115 - stays open
                 start = stream.read(of_pipe) if of_pipe else stream.readline(size)
                 if compression(path, start[:LONGEST_BEGINNING]) is None:
                     start += b"" if len(start) < size or b"\n" in start else stream.readline(LONGEST_FIRST_LINE)
                 elif not of_pipe:
                     start += stream.read(size)
-                again = _Rejoined(start, stream, is_standard_input=path == "-")
-                _begun[path] = (start, cast("BufferedReader", io.BufferedReader(again, _BUFFER)))
+                _begun[path] = (start, rejoined(start, stream, closes=path != "-"))
             start = _begun[path][0]
         else:
             with Path(path).open("rb") as file:
                 return _read_to_end(readable_stream(file, path, _NO_LIMIT), size)
-        return _read_to_end(readable_stream(cast("BufferedReader", io.BufferedReader(io.BytesIO(start))), path, _NO_LIMIT), size)
+        return _read_to_end(readable_stream(rejoined(start, cast("BufferedReader", io.BytesIO())), path, _NO_LIMIT), size)
     except (OSError, PathError):
         return b""  # reading the file reports the reason
 
@@ -151,8 +135,11 @@ def open_stream(
     """
     try:
         if part is not None and not part.is_unpacked:
-            found = _PartOfFile(path, part) if part.content is None else _GivenPart(part)
-            with found as bytes_of_part, _counted(cast("BufferedReader", io.BufferedReader(bytes_of_part, _BUFFER))) as stream:
+            raw = _PartOfFile(path, part) if part.content is None else None
+            with (
+                cast("BufferedReader", io.BufferedReader(raw, BUFFER)) if raw else stream_of(_given(part), part.read) as bytes_of_part,
+                _counted(bytes_of_part) as stream,
+            ):
                 yield stream
         elif path != "-" and stat.S_ISDIR(must_exist(path).st_mode):
             raise UsageError(f"{path} is a directory, not a file of documents", hint="for a directory per class use --format dir")
@@ -163,7 +150,7 @@ def open_stream(
                 )
                 skipped = part.start if part else 0
                 while skipped > 0:
-                    skipped -= len(stream.read(min(skipped, _BUFFER))) or skipped
+                    skipped -= len(stream.read(min(skipped, BUFFER))) or skipped
                 try:
                     yield stream
                 finally:
@@ -180,8 +167,8 @@ def readable_stream(stream: BufferedReader, path: str, unpacked_limit: int, *, a
     """Return a stream unpacked if it is compressed, with ``ahead`` by a thread; raise `PathError` if it is in UTF-16 or UTF-32."""
     kind = compression(path, stream.peek(LONGEST_BEGINNING)[:LONGEST_BEGINNING])
     if kind is not None:
-        unpacked = Unpacked(stream, kind, unpacked_limit)
-        stream = cast("BufferedReader", io.BufferedReader(_Ahead(unpacked) if ahead and _can_work_ahead() else unpacked, _BUFFER))
+        pieces = unpacked(stream, kind, unpacked_limit)
+        stream = stream_of(_ahead(pieces) if ahead and _can_work_ahead() else pieces)
     if is_wide(stream.peek(LONGEST_WIDE)[:LONGEST_WIDE]):
         raise PathError("a table or lines in UTF-16 or UTF-32", where=path, hint="make it UTF-8 first, as with iconv -t UTF-8")
     return stream
@@ -194,31 +181,15 @@ def _can_work_ahead() -> bool:
     return getrlimit(RLIMIT_AS)[0] == RLIM_INFINITY
 
 
-class _Ahead(io.RawIOBase):
-    """A stream of which a thread reads the next piece ahead: unpacking releases the interpreter lock."""
+def _ahead(pieces: Iterator[bytes]) -> Generator[bytes]:
+    """Yield pieces while a thread makes the next one: unpacking releases the interpreter lock."""
+    from concurrent.futures import ThreadPoolExecutor
 
-    def __init__(self, stream: io.RawIOBase) -> None:
-        from concurrent.futures import ThreadPoolExecutor
-
-        self._stream, self._thread = stream, ThreadPoolExecutor(1)
-        self._piece = memoryview(b"")
-        self._next = self._thread.submit(stream.read, _PIECE)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer, /) -> int:
-        if not self._piece:
-            self._piece = memoryview(self._next.result() or b"")
-            self._next = self._thread.submit(self._stream.read, _PIECE)
-        view = memoryview(buffer)
-        piece, self._piece = self._piece[: len(view)], self._piece[len(view) :]
-        view[: len(piece)] = piece
-        return len(piece)
-
-    def close(self) -> None:
-        self._thread.shutdown()
-        super().close()
+    with ThreadPoolExecutor(1) as thread:
+        upcoming = thread.submit(next, pieces, b"")
+        while piece := upcoming.result():
+            upcoming = thread.submit(next, pieces, b"")
+            yield piece
 
 
 class _PartOfFile(io.FileIO):
@@ -239,26 +210,12 @@ class _PartOfFile(io.FileIO):
         return super().readinto(view) or 0
 
 
-class _GivenPart(io.RawIOBase):
-    """The content of a part of a compressed file; raise its failure after that."""
-
-    def __init__(self, part: FilePart) -> None:
-        self._part, self._place = part, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._part.read if self._place else 0
-
-    def readinto(self, buffer: WriteableBuffer, /) -> int:
-        view = memoryview(buffer)
-        piece = (self._part.content or b"")[self._place : self._place + len(view)]
-        if not piece and self._part.failure is not None:
-            raise self._part.failure
-        view[: len(piece)] = piece
-        self._place += len(piece)
-        return len(piece)
+def _given(part: FilePart) -> Generator[bytes]:
+    """Yield the content of a part of a compressed file; raise its failure after that."""
+    if part.content:
+        yield part.content
+    if part.failure is not None:
+        raise part.failure
 
 
 _open_streams: list[BufferedReader] = []
@@ -296,7 +253,7 @@ def numbered_lines(stream: BufferedReader, limit: int, lines_before: int = 0) ->
     while line := stream.readline(limit + 3):
         number += 1
         if len(line) == limit + 3 and line[-1:] != b"\n":
-            while (rest := stream.readline(_BUFFER)) and not rest.endswith(b"\n"):
+            while (rest := stream.readline(BUFFER)) and not rest.endswith(b"\n"):
                 pass
             yield number, None
             continue
@@ -324,7 +281,7 @@ def line_blocks(stream: BufferedReader, limit: int, lines_before: int = 0) -> It
     while not is_last:
         pieces, size = [b""], 0
         try:
-            while size < wanted and (piece := stream.read1(min(wanted - size, _BUFFER))):
+            while size < wanted and (piece := stream.read1(min(wanted - size, BUFFER))):
                 pieces.append(piece)
                 size += len(piece)
             is_last = size < wanted
