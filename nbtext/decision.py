@@ -49,7 +49,7 @@ class Costs(NamedTuple):
     """Infinite for every class unless abstaining is allowed."""
 
 
-def zero_one_costs(n_classes: int) -> Costs:
+def _zero_one_costs(n_classes: int) -> Costs:
     """Return a cost of 1 for every mistake: minimum risk is minimum error then."""
     return Costs(1.0 - np.eye(n_classes), np.full(n_classes, np.inf))
 
@@ -60,7 +60,7 @@ def costs_from(tables: Mapping[str, object], classes: Sequence[str]) -> Costs:
     If one class has a cost of abstaining, that of others is 1 by default. There is none if a class is called `ABSTAIN`.
     """
     number = {label: place for place, label in enumerate(classes)}
-    costs, known = zero_one_costs(len(classes)), f"the classes are {', '.join(classes[:20])}"
+    costs, known = _zero_one_costs(len(classes)), f"the classes are {', '.join(classes[:20])}"
     if ABSTAIN not in number and any(isinstance(table, dict) and ABSTAIN in table for table in tables.values()):
         costs.of_abstaining[:] = 1.0
     for truth, table in tables.items():
@@ -114,14 +114,14 @@ def minimum_error(log_posterior: Floats) -> Whole:
     return np.where(np.isnan(log_posterior[:, 0]), NO_ANSWER, log_posterior.argmax(axis=1))
 
 
-class RiskDecision(NamedTuple):
+class _RiskDecision(NamedTuple):
     """Answers, shape (n_docs,), `NO_ANSWER` where abstaining costs least, and their expected costs, shape (n_docs,)."""
 
     answers: Whole
     expected_costs: Floats
 
 
-def minimum_risk(log_posterior: Floats, costs: Costs) -> RiskDecision:
+def minimum_risk(log_posterior: Floats, costs: Costs) -> _RiskDecision:
     """Return the answer of least expected cost, argmin_j Σ_i λ_ij p(C_i | d), or none where that is expected to cost less.
 
     Of equals the first is returned, and an answer rather than none. Where no class is possible there is no answer and the cost is nan.
@@ -134,7 +134,7 @@ def minimum_risk(log_posterior: Floats, costs: Costs) -> RiskDecision:
         of_abstaining = posterior @ costs.of_abstaining
         answers = np.where(of_abstaining < least, NO_ANSWER, answers)
         least = np.minimum(least, of_abstaining)
-    return RiskDecision(np.where(np.isnan(log_posterior[:, 0]), NO_ANSWER, answers), least)
+    return _RiskDecision(np.where(np.isnan(log_posterior[:, 0]), NO_ANSWER, answers), least)
 
 
 def likelihood_ratio_threshold(costs: Costs, prior: Floats) -> float:

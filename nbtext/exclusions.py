@@ -112,7 +112,7 @@ PATCH = row("--relabel", needs="here")
 LEAVE_ONE_OUT = row("leave-one-out", needs="leave-one-out alone")
 
 
-def offers(settings: Settings) -> frozenset[str]:
+def _offers(settings: Settings) -> frozenset[str]:
     """Return the traits that the classifier offers; raise `UsageError` if it does not take the weighting."""
     kinds = KINDS[settings.classifier]
     if settings.weighting not in kinds:
@@ -122,15 +122,15 @@ def offers(settings: Settings) -> frozenset[str]:
         )
     offered = frozenset(kinds[settings.weighting].split())
     if settings.classifier == AVERAGE:
-        offered |= _OF_ALL_MEMBERS.intersection(*(offers(member) for member in settings.models))
+        offered |= _OF_ALL_MEMBERS.intersection(*(_offers(member) for member in settings.models))
         offered -= {"attributes"} if any(member.classifier == "gaussian" for member in settings.models) else NONE
     return offered
 
 
-def settings_rows(settings: Settings) -> Iterator[Row]:
+def _settings_rows(settings: Settings) -> Iterator[Row]:
     """Yield the rows of training settings."""
     classifier, weighting = settings.classifier, settings.weighting
-    lacking = _OFFERED - offers(settings)
+    lacking = _OFFERED - _offers(settings)
     by_weighting = NONE if weighting == "counts" else lacking & frozenset(KINDS[classifier]["counts"].split())
     name = f"--members {settings.members}" if classifier == AVERAGE else f"--classifier {classifier}"
     yield Row(name, frozenset().union(*(_NEEDED.get(each.classifier, NONE) for each in settings.models)), lacking - by_weighting)
@@ -157,10 +157,10 @@ def settings_rows(settings: Settings) -> Iterator[Row]:
 def needs_documents(settings: Settings) -> bool:
     """Return True if a model of these settings does not follow from sums of counts; raise `UsageError` for settings that exclude each other."""
     require_fitting(settings)
-    return "sums" not in offers(settings)
+    return "sums" not in _offers(settings)
 
 
-class Entry(NamedTuple):
+class _Entry(NamedTuple):
     """Options of the command line, with blanks between them, ``--output=csv`` for a value: traits, and options of which one must be given too."""
 
     options: str
@@ -174,79 +174,79 @@ OF_READING, OF_ANALYSIS = (
 )
 
 EVERYWHERE = (
-    Entry("--text --from-folder", needs="source", lacks="source"),
-    Entry("CORPUS --files-from", lacks="source"),
-    Entry("--null", wants="--files-from"),
-    Entry("--verbose", needs="messages"),
-    Entry("--quiet", lacks="messages"),
-    Entry("--scheduler", lacks="here"),
-    Entry("--backend=dask", wants="--scheduler"),
-    Entry("--once --jobs --relabel", needs="here"),
-    Entry("--unlabelled --drop-unlabelled", needs="pool", lacks="pool"),
-    Entry("--coverage", needs="shares", lacks="single"),
-    Entry("--costs --min-probability --limit --scores", needs="single"),
-    Entry("--min-precision", needs="shares single"),
-    Entry("--prior-from", lacks="shares"),
-    Entry("--fail-under-interval", wants="--fail-under --fail-over"),
+    _Entry("--text --from-folder", needs="source", lacks="source"),
+    _Entry("CORPUS --files-from", lacks="source"),
+    _Entry("--null", wants="--files-from"),
+    _Entry("--verbose", needs="messages"),
+    _Entry("--quiet", lacks="messages"),
+    _Entry("--scheduler", lacks="here"),
+    _Entry("--backend=dask", wants="--scheduler"),
+    _Entry("--once --jobs --relabel", needs="here"),
+    _Entry("--unlabelled --drop-unlabelled", needs="pool", lacks="pool"),
+    _Entry("--coverage", needs="shares", lacks="single"),
+    _Entry("--costs --min-probability --limit --scores", needs="single"),
+    _Entry("--min-precision", needs="shares single"),
+    _Entry("--prior-from", lacks="shares"),
+    _Entry("--fail-under-interval", wants="--fail-under --fail-over"),
 )
 """Of all commands that have these options."""
 
 COMMANDS = {
     "classify": (
-        Entry("--batch", wants="--lines"),
-        Entry("--lines", needs="source", lacks="source"),
-        Entry("--by-class", wants="--coverage --min-precision"),
-        Entry("--mail-filter", lacks="records source"),
-        Entry(
+        _Entry("--batch", wants="--lines"),
+        _Entry("--lines", needs="source", lacks="source"),
+        _Entry("--by-class", wants="--coverage --min-precision"),
+        _Entry("--mail-filter", lacks="records source"),
+        _Entry(
             "--text --files-from --null --format --output --excel-safe --limit --scores --drift --lines --batch --exit-status-abstained --coverage "
             "--prior-from",
             needs="records",
         ),
     ),
-    "compare": (Entry(f"--changed --null {OF_READING}", wants="CORPUS --files-from"),),
+    "compare": (_Entry(f"--changed --null {OF_READING}", wants="CORPUS --files-from"),),
     "cross-validate": (
-        Entry("--leave-one-out", lacks="folds"),
-        Entry("--folds --repeats --seed --group-column --time-column", needs="folds"),
-        Entry("--time-column", lacks="draws"),
-        Entry("--repeats --seed --group-column", needs="draws"),
+        _Entry("--leave-one-out", lacks="folds"),
+        _Entry("--folds --repeats --seed --group-column --time-column", needs="folds"),
+        _Entry("--time-column", lacks="draws"),
+        _Entry("--repeats --seed --group-column", needs="draws"),
     ),
     "evaluate": (
-        Entry("--by-class", wants="--coverage --min-precision"),
-        Entry("--sweep", lacks="judged"),
-        Entry(
+        _Entry("--by-class", wants="--coverage --min-precision"),
+        _Entry("--sweep", lacks="judged"),
+        _Entry(
             "--costs --min-probability --coverage --min-precision --fail-under --fail-over --by --errors --training --prior-from",
             needs="judged",
         ),
     ),
     "explain": (
-        Entry("--why-not", lacks="contributions"),
-        Entry("--against --to", needs="contributions"),
-        Entry("--to", lacks="rows"),
-        Entry("--output", needs="rows"),
+        _Entry("--why-not", lacks="contributions"),
+        _Entry("--against --to", needs="contributions"),
+        _Entry("--to", lacks="rows"),
+        _Entry("--output", needs="rows"),
     ),
     "inspect": (
-        Entry("--verify", lacks="shown"),
-        Entry("--criteria --term --class --similarity --thresholds --perplexity", needs="shown"),
-        Entry("--by-class", wants="--thresholds"),
-        Entry(OF_READING, wants="--perplexity"),
+        _Entry("--verify", lacks="shown"),
+        _Entry("--criteria --term --class --similarity --thresholds --perplexity", needs="shown"),
+        _Entry("--by-class", wants="--thresholds"),
+        _Entry(OF_READING, wants="--perplexity"),
     ),
-    "label": (Entry("--suggest --take --review", needs="mode", lacks="mode"),),
-    "card": (Entry("--evaluation", needs="judged-documents"), Entry("CORPUS --files-from", lacks="judged-documents")),
-    "report": (Entry("--evaluation", needs="judged-documents"), Entry("CORPUS --files-from", lacks="judged-documents")),
-    "suspects": (Entry("--paths --print0", lacks="rows"), Entry("--output", needs="rows")),
+    "label": (_Entry("--suggest --take --review", needs="mode", lacks="mode"),),
+    "card": (_Entry("--evaluation", needs="judged-documents"), _Entry("CORPUS --files-from", lacks="judged-documents")),
+    "report": (_Entry("--evaluation", needs="judged-documents"), _Entry("CORPUS --files-from", lacks="judged-documents")),
+    "suspects": (_Entry("--paths --print0", lacks="rows"), _Entry("--output", needs="rows")),
     "tune": (
-        Entry("--by=leave-one-out", lacks="divided"),
-        Entry("--by=evidence --by=aic --by=bic", lacks="divided answers"),
-        Entry("--for", needs="answers"),
-        Entry("--folds --seed", needs="divided"),
-        Entry("--within --tries", needs="divided limit", lacks="limit"),
+        _Entry("--by=leave-one-out", lacks="divided"),
+        _Entry("--by=evidence --by=aic --by=bic", lacks="divided answers"),
+        _Entry("--for", needs="answers"),
+        _Entry("--folds --seed", needs="divided"),
+        _Entry("--within --tries", needs="divided limit", lacks="limit"),
     ),
-    "tokens": (Entry(OF_ANALYSIS, wants="--no-model"),),
+    "tokens": (_Entry(OF_ANALYSIS, wants="--no-model"),),
 }
 """Of one command besides."""
 
 
-def options_rows(command: str, given: Mapping[str, str]) -> Iterator[Row]:
+def _options_rows(command: str, given: Mapping[str, str]) -> Iterator[Row]:
     """Yield the rows of options that were given to a command, by name with their values, CORPUS among them.
 
     Raise `UsageError` for one that is given without another.
@@ -263,7 +263,7 @@ def options_rows(command: str, given: Mapping[str, str]) -> Iterator[Row]:
 
 def require_options(command: str, given: Mapping[str, str]) -> None:
     """Raise `UsageError` if options of a command exclude each other, or one is given without another that it needs."""
-    require_no_clash(*options_rows(command, given))
+    _require_no_clash(*_options_rows(command, given))
 
 
 def options_in_words(command: str, names: Container[str]) -> Iterator[str]:
@@ -288,7 +288,7 @@ def _is_given(name: str, given: Mapping[str, str]) -> bool:
     return option in given and (not equals or given[option] == value)
 
 
-def clashes(rows: Iterable[Row]) -> Iterator[tuple[Row, Row, str]]:
+def _clashes(rows: Iterable[Row]) -> Iterator[tuple[Row, Row, str]]:
     """Yield each two rows that exclude each other, the one that needs first, and the trait."""
     for one, other in permutations(rows, 2):
         for trait in sorted(one.needs & other.lacks):
@@ -297,11 +297,11 @@ def clashes(rows: Iterable[Row]) -> Iterator[tuple[Row, Row, str]]:
 
 def require_fitting(settings: Settings, *rows: Row) -> None:
     """Raise `UsageError` if settings, or what is asked of a model with them, exclude each other."""
-    require_no_clash(*rows, *settings_rows(settings))
+    _require_no_clash(*rows, *_settings_rows(settings))
 
 
-def require_no_clash(*rows: Row) -> None:
+def _require_no_clash(*rows: Row) -> None:
     """Raise `UsageError` if two rows exclude each other, naming both."""
-    for one, other, trait in clashes(rows):
+    for one, other, trait in _clashes(rows):
         reason, hint = TRAITS[trait]
         raise UsageError(f"{one.name} and {other.name} exclude each other: {reason}", hint=hint)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     Smoothing = str | float | tuple[float, float] | Mapping[str, float] | GivenSmoothing
 
 
-class OneOf:
+class _OneOf:
     """Check for one of some names, or for what ``otherwise`` accepts, which ``wanted`` describes."""
 
     def __init__(self, choices: tuple[str, ...], otherwise: Check | None, wanted: str) -> None:
@@ -67,9 +67,9 @@ class OneOf:
         raise ValueError((f"one of {listed}" if len(self.choices) > 1 else listed) + (f" or {self._wanted}" if self._wanted else ""))
 
 
-def one_of(*choices: str, otherwise: Check | None = None, wanted: str = "") -> OneOf:
+def _one_of(*choices: str, otherwise: Check | None = None, wanted: str = "") -> _OneOf:
     """Return a check for one of some names, or for what ``otherwise`` accepts."""
-    return OneOf(choices, otherwise, wanted)
+    return _OneOf(choices, otherwise, wanted)
 
 
 def number(kind: type[int | float], least: float, most: float, wanted: str) -> Callable[[object], int | float]:
@@ -136,7 +136,7 @@ def text_columns(value: object) -> str:
     return columns(value) if isinstance(value, str) and "," in value else column(value)
 
 
-def codec(value: object) -> str:
+def _codec(value: object) -> str:
     """Check for ``auto`` or a text encoding; return its canonical name."""
     import codecs
 
@@ -149,7 +149,7 @@ def codec(value: object) -> str:
         raise ValueError("auto or the name of an encoding, such as utf-8 or latin-1") from None
 
 
-def flag(value: object) -> bool:
+def _flag(value: object) -> bool:
     """Check for true or false."""
     if not isinstance(value, bool):
         raise ValueError("true or false")  # noqa: TRY004 - the caller makes one error of all
@@ -268,7 +268,7 @@ LANGUAGE_CODES = {
 """Languages by their codes of ISO 639-1."""
 
 
-def language_of_code(value: object) -> str:
+def _language_of_code(value: object) -> str:
     """Check for the code of a language, with or without that of a region (``de``, ``pt-BR``); return the name of the language."""
     code = str(value).replace("_", "-").partition("-")[0].lower()
     if code not in LANGUAGE_CODES:
@@ -416,7 +416,7 @@ class Parameter:
     @property
     def choices(self) -> tuple[str, ...]:
         """The names among which to choose, if there are any."""
-        return self.check.choices if isinstance(self.check, OneOf) else ()
+        return self.check.choices if isinstance(self.check, _OneOf) else ()
 
     def checked(self, value: object) -> object:
         """Return the canonical value; raise `UsageError` that names the option and what it takes."""
@@ -488,13 +488,13 @@ class Reading(Declared):
     GROUP: ClassVar[str] = "documents"
 
     format: str = declared(
-        "auto", "NAME", one_of("auto", *FORMATS),
+        "auto", "NAME", _one_of("auto", *FORMATS),
         f"Layout of the corpus: {', '.join(FORMATS)}. That is {_described_formats()}. auto: recognise it by directory and name, in training also by "
         "the first line.",
         common=True,
     )
     document: str = declared(
-        "auto", "KIND", one_of("auto", "text", "html", "mail", BY_NAME),
+        "auto", "KIND", _one_of("auto", "text", "html", "mail", BY_NAME),
         f"Kind of each document: auto, text, html, mail or {BY_NAME}. html: count the text that a browser shows; mail: count the chosen headers and the text "
         f"parts; {BY_NAME}: mail for files .eml, html for .html, .htm and .xhtml, text for all others. auto: the kind that all files have by their names, "
         f"{BY_NAME} if they differ. Documents in other formats than dir are text by default; mbox and maildir always hold mail.",
@@ -507,10 +507,10 @@ class Reading(Declared):
         before="subject",
     )
     structure: bool | None = declared(
-        None, "", flag, "Count what a mail looks like: its parts, HTML tags, colours and links. By default with --headers auto.",
+        None, "", _flag, "Count what a mail looks like: its parts, HTML tags, colours and links. By default with --headers auto.",
     )
-    drop_quotes: bool = declared(False, "", flag, "Ignore what a mail quotes from the one it answers.")
-    drop_signatures: bool = declared(False, "", flag, 'Ignore the signature of a mail. It is all that follows the last line "--".')
+    drop_quotes: bool = declared(False, "", _flag, "Ignore what a mail quotes from the one it answers.")
+    drop_signatures: bool = declared(False, "", _flag, 'Ignore the signature of a mail. It is all that follows the last line "--".')
     label_column: str | None = declared(
         None, "COLUMN", column,
         "Column of the class: a name, or a number from 1. A name means that the table has a header line. In jsonl it is a key, by default label. "
@@ -545,7 +545,7 @@ class Reading(Declared):
         "twice, one of weight 0 not at all. none: there is no such column.",
     )
     header: bool | None = declared(
-        None, "", flag, "Read the first row of a table as its header, or as a document. By default it is a header if a column is given by name, or if no column is given "
+        None, "", _flag, "Read the first row of a table as its header, or as a document. By default it is a header if a column is given by name, or if no column is given "
         "and it looks like one. With columns given by number, a first row that looks like a header ends with status 2.",
     )
     delimiter: str | None = declared(
@@ -553,7 +553,7 @@ class Reading(Declared):
         "Character between columns. By default a tab for tsv; for csv a comma, or a semicolon, tab or bar if the first rows show it.",
     )
     encoding: str = declared(
-        "auto", "NAME", codec,
+        "auto", "NAME", _codec,
         "Encoding of the documents, such as utf-8 or latin-1. auto: use the byte order mark if there is one, else UTF-8, else Windows-1252. "
         "In mail it applies to parts that declare none.",
     )
@@ -603,9 +603,9 @@ INPUT = (
         "Read more CORPUS paths from FILE, one a line; - is standard input. A line that is only - is a file of that name. Commands that need "
         "classes, such as train, expect a corpus on each line, not a single document.",
     ),
-    Parameter("null", False, "", flag, "Paths in --files-from end with NUL, as find -print0 writes them."),
+    Parameter("null", False, "", _flag, "Paths in --files-from end with NUL, as find -print0 writes them."),
     Parameter(
-        "on_error", "record", "WHAT", one_of("record", "skip", "fail"),
+        "on_error", "record", "WHAT", _one_of("record", "skip", "fail"),
         "What to do with a document that cannot be read: record, skip or fail. It is reported and makes the exit status 1. record: read the others, and "
         "let classify print a record that says why; skip: print no record; fail: stop at once and write nothing.",
     ),
@@ -621,10 +621,10 @@ class Settings(Declared):
     GROUP: ClassVar[str] = "model"
 
     classifier: str = declared(
-        "multinomial", "NAME", one_of(*CLASSIFIERS), f"Kind of model: {', '.join(CLASSIFIERS)}. The guide to models compares them.", common=True
+        "multinomial", "NAME", _one_of(*CLASSIFIERS), f"Kind of model: {', '.join(CLASSIFIERS)}. The guide to models compares them.", common=True
     )
     language: str = declared(
-        "english", "NAME", one_of(*LANGUAGES, *UNSPACED_LANGUAGES, otherwise=language_of_code, wanted="a code such as de"),
+        "english", "NAME", _one_of(*LANGUAGES, *UNSPACED_LANGUAGES, otherwise=_language_of_code, wanted="a code such as de"),
         f"Language of the documents, for stop words and stemmer. A code such as de or pt-BR will do; or one of {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have neither.",
         group="words", decides="terms", common=True,
     )
@@ -635,25 +635,25 @@ class Settings(Declared):
         group="words", decides="terms", common=True,
     )
     stemmer: str = declared(
-        "snowball", "NAME", one_of("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
+        "snowball", "NAME", _one_of("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
         "Reduce words to their stems: snowball, none, or another stemmer. snowball: the stemmer of --language. Others are Snowball's for another "
         f"language, by its name, and those of nltk: {', '.join(NLTK_STEMMERS)}.",
         group="words", decides="terms", common=True,
     )
     encoded_lines: str = declared(
-        "drop", "WHAT", one_of("drop", "keep"),
+        "drop", "WHAT", _one_of("drop", "keep"),
         "Drop or keep lines of encoded data. These are uuencode, base64, yEnc, PGP and hexadecimal digits.",
         before="keep", group="words", decides="terms",
     )
     unspaced: str = declared(
-        "auto", "WHAT", one_of("auto", "pairs", "words"),
+        "auto", "WHAT", _one_of("auto", "pairs", "words"),
         "In scripts without spaces, count pairs of characters, or words: auto, pairs or words. The scripts are Chinese, Japanese, Thai, Lao, Khmer and "
         "Burmese. words: what stands between spaces and punctuation. auto: pairs, unless left-out documents are clearly answered better with words, or "
         "with both; with --ngrams, --char-ngrams, --surface-forms or --seeds always pairs.",
         before="words", group="words", decides="terms",
     )
     surface_forms: bool = declared(
-        False, "", flag,
+        False, "", _flag,
         "Also store the full words behind each stem. select-features, generate and inspect --term show them. Answers stay the same; training takes "
         "longer, and the model is larger.",
         group="words", decides="counts",
@@ -673,15 +673,15 @@ class Settings(Declared):
         1.0, "SHARE", number(float, 0, 1, "a share from 0 to 1"), "Ignore terms that occur in a larger share of documents.", group="words"
     )
     top: int | None = declared(None, "N", whole(1, "a whole number from 1"), "Use only the N most informative terms.", common=True)
-    by: str = declared("mutual-information", "CRITERION", one_of(*CRITERIA), f"How --top measures information: {', '.join(CRITERIA)}.")
+    by: str = declared("mutual-information", "CRITERION", _one_of(*CRITERIA), f"How --top measures information: {', '.join(CRITERIA)}.")
     weighting: str = declared(
-        "counts", "NAME", one_of(*WEIGHTINGS),
+        "counts", "NAME", _one_of(*WEIGHTINGS),
         "What a term counts in a document: counts, binary, log or tfidf. counts: n, how often it occurs; binary: 1; log: log(1 + n); tfidf: log(1 + n) "
         "times the logarithm of documents over those that contain it, with each document scaled to unit length.",
     )
     smoothing: Smoothing = declared(
         "auto", "KIND|A|FILE",
-        one_of("auto", "evidence", "leave-one-out", otherwise=pseudo_counts, wanted="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', all others"),
+        _one_of("auto", "evidence", "leave-one-out", otherwise=pseudo_counts, wanted="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', all others"),
         "Pseudo-count added to each count: auto, evidence, leave-one-out, or a number. evidence: the number that makes the class counts most "
         "probable; leave-one-out: the number that makes sampled documents most probable, each under its own class without it; both at most 1 per term. auto: "
         "that of evidence, unless left-out documents are clearly answered better with another. A,B: two numbers for bernoulli, for documents with a term and "
@@ -689,12 +689,12 @@ class Settings(Declared):
         common=True,
     )
     prior_shape: str = declared(
-        "symmetric", "SHAPE", one_of("symmetric", "background"),
+        "symmetric", "SHAPE", _one_of("symmetric", "background"),
         "Shape of the Dirichlet prior: symmetric or background. symmetric: the same for all terms; background: in proportion to the whole corpus, where "
         "--smoothing is the total.",
     )
     estimate: str = declared(
-        "mean", "NAME", one_of("mean", "map", "ml"),
+        "mean", "NAME", _one_of("mean", "map", "ml"),
         "Estimate of term probabilities: mean, map or ml. mean: that of the posterior; map: its mode; ml: maximum likelihood.",
     )
     members: str = declared(
@@ -703,7 +703,7 @@ class Settings(Declared):
         only_for=AVERAGE,
     )
     l2: str | float = declared(
-        "auto", "auto|A", one_of("auto", otherwise=number(float, 1e-6, 1e9, ""), wanted="a number from 1e-6"),
+        "auto", "auto|A", _one_of("auto", otherwise=number(float, 1e-6, 1e9, ""), wanted="a number from 1e-6"),
         "For logistic: strength of the penalty on weights. A/2 times the sum of squared weights is added to the negative log-likelihood (A is 1/C elsewhere). "
         "auto: the A that makes held-out documents, one in five, most probable after calibration.",
         only_for="logistic",
@@ -714,35 +714,35 @@ class Settings(Declared):
         only_for="gaussian",
     )
     covariance: str = declared(
-        "shared", "NAME", one_of("shared", "separate"),
+        "shared", "NAME", _one_of("shared", "separate"),
         "For gaussian: shared or separate covariance of the classes. shared: boundaries are linear; separate: they are quadratic.",
         only_for="gaussian",
     )
     covariance_shape: str = declared(
-        "full", "SHAPE", one_of("full", "diagonal", "spherical"),
+        "full", "SHAPE", _one_of("full", "diagonal", "spherical"),
         "For gaussian: full, diagonal or spherical covariance. diagonal: features are independent in a class (Gaussian naive Bayes with --covariance separate); "
         "spherical: they also have the same variance.",
         only_for="gaussian",
     )
     shrinkage: str | float = declared(
-        "auto", "auto|W", one_of("auto", otherwise=number(float, 0, 1, ""), wanted="a number from 0 to 1"),
+        "auto", "auto|W", _one_of("auto", otherwise=number(float, 0, 1, ""), wanted="a number from 0 to 1"),
         "For gaussian: weight from 0 to 1 of a simpler covariance. It gives the covariance an inverse with few documents: a shared one shrinks towards a sphere, "
         "separate ones towards the shared one. 0: maximum likelihood; auto: by the scatter and number of documents.",
         only_for="gaussian",
     )
     class_prior: ClassPrior = declared(
         "empirical", "KIND|FILE",
-        one_of("empirical", "uniform", otherwise=prior, wanted="smoothed:A or a number of at least 0 for each class"),
+        _one_of("empirical", "uniform", otherwise=prior, wanted="smoothed:A or a number of at least 0 for each class"),
         "Class probabilities before reading: empirical, uniform, smoothed:A, or a file. empirical: as frequent as in training; smoothed:A: after adding A to "
         "the documents of each class. A file has lines of a class, a tab and a weight.",
     )
     class_weight: str | None = declared(
-        None, "NAME", one_of("balanced"),
+        None, "NAME", _one_of("balanced"),
         "Give all classes the same weight in training, if balanced. Each of the D_k documents of class k weighs D/(K·D_k), with D documents in K classes. "
         "Probabilities are then those of documents drawn equally from all classes.",
     )
     calibration: str = declared(
-        "auto", "NAME", one_of("auto", *CALIBRATIONS, "none"),
+        "auto", "NAME", _one_of("auto", *CALIBRATIONS, "none"),
         "How scores become probabilities: auto, length, temperature, isotonic or none. They are fitted to sampled training documents, each left out of the model. "
         "length: a temperature that grows with the document's length; temperature: one for all; isotonic: length, then a curve; none: the posterior of the "
         "textbook. auto: length, and none with maximum likelihood.",

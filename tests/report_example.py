@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.evaluation.gathering import QuotedMistake, ReportData
-from nbtext.evaluation.learning_curves import CurvePoint, Forecast, Forecasts, LearningCurve
-from nbtext.explain.mistakes import ExcerptPiece, Misclassification, TippingTerm
+from nbtext.evaluation.learning_curves import CurvePoint, Forecast, LearningCurve, _Forecasts
+from nbtext.explain.mistakes import ExcerptPiece, Misclassification, _TippingTerm
 from nbtext.inspection.terms import ClassTerms, TermDetails, TermInClass
 from nbtext.language_model.dirichlet import beta_intervals
 from nbtext.metrics import BINS, Evaluation, wilson_interval
@@ -76,7 +76,7 @@ def _in_class(n: int) -> TermInClass:
 
 def example(labels: Sequence[str] = ("cats", "dogs", "fish"), text: str = "a text of a document") -> ReportData:
     """Everything that a page can show."""
-    terms = (TippingTerm(text, 2.5), TippingTerm("other", float("inf")))
+    terms = (_TippingTerm(text, 2.5), _TippingTerm("other", float("inf")))
     excerpt = (ExcerptPiece("… "), ExcerptPiece(text), ExcerptPiece(" "), ExcerptPiece(text, 2.5), ExcerptPiece(text, -1.5))
     mistake = QuotedMistake(Misclassification(f"corpus/{text}", labels[0], labels[-1], 0.9996, 8.0, terms), 0.0001, excerpt)
     points = ((n, 0.5 + n / 4000, (0.45 + n / 4000, 0.55 + n / 4000), 0.4 + n / 4000) for n in (100, 300, 1000))
@@ -93,7 +93,7 @@ def example(labels: Sequence[str] = ("cats", "dogs", "fish"), text: str = "a tex
         top_terms=tuple(ClassTerms(label, ((text, 0.02), ("word", 0.01))) for label in labels),
         provenance=((f"Report {text}", ((text, text), ("documents", "corpus"))),),
         learning_curve=LearningCurve(
-            1250, 5, tuple(CurvePoint(*point, (0.3, 0.9), 0.95) for point in points), Forecasts(forecast, forecast)
+            1250, 5, tuple(CurvePoint(*point, (0.3, 0.9), 0.95) for point in points), _Forecasts(forecast, forecast)
         ),
         risk=(RiskPoint(0.5, 0.9, 0.95, (0.9, 0.98)), RiskPoint(1.0, 0.4, 0.8, (0.75, 0.85))),
     )

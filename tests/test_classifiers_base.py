@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.classifiers.base import class_prior, leaves_a_class
+from nbtext.classifiers.base import _leaves_a_class, class_prior
 from nbtext.cli.option_files import from_file, read_class_prior
 from nbtext.errors import PathError, UsageError
 from nbtext.language_model.dirichlet import beta_intervals
@@ -93,7 +93,7 @@ def test_what_is_neither_kind_nor_file_is_wrong_usage_and_what_cannot_be_read_is
 def test_a_class_without_documents_is_none_whatever_its_weight(prior: Any, left: bool) -> None:
     statistics = statistics_from_table([[1, 0]], [2, 0], [[1, 0]])
     statistics = replace(statistics, classes=("a", "b"))
-    assert leaves_a_class(prior, statistics) is left
+    assert _leaves_a_class(prior, statistics) is left
 
 
 @pytest.mark.parametrize("name", ["bernoulli", "dirichlet-multinomial", "gaussian"])

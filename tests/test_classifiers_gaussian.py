@@ -21,10 +21,10 @@ from nbtext.classifiers.gaussian import (
     PRIOR_DOCUMENTS_PER_FEATURE,
     GaussianClasses,
     GaussianDiscriminantAnalysis,
-    class_means,
+    _class_means,
+    _roots_of_inverses,
     covariances,
     ledoit_wolf_weight,
-    roots_of_inverses,
     second_moments,
 )
 from nbtext.decision import log_posterior
@@ -35,18 +35,13 @@ from tests.budget import examples
 from tests.process import SERVICE_DESK, fail, in_json, succeed
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Data = tuple[Floats, NDArray[np.int64]]
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
     from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+    Data = tuple[Floats, NDArray[np.int64]]
 
 SHAPES = ("full", "diagonal", "spherical")
 KINDS = [(separate, shape) for separate in (False, True) for shape in SHAPES]
@@ -146,7 +141,7 @@ def test_separate_covariances_are_quadratic_discriminant_analysis() -> None:
     reference = QuadraticDiscriminantAnalysis(store_covariance=True).fit(features, classes)
     for found, wanted in zip(covariances_of(fitted((features, classes), separate=True)), reference.covariance_, strict=True):
         np.testing.assert_allclose(found / np.trace(found), wanted / np.trace(wanted), rtol=1e-8)
-    model = GaussianClasses(class_means(features, classes, 3), roots_of_inverses(np.array(reference.covariance_)))
+    model = GaussianClasses(_class_means(features, classes, 3), _roots_of_inverses(np.array(reference.covariance_)))
     asked = drawn(3)[0]
     joint = model.log_density(asked) + np.log(prior_of(classes))
     np.testing.assert_allclose(log_posterior(joint), reference.predict_log_proba(asked), rtol=1e-8, atol=1e-8)

@@ -30,7 +30,7 @@ from nbtext.classifiers.logistic import (
     WEAKER,
     LogisticRegression,
     Problem,
-    Vector,
+    _Vector,
     log_count_ratio,
     minimise,
 )
@@ -47,10 +47,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-
 
 WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen")
 PLAIN: dict[str, Any] = {"classifier": "logistic", "stemmer": "none", "stop_words": "none"}
@@ -339,7 +335,7 @@ def objective(weights: Floats, bias: Floats, features: Floats, scales: Floats, c
     return float(-log_softmax(scores, axis=1)[np.arange(len(classes)), classes].sum() + l2 / 2 * (weights**2).sum())
 
 
-def weights_of(problem: Problem, vector: Vector, scales: Floats) -> Floats:
+def weights_of(problem: Problem, vector: _Vector, scales: Floats) -> Floats:
     return np.asarray(problem.scaled_weights(vector.coefficients) / scales, np.float64)
 
 

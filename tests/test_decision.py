@@ -17,6 +17,7 @@ from nbtext.decision import (
     NO_ANSWER,
     Costs,
     DecisionRule,
+    _zero_one_costs,
     answer_threshold,
     costs_from,
     likelihood_ratio_threshold,
@@ -24,7 +25,6 @@ from nbtext.decision import (
     log_posterior,
     minimum_error,
     minimum_risk,
-    zero_one_costs,
 )
 from nbtext.errors import PathError, UsageError
 from tests import oracle
@@ -114,7 +114,7 @@ def matrix(of_answers: Matrix, of_abstaining: list[float] | None = None) -> Cost
 @given(joint_scores)
 def test_minimum_error_is_minimum_risk_under_zero_one_costs(joint: Matrix) -> None:
     posterior = log_posterior(np.array(joint))
-    answers, expected = minimum_risk(posterior, zero_one_costs(posterior.shape[1]))
+    answers, expected = minimum_risk(posterior, _zero_one_costs(posterior.shape[1]))
     probability = np.exp(posterior)
     chosen = probability[np.arange(len(answers)), answers]
     assert np.allclose(expected, 1 - chosen, atol=1e-12)
@@ -168,7 +168,7 @@ def test_the_threshold_has_the_names_of_the_classes_and_is_one_of_probability_to
         (matrix([[0, 1], [10, 0]]), np.array([0.0, 1.0])),
     ):
         assert answer_threshold(costs, priors, ["ham", "spam"]) is None
-    assert answer_threshold(zero_one_costs(3), np.full(3, 1 / 3), ["a", "b", "c"]) is None
+    assert answer_threshold(_zero_one_costs(3), np.full(3, 1 / 3), ["a", "b", "c"]) is None
 
 
 def test_abstaining_pays_between_two_thresholds() -> None:
@@ -181,7 +181,7 @@ def test_abstaining_pays_between_two_thresholds() -> None:
 
 def test_impossible_documents_get_no_answer_under_any_rule() -> None:
     posterior = np.full((1, 2), np.nan)
-    for rule in (DecisionRule(), DecisionRule(min_probability=0.5), DecisionRule(zero_one_costs(2))):
+    for rule in (DecisionRule(), DecisionRule(min_probability=0.5), DecisionRule(_zero_one_costs(2))):
         decision = rule.decide(posterior)
         assert decision.answers.tolist() == [NO_ANSWER]
         assert np.isnan(decision.probabilities).all()
@@ -205,7 +205,7 @@ def test_a_file_of_costs(tmp_path: Path) -> None:
 
 def test_without_a_cost_of_abstaining_there_is_always_an_answer() -> None:
     assert np.isinf(costs_from({"a": {"b": 3}}, ["a", "b"]).of_abstaining).all()
-    assert costs_from({}, ["a", "b"]).of_answers.tolist() == zero_one_costs(2).of_answers.tolist()
+    assert costs_from({}, ["a", "b"]).of_answers.tolist() == _zero_one_costs(2).of_answers.tolist()
 
 
 def test_where_a_class_is_called_abstain_its_column_is_that_answer() -> None:

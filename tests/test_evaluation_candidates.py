@@ -15,10 +15,10 @@ from nbtext.evaluation.candidates import (
     PORTFOLIO,
     Candidate,
     Values,
+    _portfolio,
+    _require_comparable,
     combinations,
-    portfolio,
     possible,
-    require_comparable,
 )
 from nbtext.exclusions import needs_documents
 from nbtext.settings import TRAINING, Reading, Settings
@@ -56,7 +56,7 @@ def test_candidates_are_spelt_as_options() -> None:
 
 
 def test_the_portfolio_holds_different_settings_by_analysis() -> None:
-    candidates = portfolio(values())
+    candidates = _portfolio(values())
     assert len(candidates) == len(PORTFOLIO)
     assert possible(candidates, "cross-validation", Reading())[1] == []
     analyses = [candidate.analysis() for candidate in candidates]
@@ -65,7 +65,7 @@ def test_the_portfolio_holds_different_settings_by_analysis() -> None:
 
 
 def test_what_the_user_gave_holds_for_the_whole_portfolio() -> None:
-    candidates = portfolio(values(stop_words="none", classifier="logistic"))
+    candidates = _portfolio(values(stop_words="none", classifier="logistic"))
     assert {(candidate.settings.stop_words, candidate.settings.classifier) for candidate in candidates} == {("none", "logistic")}
     assert len({repr(candidate.settings) for candidate in candidates}) == len(candidates) < len(PORTFOLIO)
     left, out = possible(candidates, "cross-validation", Reading())
@@ -89,13 +89,13 @@ def test_those_that_cannot_be_are_left_out_unless_all_are() -> None:
 
 
 def test_counted_features_have_no_words() -> None:
-    left, out = possible(portfolio(values()), "cross-validation", Reading(format="svmlight"))
+    left, out = possible(_portfolio(values()), "cross-validation", Reading(format="svmlight"))
     assert {candidate.settings.ngrams for candidate in left} == {1}
     assert any("features are counted already" in str(each.named()) for each in out)
 
 
 def test_updatable_models_need_no_documents() -> None:
-    left, out = possible(portfolio(values()), "cross-validation", Reading(), updatable=True)
+    left, out = possible(_portfolio(values()), "cross-validation", Reading(), updatable=True)
     assert left
     assert not any(needs_documents(candidate.settings) for candidate in left)
     assert all(needs_documents(each.candidate.settings) for each in out)
@@ -108,13 +108,13 @@ def test_updatable_models_need_no_documents() -> None:
 )
 def test_criteria_of_counts_compare_no_other_counts(by: str, name: str) -> None:
     with pytest.raises(UsageError, match=f"by {by} cannot compare {name}: "):
-        require_comparable(by, differing(name, {}, {}))
+        _require_comparable(by, differing(name, {}, {}))
 
 
 @pytest.mark.parametrize("by", BY)
 def test_smoothing_and_prior_shape_compare_by_everything(by: str) -> None:
     candidates = combinations(["smoothing=1,auto", "prior-shape=symmetric,background", "estimate=mean,map"], values())
-    require_comparable(by, candidates)
+    _require_comparable(by, candidates)
     assert len(possible(candidates, by, Reading())[0]) == 8
 
 
@@ -133,6 +133,6 @@ def test_what_a_criterion_cannot_judge_is_left_out(by: str, settings: dict[str, 
 
 def test_leave_one_out_compares_no_selections_and_evidence_no_maximum_likelihood() -> None:
     with pytest.raises(UsageError, match="selected from all documents"):
-        require_comparable("leave-one-out", differing("top", {"top": 1}, {"top": 2}))
+        _require_comparable("leave-one-out", differing("top", {"top": 1}, {"top": 2}))
     with pytest.raises(UsageError, match="no evidence to compare"):
-        require_comparable("evidence", differing("class_prior", {"class_prior": "uniform"}, {}))
+        _require_comparable("evidence", differing("class_prior", {"class_prior": "uniform"}, {}))

@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score, f1_score
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.errors import UsageError
-from nbtext.evaluation.comparison import Comparison, answer_cells, answer_differences, compare, mcnemar, mean_replicates
+from nbtext.evaluation.comparison import _answer_cells, _Comparison, answer_differences, compare, mcnemar, mean_replicates
 from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.results import json_values
@@ -66,7 +66,7 @@ def test_mcnemar_by_hand() -> None:
 @given(documents)
 def test_the_table_and_the_figures_are_those_of_each_document(rows: list[tuple[str, str, str]]) -> None:
     truth, a, b = (list(column) for column in zip(*rows, strict=True))
-    summary = json_values(Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).result(Bootstrap(20)))
+    summary = json_values(_Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).result(Bootstrap(20)))
     right = [(t == x, t == y) for t, x, y in rows]
     assert summary["table"] == {
         "both_right": right.count((True, True)),
@@ -93,8 +93,8 @@ def test_the_table_and_the_figures_are_those_of_each_document(rows: list[tuple[s
 @given(documents)
 def test_the_other_way_round_differences_change_their_sign(rows: list[tuple[str, str, str]]) -> None:
     truth, a, b = (list(column) for column in zip(*rows, strict=True))
-    there = json_values(Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).result(Bootstrap(5)))
-    back = json_values(Comparison(judged(LABELS, truth, b), judged(LABELS, truth, a)).result(Bootstrap(5)))
+    there = json_values(_Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).result(Bootstrap(5)))
+    back = json_values(_Comparison(judged(LABELS, truth, b), judged(LABELS, truth, a)).result(Bootstrap(5)))
     assert there["mcnemar"] == back["mcnemar"]
     for name in there["differences"]:
         assert there["differences"][name]["difference"] == pytest.approx(-back["differences"][name]["difference"])
@@ -107,7 +107,7 @@ def test_the_order_of_documents_does_not_matter(rows: list[tuple[str, str, str]]
     summaries = []
     for some in (rows, shuffled):
         truth, a, b = (list(column) for column in zip(*some, strict=True))
-        summaries.append(json_values(Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).result(Bootstrap(20))))
+        summaries.append(json_values(_Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).result(Bootstrap(20))))
     first, second = (summary.pop("differences") for summary in summaries)
     assert first == {name: {**of, "difference": pytest.approx(of["difference"]), "interval": of["interval"] and pytest.approx(of["interval"])} for name, of in second.items()}  # fmt: skip
     for side in "ab":
@@ -123,7 +123,7 @@ def test_redrawn_answers_spread_as_redrawn_documents_do() -> None:
     truth = generator.choice(LABELS, 200)
     a, b = (np.where(generator.random(200) < share, truth, generator.choice(LABELS, 200)) for share in (0.5, 0.7))
     evaluations = [judged(LABELS, truth.tolist(), answers.tolist()) for answers in (a, b)]
-    made = answer_differences(answer_cells(evaluations[0], evaluations[1], LABELS), Bootstrap(4000))
+    made = answer_differences(_answer_cells(evaluations[0], evaluations[1], LABELS), Bootstrap(4000))
     slow: dict[str, list[float]] = {"accuracy": [], "macro_f1": []}
     for _ in range(rounds(120, 1500)):
         rows = generator.integers(200, size=200)
@@ -159,7 +159,7 @@ def test_models_that_are_equally_good_differ_beyond_chance_in_few_cases() -> Non
         truth = generator.choice(LABELS, 150)
         sides = [np.where(generator.random(150) < 0.7, truth, generator.choice(LABELS, 150)).tolist() for _ in "ab"]
         a, b = (judged(LABELS, truth.tolist(), answers) for answers in sides)
-        differences = json_values(Comparison(a, b).result(Bootstrap(200)))["differences"]
+        differences = json_values(_Comparison(a, b).result(Bootstrap(200)))["differences"]
         for name in found:
             found[name] += differences[name]["beyond_chance"]
     assert all(0 < times <= 20 for times in found.values()), found
@@ -167,10 +167,10 @@ def test_models_that_are_equally_good_differ_beyond_chance_in_few_cases() -> Non
 
 def test_few_documents_show_nothing() -> None:
     truth, wrong = ["ape"] * 5, ["bee"] * 5
-    summary = json_values(Comparison(judged(LABELS, truth, wrong), judged(LABELS, truth, truth)).result())
+    summary = json_values(_Comparison(judged(LABELS, truth, wrong), judged(LABELS, truth, truth)).result())
     assert [of["beyond_chance"] for of in summary["differences"].values()] == [False, False, False, False, None]
     truth, wrong = ["ape"] * 6, ["bee"] * 6
-    summary = json_values(Comparison(judged(LABELS, truth, wrong), judged(LABELS, truth, truth)).result())
+    summary = json_values(_Comparison(judged(LABELS, truth, wrong), judged(LABELS, truth, truth)).result())
     assert [of["beyond_chance"] for of in summary["differences"].values()] == [True, True, True, True, None]
 
 
@@ -178,7 +178,7 @@ def test_classes_may_differ_and_are_compared_by_name() -> None:
     truth = ["ape", "bee", "cow", "dog"]
     a = judged(["ape", "bee"], truth, ["ape", "bee", "bee", "bee"])
     b = judged(["bee", "cow"], truth, ["cow", "bee", "cow", "bee"])
-    summary = json_values(Comparison(a, b).result(Bootstrap(20)))
+    summary = json_values(_Comparison(a, b).result(Bootstrap(20)))
     assert summary["table"] == {"both_right": 1, "only_a_right": 1, "only_b_right": 1, "both_wrong": 1}
     assert (summary["a"]["unknown_labels"], summary["b"]["unknown_labels"]) == (["cow", "dog"], ["ape", "dog"])
     assert summary["changed"] == 2
@@ -188,7 +188,7 @@ def test_classes_may_differ_and_are_compared_by_name() -> None:
 
 def test_no_answer_is_wrong_and_differs_from_an_answer() -> None:
     truth = ["ape", "bee"]
-    summary = json_values(Comparison(judged(LABELS, truth, [None, None]), judged(LABELS, truth, ["ape", None])).result(Bootstrap(20)))
+    summary = json_values(_Comparison(judged(LABELS, truth, [None, None]), judged(LABELS, truth, ["ape", None])).result(Bootstrap(20)))
     assert summary["table"] == {"both_right": 0, "only_a_right": 0, "only_b_right": 1, "both_wrong": 1}
     assert summary["changes"] == [{"truth": "ape", "a": None, "b": "ape", "documents": 1}]
 

@@ -21,6 +21,7 @@ from nbtext.evaluation import cross_validation
 from nbtext.evaluation.cross_validation import (
     NEVER_TESTED,
     Folds,
+    _times_of,
     cross_validate,
     evaluate_leave_one_out,
     grouped_folds,
@@ -28,7 +29,6 @@ from nbtext.evaluation.cross_validation import (
     ordered_folds,
     ranks,
     stratified_folds,
-    times_of,
     train_and_score,
 )
 from nbtext.metrics.intervals import Bootstrap
@@ -329,7 +329,7 @@ def test_stretches_of_time_have_equally_many_documents() -> None:
     ],
 )
 def test_times_are_numbers_if_all_are_else_text(values: list[str], order: list[int]) -> None:
-    assert times_of(values, ["a", "b", "c"]).tolist() == order
+    assert _times_of(values, ["a", "b", "c"]).tolist() == order
 
 
 def test_what_cannot_be_divided_is_refused() -> None:
@@ -341,4 +341,4 @@ def test_what_cannot_be_divided_is_refused() -> None:
     with pytest.raises(UsageError, match="only 2 times after the first, too few for 3 folds"):
         ordered_folds(np.array([5, 6, 7, 7, 7]), 3)
     with pytest.raises(UsageError, match="document b has no time"):
-        times_of(["1", " "], ["a", "b"])
+        _times_of(["1", " "], ["a", "b"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
-from nbtext.evaluation.drift_log import DriftWatch, LoggedRun, newest_of_model, pool_runs
+from nbtext.evaluation.drift_log import DriftWatch, _LoggedRun, newest_of_model, pool_runs
 from nbtext.typicality import ANSWERS, FIGURES, Spread
 
 ONE_FIGURE = st.lists(st.floats(-100, 100).map(lambda value: round(value, 3)), max_size=9)
@@ -28,9 +28,9 @@ def spread(values: list[float]) -> Spread:
     return Spread(len(values), float(np.mean(values)), float(np.std(values))) if values else Spread(0, 0.0, 0.0)
 
 
-def day(values: list[float], answers: list[int], training: list[float], of_training: list[int], model: str | None = "m") -> LoggedRun:
+def day(values: list[float], answers: list[int], training: list[float], of_training: list[int], model: str | None = "m") -> _LoggedRun:
     counts = {label: (answers.count(number), of_training.count(number)) for number, label in enumerate(NAMES)}
-    return LoggedRun("t", model, 1, dict.fromkeys(FIGURES, (spread(values), spread(training))), counts)
+    return _LoggedRun("t", model, 1, dict.fromkeys(FIGURES, (spread(values), spread(training))), counts)
 
 
 TRAINING, OF_TRAINING = [1.0, 2.5, 3.0, 7.0, -4.0], [0, 0, 1, 2, 2, 2]
@@ -53,7 +53,7 @@ def test_runs_of_a_model_together_are_the_run_over_all_their_documents(days: lis
 
 @given(st.lists(st.sampled_from(["m", "n", None]), min_size=1, max_size=9), st.integers(1, 9))
 def test_runs_of_other_models_are_left_out(models: list[str | None], most: int) -> None:
-    runs = [LoggedRun(str(place), model, 1, {}, {}) for place, model in enumerate(models)]
+    runs = [_LoggedRun(str(place), model, 1, {}, {}) for place, model in enumerate(models)]
     found, others = newest_of_model(runs, most)
     places = [place for place, model in enumerate(models) if model == models[-1]][-most:]
     assert [int(run.time) for run in found] == places

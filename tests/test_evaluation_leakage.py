@@ -17,14 +17,14 @@ from nbtext.counts.documents import LARGEST_HASH
 from nbtext.document_parts import Fields, with_fields
 from nbtext.errors import UsageError
 from nbtext.evaluation.judging import judge
-from nbtext.evaluation.leakage import EXAMPLES, LeakCheck, SampledLeakCheck, sampled_leaks
+from nbtext.evaluation.leakage import EXAMPLES, _LeakCheck, _SampledLeakCheck, sampled_leaks
 from nbtext.metrics.results import json_values
 from tests.process import PETS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.evaluation.leakage import LeakedDocuments
+    from nbtext.evaluation.leakage import _LeakedDocuments
 
 LONG = "Nobody in the whole house had ever heard the cat purr as loudly as on that cold Sunday morning"
 
@@ -37,15 +37,15 @@ def named(side: str, texts: Sequence[str], label: str = "cats") -> list[Document
     return [Document(f"{side}{number}", label, text.encode()) for number, text in enumerate(texts)]
 
 
-def leaks(training: Sequence[str], test: Sequence[str]) -> LeakedDocuments:
-    check = LeakCheck(model())
+def leaks(training: Sequence[str], test: Sequence[str]) -> _LeakedDocuments:
+    check = _LeakCheck(model())
     check.count_training(iter(named("a", training)))
     documents = named("b", test)
     assert list(check.watched(iter(documents))) == documents
     return check.leaks()
 
 
-def pairs(found: LeakedDocuments) -> list[tuple[str, str, float, bool]]:
+def pairs(found: _LeakedDocuments) -> list[tuple[str, str, float, bool]]:
     test, training, similarity, exact = (column.tolist() for column in found.duplicates)
     return [(found.test_ids[i], found.training_ids[j], s, e) for i, j, s, e in zip(test, training, similarity, exact, strict=True)]
 
@@ -66,7 +66,7 @@ def test_figures_without_them_are_those_of_a_test_without_them() -> None:
     wrong = named("w", ["dogs bark and fetch", "the cat purrs"] * 3, label="dogs")
     leaked = named("l", training)
     mixed = [*wrong[:3], *leaked[:20], *wrong[3:], *leaked[20:]]
-    check = LeakCheck(model())
+    check = _LeakCheck(model())
     check.count_training(named("a", training))
     evaluation = judge(model(), check.watched(iter(mixed)))
     figures = json_values(check.leaks().result(evaluation))
@@ -80,7 +80,7 @@ def test_figures_without_them_are_those_of_a_test_without_them() -> None:
 
 
 def test_nothing_is_left_without_them() -> None:
-    check = LeakCheck(model())
+    check = _LeakCheck(model())
     check.count_training(named("a", [LONG]))
     evaluation = judge(model(), check.watched(named("b", [LONG])))
     assert check.leaks().result(evaluation).without is None
@@ -88,7 +88,7 @@ def test_nothing_is_left_without_them() -> None:
 
 def test_there_must_be_training_documents() -> None:
     with pytest.raises(UsageError, match="the training corpus has no documents that can be read"):
-        LeakCheck(model()).count_training([])
+        _LeakCheck(model()).count_training([])
 
 
 def test_planted_leaks_among_many() -> None:
@@ -125,7 +125,7 @@ def test_a_models_sample_tells_of_its_share(size: int) -> None:
     trained = TextClassifier(sample=size).fit(training, ["a", "b"] * 200)
     sample = trained.counts.sample
     test = training[:200] + [f"other {number}" for number in range(200)]
-    check = SampledLeakCheck(sample)
+    check = _SampledLeakCheck(sample)
     documents = named("t", test)
     assert list(check.watched(iter(documents))) == documents
     hashes = content_hashes([text.encode() for text in test])
@@ -138,13 +138,13 @@ def test_what_was_forgotten_is_no_leak() -> None:
     training = [f"text number {number}" for number in range(40)]
     sample = TextClassifier().fit(training, ["a"] * 40).counts.sample
     some = TextClassifier().fit(training[:10], ["a"] * 10).counts.sample
-    check = SampledLeakCheck(sample - some)
+    check = _SampledLeakCheck(sample - some)
     assert list(check.watched(named("t", training)))
     assert json_values(check.result()) == {"checked": 40, "found": 30}
 
 
 def test_a_text_that_came_by_another_way_is_a_leak() -> None:
-    check = LeakCheck(model())
+    check = _LeakCheck(model())
 
     def mail(text: str, sender: str) -> Document:
         return Document(sender, "x", with_fields(text.encode(), Fields([(b"from", sender.encode())], f"from:{sender}".encode())))

@@ -21,13 +21,13 @@ from nbtext.evaluation import learning_curves as tested
 from nbtext.evaluation.learning_curves import (
     STEEPEST_EXPONENT,
     Resampling,
+    _small_sample_factor,
+    _stratified_order,
+    _training_sizes,
+    _weights_of_sizes,
     fit_power_laws,
     forecast,
     learning_curve,
-    small_sample_factor,
-    stratified_order,
-    training_sizes,
-    weights_of_sizes,
 )
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap
 from tests.budget import examples, rounds
@@ -55,7 +55,7 @@ def counted(texts: list[tuple[str, bytes]], **parameters: Any) -> tuple[Subsets,
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(0, 5))
 def test_every_beginning_of_the_order_holds_each_class_in_its_share(classes: list[int], seed: int) -> None:
-    order = stratified_order(np.array(classes), np.random.default_rng(seed))
+    order = _stratified_order(np.array(classes), np.random.default_rng(seed))
     assert sorted(order.tolist()) == list(range(len(classes)))
     sizes = Counter(classes)
     for end in range(len(classes) + 1):
@@ -68,7 +68,7 @@ def test_every_beginning_of_the_order_holds_each_class_in_its_share(classes: lis
 
 @given(st.integers(1, 10**6), st.integers(1, 200), st.integers(1, 20))
 def test_sizes_rise_to_the_largest(most: int, n_classes: int, steps: int) -> None:
-    sizes = training_sizes(most, n_classes, steps).tolist()
+    sizes = _training_sizes(most, n_classes, steps).tolist()
     assert sizes == sorted(set(sizes))
     assert 1 <= len(sizes) <= steps
     assert sizes[-1] == most
@@ -77,9 +77,9 @@ def test_sizes_rise_to_the_largest(most: int, n_classes: int, steps: int) -> Non
 
 
 def test_sizes_by_hand() -> None:
-    assert training_sizes(1280, 4, 8).tolist() == [10, 20, 40, 80, 160, 320, 640, 1280]
-    assert training_sizes(640, 40, 4).tolist() == [80, 160, 320, 640]
-    assert training_sizes(640, 40, 1).tolist() == [640]
+    assert _training_sizes(1280, 4, 8).tolist() == [10, 20, 40, 80, 160, 320, 640, 1280]
+    assert _training_sizes(640, 40, 4).tolist() == [80, 160, 320, 640]
+    assert _training_sizes(640, 40, 1).tolist() == [640]
 
 
 @pytest.mark.parametrize(
@@ -260,15 +260,15 @@ def test_a_size_that_weighs_much_is_met() -> None:
 
 def test_the_weight_of_a_size_is_n_over_a_variance_between_runs() -> None:
     errors = np.array([[0.5, 0.30], [0.5, 0.34]])  # variances 0 and 0.0004, on average 0.0002
-    assert weights_of_sizes(np.array([10.0, 20.0]), errors) == pytest.approx([10 / 0.0002, 20 / 0.0006])
-    assert weights_of_sizes(np.array([10.0, 20.0]), errors[:1]).tolist() == [10, 20]
+    assert _weights_of_sizes(np.array([10.0, 20.0]), errors) == pytest.approx([10 / 0.0002, 20 / 0.0006])
+    assert _weights_of_sizes(np.array([10.0, 20.0]), errors[:1]).tolist() == [10, 20]
 
 
 @pytest.mark.parametrize("n", [2, 5, 15, 1000])
 def test_redrawn_means_are_spread_as_students_interval(n: int) -> None:
     values = np.random.default_rng(n).normal(size=n)
     half = student.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n)
-    assert small_sample_factor(n) * NORMAL_95 * values.std() / np.sqrt(n) == pytest.approx(half)
+    assert _small_sample_factor(n) * NORMAL_95 * values.std() / np.sqrt(n) == pytest.approx(half)
 
 
 def test_equal_runs_on_an_exact_law_are_drawn_on_exactly() -> None:

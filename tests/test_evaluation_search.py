@@ -14,7 +14,7 @@ from nbtext.cli.option_files import from_file
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import Analysis, count_documents
 from nbtext.errors import UsageError
-from nbtext.evaluation.candidates import Values, combinations, portfolio
+from nbtext.evaluation.candidates import Values, _portfolio, combinations
 from nbtext.evaluation.cross_validation import HeldOutEvaluation, cross_validate, stratified_folds, train_and_score
 from nbtext.evaluation.search import COUNTING, KEPT, Limits, Search, rungs
 from nbtext.evaluation.tuning import Division, FoldJudgement, figures_of, losses
@@ -206,7 +206,7 @@ def test_a_setting_is_worse_beyond_chance_given_the_number_of_pairs() -> None:
 
 
 def test_so_many_are_tried_and_the_first_ones() -> None:
-    candidates = portfolio(Values({}, from_file))
+    candidates = _portfolio(Values({}, from_file))
     for tries in (1, 3):
         outcome = search(candidates, limits=Limits(tries=tries)).run()
         assert sorted(trial.candidate for trial in outcome.trials) == list(range(tries))

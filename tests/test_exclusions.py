@@ -15,12 +15,12 @@ from nbtext.exclusions import (
     EVERYWHERE,
     KINDS,
     TRAITS,
-    offers,
-    options_rows,
+    _offers,
+    _options_rows,
+    _settings_rows,
     require_fitting,
     require_options,
     row,
-    settings_rows,
 )
 from nbtext.settings import AVERAGE, CLASSIFIERS, WEIGHTINGS, Settings
 from tests.process import fail, succeed
@@ -51,7 +51,7 @@ def test_every_classifier_has_a_kind_and_every_trait_is_needed_and_lacked() -> N
 @EVERY_KIND
 def test_a_kind_takes_weights_if_it_offers_them(classifier: str, weighting: str) -> None:
     model = TextClassifier(classifier=classifier, weighting=weighting)
-    if "weights" in offers(model.settings):
+    if "weights" in _offers(model.settings):
         model.fit(TEXTS, LABELS, [1, 2, 0.5, 1])
     else:
         with pytest.raises(UsageError, match=r"weights of documents and (classifier|weighting|members) .* exclude each other"):
@@ -72,7 +72,7 @@ def test_a_refusal_names_both_and_says_what_to_do() -> None:
         assert "exclude each other: " in refused.value.message
         assert refused.value.hint
     require_fitting(Settings(), row("something that needs nothing"))
-    assert [found.name for found in settings_rows(Settings())] == ["--classifier multinomial", "--weighting counts"]
+    assert [found.name for found in _settings_rows(Settings())] == ["--classifier multinomial", "--weighting counts"]
 
 
 @pytest.mark.parametrize("command", NAMES)
@@ -117,7 +117,7 @@ def test_options_exclude_each_other_in_either_order() -> None:
     with pytest.raises(UsageError, match="backend dask needs scheduler"):
         require_options("train", {"--backend": "dask"})
     require_options("train", {"--backend": "local", "--jobs": "2"})
-    assert [found.name for found in options_rows("train", {"--jobs": "2", "--model": "m"})] == ["--jobs"]
+    assert [found.name for found in _options_rows("train", {"--jobs": "2", "--model": "m"})] == ["--jobs"]
 
 
 def test_help_shows_the_table() -> None:

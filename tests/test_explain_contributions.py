@@ -13,10 +13,10 @@ from nbtext.classifiers.base import difference
 from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
 from nbtext.counts.counting import document_counter
 from nbtext.explain.contributions import (
+    _left_out_contributions,
     attribute_scores,
     bias,
     class_contributions,
-    left_out_contributions,
     log_odds_of_pair,
     ruling_out,
     shared_out,
@@ -131,7 +131,7 @@ def test_left_out_words_are_missed_by_what_they_add(parameters: dict[str, Any]) 
     of = model(**parameters)
     text = "the cat and the red cat sleeps, a dog barks"
     located, matrix = WordWalker.of_model(of).locate(text.encode()), counted(of, text)
-    found = left_out_contributions(of, located, matrix, (0, 1))
+    found = _left_out_contributions(of, located, matrix, (0, 1))
     for name in sorted(set(located.names)):
         words = [place for place, other in enumerate(located.names) if other == name]
         without = " ".join(word for word in text.replace(",", "").split() if word != name)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.errors import DocumentError, UsageError
 from nbtext.explain import counterfactual as module
-from nbtext.explain.counterfactual import ANSWERED_SO, NO_PRIOR, WhyNot, WhyNotFinder, smallest_by_trying, smallest_cover
+from nbtext.explain.counterfactual import ANSWERED_SO, NO_PRIOR, WhyNot, WhyNotFinder, _smallest_by_trying, smallest_cover
 from tests.budget import examples
 from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, document, model
 
@@ -300,7 +300,7 @@ def test_trying_finds_the_same(gains: list[list[float]], needs: list[int], budge
     def gaps(sets: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
         return np.array([(wanted - table[list(items)].sum(axis=0)).max() - 0.5 for items in sets])
 
-    found = smallest_by_trying(range(len(gains)), gaps, budget)
+    found = _smallest_by_trying(range(len(gains)), gaps, budget)
     size = by_brute_force(table, wanted)
     if found.items is not None:
         assert gaps([found.items])[0] < 0

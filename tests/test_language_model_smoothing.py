@@ -22,12 +22,12 @@ from nbtext.language_model.smoothing import (
     STRONGEST,
     SUMMED,
     CountHistogram,
+    _likeliest_strength,
     coin_histogram,
     complement_histogram,
     count_histogram,
     left_out_log_likelihood,
     left_out_tokens,
-    likeliest_strength,
     log_evidence,
     most_evident_strength,
     psi,
@@ -256,7 +256,7 @@ def test_the_likelihood_is_that_of_estimates_without_the_document(shape: str, co
 def test_the_strength_found_is_the_one_that_scipy_finds(shape: str, seed: int) -> None:
     statistics, documents = counted(drawn(seed))
     tokens = left_out_tokens(statistics, every_term(statistics), shape, documents)
-    found = likeliest_strength(tokens, 1e-6, 1e4)
+    found = _likeliest_strength(tokens, 1e-6, 1e4)
     limits = (math.log(1e-6), math.log(1e4))
     options = {"xatol": 1e-10}
     best = minimize_scalar(lambda x: -left_out_log_likelihood(tokens, math.exp(x)), bounds=limits, method="bounded", options=options)
@@ -270,7 +270,7 @@ def test_smoothing_is_that_strength_within_bounds_with_six_digits(shape: str) ->
     statistics, documents = counted(drawn(1))
     every = every_term(statistics)
     per_term = 1 if shape == "symmetric" else statistics.n_terms
-    strength = likeliest_strength(left_out_tokens(statistics, every, shape, documents), WEAKEST * per_term, MOST_SMOOTHING * per_term)
+    strength = _likeliest_strength(left_out_tokens(statistics, every, shape, documents), WEAKEST * per_term, MOST_SMOOTHING * per_term)
     found = smoothing_by_leave_one_out(statistics, every, shape, documents)
     assert found == pytest.approx(strength, rel=1e-5)
     assert float(f"{found:.6g}") == found

@@ -21,7 +21,7 @@ from nbtext import TextClassifier
 from nbtext.counts import matrix
 from nbtext.metrics import BINS, NORMAL_95, Evaluation, wilson_interval
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.metrics.ranking import area_under_roc, average_precision, tied_ranks
+from nbtext.metrics.ranking import _tied_ranks, area_under_roc, average_precision
 from tests import oracle_metrics as oracle
 from tests.budget import examples
 
@@ -297,8 +297,8 @@ def test_a_difference_beyond_rounding_is_no_tie() -> None:
     log_odds = np.array([-700.0, 30.0, 30.0 + 1e-9, 3.0, 3.0 + 1e-11, 3.0 + 1e-14, -1e-11, 0.0])
     log_p, log_q = -np.log1p(np.exp(-log_odds)), -np.log1p(np.exp(log_odds))
     units = np.spacing(np.maximum(-log_p, -log_q))
-    assert tied_ranks(log_p, units).tolist() == [0, 5, 6, 3, 4, 3, 1, 2]
-    assert tied_ranks(np.array([-np.inf, -1.0, -np.inf]), units[:3]).tolist() == [0, 1, 0]
+    assert _tied_ranks(log_p, units).tolist() == [0, 5, 6, 3, 4, 3, 1, 2]
+    assert _tied_ranks(np.array([-np.inf, -1.0, -np.inf]), units[:3]).tolist() == [0, 1, 0]
 
 
 def test_ranking_is_left_out_once_there_are_too_many_scores() -> None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
 from nbtext.calibration import LeftOutPosteriors
-from nbtext.decision import IMPRECISE, NO_ANSWER, DecisionRule, log_posterior, zero_one_costs
+from nbtext.decision import IMPRECISE, NO_ANSWER, DecisionRule, _zero_one_costs, log_posterior
 from nbtext.metrics.outcomes import judge_documents
-from nbtext.promises.precision import ERROR, binomial_tail, documents_needed, precise_from, precision_thresholds, risk_curve
+from nbtext.promises.precision import ERROR, _binomial_tail, _documents_needed, precise_from, precision_thresholds, risk_curve
 from tests.budget import examples
 
 CLASSES = ("a", "b", "c")
@@ -31,7 +31,7 @@ def drawn(n: int, seed: int = 0, spread: float = 3, swapped: float = 0) -> LeftO
 @examples(60)
 @given(st.integers(0, 300), st.integers(1, 300), st.floats(0.001, 0.999))
 def test_the_tail_is_that_of_scipy_and_of_clopper_and_pearson(wrong: int, documents: int, share: float) -> None:
-    tail = binomial_tail(wrong, documents, share)
+    tail = _binomial_tail(wrong, documents, share)
     assert tail == pytest.approx(binom.cdf(wrong, documents, share), rel=1e-8, abs=1e-250)
     if wrong < documents and abs(tail - ERROR) > 1e-9:
         bound = beta.ppf(1 - ERROR, wrong + 1, documents - wrong)  # the upper bound of the share of wrong answers
@@ -40,17 +40,17 @@ def test_the_tail_is_that_of_scipy_and_of_clopper_and_pearson(wrong: int, docume
 
 @pytest.mark.parametrize(("precision", "n"), [(0.95, 59), (0.99, 299), (0.999, 2995), (0.5, 5)])
 def test_without_a_wrong_answer_it_takes_as_many_as_the_textbook_says(precision: float, n: int) -> None:
-    assert documents_needed(0, 1, precision, ERROR) == n == int(np.ceil(np.log(ERROR) / np.log(precision)))
+    assert _documents_needed(0, 1, precision, ERROR) == n == int(np.ceil(np.log(ERROR) / np.log(precision)))
 
 
 @examples(30)
 @given(st.integers(0, 20), st.integers(1, 400), st.sampled_from([0.8, 0.9, 0.95]))
 def test_as_many_documents_as_needed_pass_and_half_of_them_do_not(wrong: int, documents: int, precision: float) -> None:
-    needed = documents_needed(wrong, documents, precision, ERROR)
+    needed = _documents_needed(wrong, documents, precision, ERROR)
     if needed is None:
         assert wrong / documents > 1 - precision - 0.001
     else:
-        assert binomial_tail(wrong / documents * needed, needed, 1 - precision) <= ERROR
+        assert _binomial_tail(wrong / documents * needed, needed, 1 - precision) <= ERROR
 
 
 @pytest.mark.parametrize(("by_class", "swapped"), [(False, 0), (True, 0), (False, 0.5), (True, 0.5)])
@@ -83,7 +83,7 @@ def test_classes_have_the_precision_that_is_asked_of_them_and_others_none() -> N
     assert first.probability is not None
     assert 0 < first.probability < 1
     kept = first.answered, first.answered - first.right
-    assert binomial_tail(kept[1], kept[0], 0.1) <= ERROR / 2
+    assert _binomial_tail(kept[1], kept[0], 0.1) <= ERROR / 2
     assert (free.probability, never.probability) == (0.0, None)
     assert never.more is None or never.more > 0
     assert precise_from(found)[1:] == (0.0, inf)
@@ -95,7 +95,7 @@ def test_below_the_threshold_there_is_no_answer_for_another_reason_than_below_a_
     rule = DecisionRule(min_probability=(0.6, 0.0, 0.0), precise_from=(0.7, 0.8, inf))
     posterior = np.log([[0.5, 0.3, 0.2], [0.65, 0.2, 0.15], [0.75, 0.15, 0.1], [0.1, 0.85, 0.05], [1e-9, 1e-9, 1 - 2e-9]])
     assert rule.decide(posterior).answers.tolist() == [NO_ANSWER, IMPRECISE, 0, 1, IMPRECISE]
-    costly = DecisionRule(zero_one_costs(3), precise_from=(0.7, 0.8, inf))
+    costly = DecisionRule(_zero_one_costs(3), precise_from=(0.7, 0.8, inf))
     assert costly.decide(posterior).answers.tolist() == [IMPRECISE, IMPRECISE, 0, 1, IMPRECISE]
 
 

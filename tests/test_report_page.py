@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 
 from nbtext import TextClassifier
-from nbtext.evaluation.leakage import LeakResult, OthersResult, SampledLeakResult
-from nbtext.evaluation.learning_curves import Forecast, Forecasts
+from nbtext.evaluation.leakage import LeakResult, SampledLeakResult, _OthersResult
+from nbtext.evaluation.learning_curves import Forecast, _Forecasts
 from nbtext.report.models import provenance
 from nbtext.report.page.markup import HERE
 from nbtext.report.page.sections import html_page, summary
@@ -130,7 +130,7 @@ def test_the_summary_says_what_is_bad() -> None:
 def test_the_summary_says_when_the_test_is_unfair() -> None:
     data = example()
     assert "flatter" not in words(data)
-    others = OthersResult(288, 0.75, (0.7, 0.8), 0.7, 0.1, 0.5, 0.3)
+    others = _OthersResult(288, 0.75, (0.7, 0.8), 0.7, 0.1, 0.5, 0.3)
     assert "flatter" not in words(replace(data, leaks=LeakResult(0, 0, 0.8, (), others)))
     told = words(replace(data, leaks=LeakResult(10, 2, 0.8, (), others)))
     assert (
@@ -155,7 +155,7 @@ def test_a_forecast_that_is_withheld_says_why() -> None:
     data = example()
     assert data.learning_curve is not None
     forecast = Forecast(2500, withheld="the curve is too short")
-    page = Page(html_page(replace(data, learning_curve=data.learning_curve._replace(forecast=Forecasts(forecast, forecast)))))
+    page = Page(html_page(replace(data, learning_curve=data.learning_curve._replace(forecast=_Forecasts(forecast, forecast)))))
     assert "There is no forecast: the curve is too short." in page.text
     assert "The ring" not in page.text
     assert "With 2,500 documents in place of 1,250 the accuracy would be 80.0" in Page(html_page(data)).text

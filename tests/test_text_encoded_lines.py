@@ -20,13 +20,13 @@ from nbtext.explain.word_walk import WordWalker
 from nbtext.settings import Settings
 from nbtext.store import read_model_file, write_model_file
 from nbtext.text.encoded_lines import (
+    _ends_base64,
+    _ends_hexadecimal,
+    _ends_uuencode,
+    _is_base64,
+    _is_hexadecimal,
+    _is_uuencode,
     encoded_lines,
-    ends_base64,
-    ends_hexadecimal,
-    ends_uuencode,
-    is_base64,
-    is_hexadecimal,
-    is_uuencode,
     without_encoded_lines,
 )
 from tests.budget import examples
@@ -164,12 +164,12 @@ def slow_encoded_lines(text: bytes) -> list[int]:
         begin, end = run[0], run[-1] + 1
         distinct = list(dict.fromkeys(lines[begin:end]))
         last, after = ([*lines, b"", b""][place] for place in (end, end + 1))
-        if name == "uuencode" and is_uuencode(distinct):
-            end += ends_uuencode(last)
-        elif name == "base64" and is_hexadecimal(distinct, last):
-            end += ends_hexadecimal(last)
-        elif name == "base64" and is_base64(distinct, last):
-            end += ends_base64(last)
+        if name == "uuencode" and _is_uuencode(distinct):
+            end += _ends_uuencode(last)
+        elif name == "base64" and _is_hexadecimal(distinct, last):
+            end += _ends_hexadecimal(last)
+        elif name == "base64" and _is_base64(distinct, last):
+            end += _ends_base64(last)
             after = after if end > run[-1] + 1 else last
             end += len(after) == 5 and after.startswith(b"=") and all(bytes((byte,)).isalnum() or byte in b"+/" for byte in after[1:])
         else:

@@ -16,7 +16,7 @@ from stop_words import AVAILABLE_LANGUAGES, get_stop_words
 from nbtext import TextClassifier
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import LANGUAGES
-from nbtext.text.words import MAX_BYTES, MISREAD, stop_words, stream_safe, words
+from nbtext.text.words import MAX_BYTES, MISREAD, _stream_safe, stop_words, words
 from tests import oracle, strategies
 from tests.budget import examples
 from tests.work import DOUBLE, steps
@@ -40,9 +40,9 @@ runs = st.lists(st.tuples(st.sampled_from(MARKS), st.sampled_from([1, 1, 2, 13, 
 @examples(12)
 @given(runs.map(lambda parts: "".join(character * n for character, n in parts)))
 def test_runs_of_marks_are_those_of_the_stream_safe_text_format(text: str) -> None:
-    assert stream_safe(text) == oracle.stream_safe(text)
+    assert _stream_safe(text) == oracle.stream_safe(text)
     assert words(text) == oracle.words(text)
-    assert stream_safe(stream_safe(text)) == stream_safe(text)
+    assert _stream_safe(_stream_safe(text)) == _stream_safe(text)
 
 
 def test_what_becomes_of_a_word_with_31_marks() -> None:

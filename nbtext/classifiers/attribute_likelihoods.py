@@ -83,7 +83,7 @@ class CategoricalAttribute:
         return here.entries
 
 
-class NumericAttributes(ABC):
+class _NumericAttributes(ABC):
     """Distributions of columns of numbers in each class."""
 
     @property
@@ -108,7 +108,7 @@ class NumericAttributes(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class PoissonAttributes(NumericAttributes):
+class PoissonAttributes(_NumericAttributes):
     """λ of each count in each class, shape (n_classes, n_columns)."""
 
     rates: Floats
@@ -138,7 +138,7 @@ class PoissonAttributes(NumericAttributes):
 
 
 @dataclass(frozen=True, eq=False)
-class NormalAttributes(NumericAttributes):
+class NormalAttributes(_NumericAttributes):
     """μ and σ² of each number in each class, shapes (n_classes, n_columns)."""
 
     means: Floats
@@ -230,7 +230,7 @@ class AttributeLikelihoods:
                 columns.add_log_likelihood(scores, alone)
                 yield scores[0]
 
-    def _of_values(self, matrix: DocumentTermMatrix) -> Iterator[tuple[NumericAttributes, Floats]]:
+    def _of_values(self, matrix: DocumentTermMatrix) -> Iterator[tuple[_NumericAttributes, Floats]]:
         """Return counts and numbers, each with its columns of the values."""
         if matrix.values is not None and self.counts is not None:
             n_counts = self.counts.rates.shape[1]
@@ -239,7 +239,7 @@ class AttributeLikelihoods:
                 yield self.numbers, matrix.values[:, n_counts:]
 
 
-class ColumnFit(NamedTuple):
+class _ColumnFit(NamedTuple):
     """How well the distributions of one attribute fit its values."""
 
     evidence: Floats | None
@@ -249,7 +249,7 @@ class ColumnFit(NamedTuple):
 
 def column_fits(
     attributes: AttributeLikelihoods, statistics: ClassStatistics, settings: Settings, smoothing: float | None = None
-) -> dict[str, ColumnFit]:
+) -> dict[str, _ColumnFit]:
     """Return the fit of each attribute by name, with its own pseudo-count, or ``smoothing`` for each value.
 
     Raises `UsageError` for numbers that are all the same in a class: their likelihood is infinite.
@@ -258,7 +258,7 @@ def column_fits(
     for each in attributes.categorical:
         scale = each.values.n_selected if each.values.prior_shape == "background" else 1
         values = replace(each.values, statistics=statistics, smoothing=each.values.smoothing if smoothing is None else scale * smoothing)
-        found[each.name] = ColumnFit(log_evidence_of_classes(values), fit_of_terms(values))
+        found[each.name] = _ColumnFit(log_evidence_of_classes(values), fit_of_terms(values))
     if statistics.moments is None:
         return found
     names = statistics.attributes
@@ -272,7 +272,7 @@ def column_fits(
         per_value = 1 if fits is poisson_fits else 2
         for place, name in enumerate(columns):
             fit = Fit(float(log_likelihood[:, place].sum()), per_value * len(evidence), int(moments.documents[:, place].sum()))
-            found[name] = ColumnFit(evidence[:, place] if pseudo_documents else None, fit)
+            found[name] = _ColumnFit(evidence[:, place] if pseudo_documents else None, fit)
     return found
 
 

@@ -58,7 +58,7 @@ def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
     return prior
 
 
-def leaves_a_class(kind: ClassPrior, statistics: ClassStatistics) -> bool:
+def _leaves_a_class(kind: ClassPrior, statistics: ClassStatistics) -> bool:
     """Return False if the prior rules out every class that has documents."""
     return bool(_prior_weights(kind, statistics.classes, statistics.class_documents).any())
 
@@ -362,7 +362,7 @@ class Classifier(ABC):
         Where the others leave no class possible, all scores are −inf.
         """
         matrix, weights = left_out.matrix, left_out.natural_weights(training.statistics)
-        if not leaves_a_class(training.settings.class_prior, statistics):
+        if not _leaves_a_class(training.settings.class_prior, statistics):
             impossible = np.full((matrix.n_documents, statistics.n_classes), -np.inf)
             return Unseen(impossible, np.zeros(matrix.n_documents, np.int64), matrix.lengths, left_out.classes, weights)
         others = replace(training, statistics=statistics, selected=training.selected_in(statistics), documents=rest, sample=None)

@@ -76,7 +76,7 @@ def covariances(
     return found
 
 
-def rounding_variance(features: Floats) -> float:
+def _rounding_variance(features: Floats) -> float:
     """Return the variance that equal numbers of this size may seem to have because their mean is rounded."""
     return float((MEAN_ROUNDING * np.abs(features).max(initial=0.0)) ** 2)
 
@@ -111,7 +111,7 @@ def ledoit_wolf_weight(centred: Floats, moments: Floats) -> float:
 def _sphere(moments: Floats, features: Floats, shape: str) -> Floats:
     """Return the target (tr S / p) I; if the classes have no variance, with that of all documents, and if that is 0 too, with 1."""
     n_features = features.shape[1]
-    least = rounding_variance(features)
+    least = _rounding_variance(features)
     variance = float(np.trace(moments) if shape == "full" else moments.sum()) / max(n_features, 1)
     if variance <= least:
         total = float(features.var(axis=0).mean()) if features.size else 0.0
@@ -139,10 +139,10 @@ class GaussianClasses:
         ``shape`` and ``shrinkage`` are as in `covariances`. A class without documents gets the mean of all and the shared
         covariance. Raises `UsageError` if a covariance has no inverse.
         """
-        means = class_means(features, classes, n_classes)
+        means = _class_means(features, classes, n_classes)
         centred = features - means[classes]
         found = covariances(centred, features, classes, n_classes, separate=separate, shape=shape, shrinkage=shrinkage)
-        return cls(means, roots_of_inverses(found, rounding_variance(features)))
+        return cls(means, _roots_of_inverses(found, _rounding_variance(features)))
 
     @property
     def shares_covariance(self) -> bool:
@@ -185,7 +185,7 @@ class GaussianClasses:
         return distances
 
 
-def class_means(features: Floats, classes: Whole, n_classes: int) -> Floats:
+def _class_means(features: Floats, classes: Whole, n_classes: int) -> Floats:
     """Return μ_k, the mean of the documents of class k, shape (n_classes, n_features); for a class without documents that of all."""
     order = np.argsort(classes, kind="stable")
     present, starts, sizes = np.unique(classes[order], return_index=True, return_counts=True)
@@ -201,7 +201,7 @@ def _times(rows: Floats, root: Floats) -> Floats:
     return rows @ root if root.ndim == rows.ndim else rows * root[..., np.newaxis, :]
 
 
-def roots_of_inverses(covariances: Floats, least: float = 0.0) -> Floats:
+def _roots_of_inverses(covariances: Floats, least: float = 0.0) -> Floats:
     """Return U of each covariance, full or diagonal, as in `GaussianClasses.roots`.
 
     Raises `UsageError` if one has no inverse: a variance, given the other features, of at most ``least`` or `SINGULAR` of the largest.
@@ -270,7 +270,7 @@ class GaussianDiscriminantAnalysis(Classifier):
                 f"{quantity(n_roots, 'covariance')} of {quantity(n_features, 'feature')} {'is' if n_roots == 1 else 'are'} too many",
                 hint="use --covariance shared, another shape, or a smaller --latent",
             )
-        features, _, here = features_of(documents.matrix, space, numbers)
+        features, _, here = _features_of(documents.matrix, space, numbers)
         gaussians = GaussianClasses.estimate(
             features[here],
             documents.classes[here],
@@ -283,7 +283,7 @@ class GaussianDiscriminantAnalysis(Classifier):
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
         """Return log π_k + log N(x | μ_k, Σ_k), and the tokens and numbers that count; for a document without features log π_k."""
-        features, lengths, here = features_of(matrix, self.space, self.numbers)
+        features, lengths, here = _features_of(matrix, self.space, self.numbers)
         scores = np.tile(self.log_prior, (matrix.n_documents, 1))
         scores[here] += self.gaussians.log_density(features[here])
         return scores, lengths
@@ -352,7 +352,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         return cls(training, space, numbers, GaussianClasses(means, roots))
 
 
-def features_of(matrix: DocumentTermMatrix, space: LatentSpace, numbers: StandardNumbers) -> tuple[Floats, Whole, Mask]:
+def _features_of(matrix: DocumentTermMatrix, space: LatentSpace, numbers: StandardNumbers) -> tuple[Floats, Whole, Mask]:
     """Return latent features and standard numbers, shape (n_docs, n_features), the tokens and numbers that count, and which documents have all.
 
     A document that lacks a number, or has no term that counts although there are such terms, is left to the prior.

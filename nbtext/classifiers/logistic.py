@@ -109,7 +109,7 @@ def _product(left: Floats, right: Floats) -> float:
     return float(np.einsum("...k,...k", left, right).sum(dtype=np.float64))
 
 
-class Vector(NamedTuple):
+class _Vector(NamedTuple):
     """Weights and biases, or a gradient or step of them; as a tuple, so that sums go over its parts."""
 
     coefficients: Floats
@@ -119,15 +119,15 @@ class Vector(NamedTuple):
     bias: Floats
     """Shape (n_classes,)."""
 
-    def plus(self, other: Vector, times: float) -> Vector:
+    def plus(self, other: _Vector, times: float) -> _Vector:
         """Return the sum with a multiple of another."""
-        return Vector(*(mine + mine.dtype.type(times) * theirs for mine, theirs in zip(self, other, strict=True)))
+        return _Vector(*(mine + mine.dtype.type(times) * theirs for mine, theirs in zip(self, other, strict=True)))
 
-    def times(self, factor: float) -> Vector:
+    def times(self, factor: float) -> _Vector:
         """Return the multiple."""
-        return Vector(*(part * part.dtype.type(factor) for part in self))
+        return _Vector(*(part * part.dtype.type(factor) for part in self))
 
-    def dot(self, other: Vector) -> float:
+    def dot(self, other: _Vector) -> float:
         """Return ⟨u, v⟩ of weights and biases."""
         return _product(self.coefficients, other.products) + _product(self.bias, other.bias)
 
@@ -251,18 +251,18 @@ class Problem:
             weights[some] = products * coefficients[terms.documents[alone]]
         return weights
 
-    def start(self) -> Vector:
+    def start(self) -> _Vector:
         """Return weights of 0, and log(D_k / D) as biases: −inf for a class without documents, which stays so."""
         zeros = np.zeros(self.shape, self.own.dtype)
         with np.errstate(divide="ignore"):
             bias = np.log(np.bincount(self.truth, self.weights, zeros.shape[1]) / (self.size or 1.0))
-        return Vector(zeros, zeros, bias.astype(zeros.dtype))
+        return _Vector(zeros, zeros, bias.astype(zeros.dtype))
 
-    def vector(self, coefficients: Floats, bias: Floats) -> Vector:
+    def vector(self, coefficients: Floats, bias: Floats) -> _Vector:
         """Return the vector of a and biases."""
-        return Vector(coefficients, self.applied(coefficients), bias)
+        return _Vector(coefficients, self.applied(coefficients), bias)
 
-    def residual(self, point: Vector) -> Floats:
+    def residual(self, point: _Vector) -> Floats:
         """Return p(C_k | d) − [k is the truth], times the weight of the document, shape (n_docs, n_classes)."""
         posterior: Floats = point.products + point.bias
         posterior -= posterior.max(axis=1, keepdims=True)
@@ -273,16 +273,16 @@ class Problem:
             posterior *= self.weights[:, np.newaxis]
         return posterior
 
-    def gradient(self, residual: Floats, point: Vector, l2: float) -> Vector:
+    def gradient(self, residual: Floats, point: _Vector, l2: float) -> _Vector:
         """Return the gradient of the objective: Xᵀ(p − y) scaled, + l2·w; and Σ_d (p − y)_d for the biases, which have no penalty."""
-        return Vector(residual, self.applied(residual), residual.sum(axis=0)).plus(point._replace(bias=np.zeros_like(point.bias)), l2)
+        return _Vector(residual, self.applied(residual), residual.sum(axis=0)).plus(point._replace(bias=np.zeros_like(point.bias)), l2)
 
 
 class _Pair(NamedTuple):
     """An iteration that L-BFGS remembers."""
 
-    step: Vector
-    change: Vector
+    step: _Vector
+    change: _Vector
     """Of the gradient."""
     curvature: float
     """⟨step, change⟩."""
@@ -291,13 +291,13 @@ class _Pair(NamedTuple):
 class Minimum(NamedTuple):
     """The point where L-BFGS ended."""
 
-    point: Vector
+    point: _Vector
     iterations: int
     excess: float
     """Nats a document that the objective is above its minimum, about."""
 
 
-def minimise(problem: Problem, l2: float, start: Vector, precision: float = EXCESS, most_iterations: int = MOST_ITERATIONS) -> Minimum:
+def minimise(problem: Problem, l2: float, start: _Vector, precision: float = EXCESS, most_iterations: int = MOST_ITERATIONS) -> Minimum:
     """Return a point at most ``precision`` nats a document above the minimum, or the best within ``most_iterations``.
 
     The excess does not fall in every iteration, and where single precision ends it rises again.
@@ -328,7 +328,7 @@ def minimise(problem: Problem, l2: float, start: Vector, precision: float = EXCE
     return best
 
 
-def _excess(problem: Problem, gradient: Vector, residual: Floats, l2: float) -> float:
+def _excess(problem: Problem, gradient: _Vector, residual: Floats, l2: float) -> float:
     """Return (‖g_w‖² / l2 + Σ_k g_bk² / Σ_d p_dk (1 − p_dk)) / 2, by document; the sum over documents is weighted.
 
     With the best biases for each w the objective is l2-strongly convex in w, hence at most ‖g_w‖² / (2·l2) above its minimum. The gain of
@@ -343,7 +343,7 @@ def _excess(problem: Problem, gradient: Vector, residual: Floats, l2: float) -> 
     return float(of_weights / l2 + gain) / (2 * (problem.size or 1.0))
 
 
-def _direction(gradient: Vector, pairs: list[_Pair]) -> Vector:
+def _direction(gradient: _Vector, pairs: list[_Pair]) -> _Vector:
     """Return minus the inverse Hessian, as the pairs estimate it, times the gradient: Nocedal's two loops."""
     direction = gradient.times(-1)
     shares = []
@@ -360,7 +360,7 @@ def _direction(gradient: Vector, pairs: list[_Pair]) -> Vector:
     return direction
 
 
-def _searched(problem: Problem, point: Vector, step: Vector, l2: float, slope: float) -> tuple[float, Floats] | None:
+def _searched(problem: Problem, point: _Vector, step: _Vector, l2: float, slope: float) -> tuple[float, Floats] | None:
     """Return a step length and the residual there; None if no point is found, or in single precision the step does not descend.
 
     On a convex line a slope t·f'(t) ≤ `DESCENT`·t·f'(0) implies Wolfe's first condition, and f'(t) ≥ `CURVATURE`·f'(0) is the second. So slopes
@@ -394,7 +394,7 @@ def log_count_ratio(counts: Numbers, totals: Numbers, n_terms: int, smoothing: f
     return ratio
 
 
-class FitReport(NamedTuple):
+class _FitReport(NamedTuple):
     """The outcome of the fit, which the model file keeps."""
 
     l2: float
@@ -413,7 +413,7 @@ class LogisticRegression(LinearClassifier):
     """w_jk (1 + |r_jk|), float32, shape (n_selected, n_classes)."""
     fitted_bias: Floats
     """b_k, shape (n_classes,)."""
-    outcome: FitReport
+    outcome: _FitReport
     held_out: Unseen | None = None
     """The documents held out to choose l2, scored by a model of the others; None if none were."""
 
@@ -440,7 +440,7 @@ class LogisticRegression(LinearClassifier):
         del start
         _release_memory()
         weights = problem.scaled_weights(point.coefficients)
-        return cls(training, weights, point.bias.astype(np.float64), FitReport(l2, iterations, excess), held_out)
+        return cls(training, weights, point.bias.astype(np.float64), _FitReport(l2, iterations, excess), held_out)
 
     def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
         """Score the documents held out to choose l2; if l2 was given, as many, by a model of the others with the same l2."""
@@ -450,7 +450,7 @@ class LogisticRegression(LinearClassifier):
         whole = _Part.whole(training)
         part, rest = split(whole.documents)
         others = whole.of(part)
-        held_out, problem = HeldOut.of(others.training, whole.documents.rows(whole.rows[rest])), _problem(others)
+        held_out, problem = _HeldOut.of(others.training, whole.documents.rows(whole.rows[rest])), _problem(others)
         del others
         return held_out.scored(problem, minimise(problem, self.outcome.l2, problem.start(), _precision(training)).point)
 
@@ -471,13 +471,13 @@ class LogisticRegression(LinearClassifier):
     def restored(cls, training: Training, arrays: Mapping[str, Floats]) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         n_terms, n_classes = int(np.count_nonzero(training.selected)), training.statistics.n_classes
-        sizes = {"weights": n_terms * n_classes, "bias": n_classes, "outcome": len(FitReport._fields)}
+        sizes = {"weights": n_terms * n_classes, "bias": n_classes, "outcome": len(_FitReport._fields)}
         kept = {"weights": np.empty(0, np.float32), **arrays}  # a file leaves empty arrays out
         fit = {name: array.size for name, array in kept.items()} == sizes and kept["weights"].dtype == np.float32
         require(fit, "its weights do not fit its terms and classes")
         small = all(kept[name].size == 0 or max(-kept[name].min(), kept[name].max()) <= LARGEST_WEIGHT for name in ("weights", "bias"))
         require(small, "its weights are too large")
-        outcome = FitReport(*kept["outcome"].tolist())
+        outcome = _FitReport(*kept["outcome"].tolist())
         require(not min(outcome) < 0, "its fit did not go as it says")
         return cls(training, kept["weights"].reshape(n_terms, n_classes), kept["bias"].astype(np.float64), outcome)
 
@@ -497,7 +497,7 @@ class LogisticRegression(LinearClassifier):
     @cached_property
     def bias(self) -> NDArray[np.float64]:
         """b_k, shape (n_classes,), moved by log π_k − log(D_k / D) for a class prior other than the one of the documents."""
-        bias: NDArray[np.float64] = self.fitted_bias + shift_of_prior(self.training)
+        bias: NDArray[np.float64] = self.fitted_bias + _shift_of_prior(self.training)
         return bias
 
     def weights(self, terms: Whole) -> NDArray[np.float64]:
@@ -624,7 +624,7 @@ def _features(part: _Part) -> Any:  # noqa: ANN401 - scipy has no types
     return _by_rows(*entries, int(np.count_nonzero(selected)))
 
 
-class HeldOut(NamedTuple):
+class _HeldOut(NamedTuple):
     """Documents that a model of others is to score."""
 
     features: Any
@@ -647,9 +647,9 @@ class HeldOut(NamedTuple):
         terms, columns = np.unique(weights.terms, return_inverse=True)
         features = _by_rows(weights.counts, columns, weights.offsets, terms.size)
         columns, document_weights = np.cumsum(training.selected) - 1, documents.natural_weights(training.statistics)
-        return cls(features, columns[terms], documents, matrix.lengths, document_weights, shift_of_prior(training))
+        return cls(features, columns[terms], documents, matrix.lengths, document_weights, _shift_of_prior(training))
 
-    def scored(self, problem: Problem, point: Vector) -> Unseen:
+    def scored(self, problem: Problem, point: _Vector) -> Unseen:
         """Return the scores at a point of the problem of the others."""
         weights, scores = problem.scaled_weights(point.coefficients, self.columns), np.empty((len(self.documents), problem.shape[1]))
         for begin in range(0, len(scores), DOCUMENTS_SCORED_AT_ONCE):
@@ -666,23 +666,23 @@ class _Trial(NamedTuple):
 
     l2: float
     loss: float
-    point: Vector
+    point: _Vector
 
 
-def _chosen(whole: _Part, part: Whole, rest: Whole, precision: float) -> tuple[float, Unseen, Vector]:
+def _chosen(whole: _Part, part: Whole, rest: Whole, precision: float) -> tuple[float, Unseen, _Vector]:
     """Return the l2 under which held-out documents are most probable, their scores under it, and the point where its fit ended.
 
     ``part`` and ``rest`` are places of documents to fit to and to hold out. The loss is that after calibration, which makes good for much of
     what a weak penalty does to probabilities. A strength must be better by more than the fits are exact.
     """
     others = whole.of(part)
-    held_out, problem = HeldOut.of(others.training, whole.documents.rows(whole.rows[rest])), _problem(others)
+    held_out, problem = _HeldOut.of(others.training, whole.documents.rows(whole.rows[rest])), _problem(others)
     # held-out documents have the prior of the documents, whatever prior later ones may have
     as_found, judge = held_out._replace(shift=np.zeros_like(held_out.shift)), others.training.judge or log_loss
     del others  # its statistics are large
     _release_memory()
 
-    def trial(l2: float, start: Vector) -> _Trial:
+    def trial(l2: float, start: _Vector) -> _Trial:
         point = minimise(problem, l2, start).point
         return _Trial(l2, judge(as_found.scored(problem, point)), point)
 
@@ -705,7 +705,7 @@ def log_loss(unseen: Unseen) -> float:
     return float(np.average(losses[known], weights=unseen.weights[known]))
 
 
-def shift_of_prior(training: Training) -> NDArray[np.float64]:
+def _shift_of_prior(training: Training) -> NDArray[np.float64]:
     """Return log π_k − log(D_k / D), 0 for the class prior of the documents, shape (n_classes,)."""
     statistics = training.statistics
     shares = np.where(statistics.class_documents > 0, statistics.class_documents, 1) / (statistics.n_documents or 1)

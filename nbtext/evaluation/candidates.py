@@ -137,7 +137,7 @@ class Values:
         return Candidate(dict(texts), Settings.of({**self.base, **{key[0]: self._checked[key] for key in texts.items()}}))
 
 
-def portfolio(values: Values) -> list[Candidate]:
+def _portfolio(values: Values) -> list[Candidate]:
     """Return the candidates of `PORTFOLIO`, without those that are equal to one before; what the user gave holds for all."""
     candidates: list[Candidate] = []
     for row in PORTFOLIO:
@@ -191,12 +191,12 @@ def candidates_for(
 ) -> tuple[list[Candidate], list[Impossible]]:
     """Return the candidates that ``tries`` name, or within limits without any those of `PORTFOLIO`, and those of them that are left out.
 
-    Raises `UsageError` as `combinations`, `possible` and `require_comparable` do.
+    Raises `UsageError` as `combinations`, `possible` and `_require_comparable` do.
     """
     candidates, left_out = possible(
-        portfolio(values) if halves and not tries else combinations(tries, values), by, reading, updatable=updatable
+        _portfolio(values) if halves and not tries else combinations(tries, values), by, reading, updatable=updatable
     )
-    require_comparable(by, candidates)
+    _require_comparable(by, candidates)
     return candidates, left_out
 
 
@@ -222,7 +222,7 @@ def possible(
     return left, out
 
 
-def require_comparable(by: str, candidates: Sequence[Candidate]) -> None:
+def _require_comparable(by: str, candidates: Sequence[Candidate]) -> None:
     """Raise `UsageError` unless the criterion can compare the candidates.
 
     Evidence, AIC and BIC measure how probable the counts are, so they do not compare settings with other counts. Leave-one-out uses terms that

@@ -79,7 +79,7 @@ class Changed(NamedTuple):
     probability_b: float | None
 
 
-class AnswerCells(NamedTuple):
+class _AnswerCells(NamedTuple):
     """Documents counted by truth and both answers, all of shape (n_cells,); an answer is negative where there is none."""
 
     truth: Whole
@@ -112,7 +112,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class RightAnswers:
+class _RightAnswers:
     """Documents by the models that are right about them."""
 
     both_right: int
@@ -127,7 +127,7 @@ class McNemar(NamedTuple):
     p_value: float
 
 
-class ChangedAnswer(NamedTuple):
+class _ChangedAnswer(NamedTuple):
     """Documents of a class with the same pair of different answers; None is no answer."""
 
     truth: str
@@ -145,18 +145,18 @@ class ComparisonResult:
     b: SideResult
     differences: Mapping[str, Difference]
     """By the names in `FIGURES`."""
-    table: RightAnswers
+    table: _RightAnswers
     mcnemar: McNemar
     identical: bool
     """True if all answers and probabilities are the same."""
     changed: int
     """Documents with different answers."""
-    changes: tuple[ChangedAnswer, ...]
+    changes: tuple[_ChangedAnswer, ...]
     """The most frequent first."""
 
 
 @dataclass(frozen=True)
-class Comparison:
+class _Comparison:
     """The judgements of two models on the same documents, in the same order; labels are compared by name."""
 
     a: Evaluation
@@ -167,10 +167,10 @@ class Comparison:
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> ComparisonResult:
         """Return all figures, with 95 % intervals from as many replicates as ``bootstrap`` has."""
         names = sorted({*self.a.classes, *self.b.classes})
-        cells = answer_cells(self.a, self.b, names)
+        cells = _answer_cells(self.a, self.b, names)
         right_a, right_b = cells.truth == cells.a, cells.truth == cells.b
         groups = (right_a & right_b, right_a & ~right_b, right_b & ~right_a, ~right_a & ~right_b)
-        table = RightAnswers(*(int(cells.documents[chosen].sum()) for chosen in groups))
+        table = _RightAnswers(*(int(cells.documents[chosen].sum()) for chosen in groups))
         p_value = mcnemar(table.only_a_right, table.only_b_right)
         of_a, of_b = (_side(evaluation) for evaluation in (self.a, self.b))
         with np.errstate(invalid="ignore"):  # ∞ − ∞ is nan, and the difference undefined
@@ -196,13 +196,13 @@ class Comparison:
         )
 
 
-def compare(a: TextClassifier, b: TextClassifier, documents: Iterable[Document], *, keep_changed: bool = False) -> Comparison:
+def compare(a: TextClassifier, b: TextClassifier, documents: Iterable[Document], *, keep_changed: bool = False) -> _Comparison:
     """Compare two models on a stream of labelled documents, read once; each analyses them with its own settings.
 
     A document that is impossible under every class has no answer, and counts as if all classes were equally probable. Raises `UsageError` if
     there is no document.
     """
-    comparison = Comparison(Evaluation(a.classes, scores_kept=0), Evaluation(b.classes, scores_kept=0))
+    comparison = _Comparison(Evaluation(a.classes, scores_kept=0), Evaluation(b.classes, scores_kept=0))
     for block in blocks(documents, lambda document: len(document.text), min(a.documents_at_once, b.documents_at_once)):
         of_a, of_b = (_judged(model, evaluation, block) for model, evaluation in ((a, comparison.a), (b, comparison.b)))
         if keep_changed:
@@ -213,14 +213,14 @@ def compare(a: TextClassifier, b: TextClassifier, documents: Iterable[Document],
     return comparison
 
 
-def answer_cells(a: Evaluation, b: Evaluation, names: Sequence[str]) -> AnswerCells:
+def _answer_cells(a: Evaluation, b: Evaluation, names: Sequence[str]) -> _AnswerCells:
     """Count documents by truth and both answers, as places in ``names``, which holds the classes of both, sorted."""
     place = {name: number for number, name in enumerate(names)}
     of_a, of_b = (np.array([*(place[name] for name in side.classes), -1], np.int64) for side in (a, b))  # −1: no answer stays none
     radix = len(names) + 1
     key = (of_a[a.judged.truth] * radix + of_a[a.judged.answer] + 1) * radix + of_b[b.judged.answer] + 1
     keys, documents = np.unique(key, return_counts=True)
-    return AnswerCells(keys // radix**2, keys // radix % radix - 1, keys % radix - 1, documents.astype(np.int64))
+    return _AnswerCells(keys // radix**2, keys // radix % radix - 1, keys % radix - 1, documents.astype(np.int64))
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
@@ -238,7 +238,7 @@ def mcnemar(only_a: int, only_b: int) -> float:
     return min(1.0, 2 * largest * (1 + float(others)))
 
 
-def answer_differences(cells: AnswerCells, bootstrap: Bootstrap) -> dict[str, Floats]:
+def answer_differences(cells: _AnswerCells, bootstrap: Bootstrap) -> dict[str, Floats]:
     """Return replicates of the differences of accuracy and of macro F1, each of shape (n_replicates,)."""
     n_labels, (truth, a, b) = with_present_labels(*cells[:3])
     parts, size = [], cells.documents.size
@@ -279,11 +279,11 @@ def _side(evaluation: Evaluation) -> SideResult:
     return SideResult(**dict(zip(FIGURES, figures, strict=True)), intervals=intervals, unknown_labels=result.unknown_labels)
 
 
-def _changes(cells: AnswerCells, names: Sequence[str]) -> tuple[ChangedAnswer, ...]:
+def _changes(cells: _AnswerCells, names: Sequence[str]) -> tuple[_ChangedAnswer, ...]:
     differ = np.flatnonzero(cells.a != cells.b)
     rows = zip(*(column[differ].tolist() for column in cells), strict=True)
     labels = [*names, None]  # −1, no answer, is the last
-    changes = (ChangedAnswer(names[truth], labels[a], labels[b], documents) for truth, a, b, documents in rows)
+    changes = (_ChangedAnswer(names[truth], labels[a], labels[b], documents) for truth, a, b, documents in rows)
     return tuple(sorted(changes, key=lambda change: -change.documents))
 
 

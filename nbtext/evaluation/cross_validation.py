@@ -133,7 +133,7 @@ def ordered_folds(times: Whole | Floats, n_folds: int) -> Folds:
     return Folds(np.searchsorted(begins, place, side="right") + NEVER_TESTED, n_folds, ordered=True)
 
 
-def times_of(values: Sequence[str], names: Sequence[str]) -> Whole:
+def _times_of(values: Sequence[str], names: Sequence[str]) -> Whole:
     """Return the rank in time of each value of a column: as numbers if all of them are, else as text, as ISO 8601 dates and times in one zone sort.
 
     ``names`` are those of the documents. Raise `UsageError` for a document without a value.
@@ -288,7 +288,7 @@ def _scored(
 
 
 @dataclass(frozen=True)
-class FoldFigures:
+class _FoldFigures:
     """One fold of one repeat, both numbered from 1."""
 
     repeat: int
@@ -302,7 +302,7 @@ class FoldFigures:
     macro_f1: float
 
 
-class FoldSpread(NamedTuple):
+class _FoldSpread(NamedTuple):
     """Mean and standard deviation (n − 1) of a figure over folds."""
 
     mean: float
@@ -320,19 +320,19 @@ class FoldsResult:
     repeats: int
     n: int
     """Folds of one repeat."""
-    accuracy: FoldSpread
-    macro_f1: FoldSpread
-    each: tuple[FoldFigures, ...]
+    accuracy: _FoldSpread
+    macro_f1: _FoldSpread
+    each: tuple[_FoldFigures, ...]
     """With six digits of the smoothing."""
 
 
 @dataclass(frozen=True, eq=False)
-class CrossValidation:
+class _CrossValidation:
     """The documents judged, pooled and for each repeat, and the figures of every fold."""
 
     pooled: HeldOutEvaluation
     repeats: list[HeldOutEvaluation]
-    folds: list[FoldFigures]
+    folds: list[_FoldFigures]
 
     def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Parsed]:
         """Return `result` as JSON has it, with `folds_result` under ``folds``."""
@@ -366,7 +366,7 @@ class CrossValidation:
         return FoldsResult(method, column, seed, n_repeats, len(self.folds) // n_repeats, *spread, each)
 
 
-class FoldTask(NamedTuple):
+class _FoldTask(NamedTuple):
     """One fold of one repeat, both numbered from 0."""
 
     repeat: int
@@ -382,14 +382,14 @@ class FoldTraining:
     folds_of_repeats: Sequence[Folds]
     choices: Choices
 
-    def masks(self, task: FoldTask) -> tuple[Mask, Mask]:
+    def masks(self, task: _FoldTask) -> tuple[Mask, Mask]:
         """Return the training documents and the test documents, shape (n_docs,)."""
         return self.folds_of_repeats[task.repeat].masks(task.fold)
 
-    def judge(self, task: FoldTask) -> JudgedFold:
+    def judge(self, task: _FoldTask) -> _JudgedFold:
         """Learn from the training documents of a fold, and score its test documents."""
         learnt, blocks = train_and_score(self.subsets, self.parameters, *self.masks(task), self.choices)
-        return JudgedFold(int(np.count_nonzero(learnt.selected)), learnt.smoothing, blocks)
+        return _JudgedFold(int(np.count_nonzero(learnt.selected)), learnt.smoothing, blocks)
 
     @property
     def is_worth_processes(self) -> bool:
@@ -399,7 +399,7 @@ class FoldTraining:
         return matrix.terms.size * n_folds >= WORTH_PROCESSES and largest * self.subsets.statistics.n_classes <= MOST_SENT
 
 
-class JudgedFold(NamedTuple):
+class _JudgedFold(NamedTuple):
     """The result of a fold."""
 
     n_terms: int
@@ -409,22 +409,22 @@ class JudgedFold(NamedTuple):
     """The test documents."""
 
 
-def judge_folds(training: FoldTraining, jobs: int = 1) -> Iterator[tuple[FoldTask, JudgedFold]]:
+def judge_folds(training: FoldTraining, jobs: int = 1) -> Iterator[tuple[_FoldTask, _JudgedFold]]:
     """Yield what comes of each fold of each repeat, in order, judged by ``jobs`` processes if that is faster."""
-    tasks = [FoldTask(repeat, fold) for repeat, folds in enumerate(training.folds_of_repeats) for fold in range(folds.n_folds)]
+    tasks = [_FoldTask(repeat, fold) for repeat, folds in enumerate(training.folds_of_repeats) for fold in range(folds.n_folds)]
     done = in_order(_judge_elsewhere, training, tasks, jobs if training.is_worth_processes else 1)
     for task, found in stepped(done, "fold", len(tasks)):
         yield task, found or training.judge(task)
 
 
-def _judge_elsewhere(training: FoldTraining, task: FoldTask) -> JudgedFold:
+def _judge_elsewhere(training: FoldTraining, task: _FoldTask) -> _JudgedFold:
     judged = training.judge(task)
     return judged._replace(blocks=list(judged.blocks))
 
 
 def cross_validate(
     subsets: Subsets, parameters: Settings, folds_of_repeats: Sequence[Folds], rule: DecisionRule = DecisionRule(), jobs: int = 1
-) -> CrossValidation:
+) -> _CrossValidation:
     """Judge the documents of each fold by the model learnt from its training documents, for each repeat, by ``jobs`` processes.
 
     Raise `UsageError` if the parameters leave no term, or no class possible, in a fold.
@@ -442,8 +442,8 @@ def cross_validate(
         judged = judged_here.evaluation.judged
         rates = accuracy_and_macro_f1(confusion_cells(judged.of(np.arange(before, judged.n))), subsets.statistics.n_classes)
         n_training, n_test = (int(np.count_nonzero(mask)) for mask in work.masks(task))
-        figures.append(FoldFigures(task.repeat + 1, task.fold + 1, n_training, n_test, fold.n_terms, fold.smoothing, *rates))
-    return CrossValidation(pooled, repeats, figures)
+        figures.append(_FoldFigures(task.repeat + 1, task.fold + 1, n_training, n_test, fold.n_terms, fold.smoothing, *rates))
+    return _CrossValidation(pooled, repeats, figures)
 
 
 def accuracy_and_macro_f1(cells: ConfusionCells, n_classes: int) -> tuple[float, float]:
@@ -452,8 +452,8 @@ def accuracy_and_macro_f1(cells: ConfusionCells, n_classes: int) -> tuple[float,
     return float(accuracy(table)), float(macro(f1(table), table))
 
 
-def _spread(values: Sequence[float]) -> FoldSpread:
-    return FoldSpread(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)
+def _spread(values: Sequence[float]) -> _FoldSpread:
+    return _FoldSpread(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)
 
 
 def _mean_intervals(intervals: Sequence[Mapping[str, Interval]]) -> dict[str, Interval]:
@@ -468,7 +468,7 @@ def divided(method: str, n_folds: int, seed: int, repeats: int, classes: Whole, 
     ``classes``, ``values`` and ``names`` are those of the documents; ``stratified`` needs no values. Raises `UsageError` as the functions for each method.
     """
     if method == "time":
-        return [ordered_folds(times_of(values, names), n_folds)]
+        return [ordered_folds(_times_of(values, names), n_folds)]
     generators = np.random.default_rng(seed).spawn(repeats)
     if method == "grouped":
         groups = ranks(values)
@@ -478,7 +478,7 @@ def divided(method: str, n_folds: int, seed: int, repeats: int, classes: Whole, 
 
 def validate_corpus(
     corpus: CountedCorpus, settings: Settings, rule: DecisionRule, method: str, n_folds: int, seed: int, repeats: int, jobs: int = 1
-) -> CrossValidation:
+) -> _CrossValidation:
     """Judge every document of a corpus by a model of others: in folds as `divided` makes them, by the first further column, or ``leave-one-out``.
 
     The result of ``leave-one-out`` has no folds. Raise as `divided`, `cross_validate` and `evaluate_leave_one_out`.
@@ -486,7 +486,7 @@ def validate_corpus(
     statistics, documents, names, notes = corpus
     if method == "leave-one-out":
         held_out = evaluate_leave_one_out(statistics, documents, settings, rule)
-        return CrossValidation(held_out, [held_out], [])
+        return _CrossValidation(held_out, [held_out], [])
     values = [columns[0] for columns in notes if columns]
     folds = divided(method, n_folds, seed, repeats, documents.classes, values, names)
     return cross_validate(Subsets(statistics, documents), settings, folds, rule, jobs)

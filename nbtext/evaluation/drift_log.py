@@ -89,7 +89,7 @@ class DriftWatch:
         return None if (line := self.line()) is None else pool_runs([_run_of(line)])
 
 
-class LoggedRun(NamedTuple):
+class _LoggedRun(NamedTuple):
     """A line of the log."""
 
     time: str
@@ -101,7 +101,7 @@ class LoggedRun(NamedTuple):
     answers: Mapping[str, tuple[int, int]]
     """In the run and in training, by class."""
 
-    def is_of_model(self, other: LoggedRun) -> bool:
+    def is_of_model(self, other: _LoggedRun) -> bool:
         """Return True if the same model classified both: the same file, with the same training documents."""
         return self._trained() == other._trained()
 
@@ -110,13 +110,13 @@ class LoggedRun(NamedTuple):
         return self.model, {name: training for name, (_, training) in self.figures.items()}, counts
 
 
-def read_history(path: str) -> tuple[list[LoggedRun], list[PathError]]:
+def read_history(path: str) -> tuple[list[_LoggedRun], list[PathError]]:
     """Return the runs of a log that had documents, oldest first, and a problem for each line that is damaged.
 
     Raise `PathError` if the log cannot be read or has no such run.
     """
     lines = file_content(path).split(b"\n")
-    runs: list[LoggedRun] = []
+    runs: list[_LoggedRun] = []
     unreadable: list[PathError] = []
     for number, line in enumerate(lines, 1):
         if line.strip():
@@ -131,13 +131,13 @@ def read_history(path: str) -> tuple[list[LoggedRun], list[PathError]]:
     return runs, unreadable
 
 
-def _run_of(record: Parsed) -> LoggedRun:
+def _run_of(record: Parsed) -> _LoggedRun:
     if datetime.fromisoformat(record["time"]).tzinfo is None:
         raise ValueError(record["time"])
     figures = {name: (_spread(record[name]["run"]), _spread(record[name]["training"])) for name in FIGURES}
     answers = {str(label): (_whole(run), _whole(training)) for label, (run, training) in record[ANSWERS]["counts"].items()}
     model = record.get("model")
-    return LoggedRun(record["time"], None if model is None else str(model), _whole(record["documents"]), figures, answers)
+    return _LoggedRun(record["time"], None if model is None else str(model), _whole(record["documents"]), figures, answers)
 
 
 def _spread(values: Sequence[float]) -> Spread:
@@ -153,7 +153,7 @@ def _whole(value: float) -> int:
     return int(value)
 
 
-def runs_since(runs: Sequence[LoggedRun], begin: datetime, path: str) -> list[LoggedRun]:
+def runs_since(runs: Sequence[_LoggedRun], begin: datetime, path: str) -> list[_LoggedRun]:
     """Return the runs from a time on, in UTC where it names no zone; raise `PathError` if there are none."""
     begin = begin if begin.tzinfo else begin.replace(tzinfo=UTC)
     later = [run for run in runs if datetime.fromisoformat(run.time) >= begin]
@@ -162,9 +162,9 @@ def runs_since(runs: Sequence[LoggedRun], begin: datetime, path: str) -> list[Lo
     return later
 
 
-def newest_of_model(runs: Sequence[LoggedRun], most: int) -> tuple[list[LoggedRun], int]:
+def newest_of_model(runs: Sequence[_LoggedRun], most: int) -> tuple[list[_LoggedRun], int]:
     """Return at most ``most`` of the last runs of the newest run's model, oldest first, and how many runs of other models were skipped."""
-    newest: list[LoggedRun] = []
+    newest: list[_LoggedRun] = []
     others = 0
     for run in reversed(runs):
         if len(newest) == most:
@@ -215,7 +215,7 @@ def beyond_prior_shift(run: DriftRun) -> list[str]:
     return [name for name, drift in texts if drift.beyond_chance and (drift.distance or 0.0) > MORE_THAN_SHARES]
 
 
-def pool_runs(runs: Sequence[LoggedRun]) -> DriftRun:
+def pool_runs(runs: Sequence[_LoggedRun]) -> DriftRun:
     """Compare runs of one model with its training, taken together as if they had been one."""
     figures = {name: _figure_drift(Spread.together([run.figures[name][0] for run in runs]), runs[0].figures[name][1]) for name in FIGURES}
     figures[ANSWERS] = _answers_drift(runs)
@@ -228,7 +228,7 @@ def _figure_drift(run: Spread, training: Spread) -> FigureDrift:
     return FigureDrift(run.mean, training.mean, run.distance(training), run.chance(training))
 
 
-def _answers_drift(runs: Sequence[LoggedRun]) -> FigureDrift:
+def _answers_drift(runs: Sequence[_LoggedRun]) -> FigureDrift:
     answered, training = Counter[str](), Counter[str]()
     for run in runs:
         answered.update({label: here for label, (here, _) in run.answers.items()})

@@ -65,7 +65,7 @@ PSEUDO_COUNTS = (1e-6, 1e-5, 1e-4, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0,
 """Per term, from nearly maximum likelihood to a prior that outweighs the counts."""
 
 
-class PriorStrength(NamedTuple):
+class _PriorStrength(NamedTuple):
     """Figures of a model with another strength of the prior, before calibration."""
 
     smoothing: float
@@ -82,7 +82,7 @@ class PriorSweep(NamedTuple):
     documents: int
     smoothing: float
     """That of the model itself, which is among the strengths."""
-    strengths: tuple[PriorStrength, ...]
+    strengths: tuple[_PriorStrength, ...]
 
 
 def sweep_prior(model: TextClassifier, documents: Iterable[Document]) -> PriorSweep:
@@ -109,7 +109,7 @@ def sweep_prior(model: TextClassifier, documents: Iterable[Document]) -> PriorSw
         raise NoDocumentsError
     results = [evaluation.result(Bootstrap(0)) for evaluation in evaluations]
     strengths = (
-        PriorStrength(smoothing, result.accuracy, result.macro_f1, result.log_loss)
+        _PriorStrength(smoothing, result.accuracy, result.macro_f1, result.log_loss)
         for smoothing, result in zip(smoothings, results, strict=True)
     )
     return PriorSweep(evaluations[0].n, own, tuple(strengths))

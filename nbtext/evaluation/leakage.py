@@ -39,7 +39,7 @@ ACCIDENTAL = 0.01
 """A share of test documents that may have been in training without a warning: short and form letters come again."""
 
 
-class LeakExample(NamedTuple):
+class _LeakExample(NamedTuple):
     """A test document and a training document that are the same, or nearly."""
 
     id: str
@@ -49,7 +49,7 @@ class LeakExample(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OthersResult(SliceResult):
+class _OthersResult(SliceResult):
     """Figures of the test documents that are not in the training corpus."""
 
     log_loss: float | None
@@ -64,8 +64,8 @@ class LeakResult:
     near: int
     threshold: float
     """Similarity from which documents are near duplicates."""
-    examples: tuple[LeakExample, ...]
-    without: OthersResult | None
+    examples: tuple[_LeakExample, ...]
+    without: _OthersResult | None
     """Figures of the other documents; None if there are none."""
 
     @property
@@ -104,7 +104,7 @@ class SampledLeakResult(NamedTuple):
         )
 
 
-class LeakedDocuments(NamedTuple):
+class _LeakedDocuments(NamedTuple):
     """Test documents that are also in the training corpus."""
 
     test_ids: list[str]
@@ -120,13 +120,13 @@ class LeakedDocuments(NamedTuple):
         others, without = evaluation.judged.of(left), None
         if others.n:
             scores = probability_result(others)
-            without = OthersResult(**vars(slice_result(others, len(evaluation.classes))), log_loss=scores.log_loss, brier=scores.brier)
+            without = _OthersResult(**vars(slice_result(others, len(evaluation.classes))), log_loss=scores.log_loss, brier=scores.brier)
         pairs = list(zip(test, training, similarities, exact, strict=True))[:EXAMPLES]
-        examples = tuple(LeakExample(self.test_ids[row], self.training_ids[partner], *rest) for row, partner, *rest in pairs)
+        examples = tuple(_LeakExample(self.test_ids[row], self.training_ids[partner], *rest) for row, partner, *rest in pairs)
         return LeakResult(sum(exact), len(exact) - sum(exact), THRESHOLD, examples, without)
 
 
-class LeakCheck:
+class _LeakCheck:
     """Count the training documents, then the test documents as they go by.
 
     Words are counted as they stand, with stop words and without stemming: with the model's stop list and stemmer, short questions that were
@@ -151,10 +151,10 @@ class LeakCheck:
         """Yield the test documents as they are; count them."""
         return self._counted(documents, 1)
 
-    def leaks(self) -> LeakedDocuments:
+    def leaks(self) -> _LeakedDocuments:
         """Return the test documents so far that are also among the training documents."""
         training, test = (stack(matrices) for matrices in self._matrices)
-        return LeakedDocuments(self._ids[1], self._ids[0], near_duplicates(training, test))
+        return _LeakedDocuments(self._ids[1], self._ids[0], near_duplicates(training, test))
 
     def _counted(self, documents: Iterable[Document], side: int) -> Iterator[Document]:
         for block in blocks(documents, lambda document: len(document.text)):
@@ -169,7 +169,7 @@ def _compared(document: bytes) -> bytes:
     return without if without.strip() else document
 
 
-class SampledLeakCheck:
+class _SampledLeakCheck:
     """Look up test documents, as they go by, in the model's sample of its training documents."""
 
     def __init__(self, sample: DocumentSample) -> None:
@@ -192,12 +192,12 @@ class LeakWatch:
 
     def __init__(self, model: TextClassifier, training: Iterable[Document] | None = None) -> None:
         """Count the training documents; raise as `LeakCheck.count_training`."""
-        self._check: LeakCheck | SampledLeakCheck | None = None
+        self._check: _LeakCheck | _SampledLeakCheck | None = None
         if training is not None:
-            self._check = LeakCheck(model)
+            self._check = _LeakCheck(model)
             self._check.count_training(training)
         elif model.reading.text_column != NO_TEXT:  # values come again without a leak
-            self._check = SampledLeakCheck(model.counts.sample)
+            self._check = _SampledLeakCheck(model.counts.sample)
 
     def watched(self, documents: Iterable[Document]) -> Iterator[Document]:
         """Yield the test documents as they are; check each."""
@@ -211,7 +211,7 @@ class LeakWatch:
 
     def result(self, evaluation: Evaluation) -> LeakResult | SampledLeakResult | None:
         """Return the leaks among the documents so far, given their evaluation; None where nothing was checked."""
-        if isinstance(self._check, LeakCheck):
+        if isinstance(self._check, _LeakCheck):
             return self._check.leaks().result(evaluation)
         return None if self._check is None else self._check.result()
 

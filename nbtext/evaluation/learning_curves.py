@@ -64,7 +64,7 @@ class CurvePoint(NamedTuple):
     """On the documents that the models were trained on."""
 
 
-class Forecasts(NamedTuple):
+class _Forecasts(NamedTuple):
     """The forecast of each figure."""
 
     accuracy: Forecast
@@ -79,7 +79,7 @@ class LearningCurve(NamedTuple):
     runs: int
     """Folds × repeats."""
     points: tuple[CurvePoint, ...]
-    forecast: Forecasts
+    forecast: _Forecasts
 
 
 class Resampling(NamedTuple):
@@ -102,7 +102,7 @@ def learning_curve(subsets: Subsets, parameters: Settings, resampling: Resamplin
         raise UsageError(
             f"{quantity(n, 'document')} {'is' if n == 1 else 'are'} too few for {quantity(resampling.folds, 'fold')}", hint="lower --folds"
         )
-    sizes = training_sizes(n - -(-n // resampling.folds), subsets.statistics.n_classes, resampling.steps)
+    sizes = _training_sizes(n - -(-n // resampling.folds), subsets.statistics.n_classes, resampling.steps)
     work = _CurveTraining(subsets, parameters, list(_runs(classes, resampling)), sizes)
     figures = np.full((len(work.runs), sizes.size, 3), np.nan)
     problem = None
@@ -122,7 +122,7 @@ def learning_curve(subsets: Subsets, parameters: Settings, resampling: Resamplin
     )
     bootstrap = Bootstrap(seed=resampling.seed)
     forecasts = (forecast(sizes, figures[..., figure], resampling.folds, n, 2 * n, bootstrap) for figure in range(2))
-    return LearningCurve(n, len(figures), points, Forecasts(*forecasts))
+    return LearningCurve(n, len(figures), points, _Forecasts(*forecasts))
 
 
 WIDEST_RANGE = 128
@@ -138,13 +138,13 @@ def curve_of_texts(model: TextClassifier, labelled: Iterable[tuple[str, bytes]])
     return learning_curve(subsets, looked_up(model.analysis), Resampling(repeats=1))
 
 
-def training_sizes(most: int, n_classes: int, steps: int) -> Whole:
+def _training_sizes(most: int, n_classes: int, steps: int) -> Whole:
     """Return at most ``steps`` distinct sizes in geometric progression, the last one ``most``."""
     fewest = min(max(most / WIDEST_RANGE, FEWEST_OF_A_CLASS * n_classes), most)
     return np.unique(np.round(np.geomspace(most, fewest, steps)).astype(np.int64))
 
 
-def stratified_order(classes: Whole, generator: np.random.Generator) -> Whole:
+def _stratified_order(classes: Whole, generator: np.random.Generator) -> Whole:
     """Return the documents in a random order in which every beginning holds each class in its share, to one document; shape (n_docs,)."""
     dealt = shuffled_by_class(classes, generator)
     sizes = np.bincount(classes)
@@ -160,7 +160,7 @@ def _runs(classes: Whole, resampling: Resampling) -> Iterator[tuple[Mask, Whole]
         generator = np.random.default_rng([resampling.seed, repeat])
         for training, test in stratified_folds(classes, resampling.folds, generator):
             rest = np.flatnonzero(training)
-            yield test, rest[stratified_order(classes[rest], generator)]
+            yield test, rest[_stratified_order(classes[rest], generator)]
 
 
 class _CurveTask(NamedTuple):
@@ -242,7 +242,7 @@ WIDEST_INTERVAL = 0.2
 _GOLDEN = (np.sqrt(5) - 1) / 2
 
 
-class PowerLaws(NamedTuple):
+class _PowerLaws(NamedTuple):
     """error(n) = a + b (n / unit)^(−c): a law for each curve, all of shape (n_curves,); a, b ≥ 0 and 0 < c ≤ `STEEPEST_EXPONENT`."""
 
     a: Floats
@@ -268,8 +268,8 @@ def forecast(sizes: Whole, figures: Floats, at_once: int, now: int, later: int, 
     errors, places = 1 - figures, sizes.astype(np.float64)
     mean = errors.mean(axis=0)
     drawn = np.random.default_rng(bootstrap.seed).integers(len(errors), size=(bootstrap.replicates, at_once))
-    curves = mean + small_sample_factor(len(errors)) * (errors[drawn].mean(axis=1) - mean)
-    laws = fit_power_laws(places, np.concatenate((mean[np.newaxis], np.clip(curves, 0, 1))), weights_of_sizes(places, errors))
+    curves = mean + _small_sample_factor(len(errors)) * (errors[drawn].mean(axis=1) - mean)
+    laws = fit_power_laws(places, np.concatenate((mean[np.newaxis], np.clip(curves, 0, 1))), _weights_of_sizes(places, errors))
     value = 1 - float(laws.error(later)[0])
     low, high = percentile_interval(1 - laws.error(later)[1:], value)
     missed = max(abs(float(laws.error(n)[0]) - mean[k]) for k, n in enumerate(places.tolist()) if k >= sizes.size // 2)
@@ -281,14 +281,14 @@ def forecast(sizes: Whole, figures: Floats, at_once: int, now: int, later: int, 
     return Forecast(later, value, (low, high), 1 - float(laws.error(now)[0]))
 
 
-def small_sample_factor(n: int) -> float:
+def _small_sample_factor(n: int) -> float:
     """Return how much wider redrawn means of n values must spread for their percentiles to be Student's interval (W. Gosset, 1908)."""
     from scipy.special import stdtrit
 
     return float(np.sqrt(n / (n - 1)) * stdtrit(n - 1, 0.975) / NORMAL_95)
 
 
-def weights_of_sizes(sizes: Floats, errors: Floats) -> Floats:
+def _weights_of_sizes(sizes: Floats, errors: Floats) -> Floats:
     """Return the weight of each size, n over the variance between runs, shape (n_sizes,), from the errors of runs, shape (n_runs, n_sizes).
 
     The variance of few runs is not well known, so half of it is the size's own and half the mean of all. The factor n: laws of small samples
@@ -299,7 +299,7 @@ def weights_of_sizes(sizes: Floats, errors: Floats) -> Floats:
     return sizes / (variances + typical) if typical else sizes
 
 
-def fit_power_laws(sizes: Floats, errors: Floats, weights: Floats) -> PowerLaws:
+def fit_power_laws(sizes: Floats, errors: Floats, weights: Floats) -> _PowerLaws:
     """Fit laws of least Σ w (error(n) − e)² to errors e, shape (n_curves, n_sizes), at sizes n with weights w, both of shape (n_sizes,).
 
     For a given exponent the best a and b are found exactly; the exponent is found by a grid and golden-section search.
@@ -315,7 +315,7 @@ def fit_power_laws(sizes: Floats, errors: Floats, weights: Floats) -> PowerLaws:
         low, high = np.where(to_left, low, left), np.where(to_left, right, high)
     c = (low + high) / 2
     a, b, _ = _given_exponent(relative, errors, weights, c)
-    return PowerLaws(a, b, c, unit)
+    return _PowerLaws(a, b, c, unit)
 
 
 def _given_exponent(relative: Floats, errors: Floats, weights: Floats, c: Floats) -> tuple[Floats, Floats, Floats]:

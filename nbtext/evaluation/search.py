@@ -120,7 +120,7 @@ def rungs(n_documents: int, n_folds: int, n_settings: int) -> list[Rung]:
     ]
 
 
-class AnalysedCorpus(Protocol):
+class _AnalysedCorpus(Protocol):
     """A corpus as counts, and how it was counted."""
 
     @property
@@ -132,13 +132,13 @@ class AnalysedCorpus(Protocol):
         """The settings by which it was counted, with those of reading."""
 
 
-C = TypeVar("C", bound=AnalysedCorpus)
+C = TypeVar("C", bound=_AnalysedCorpus)
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class CountedSubsets(Generic[C]):
+class _CountedSubsets(Generic[C]):
     """The corpus as some candidates count it."""
 
     counted: C
@@ -156,7 +156,7 @@ class Cost(NamedTuple):
     expansion: float = 1.0
 
 
-class SearchOutcome(NamedTuple, Generic[C]):
+class _SearchOutcome(NamedTuple, Generic[C]):
     """The trials, best first, and the corpus as the best counts it."""
 
     trials: list[Trial]
@@ -166,7 +166,7 @@ class SearchOutcome(NamedTuple, Generic[C]):
     """The figure of the goal on documents that had no part in the choice; None if there are none."""
 
 
-class TimeIsUpError(Exception):
+class _TimeIsUpError(Exception):
     """No task of other processes can end in time."""
 
 
@@ -201,12 +201,12 @@ class Search(Generic[C]):
     _chosen_by: Mask = field(default_factory=lambda: np.empty(0, np.bool_), init=False)
     """Documents by which settings were dropped, shape (n_docs,)."""
     _n_classes: int = field(default=0, init=False)
-    _corpora: dict[tuple[Any, ...], CountedSubsets[C]] = field(default_factory=dict, init=False)
+    _corpora: dict[tuple[Any, ...], _CountedSubsets[C]] = field(default_factory=dict, init=False)
     """By analysis, the least recently used first."""
     _costs: dict[tuple[Any, ...], Cost] = field(default_factory=dict, init=False)
     _reported: Report = field(init=False)
 
-    def run(self) -> SearchOutcome[C]:
+    def run(self) -> _SearchOutcome[C]:
         """Judge the candidates; raise `UsageError` if none can be judged, and what reading raises."""
         self._require_rereadable()
         with reporting("setting", len(self.candidates)) as self._reported:
@@ -224,7 +224,7 @@ class Search(Generic[C]):
         corrected = self._corrected(ranked) if len(ranked) > 1 and self._rung else None
         if self._rung:
             ranked = [replace(trial, beyond_chance=self._is_beaten(trial, ranked)) for trial in ranked]
-        return SearchOutcome(ranked, best, list(self._left_out.values()), corrected)
+        return _SearchOutcome(ranked, best, list(self._left_out.values()), corrected)
 
     def _corrected(self, ranked: Sequence[Trial]) -> float | None:
         """Return the figure of the goal on documents that had no part in the choice."""
@@ -241,13 +241,13 @@ class Search(Generic[C]):
         parts, best = (self._parts[number, trial.rung.documents] for number in (trial.candidate, ranked[0].candidate))
         return is_worse(self._figure, parts, best, NormalDist().inv_cdf(1 - CHANCE / (2 * pairs)))
 
-    def best_model(self, outcome: SearchOutcome[C]) -> TextClassifier:
+    def best_model(self, outcome: _SearchOutcome[C]) -> TextClassifier:
         """Return the model that training with the best settings makes."""
         model = TextClassifier(**self.candidates[outcome.trials[0].candidate].settings)
         model.reading = outcome.of_best.analysis.settings.reading
         return model.fit_counted(outcome.of_best.corpus.statistics, outcome.of_best.corpus.documents)
 
-    def result(self, outcome: SearchOutcome[C], model: str, train: Sequence[str], left_out: Sequence[Impossible] = ()) -> SearchResult:
+    def result(self, outcome: _SearchOutcome[C], model: str, train: Sequence[str], left_out: Sequence[Impossible] = ()) -> SearchResult:
         """Return what was found as a record.
 
         ``model`` is the file of the best model; ``train`` begins the command line of each; ``left_out`` were candidates too.
@@ -355,7 +355,7 @@ class Search(Generic[C]):
             self._leave_out(number, UsageError(f"its counts would need about {needed / (1 << 30):.1f} GiB of memory, more than 1 GiB"))
         return number not in self._left_out
 
-    def _judged(self, corpus: CountedSubsets[C], tasks: Sequence[Task], rung: Rung) -> Iterator[tuple[Task, Outcome]]:
+    def _judged(self, corpus: _CountedSubsets[C], tasks: Sequence[Task], rung: Rung) -> Iterator[tuple[Task, Outcome]]:
         """Yield what comes of tasks, in any order, but for those for which there is no time."""
         settings = self._settings(corpus, list(dict.fromkeys(task.candidate for task in tasks)))
         folding = Folding(corpus.subsets, self._samples(rung), settings, self.clock)
@@ -365,11 +365,11 @@ class Search(Generic[C]):
 
             from nbtext.parallel.processes import CannotStartError, workers
 
-            with suppress(CannotStartError, TimeIsUpError), workers(self._processes(), partial(judge_fold, folding)) as others:
+            with suppress(CannotStartError, _TimeIsUpError), workers(self._processes(), partial(judge_fold, folding)) as others:
                 yield from self._side_by_side(others, left, rung)
         for task in left:
             if self._may_begin(task.candidate, rung):
-                yield task, attempt(partial(judge_fold, folding, task))
+                yield task, _attempt(partial(judge_fold, folding, task))
 
     def _processes(self) -> int:
         """Return how many processes may judge at once by the corpus that was used last, so that all fit into `MEMORY`."""
@@ -377,7 +377,7 @@ class Search(Generic[C]):
         return max(min(self.processes, int((MEMORY - KEPT * sum(entries)) / (JUDGING * entries[-1] + 1))), 1)
 
     def _side_by_side(self, others: Workers, left: deque[Task], rung: Rung) -> Iterator[tuple[Task, Outcome]]:
-        """Have other processes do tasks; raise `TimeIsUpError` once the time of the rung is up."""
+        """Have other processes do tasks; raise `_TimeIsUpError` once the time of the rung is up."""
         from concurrent.futures import FIRST_COMPLETED, wait
 
         pending: dict[Future[FoldJudgement], Task] = {}
@@ -387,12 +387,12 @@ class Search(Generic[C]):
                     pending[others.submit(left[0])] = left[0]
                 left.popleft()
             for future in wait(pending, INTERVAL, FIRST_COMPLETED).done:
-                yield pending.pop(future), attempt(future.result)
+                yield pending.pop(future), _attempt(future.result)
             others.require_alive()
             self._report()
             if pending and not self._has_time(0.0):
                 left.clear()
-                raise TimeIsUpError
+                raise _TimeIsUpError
 
     def _may_begin(self, number: int, rung: Rung) -> bool:
         """Return whether there is time to count for a candidate, to judge a fold, and then to train it."""
@@ -431,7 +431,7 @@ class Search(Generic[C]):
         factor = candidate.expansion / known.expansion
         return Cost(known.entries * factor, known.seconds * factor)
 
-    def _corpus(self, number: int) -> CountedSubsets[C]:
+    def _corpus(self, number: int) -> _CountedSubsets[C]:
         """Return the corpus as a candidate counts it."""
         candidate = self.candidates[number]
         analysis = candidate.analysis()
@@ -442,7 +442,7 @@ class Search(Generic[C]):
                 del self._corpora[next(iter(self._corpora))]
             begin = self.clock()
             counted = self.count(candidate)
-            corpus = CountedSubsets(counted, Subsets(counted.corpus.statistics, counted.corpus.documents))
+            corpus = _CountedSubsets(counted, Subsets(counted.corpus.statistics, counted.corpus.documents))
             statistics, documents = corpus.subsets.statistics, corpus.subsets.documents
             sample = DocumentSample.of(documents, candidate.settings.sample)
             n_bytes = sum(array.nbytes for array in counts_to_plain(CorpusCounts(statistics, sample)).values())
@@ -460,7 +460,7 @@ class Search(Generic[C]):
         self._folds = list(stratified_folds(classes, self.division.folds, of_folds))
         self._order, self._chosen_by, self._n_classes = of_samples.permutation(classes.size), np.zeros(classes.size, np.bool_), n_classes
 
-    def _settings(self, corpus: CountedSubsets[C], numbers: Sequence[int]) -> dict[int, Settings]:
+    def _settings(self, corpus: _CountedSubsets[C], numbers: Sequence[int]) -> dict[int, Settings]:
         """Return the settings of candidates as `nbtext.model.training.learn` takes them; leave out those that cannot be."""
         found = {}
         for number in numbers:
@@ -514,10 +514,10 @@ class _JudgingByCounts(NamedTuple):
 
 
 def _judge(work: _JudgingByCounts, number: int) -> Figures | UsageError:
-    return attempt(partial(judge_by_counts, work.by, work.subsets, work.settings[number]))
+    return _attempt(partial(judge_by_counts, work.by, work.subsets, work.settings[number]))
 
 
-def attempt(work: Callable[[], Result]) -> Result | UsageError:
+def _attempt(work: Callable[[], Result]) -> Result | UsageError:
     """Return what the work returns, or the `UsageError` that it raises."""
     try:
         return work()

@@ -107,10 +107,10 @@ def word_contributions(
         return shared_out(located, *found), float(difference(prior[pair[0]], prior[pair[1]])), True
     with np.errstate(divide="ignore"):
         prior = np.log(model.prior)
-    return left_out_contributions(model, located, matrix, pair), float(difference(prior[pair[0]], prior[pair[1]])), False
+    return _left_out_contributions(model, located, matrix, pair), float(difference(prior[pair[0]], prior[pair[1]])), False
 
 
-def left_out_contributions(model: TextClassifier, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]) -> Floats:
+def _left_out_contributions(model: TextClassifier, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]) -> Floats:
     """Return the log odds of the pair less those without the word, shape (n_words,), in nats.
 
     All occurrences of a surface word are left out together, with their n-grams, and share the difference equally.

@@ -125,12 +125,12 @@ class WhyNotFinder:
             wanted_probability = float(probabilities[self._number])
         why = NO_PRIOR if self._model.prior[self._number] == 0 else ANSWERED_SO if answer == self._number else None
         if why is None:
-            changes = ChangedDocument(self._model, self._walker, document.text, self._number, self._words)
+            changes = _ChangedDocument(self._model, self._walker, document.text, self._number, self._words)
             removed, added = removal(changes), addition(changes)
         return WhyNot(document.id, label, probability, self._wanted, wanted_probability, why, removed, added)
 
 
-class ChangedDocument:
+class _ChangedDocument:
     """A document under changes, and how far each leaves the wanted class from being the answer.
 
     A change is a sequence of items: numbers of surface words to remove, and words to add to the end of the text, or terms of fields beside it.
@@ -217,14 +217,14 @@ class ChangedDocument:
         return found
 
 
-class Cover(NamedTuple):
+class _Cover(NamedTuple):
     """A set of items, None if none was found; and whether it is known that there is no smaller one, or none at all."""
 
     items: tuple[int, ...] | None
     proven: bool
 
 
-def removal(changes: ChangedDocument) -> WordChange:
+def removal(changes: _ChangedDocument) -> WordChange:
     """Return the smallest set of surface words, all their occurrences removed, as far as the search goes."""
     eligible = changes.removable()
     cover = _removal_by_sums(changes, eligible)
@@ -236,8 +236,8 @@ def removal(changes: ChangedDocument) -> WordChange:
         gained = np.bincount(changes.name_of, np.nan_to_num(nats), len(changes.names))
         eligible = np.sort(eligible[np.argsort(-gained[eligible], kind="stable")[:budget]])
     if cover is None or (cover.items is not None and not changes.gaps([cover.items])[0] < -MARGIN):
-        items, proven = smallest_by_trying(eligible.tolist(), changes.gaps, budget)
-        cover = Cover(items, proven and not (narrowed and (items is None or len(items) > 1)))
+        items, proven = _smallest_by_trying(eligible.tolist(), changes.gaps, budget)
+        cover = _Cover(items, proven and not (narrowed and (items is None or len(items) > 1)))
     if cover.items is None:
         return WordChange(None, cover.proven)
     occurrences = np.bincount(changes.name_of, changes.located.counts).astype(np.int64)
@@ -245,7 +245,7 @@ def removal(changes: ChangedDocument) -> WordChange:
     return WordChange(words, cover.proven, changes.probability(cover.items))
 
 
-def addition(changes: ChangedDocument) -> WordChange:
+def addition(changes: _ChangedDocument) -> WordChange:
     """Return the fewest occurrences of single terms, as far as the search goes."""
     candidates = _candidates(changes)
     if candidates is None:
@@ -263,18 +263,18 @@ def addition(changes: ChangedDocument) -> WordChange:
     return WordChange(tuple(Counter(added).items()), smallest, changes.probability(added))
 
 
-def smallest_cover(gains: Floats, needs: Floats, most_nodes: int = MOST_NODES) -> Cover:
+def smallest_cover(gains: Floats, needs: Floats, most_nodes: int = MOST_NODES) -> _Cover:
     """Return the fewest items whose gains, shape (n_items, n_respects), sum to the needs, shape (n_respects,), or to more.
 
     Gains may be negative, and a need that is not positive must still be kept. ``most_nodes`` bounds the search for all sizes together.
     """
     if np.all(needs <= 0):
-        return Cover((), proven=True)
+        return _Cover((), proven=True)
     useful = np.flatnonzero((gains > 0).any(axis=1))
     gains = gains[useful]
     reached = np.cumsum(-np.sort(-np.maximum(gains, 0), axis=0), axis=0) >= needs  # by the best 1, 2, … items in each respect
     if not reached.size or not reached[-1].all():
-        return Cover(None, proven=True)
+        return _Cover(None, proven=True)
     found: Sequence[int] | None = _greedy_by_sums(gains, needs, len(gains), again=False)
     least = int(np.where(needs > 0, reached.argmax(axis=0) + 1, 0).max())
     nodes, proven, smaller = iter(range(most_nodes)), True, None
@@ -287,7 +287,7 @@ def smallest_cover(gains: Floats, needs: Floats, most_nodes: int = MOST_NODES) -
     except StopIteration:
         proven = False
     found = found if smaller is None else smaller
-    return Cover(None if found is None else tuple(sorted(useful[list(found)].tolist())), proven)
+    return _Cover(None if found is None else tuple(sorted(useful[list(found)].tolist())), proven)
 
 
 def _cover_of_size(gains: Floats, missing: Floats, size: int, left: Mask, nodes: Iterator[int]) -> tuple[int, ...] | None:
@@ -315,26 +315,26 @@ def _cover_of_size(gains: Floats, missing: Floats, size: int, left: Mask, nodes:
     return None
 
 
-def smallest_by_trying(items: Sequence[int], gaps: Gaps[int], budget: int) -> Cover:
+def _smallest_by_trying(items: Sequence[int], gaps: Gaps[int], budget: int) -> _Cover:
     """Return the smallest set of items that closes the gap, as far as about ``budget`` sets tried out tell.
 
     Single items, a greedy set, then all sets that are smaller than it, size by size.
     """
     alone = gaps([(item,) for item in items])
     if alone.size and alone.min() < -MARGIN:
-        return Cover((items[int(alone.argmin())],), proven=True)
+        return _Cover((items[int(alone.argmin())],), proven=True)
     order = [items[place] for place in np.argsort(alone, kind="stable").tolist()]
     greedy, tried = _greedy_set(order, gaps, budget // 2), len(items)
     for size in range(2, len(items) + 1 if greedy is None else len(greedy)):
         tried += comb(len(items), size)
         if tried > budget:
-            return Cover(greedy, proven=False)
+            return _Cover(greedy, proven=False)
         remaining = combinations(order, size)
         while sets := list(islice(remaining, TRIED_AT_ONCE)):
             found = gaps(sets)
             if found.min() < -MARGIN:
-                return Cover(tuple(sorted(sets[int(found.argmin())])), proven=True)
-    return Cover(greedy, proven=True)
+                return _Cover(tuple(sorted(sets[int(found.argmin())])), proven=True)
+    return _Cover(greedy, proven=True)
 
 
 def _greedy_set(order: Sequence[int], gaps: Gaps[int], budget: int) -> tuple[int, ...] | None:
@@ -396,7 +396,7 @@ def _greedy_by_sums(gains: Floats, needs: Floats, most: int, *, again: bool) -> 
     return chosen
 
 
-def _removal_by_sums(changes: ChangedDocument, eligible: Whole) -> Cover | None:
+def _removal_by_sums(changes: _ChangedDocument, eligible: Whole) -> _Cover | None:
     """Return the smallest set of the ``eligible`` words by their parts in the scores; None if these do not add up."""
     model, located, rivals, known = changes.model, changes.located, changes.rivals, changes.known
     matrix = changes.matrix.of_terms(model.learnt.selected).sorted()
@@ -422,7 +422,7 @@ def _removal_by_sums(changes: ChangedDocument, eligible: Whole) -> Cover | None:
     return cover if cover.items is None else cover._replace(items=tuple(eligible[list(cover.items)].tolist()))
 
 
-def _candidates(changes: ChangedDocument) -> tuple[list[str], Floats, Floats, int] | None:
+def _candidates(changes: _ChangedDocument) -> tuple[list[str], Floats, Floats, int] | None:
     """Return the terms that help most against the rival furthest ahead, against all rivals that are ahead, or against all; None if there are none.
 
     As words; then in nats what an occurrence brings the wanted class nearer to each rival, shape (n_candidates, n_rivals), and what the rivals are

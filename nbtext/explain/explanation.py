@@ -76,7 +76,7 @@ class WordContribution:
 
 
 @dataclass(frozen=True, slots=True)
-class AttributeContribution:
+class _AttributeContribution:
     """The value of an attribute, and what it adds, in nats."""
 
     name: str
@@ -85,7 +85,7 @@ class AttributeContribution:
 
 
 @dataclass(frozen=True, slots=True)
-class CalibrationSteps:
+class _CalibrationSteps:
     """The log odds on their way from scores to probabilities, in nats."""
 
     on_scale: float
@@ -114,10 +114,10 @@ class Explanation:
     prior: float
     """Without any term: the log class priors; with Bernoulli also what the absence of every term adds, with logistic regression the intercepts."""
     words: tuple[WordContribution, ...]
-    attributes: tuple[AttributeContribution, ...]
+    attributes: tuple[_AttributeContribution, ...]
     rest: float | None
     """The difference if the parts do not add up; None if they do."""
-    calibration: CalibrationSteps
+    calibration: _CalibrationSteps
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class Explainer:
         nats, prior, exact = word_contributions(model, located, matrix, pair)
         words, attributes = _words(located, nats, model, self._layers), []
         for name, value, added in attribute_scores(model, matrix, document.text):
-            attributes.append(AttributeContribution(name, value, float(log_odds_of_pair(added[np.newaxis], pair)[0])))
+            attributes.append(_AttributeContribution(name, value, float(log_odds_of_pair(added[np.newaxis], pair)[0])))
         scores, posterior = block.scores[row], block.log_posterior[row]
         known = [prior, *(word.nats for word in words), *(attribute.nats for attribute in attributes)]
         if scores[rival] == -inf and not any(map(isinf, known)):
@@ -182,11 +182,11 @@ class Explainer:
         found = Explanation(document.id, shown(text).decode(), *of_answer, *of_rival, total, prior, words, tuple(attributes), rest, steps)
         return Explained(document.id, found, notice=None if block.lengths[row] else NO_KNOWN_TERMS if document.text.strip() else EMPTY)
 
-    def _calibration(self, block: ScoredBlock, row: int, pair: tuple[int, int]) -> CalibrationSteps:
+    def _calibration(self, block: ScoredBlock, row: int, pair: tuple[int, int]) -> _CalibrationSteps:
         calibration, lengths = self._model.learnt.calibration, block.lengths[row : row + 1]
         on_scale = self._model.classifier.log_scale(block.scores[row : row + 1], lengths)[0]
         before, after = (float(nats[pair[0]] - nats[pair[1]]) for nats in (on_scale, block.log_posterior[row]))
-        return CalibrationSteps(before, float(calibration.temperature(lengths)[0]), bool(calibration.curve[0].size), after)
+        return _CalibrationSteps(before, float(calibration.temperature(lengths)[0]), bool(calibration.curve[0].size), after)
 
 
 def class_number(model: TextClassifier, label: str) -> int:

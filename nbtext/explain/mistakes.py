@@ -44,7 +44,7 @@ class ExcerptPiece(NamedTuple):
     nats: float = 0.0
 
 
-class TippingTerm(NamedTuple):
+class _TippingTerm(NamedTuple):
     """A term of a document, and what its occurrences add to the score of the answer over that of the true class, in nats."""
 
     term: str
@@ -62,7 +62,7 @@ class Misclassification:
     """Of the answer."""
     margin: float
     """log p(answer | d) − log p(truth | d), in nats; below 0 where costs made the answer. With an unknown truth, over ``against``."""
-    terms: tuple[TippingTerm, ...]
+    terms: tuple[_TippingTerm, ...]
     """The `TERMS_SHOWN` terms that speak most for the answer, strongest first, none if scores are no sums over terms; inf nats if the term rules the true class out."""
     against: str | None = None
     """If the model does not know the true class: the most probable class but the answer, to which the terms compare it."""
@@ -162,7 +162,7 @@ class MistakeFinder:
                 self._classes[rivals[place]] if truth[row] < 0 else None,
             )
 
-    def _tipping_terms(self, matrix: DocumentTermMatrix, nats: Floats) -> list[tuple[TippingTerm, ...]]:
+    def _tipping_terms(self, matrix: DocumentTermMatrix, nats: Floats) -> list[tuple[_TippingTerm, ...]]:
         documents, vocabulary = matrix.entry_documents, self._model.statistics.vocabulary
         speaking = np.flatnonzero(nats > 0)  # nan, where a term rules out both classes, is not
         order = speaking[np.lexsort((matrix.terms[speaking], -nats[speaking], documents[speaking]))]
@@ -171,7 +171,7 @@ class MistakeFinder:
         for begin, end in pairwise(bounds):
             best = order[begin : min(end, begin + TERMS_SHOWN)]
             pairs = zip(matrix.terms[best].tolist(), nats[best].tolist(), strict=True)
-            found.append(tuple(TippingTerm(displayed_term(vocabulary.term(term)), gain) for term, gain in pairs))
+            found.append(tuple(_TippingTerm(displayed_term(vocabulary.term(term)), gain) for term, gain in pairs))
         return found
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nbtext.labelling.session import Session
 
 
-class Suggestion(NamedTuple):
+class _Suggestion(NamedTuple):
     """A document to be labelled, with the most probable class; both are empty without labels."""
 
     id: str
@@ -24,7 +24,7 @@ class Suggestion(NamedTuple):
     text: str
 
 
-class Taken(NamedTuple):
+class _Taken(NamedTuple):
     """A filled row, or why it was not taken."""
 
     id: str
@@ -34,14 +34,14 @@ class Taken(NamedTuple):
     """Whether the label was added; not if the row is empty, or says again what is known."""
 
 
-def suggest(session: Session, n: int) -> Iterator[Suggestion]:
+def suggest(session: Session, n: int) -> Iterator[_Suggestion]:
     """Yield the next n documents, or all that are left."""
     for row in session.suggestions(n):
         best = max(session.probabilities(row), key=lambda pair: pair[1], default=("", None))
-        yield Suggestion(session.pool.names[row], "", best[0], best[1], session.pool.text(row))
+        yield _Suggestion(session.pool.names[row], "", best[0], best[1], session.pool.text(row))
 
 
-def take(session: Session, rows: Iterable[Document], who: str | None = None, time: str | None = None) -> Iterator[Taken]:
+def take(session: Session, rows: Iterable[Document], who: str | None = None, time: str | None = None) -> Iterator[_Taken]:
     """Add the labels of rows, documents with the columns id and label, and yield for each whether it was taken.
 
     A row without a label is not filled in yet, and nothing is said of it.
@@ -51,9 +51,9 @@ def take(session: Session, rows: Iterable[Document], who: str | None = None, tim
             if row.problem is not None:
                 raise row.problem
             identity, label = row.columns
-            yield Taken(row.id, is_new=_take(session, identity, label.strip(), who, time))
+            yield _Taken(row.id, is_new=_take(session, identity, label.strip(), who, time))
         except (DocumentError, UsageError) as problem:
-            yield Taken(row.id, DocumentError(problem.message, hint=problem.hint))
+            yield _Taken(row.id, DocumentError(problem.message, hint=problem.hint))
 
 
 def _take(session: Session, identity: str, label: str, who: str | None, time: str | None) -> bool:

@@ -62,7 +62,7 @@ def _stirling(x: Floats) -> Floats:
     return (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / x
 
 
-class Repetitions(NamedTuple):
+class _Repetitions(NamedTuple):
     """The counts and probabilities that the likelihood of documents under their own classes follows from."""
 
     lengths: Floats
@@ -75,16 +75,16 @@ class Repetitions(NamedTuple):
     """φ of the same terms in the documents' classes, shape (n_repeated,)."""
 
 
-def repetitions(models: LanguageModels, documents: CountedDocuments) -> Repetitions:
+def repetitions(models: LanguageModels, documents: CountedDocuments) -> _Repetitions:
     """Return the repetitions of documents that the language models were estimated from, over their terms."""
     matrix = documents.matrix.of_terms(models.selected)
     repeated = np.flatnonzero(matrix.counts > 1)
     classes = documents.classes[matrix.entry_documents[repeated]]
     probabilities = models.probability_in(matrix.terms[repeated], classes)
-    return Repetitions(matrix.lengths.astype(np.float64), matrix.terms.size, matrix.counts[repeated].astype(np.float64), probabilities)
+    return _Repetitions(matrix.lengths.astype(np.float64), matrix.terms.size, matrix.counts[repeated].astype(np.float64), probabilities)
 
 
-def likeliest_concentration(repeated: Repetitions) -> float:
+def likeliest_concentration(repeated: _Repetitions) -> float:
     """Return the concentration s that makes the documents most probable given φ, between the bounds, with six digits.
 
     By bisection of the derivative Σ_d Σ_j φ_j [ψ(s·φ_j + n_jd) − ψ(s·φ_j)] − Σ_d [ψ(s + n_d) − ψ(s)], in which an entry with n_jd = 1 adds

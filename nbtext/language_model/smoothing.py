@@ -217,7 +217,7 @@ def smoothing_by_evidence(histogram: CountHistogram, prior_shape: str) -> float:
     return float(f"{strength / n_terms if prior_shape == 'symmetric' else strength:.6g}")
 
 
-class LeftOutTokens(NamedTuple):
+class _LeftOutTokens(NamedTuple):
     """Numerators r + s·b and denominators T + s·w of the probabilities of all tokens, each with the number of its tokens; flat arrays."""
 
     counts: Floats
@@ -237,9 +237,9 @@ class LeftOutTokens(NamedTuple):
         return self.counts + strength * self.base, self.class_tokens + strength * self.base_sums
 
 
-def left_out_tokens(statistics: ClassStatistics, selected: Mask, prior_shape: str, documents: CountedDocuments) -> LeftOutTokens:
+def left_out_tokens(statistics: ClassStatistics, selected: Mask, prior_shape: str, documents: CountedDocuments) -> _LeftOutTokens:
     """Return what `left_out_log_likelihood` needs of documents of the statistics, over the selected terms."""
-    left = without_themselves(statistics, selected, documents)
+    left = _without_themselves(statistics, selected, documents)
     matrix, own = left.matrix, documents.classes[left.matrix.entry_documents]
     counts = (statistics.counts_in(matrix.terms, own) - left.own).astype(np.float64)
     tokens = statistics.tokens_of(selected).astype(np.float64)
@@ -257,22 +257,22 @@ def left_out_tokens(statistics: ClassStatistics, selected: Mask, prior_shape: st
         base_sums = np.ones(len(documents))
     lengths = np.bincount(matrix.entry_documents, left.own, len(documents)).astype(np.float64)
     some = lengths > 0
-    return LeftOutTokens(counts, base, weights, class_tokens[some], base_sums[some], lengths[some], n_terms)
+    return _LeftOutTokens(counts, base, weights, class_tokens[some], base_sums[some], lengths[some], n_terms)
 
 
-def left_out_log_likelihood(tokens: LeftOutTokens, strength: float) -> float:
+def left_out_log_likelihood(tokens: _LeftOutTokens, strength: float) -> float:
     """Return Σ n log(r + s·b) − Σ n log(T + s·w), in nats, for a ``strength`` s above 0."""
     numerators, denominators = tokens.parts(strength)
     return float(tokens.tokens @ np.log(numerators) - tokens.lengths @ np.log(denominators))
 
 
-def _slope(tokens: LeftOutTokens, strength: float) -> float:
+def _slope(tokens: _LeftOutTokens, strength: float) -> float:
     """Return d/ds of `left_out_log_likelihood`."""
     numerators, denominators = tokens.parts(strength)
     return float(tokens.tokens @ (tokens.base / numerators) - tokens.lengths @ (tokens.base_sums / denominators))
 
 
-def likeliest_strength(tokens: LeftOutTokens, weakest: float, strongest: float) -> float:
+def _likeliest_strength(tokens: _LeftOutTokens, weakest: float, strongest: float) -> float:
     """Return the strength between two that maximises `left_out_log_likelihood`: the best of a grid, refined by bisection of the derivative."""
     grid = np.geomspace(weakest, strongest, GRID)
     best = int(np.argmax([left_out_log_likelihood(tokens, strength) for strength in grid.tolist()]))
@@ -291,10 +291,10 @@ def smoothing_by_leave_one_out(statistics: ClassStatistics, selected: Mask, prio
     per_term = 1.0 if prior_shape == "symmetric" else float(n_terms)
     if tokens.n_terms < 2 or not tokens.class_tokens.any():
         return 0.1 * per_term
-    return float(f"{likeliest_strength(tokens, WEAKEST * per_term, MOST_SMOOTHING * per_term):.6g}")
+    return float(f"{_likeliest_strength(tokens, WEAKEST * per_term, MOST_SMOOTHING * per_term):.6g}")
 
 
-class LeftOut(NamedTuple):
+class _LeftOut(NamedTuple):
     """Log-likelihoods of documents by models estimated without them."""
 
     log_likelihood: Floats
@@ -305,7 +305,7 @@ class LeftOut(NamedTuple):
     """Other tokens, of terms that no other document holds or that did not count before, shape (n_docs,)."""
 
 
-class WithoutThemselves(NamedTuple):
+class _WithoutThemselves(NamedTuple):
     """Documents beside the statistics of all others."""
 
     matrix: DocumentTermMatrix
@@ -322,7 +322,7 @@ class WithoutThemselves(NamedTuple):
     """Which of their entries of selected terms are in `matrix`."""
 
 
-def without_themselves(statistics: ClassStatistics, selected: Mask, documents: CountedDocuments) -> WithoutThemselves:
+def _without_themselves(statistics: ClassStatistics, selected: Mask, documents: CountedDocuments) -> _WithoutThemselves:
     """Return what is left of documents of the corpus when each is subtracted from its statistics."""
     matrix = documents.matrix.of_terms(selected)
     own: Numbers = matrix.counts
@@ -334,16 +334,16 @@ def without_themselves(statistics: ClassStatistics, selected: Mask, documents: C
     remaining = statistics.term_counts[matrix.terms] - own
     others = remaining > 0
     vanishing = matrix.of_entries(remaining == 0)
-    return WithoutThemselves(matrix.of_entries(others), own[others], remaining[others], vanishing, lengths, others)
+    return _WithoutThemselves(matrix.of_entries(others), own[others], remaining[others], vanishing, lengths, others)
 
 
-def leave_one_out(models: LanguageModels, documents: CountedDocuments, tokens: DocumentTermMatrix | None = None) -> LeftOut:
+def leave_one_out(models: LanguageModels, documents: CountedDocuments, tokens: DocumentTermMatrix | None = None) -> _LeftOut:
     """Return the log-likelihoods of documents of the corpus, each under the models estimated from all others.
 
     If the models are of sums of weights, the documents have the same weights, and their counts are in ``tokens``.
     """
     statistics, tokens = models.statistics, tokens or documents.matrix
-    matrix, in_class, remaining, vanishing, selected_tokens, others = without_themselves(statistics, models.selected, documents)
+    matrix, in_class, remaining, vanishing, selected_tokens, others = _without_themselves(statistics, models.selected, documents)
 
     class_tokens = np.tile(models.class_tokens, (len(documents), 1))
     class_tokens[np.arange(len(documents)), documents.classes] -= selected_tokens
@@ -380,4 +380,4 @@ def leave_one_out(models: LanguageModels, documents: CountedDocuments, tokens: D
         scores -= np.where(sums > 0, sums * log_total, 0.0)
     scores[np.isnan(scores)] = -np.inf  # 0/0: a class of no tokens and no pseudo-counts has seen no term
     lengths = tokens.of_terms(models.selected).of_entries(others).lengths
-    return LeftOut(scores, lengths, tokens.lengths - lengths)
+    return _LeftOut(scores, lengths, tokens.lengths - lengths)

@@ -58,7 +58,7 @@ MOST_VALUES = 1000
 """Different values of a column to slice by; a column with more identifies documents."""
 
 
-class Slices:
+class _Slices:
     """The values of each document in the columns to slice by."""
 
     def __init__(self, columns: Sequence[str]) -> None:
@@ -130,7 +130,7 @@ class Evaluation:
         self._n_known = len(self.classes)
         self._costs = costs
         self._class_documents = class_documents
-        self._slices = Slices(by)
+        self._slices = _Slices(by)
         self._scores = KeptScores(self._n_known, scores_kept)
         self._parts: list[Judged] = []
 

@@ -61,7 +61,7 @@ class KeptScores:
             return figures
         units = np.concatenate([_unit(block) for block in self._blocks])
         for k in np.unique(truth[truth < self._n_classes]).tolist():
-            ranks = tied_ranks(np.concatenate([block[:, k] for block in self._blocks]), units)
+            ranks = _tied_ranks(np.concatenate([block[:, k] for block in self._blocks]), units)
             positives = np.sort(ranks[truth == k])
             ranks.sort()
             if positives.size < ranks.size:
@@ -76,7 +76,7 @@ def _unit(log_posterior: Floats) -> Floats:
     return largest
 
 
-def tied_ranks(log_probability: Floats, units: Floats) -> Whole:
+def _tied_ranks(log_probability: Floats, units: Floats) -> Whole:
     """Return ranks from 0 up that rise with log p of a class; documents whose log p differs by rounding share one. All of shape (n_docs,).
 
     Neighbours are tied if their log odds differ by at most `RANK_ROUNDING` ``units``; an error e of log odds is one of (1 − p)·e in log p.

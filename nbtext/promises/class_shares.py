@@ -86,7 +86,7 @@ class ClassShare(NamedTuple):
     """The share of the answers that are this class."""
 
 
-class Prevalence(NamedTuple):
+class _Prevalence(NamedTuple):
     """The shares of the classes among documents."""
 
     documents: int
@@ -97,8 +97,8 @@ class Prevalence(NamedTuple):
 class PrevalenceResult(NamedTuple):
     """The shares of the classes among all documents, and among those of each value of a column."""
 
-    all: Prevalence
-    by: Mapping[str, Prevalence]
+    all: _Prevalence
+    by: Mapping[str, _Prevalence]
     """By value, sorted; empty without a column."""
     impossible: int
     """Documents that are left out, because no class is possible."""
@@ -260,17 +260,17 @@ def estimate_prevalence(blocks: Iterable[ScoredBlock], classes: list[str], likel
     return PrevalenceResult(class_shares(log_posterior, classes, likelihoods), by, impossible)
 
 
-def class_shares(log_posterior: Floats, classes: list[str], likelihoods: ClassLikelihoods) -> Prevalence:
+def class_shares(log_posterior: Floats, classes: list[str], likelihoods: ClassLikelihoods) -> _Prevalence:
     """Return the shares of the classes among documents with log p(C_k | d), shape (n_docs, n_classes), at least one."""
     shares = most_likely_shares(likelihoods.given(log_posterior))
     low, high = np.quantile(_drawn(log_posterior, likelihoods, shares), (0.025, 0.975), axis=0)
     counted = np.bincount(log_posterior.argmax(axis=1), minlength=len(classes)) / len(log_posterior)
     columns = (shares, np.minimum(low, shares), np.maximum(high, shares), counted)
     of_classes = (ClassShare(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
-    return Prevalence(len(log_posterior), dict(zip(classes, of_classes, strict=True)))
+    return _Prevalence(len(log_posterior), dict(zip(classes, of_classes, strict=True)))
 
 
-def with_prior_of(blocks: Iterable[ScoredBlock], prevalence: Prevalence, likelihoods: ClassLikelihoods) -> Iterator[ScoredBlock]:
+def with_prior_of(blocks: Iterable[ScoredBlock], prevalence: _Prevalence, likelihoods: ClassLikelihoods) -> Iterator[ScoredBlock]:
     """Yield scored documents with posteriors for a class prior of these shares, each class with `PSEUDO_DOCUMENTS` more documents."""
     found = prevalence.documents * np.array([each.share for each in prevalence.prevalence.values()]) + PSEUDO_DOCUMENTS
     log_prior = np.log(found / found.sum())

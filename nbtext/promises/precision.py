@@ -144,17 +144,17 @@ class _Lowest(NamedTuple):
 def _lowest(keys: Floats, predicted: Floats, right: Mask, weights: Floats, precision: float, error: float) -> _Lowest:
     """Test thresholds of keys; ``predicted`` are log odds of being right, ``error`` is the probability of a wrong promise, all others have shape (n,)."""
     if not keys.size:
-        return _Lowest(inf, documents_needed(0, 1, precision, error))
+        return _Lowest(inf, _documents_needed(0, 1, precision, error))
     order = np.argsort(-keys, kind="stable")
     keys, weights = keys[order], weights[order] * (weights.sum() / (weights**2).sum())  # L. Kish's effective number of documents
     steps = -(-keys.size * np.arange(1, STEPS + 1) // STEPS) - 1
     ends = np.unique(np.searchsorted(-keys, -keys[steps], side="right") - 1)  # equal keys share a threshold
     sizes = np.cumsum(weights)[ends]
     wrong, expected = (np.cumsum(weights * (1 - share[order]))[ends] for share in (right.astype(np.float64), 1 / (1 + np.exp(-predicted))))
-    start = int(np.argmin([binomial_tail(bad, n, 1 - precision) for bad, n in zip(expected.tolist(), sizes.tolist(), strict=True)]))
+    start = int(np.argmin([_binomial_tail(bad, n, 1 - precision) for bad, n in zip(expected.tolist(), sizes.tolist(), strict=True)]))
     threshold = inf
     for place in range(start, ends.size):
-        if binomial_tail(float(wrong[place]), float(sizes[place]), 1 - precision) > error:
+        if _binomial_tail(float(wrong[place]), float(sizes[place]), 1 - precision) > error:
             break
         threshold = float(keys[ends[place]])
     if threshold < inf:
@@ -162,15 +162,15 @@ def _lowest(keys: Floats, predicted: Floats, right: Mask, weights: Floats, preci
     needed = [
         (-(-total * keys.size // round(n)) - keys.size)
         for bad, n in zip(wrong.tolist(), sizes.tolist(), strict=True)
-        if round(n) and (total := documents_needed(bad, n, precision, error)) is not None
+        if round(n) and (total := _documents_needed(bad, n, precision, error)) is not None
     ]
     return _Lowest(inf, max(min(needed), 1) if needed else None)
 
 
-def binomial_tail(wrong: float, documents: float, share: float) -> float:
+def _binomial_tail(wrong: float, documents: float, share: float) -> float:
     """Return P(X ≤ wrong) of a binomial distribution; the numbers of documents are rounded so that it is not too small.
 
-    >>> round(binomial_tail(1, 10, 0.5), 6)
+    >>> round(_binomial_tail(1, 10, 0.5), 6)
     0.010742
     """
     n, most = int(documents + 1e-9), int(np.ceil(wrong - 1e-9))
@@ -183,20 +183,20 @@ def binomial_tail(wrong: float, documents: float, share: float) -> float:
     return float(np.exp(np.append(0.0, logs) + n * np.log1p(-share)).sum())
 
 
-def documents_needed(wrong: float, documents: float, precision: float, error: float) -> int | None:
+def _documents_needed(wrong: float, documents: float, precision: float, error: float) -> int | None:
     """Return how many answers, wrong as often as these, would pass the test; None if too many of these are wrong, or that is not known."""
     share = wrong / documents
     if share >= 1 - precision:
         return None
     high = 1
-    while binomial_tail(share * high, high, 1 - precision) > error:
+    while _binomial_tail(share * high, high, 1 - precision) > error:
         high *= 2
         if high * share > MOST_ERRORS or high > MOST_DOCUMENTS:
             return None
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if binomial_tail(share * middle, middle, 1 - precision) <= error else (middle, high)
+        low, high = (low, middle) if _binomial_tail(share * middle, middle, 1 - precision) <= error else (middle, high)
     return high
 
 

@@ -89,7 +89,7 @@ SLACK = 1e-9
 """For rounding of a whole number."""
 
 
-class SetGroup(NamedTuple):
+class _SetGroup(NamedTuple):
     """Sets of documents of one class, or with one number of classes."""
 
     n: int
@@ -116,9 +116,9 @@ class SetsResult:
     """Sets without a class."""
     full: int
     """Sets of all classes."""
-    per_class: dict[str, SetGroup]
+    per_class: dict[str, _SetGroup]
     """By true class, those that occur."""
-    per_size: dict[str, SetGroup]
+    per_size: dict[str, _SetGroup]
     """By number of classes."""
 
 
@@ -167,6 +167,6 @@ def with_figures(result: EvaluationResult, sets: SetsResult | None) -> Evaluatio
     return replace(result, others=others, intervals={**result.intervals, "set_coverage": sets.interval, "set_size": sets.size_interval})
 
 
-def _group(sizes: Whole, held: Mask) -> SetGroup:
+def _group(sizes: Whole, held: Mask) -> _SetGroup:
     hits = int(np.count_nonzero(held))
-    return SetGroup(held.size, hits / held.size, wilson_interval(hits, held.size), float(sizes.mean()))
+    return _SetGroup(held.size, hits / held.size, wilson_interval(hits, held.size), float(sizes.mean()))

@@ -109,16 +109,16 @@ class _Lines:
         numbers = np.flatnonzero(first == ord("M"))
         sizes = lengths.take(numbers)
         for begin, end, run in self._runs(numbers[(sizes >= _UU_SHORTEST) & (sizes <= _UU_FULL[-1])], _UUENCODE):
-            if is_uuencode(run):
-                yield begin, end + ends_uuencode(self._next(end))
+            if _is_uuencode(run):
+                yield begin, end + _ends_uuencode(self._next(end))
         if lengths.size == self.bounds.size - 1:
             return  # a line in each, but the others come in runs
         yield from self._yenc(np.flatnonzero(first == ord("=")))
         for begin, end, run in self._runs(self._equal_or_padded(lengths), _BASE64, lengths):
-            if is_hexadecimal(run, self._next(end)):
-                yield begin, end + ends_hexadecimal(self._next(end))
-            elif is_base64(run, self._next(end)):
-                last = end + ends_base64(self._next(end))
+            if _is_hexadecimal(run, self._next(end)):
+                yield begin, end + _ends_hexadecimal(self._next(end))
+            elif _is_base64(run, self._next(end)):
+                last = end + _ends_base64(self._next(end))
                 yield begin, last + (_CHECKSUM.fullmatch(self._next(last)) is not None)
 
     def _yenc(self, numbers: Whole) -> Iterator[tuple[int, int]]:
@@ -167,7 +167,7 @@ class _Lines:
         return self._text[self.starts[number] : self.ends[number]]
 
 
-def is_uuencode(run: Sequence[bytes]) -> bool:
+def _is_uuencode(run: Sequence[bytes]) -> bool:
     """Return whether distinct lines that begin with M, of the characters from space to grave accent, are uuencoded.
 
     Most lines have the full length. Letters are fewer than in capitals, signs more than in a table, and unlike in a picture of characters the next
@@ -183,33 +183,33 @@ def is_uuencode(run: Sequence[bytes]) -> bool:
     return mixed and 2 * n_full >= len(run)
 
 
-def ends_uuencode(line: bytes) -> bool:
+def _ends_uuencode(line: bytes) -> bool:
     """Return whether a line may be the last, shorter one of uuencode: its first character tells the number of its bytes."""
     n_bytes = line[0] - ord(" ") if line else 0
     wanted = 1 + 4 * -(-n_bytes // 3)
     return 0 < n_bytes < 45 and len(line) in (wanted, wanted + 1) and not line.translate(None, _UUENCODE) and b"---" not in line
 
 
-def is_hexadecimal(run: Sequence[bytes], after: bytes) -> bool:
+def _is_hexadecimal(run: Sequence[bytes], after: bytes) -> bool:
     """Return whether distinct lines of equal length are bytes as hexadecimal digits; ``after`` is the next line."""
     joined = b"".join(run)
     digits = _count(joined, _DIGITS)
     only = _count(joined, _HEXADECIMAL) == len(joined) and 0.1 * len(joined) <= digits <= 0.97 * len(joined)
-    return only and len(run) > 1 and (len(run[0]) != _DIGEST or ends_hexadecimal(after))
+    return only and len(run) > 1 and (len(run[0]) != _DIGEST or _ends_hexadecimal(after))
 
 
-def ends_hexadecimal(line: bytes) -> bool:
+def _ends_hexadecimal(line: bytes) -> bool:
     """Return whether a line may be the last, shorter one of hexadecimal digits."""
     return 0 < len(line) < _LONGEST and len(line) % 2 == 0 and not line.translate(None, _HEXADECIMAL) and not line.isalpha()
 
 
-def is_base64(run: Sequence[bytes], after: bytes) -> bool:
+def _is_base64(run: Sequence[bytes], after: bytes) -> bool:
     """Return whether distinct lines of equal length are base64; ``after`` is the next line.
 
     They have capitals, small letters and digits, and more capitals than names in camel case, or more often another kind of character.
     """
     joined = b"".join(run)
-    if len(run[0]) % 4 or (len(run) == 1 and not (after.endswith(b"=") and ends_base64(after))):
+    if len(run[0]) % 4 or (len(run) == 1 and not (after.endswith(b"=") and _ends_base64(after))):
         return False
     lower, upper, digits, changes = (
         count / len(joined) for count in (*(_count(joined, kind) for kind in (_LOWER, _UPPER, _DIGITS)), _changes(joined.translate(_KIND)))
@@ -217,7 +217,7 @@ def is_base64(run: Sequence[bytes], after: bytes) -> bool:
     return min(lower, upper) >= 0.04 and digits >= 0.01 and changes >= 0.2 and (upper >= 0.2 or changes >= 0.45)
 
 
-def ends_base64(line: bytes) -> bool:
+def _ends_base64(line: bytes) -> bool:
     """Return whether a line may be the last, shorter one of base64, and is no word."""
     is_word = line.isalpha() and (line.islower() or line.isupper() or line.istitle())
     return len(line) < _LONGEST and _BASE64_END.fullmatch(line) is not None and not is_word

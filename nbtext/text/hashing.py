@@ -32,7 +32,7 @@ def unpair(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int6
     return left, (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
-def random_multiplier() -> np.uint64:
+def _random_multiplier() -> np.uint64:
     """Return a random odd 64-bit number."""
     return np.uint64(int.from_bytes(os.urandom(8), "little") | 1)
 
@@ -44,7 +44,7 @@ class KeyTable:
     """
 
     def __init__(self, bits: int = 12) -> None:
-        self._multiplier = random_multiplier()
+        self._multiplier = _random_multiplier()
         self._stored = np.zeros((1 << (bits - 1)) + 1, np.uint64)  # EMPTY_KEY everywhere; zeros take no memory until written to
         self._size = 0
         self._allocate(bits)
@@ -140,7 +140,7 @@ def representatives(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
     found = np.empty(keys.size, np.int64)
     pending, pending_keys = np.arange(keys.size), keys
     while pending.size:
-        slots = ((pending_keys * random_multiplier()) >> shift).view(np.int64)
+        slots = ((pending_keys * _random_multiplier()) >> shift).view(np.int64)
         holder[slots] = pending
         winners = holder.take(slots)
         found[pending] = winners

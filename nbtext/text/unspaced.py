@@ -56,7 +56,7 @@ def _kinds() -> NDArray[np.uint8]:
     return kinds
 
 
-class UnspacedRuns(NamedTuple):
+class _UnspacedRuns(NamedTuple):
     """The characters in runs of scripts without spaces, in order, in bytes of the text."""
 
     begins: Whole
@@ -87,7 +87,7 @@ def is_unspaced(word: str) -> bool:
     return found is not None
 
 
-def unspaced_runs(text: bytes) -> UnspacedRuns | None:
+def unspaced_runs(text: bytes) -> _UnspacedRuns | None:
     """Return the runs in a text in valid UTF-8; None if it has none."""
     raw = np.frombuffer(text, np.uint8)
     if raw.max(initial=0) < 0xE0:  # all these characters have three or four bytes
@@ -108,7 +108,7 @@ def unspaced_runs(text: bytes) -> UnspacedRuns | None:
     places, ends, letters = places[kept], ends[kept], letters[kept]
     heads = np.flatnonzero(letters)
     begins, ends = places[heads], ends[np.append(heads[1:], letters.size) - 1]
-    return UnspacedRuns(begins, ends, np.append(True, begins[1:] != ends[:-1]))
+    return _UnspacedRuns(begins, ends, np.append(True, begins[1:] != ends[:-1]))
 
 
 def _kinds_at(raw: NDArray[np.uint8], places: Whole) -> NDArray[np.uint8]:

@@ -102,7 +102,7 @@ def is_word(word: str, *, unspaced: bool) -> bool:
 
 def candidates(text: str) -> list[str]:
     """Return the words of a text with those too short or too long to count, and empty ones for runs without letter or digit."""
-    text = text.lower() if text.isascii() else normalize("NFKC", normalize("NFKC", stream_safe(text.translate(_VISIBLE))).casefold())
+    text = text.lower() if text.isascii() else normalize("NFKC", normalize("NFKC", _stream_safe(text.translate(_VISIBLE))).casefold())
     pieces = text.translate(_ALPHABET).replace("''", _SPACE).split()
     return [_trim(piece) for piece in pieces]
 
@@ -114,7 +114,7 @@ def _trim(piece: str) -> str:
     return piece[begin:]
 
 
-def stream_safe(text: str) -> str:
+def _stream_safe(text: str) -> str:
     """Insert a combining grapheme joiner wherever more than 30 non-starters would follow one another (UAX #15, UAX15-D4)."""
     if not _MANY_MARKS.search(text):
         return text
