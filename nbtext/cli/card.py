@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 card_options = option.several(
     panels.option(
-        "--evaluation", group="documents", metavar="FILE", type=InputPath(),
+        "--evaluation", group="documents", type=InputPath(),
         help="Take the figures of a model card from FILE, which nbtext evaluate --output json printed, instead of from CORPUS.",
     ),
     panels.option("--name", group="output", metavar="TEXT", shown_default="the name of the model file", help="Name of the model in a model card."),

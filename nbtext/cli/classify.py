@@ -42,18 +42,18 @@ class _Classify(panels.Command):
 )  # fmt: skip
 @answer_options
 @panels.option(
-    "--min-typicality", group="answer", type=option.Number(0, 1), default=0.0, metavar="SHARE",
+    "--min-typicality", group="answer", type=option.Number(0, 1), default=0.0, show_default=False, metavar="SHARE",
     help="Give no answer to documents unlike those of training. Such a document is less likely per token than all but this SHARE of training documents of "
     "about its length; 0.001 finds documents of another kind or language.",
 )  # fmt: skip
 @panels.option(
-    "--drift", group="output", metavar="FILE", type=OutputPath(DRIFT),
+    "--drift", group="output", type=OutputPath(DRIFT),
     help="Append to FILE how the documents differ from those of training. nbtext drift reads it. A run without documents adds nothing.",
 )  # fmt: skip
 @panels.option("--lines", group="documents", common=True, is_flag=True, help="Answer each line of standard input at once, as a document.")
 @panels.option("--batch", group="documents", is_flag=True, help="With --lines, answer many lines at a time, which is faster.")
 @panels.option(
-    "--exit-status-abstained", group="process", type=option.WholeNumber(1, 255), metavar="N",
+    "--exit-status-abstained", group="process", type=option.WholeNumber(1, 255),
     help="Exit with N, not 0, if a document got no answer.",
 )  # fmt: skip
 @panels.option(

@@ -18,13 +18,11 @@ from nbtext.settings import READING
 @option.corpus_argument
 @option.output_option("table", "json", default="table")
 @panels.option(
-    "--changed", group="output", common=True, metavar="FILE", type=OutputPath(JUDGED),
+    "--changed", group="output", common=True, type=OutputPath(JUDGED),
     help="Write documents with different answers to FILE as JSON lines. A line has id, truth, a, probability_a, b and probability_b.",
 )  # fmt: skip
 @option.limit_option("Show N terms, if there is no CORPUS.", 20, least=0, old_name="--top")
-@panels.option(
-    "--seed", group="process", type=option.WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the bootstrap."
-)
+@panels.option("--seed", group="process", type=option.WholeNumber(min=0), default=0, help="Seed of the bootstrap.")
 @option.document_options
 def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, limit: int, seed: int, **options: Any) -> None:
     """Compare the models A and B: what they contain, or how well they answer documents.

@@ -17,16 +17,14 @@ from nbtext.errors import listed, quantity
 @option.from_folder_option
 @option.relabel_option
 @panels.option(
-    "--folds", group="documents", common=True, type=option.WholeNumber(2), metavar="N", shown_default="10",
+    "--folds", group="documents", common=True, type=option.WholeNumber(2), shown_default="10",
     help="Divide the corpus into N parts.",
 )  # fmt: skip
 @panels.option(
-    "--repeats", group="documents", common=True, type=option.WholeNumber(1), metavar="N", shown_default="1",
+    "--repeats", group="documents", common=True, type=option.WholeNumber(1), shown_default="1",
     help="Divide it N times, differently each time.",
 )  # fmt: skip
-@panels.option(
-    "--seed", group="documents", type=option.WholeNumber(0), metavar="N", shown_default="0", help="Seed of the division into folds."
-)
+@panels.option("--seed", group="documents", type=option.WholeNumber(0), shown_default="0", help="Seed of the division into folds.")
 @panels.option("--group-column", group="documents", metavar="COLUMN", help="Keep documents with the same value in this column in one fold.")
 @panels.option(
     "--time-column", group="documents", metavar="COLUMN",
@@ -40,7 +38,7 @@ from nbtext.errors import listed, quantity
 @option.all_option
 @option.decision_options
 @panels.option(
-    "--predictions", group="output", common=True, metavar="FILE", type=OutputPath(JUDGED),
+    "--predictions", group="output", common=True, type=OutputPath(JUDGED),
     help="Write the answer to every document to FILE as JSON lines. A line has id, truth, answer and probability. With --repeats there are the answers of "
     "one after the other.",
 )  # fmt: skip

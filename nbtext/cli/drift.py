@@ -18,7 +18,7 @@ from nbtext.errors import UsageError
 @click.argument("log", metavar="FILE", type=InputPath())
 @option.output_option("table", "tsv", "csv", "jsonl", default="table")
 @panels.option(
-    "--last", group="documents", common=True, type=option.WholeNumber(min=1), metavar="N",
+    "--last", group="documents", common=True, type=option.WholeNumber(min=1),
     help="Treat the last N runs as one. Runs of other models than the newest are ignored.",
 )  # fmt: skip
 @panels.option(

@@ -25,7 +25,7 @@ from nbtext.errors import quantity
     help="Add the figures for each value of a column. It can be given several times.",
 )  # fmt: skip
 @panels.option(
-    "--errors", group="output", common=True, metavar="FILE", type=OutputPath(JUDGED),
+    "--errors", group="output", common=True, type=OutputPath(JUDGED),
     help="Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
 )  # fmt: skip
 @panels.option(

@@ -16,7 +16,7 @@ from nbtext.cli import panels
 )  # fmt: skip
 @option.limit_option("Draw N documents.", 1, old_name="--number")
 @panels.option(
-    "--length", group="words", common=True, type=option.WholeNumber(1, 1 << 24), metavar="N",
+    "--length", group="words", common=True, type=option.WholeNumber(1, 1 << 24),
     help="Draw N words for each document. By default the length is drawn from a Poisson distribution with the mean of the class, at least 1.",
 )  # fmt: skip
 @panels.option(
@@ -24,7 +24,7 @@ from nbtext.cli import panels
     help="Draw the probabilities of words from their posterior. They are drawn once for each class. By default they are those that the model works with.",
 )  # fmt: skip
 @panels.option(
-    "--seed", group="process", common=True, type=option.WholeNumber(min=0), default=0, show_default=True, metavar="N",
+    "--seed", group="process", common=True, type=option.WholeNumber(min=0), default=0,
     help="Seed of the random draws.",
 )  # fmt: skip
 @option.output_option(

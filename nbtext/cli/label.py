@@ -34,20 +34,20 @@ COLUMNS = {"id": "id", "label": "label", "suggested": "suggested", "probability"
     "Append labels to FILE, and go on from those in it.", ANYTHING, shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_PATCH}"
 )
 @panels.option(
-    "--next", "strategy", group="answer", common=True, type=panels.Choice(STRATEGIES), default=STRATEGIES[0], show_default=True,
+    "--next", "strategy", group="answer", common=True, type=panels.Choice(STRATEGIES), default=STRATEGIES[0],
     help="Choose the next document: uncertain, typical of those not yet labelled, both (mixed), or random.",
 )  # fmt: skip
 @panels.option(
-    "--random-share", group="answer", type=option.Number(0, 1), default=0.1, show_default=True, metavar="SHARE",
+    "--random-share", group="answer", type=option.Number(0, 1), default=0.1, metavar="SHARE",
     help="Draw this share of the documents at random. Accuracy is estimated from them alone; with 0 there is no estimate.",
 )  # fmt: skip
-@panels.option("--seed", group="answer", type=option.WholeNumber(0), default=0, show_default=True, metavar="N", help="Seed of the drawing.")
+@panels.option("--seed", group="answer", type=option.WholeNumber(0), default=0, help="Seed of the drawing.")
 @panels.option(
-    "--suggest", group="output", common=True, type=option.WholeNumber(1), metavar="N",
+    "--suggest", group="output", common=True, type=option.WholeNumber(1),
     help="Print the next N documents as rows to fill in. The column label is empty.",
 )  # fmt: skip
 @panels.option(
-    "--take", group="documents", common=True, metavar="FILE", type=InputPath(),
+    "--take", group="documents", common=True, type=InputPath(),
     help="Add the labels of rows that were filled in. It needs the columns or keys id and label.",
 )  # fmt: skip
 @panels.option(
@@ -57,7 +57,7 @@ COLUMNS = {"id": "id", "label": "label", "suggested": "suggested", "probability"
 @option.output_option("tsv", "csv", "jsonl", default="tsv", more="Of the rows of --suggest.")
 @option.excel_safe_option
 @panels.option(
-    "--seeds", group="documents", metavar="FILE", type=InputPath(),
+    "--seeds", group="documents", type=InputPath(),
     help="Begin with words for the classes. FILE has lines of a class, a tab and a word, or with ! before it a word against the class, and if wanted a tab and "
     "a pseudo-count.",
 )  # fmt: skip

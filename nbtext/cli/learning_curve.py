@@ -12,19 +12,15 @@ from nbtext.cli import panels
 @option.corpus_argument
 @option.output_option("table", "tsv", "csv", "json", "jsonl", default="table", more="Rows are sizes of the training corpus.")
 @panels.option(
-    "--steps", group="documents", common=True, type=option.WholeNumber(1, 100), default=8, show_default=True, metavar="N",
+    "--steps", group="documents", common=True, type=option.WholeNumber(1, 100), default=8,
     help="Train on N sizes of the corpus.",
 )  # fmt: skip
 @panels.option(
-    "--folds", group="documents", type=option.WholeNumber(2), default=5, show_default=True, metavar="N",
+    "--folds", group="documents", type=option.WholeNumber(2), default=5,
     help="Hold out one N-th of the documents, each in turn.",
 )  # fmt: skip
-@panels.option(
-    "--repeats", group="documents", type=option.WholeNumber(1), default=3, show_default=True, metavar="N", help="Draw the folds N times."
-)
-@panels.option(
-    "--seed", group="documents", type=option.WholeNumber(min=0), default=0, show_default=True, metavar="N", help="Seed of the random draws."
-)
+@panels.option("--repeats", group="documents", type=option.WholeNumber(1), default=3, help="Draw the folds N times.")
+@panels.option("--seed", group="documents", type=option.WholeNumber(min=0), default=0, help="Seed of the random draws.")
 @option.jobs_option
 @option.corpus_options
 def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int, repeats: int, seed: int, **options: Any) -> None:

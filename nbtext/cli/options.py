@@ -54,6 +54,8 @@ def several(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
 class WholeNumber(click.IntRange):
     """A whole number in a range, ends included; refuses others in the words of `nbtext.settings.Parameter.checked`."""
 
+    name = "n"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number; raise click's error for wrong usage."""
         try:
@@ -169,7 +171,7 @@ from_folder_option = panels.option(
 """For `nbtext.cli.corpus.corpus_paths`."""
 
 relabel_option = panels.option(
-    "--relabel", group="documents", metavar="FILE", type=InputPath(),
+    "--relabel", group="documents", type=InputPath(),
     help="Read documents under the labels that nbtext label --review wrote into FILE. The corpus stays as it is.",
 )  # fmt: skip
 """For `nbtext.cli.corpus.CommandCorpus`."""
@@ -184,7 +186,7 @@ model_option = panels.option(
 )  # fmt: skip
 
 jobs_option = panels.option(
-    "-j", "--jobs", group="process", common=True, type=WholeNumber(0), default=1, show_default=True, metavar="N",
+    "-j", "--jobs", group="process", common=True, type=WholeNumber(0), default=1,
     help="Work in N processes; 0: one per processor. The result is the same.",
 )  # fmt: skip
 
@@ -212,16 +214,14 @@ def limit_option(
 ) -> Callable[[Command], Command]:
     """Return the decorator that adds ``--limit``, how many are printed at most."""
     return panels.option(
-        "-n", "--limit", group="output", common=True, type=WholeNumber(least), default=default, show_default=True, metavar="N",
+        "-n", "--limit", group="output", common=True, type=WholeNumber(least), default=default,
         help=help_text, old_names=[old_name] if old_name else [],
     )  # fmt: skip
 
 
 def to_option(help_text: str, own: bytes, *old_names: str, **attributes: Any) -> Callable[[Command], Command]:
     """Return the decorator that adds ``--to``, the file to be written, which begins as ``own`` says."""
-    return panels.option(
-        "--to", group="output", common=True, metavar="FILE", type=OutputPath(own), help=help_text, old_names=old_names, **attributes
-    )
+    return panels.option("--to", group="output", common=True, type=OutputPath(own), help=help_text, old_names=old_names, **attributes)
 
 
 BY_TERMINAL = "table on a terminal, else tsv"
@@ -249,11 +249,11 @@ def safe_cells(options: Options, output: str) -> Callable[[str], str]:
 
 decision_options = several(
     panels.option(
-        "--costs", group="answer", metavar="FILE", type=InputPath(),
+        "--costs", group="answer", type=InputPath(),
         help="Choose the answer with the least expected cost. FILE is TOML, with a table [true-class] of the costs of answers.",
     ),
     panels.option(
-        "--min-probability", group="answer", common=True, type=NumberPerClass(0, 1), default=0.0, metavar="P|CLASS=P,...",
+        "--min-probability", group="answer", common=True, type=NumberPerClass(0, 1), default=0.0, show_default=False, metavar="P|CLASS=P,...",
         help="Give no answer if it is less probable than P, or than the P of its class.",
     ),
 )  # fmt: skip

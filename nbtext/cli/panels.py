@@ -62,7 +62,7 @@ class Option(click.Option):
         old_names: Sequence[str] = (),
         **attributes: Any,
     ) -> None:
-        super().__init__(declarations, **attributes)
+        super().__init__(declarations, **{"show_default": True, **attributes})
         self.group, self.common, self._shown_default, self.old_names = group, common, shown_default, old_names
 
     def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:

@@ -34,7 +34,7 @@ ANYTHING = rb""
 class InputPath(click.types.StringParamType):
     """A path to be read, or standard input."""
 
-    name = "path"
+    name = "file"
 
     def __init__(self, *, or_name: bool = False, is_labelled: bool = False) -> None:
         """``or_name``: other values are names; ``is_labelled``: a label and an equals sign come before it."""

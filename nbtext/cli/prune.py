@@ -13,7 +13,7 @@ from nbtext.errors import UsageError, quantity
 @panels.command("prune")
 @option.model_option
 @panels.option(
-    "--min-df", group="words", common=True, type=option.WholeNumber(1), metavar="N", help="Remove terms that occur in fewer than N documents."
+    "--min-df", group="words", common=True, type=option.WholeNumber(1), help="Remove terms that occur in fewer than N documents."
 )  # fmt: skip
 @panels.option(
     "--max-df", group="words", common=True, type=option.Number(0, 1), metavar="SHARE", help="Remove terms that occur in a larger share of documents."

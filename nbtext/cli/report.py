@@ -18,7 +18,7 @@ from nbtext.errors import UsageError
 @option.corpus_argument
 @option.model_option
 @option.to_option(
-    "Write the page to FILE, or a model card if its name ends in .md.", PAGE + rb"|" + CARD, "-o", "--output", default="report.html", show_default=True,
+    "Write the page to FILE, or a model card if its name ends in .md.", PAGE + rb"|" + CARD, "-o", "--output", default="report.html",
 )  # fmt: skip
 @panels.option("--title", group="output", common=True, metavar="TEXT", shown_default="Report on MODEL", help="Heading of the page.")
 @panels.option(

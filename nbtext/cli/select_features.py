@@ -13,7 +13,7 @@ from nbtext.settings import CRITERIA
 @option.model_option
 @option.limit_option("Print N terms.", 100, old_name="--top")
 @panels.option(
-    "--by", group="answer", common=True, type=panels.Choice(list(CRITERIA)), default=next(iter(CRITERIA)), show_default=True,
+    "--by", group="answer", common=True, type=panels.Choice(list(CRITERIA)), default=next(iter(CRITERIA)),
     help="Measure of information.",
 )  # fmt: skip
 @option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL, more="tsv has rank, term, score and class.")

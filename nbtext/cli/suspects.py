@@ -19,7 +19,7 @@ from nbtext.errors import quantity
 @panels.option("--print0", group="output", is_flag=True, help="Print only the paths, each followed by NUL, for xargs -0.")
 @option.limit_option("Print at most N documents.")
 @panels.option(
-    "--min-log-odds", group="answer", common=True, type=option.Number(0), default=0.0, metavar="X",
+    "--min-log-odds", group="answer", common=True, type=option.Number(0), default=0.0, show_default=False, metavar="X",
     help="Print only documents with log odds above X, in nats. 2.3 is ten to one.",
 )  # fmt: skip
 @option.corpus_options

@@ -29,7 +29,7 @@ FOLDS_WITHIN_A_LIMIT = 5
 @option.model_option
 @option.search_options
 @panels.option(
-    "--tries", group="model", common=True, type=option.WholeNumber(1), metavar="N",
+    "--tries", group="model", common=True, type=option.WholeNumber(1),
     help="Try N settings that are known to be good. It is like --within, but can be repeated exactly.",
 )  # fmt: skip
 @panels.option(
@@ -37,7 +37,7 @@ FOLDS_WITHIN_A_LIMIT = 5
     help="Try these values of an option of training. none stands for no value. Several --try try all combinations.",
 )  # fmt: skip
 @panels.option(
-    "--by", "criterion", group="answer", type=panels.Choice(BY), default=BY[0], show_default=True,
+    "--by", "criterion", group="answer", type=panels.Choice(BY), default=BY[0],
     help="Method that judges settings. cross-validation and leave-one-out measure --for; log evidence, AIC and BIC compare settings over the same counts "
     "only.",
 )  # fmt: skip
@@ -46,12 +46,10 @@ FOLDS_WITHIN_A_LIMIT = 5
 )
 @panels.option("--updatable", group="model", is_flag=True, help="Try only models that update, forget and merge change exactly.")
 @panels.option(
-    "--folds", group="answer", type=option.WholeNumber(2), metavar="N", shown_default=f"{FOLDS_WITHIN_A_LIMIT}; {FOLDS} with --try alone",
+    "--folds", group="answer", type=option.WholeNumber(2), shown_default=f"{FOLDS_WITHIN_A_LIMIT}; {FOLDS} with --try alone",
     help="Divide the corpus into N parts to judge settings.",
 )  # fmt: skip
-@panels.option(
-    "--seed", group="answer", type=option.WholeNumber(0), metavar="N", shown_default="0", help="Seed of the division into folds."
-)
+@panels.option("--seed", group="answer", type=option.WholeNumber(0), shown_default="0", help="Seed of the division into folds.")
 @option.output_option("table", "tsv", "csv", "json", "jsonl", default="table", more="Rows are settings.")
 @writing_options
 @option.jobs_option

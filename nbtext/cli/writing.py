@@ -32,7 +32,7 @@ writing_options = several(
         "--backup", group="output", is_flag=True, help="Keep the old model beside the new one. Its name then ends with .1."
     ),
     panels.option(
-        "--lock-timeout", group="process", type=Number(min=0), default=LOCK_TIMEOUT, show_default=True, metavar="SECONDS",
+        "--lock-timeout", group="process", type=Number(min=0), default=LOCK_TIMEOUT, metavar="SECONDS",
         help="Wait at most so long while another process writes the model. After that the exit status is 5.",
     ),
 )  # fmt: skip
@@ -47,7 +47,7 @@ unlabelled_option = panels.option(
 """For `read_pool`."""
 
 seeds_option = panels.option(
-    "--seeds", group="documents", metavar="FILE", type=InputPath(),
+    "--seeds", group="documents", type=InputPath(),
     help="Give classes words: FILE has lines of a class, a tab and a word, or with ! before it a word against the class (for all others), and if wanted a tab and how often "
     "the class is taken to have held it (10). With --unlabelled, CORPUS may be left out.",
 )  # fmt: skip
