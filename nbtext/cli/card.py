@@ -45,11 +45,10 @@ def command(corpus: tuple[str, ...], model_path: str, to: str | None, **options:
 def write_card(corpus: tuple[str, ...], model_path: str, to: str | None, options: option.Options) -> None:
     """Write a model card to a file, or without one to standard output."""
     from nbtext.cli.corpus import check_output_file
-    from nbtext.model import TextClassifier
     from nbtext.report.model_card import model_card
     from nbtext.store.atomic import replace_file
 
-    model = TextClassifier.load(model_path)
+    model = option.load_model(model_path)
     has_corpus = bool(corpus) or options["files_from"] is not None
     if to is not None:
         check_output_file(to, "--to", [model_path, *corpus, *filter(None, [options["evaluation"]])])

@@ -93,7 +93,6 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     """
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, reading_of, recognised
     from nbtext.corpus.reading import column_names
-    from nbtext.model import TextClassifier
     from nbtext.model.corpus_flow import score_corpus
     from nbtext.model.scoring import AnswerCounts, answers_to
     from nbtext.report.answers import answer_form, write_answers
@@ -110,7 +109,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     output = output or ("table" if sys.stdout.isatty() and at_once > 1 else "csv" if options["keep"] else "tsv")
     form = answer_form(output, limit, scores=options["scores"], costs=options["costs"] is not None, flush=at_once == 1)
     form = form._replace(safe=option.safe_cells(options, output))
-    model = TextClassifier.load(model_path)
+    model = option.load_model(model_path)
     reading = reading_of(model, paths, options)
     keeps_screen_clear = output == "table" or not sys.stdout.isatty()  # while documents are read
     if options["keep"] is not None:

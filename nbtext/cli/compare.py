@@ -22,7 +22,7 @@ from nbtext.settings import READING
     help="Write documents with different answers to FILE as JSON lines. A line has id, truth, a, probability_a, b and probability_b.",
 )  # fmt: skip
 @option.limit_option("Show N terms, if there is no CORPUS.", 20, least=0, old_name="--top")
-@panels.option("--seed", group="process", type=option.WholeNumber(min=0), default=0, help="Seed of the bootstrap.")
+@option.seed_option("process", "Seed of the bootstrap.")
 @option.document_options
 def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, limit: int, seed: int, **options: Any) -> None:
     """Compare the models A and B: what they contain, or how well they answer documents.
@@ -45,20 +45,17 @@ def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | N
     from nbtext.inspection.differences import differences
     from nbtext.metrics.intervals import Bootstrap
     from nbtext.metrics.results import json_values
-    from nbtext.model import TextClassifier
     from nbtext.report.comparisons import changed_lines, print_comparison
-    from nbtext.report.forms import write_json
+    from nbtext.report.forms import write_result
     from nbtext.report.rankings import print_differences
     from nbtext.store.atomic import replace_file
 
     if not corpus and options["files_from"] is None:
-        found = differences(TextClassifier.load(model_a), TextClassifier.load(model_b), limit)
-        if output == "json":
-            write_json({"models": [model_a, model_b], **json_values(found)})
-        else:
-            print_differences(found, model_a, model_b)
+        found = differences(option.load_model(model_a), option.load_model(model_b), limit)
+        record = {"models": [model_a, model_b], **json_values(found)}
+        write_result(output, record, (), lambda _: print_differences(found, model_a, model_b))
         return
-    a, b = TextClassifier.load(model_a), TextClassifier.load(model_b)
+    a, b = option.load_model(model_a), option.load_model(model_b)
     paths, changed = corpus_paths(corpus, options), options["changed"]
     require_same_kind(a, b)
     reading = recognised(reading_of(a, paths, options), paths, labelled=True)
@@ -74,7 +71,5 @@ def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | N
     result = comparison.result(Bootstrap(seed=seed))
     messages.warn_of_unknown("A", result.a.unknown_labels)
     messages.warn_of_unknown("B", result.b.unknown_labels)
-    if output == "json":
-        write_json({**json_values(result), "models": [model_a, model_b]})
-    else:
-        print_comparison(result, model_a, model_b)
+    record = {**json_values(result), "models": [model_a, model_b]}
+    write_result(output, record, (), lambda _: print_comparison(result, model_a, model_b))

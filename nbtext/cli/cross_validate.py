@@ -24,7 +24,7 @@ from nbtext.errors import listed, quantity
     "--repeats", group="documents", common=True, type=option.WholeNumber(1), shown_default="1",
     help="Divide it N times, differently each time.",
 )  # fmt: skip
-@panels.option("--seed", group="documents", type=option.WholeNumber(0), shown_default="0", help="Seed of the division into folds.")
+@option.seed_option("documents", "Seed of the division into folds.")
 @panels.option("--group-column", group="documents", metavar="COLUMN", help="Keep documents with the same value in this column in one fold.")
 @panels.option(
     "--time-column", group="documents", metavar="COLUMN",
@@ -45,9 +45,7 @@ from nbtext.errors import listed, quantity
 @gate_options
 @option.jobs_option
 @option.corpus_options
-def command(
-    corpus: tuple[str, ...], output: str | None, folds: int | None, repeats: int | None, seed: int | None, **options: Any
-) -> int | None:
+def command(corpus: tuple[str, ...], output: str | None, folds: int | None, repeats: int | None, seed: int, **options: Any) -> int | None:
     """Divide a corpus into folds, judge each by a model of the others, and print how good the answers are.
 
     Documents are counted once. Everything that training chooses, such as terms and smoothing, is chosen again for each fold, from the other
@@ -75,7 +73,7 @@ def command(
     if predictions is not None:
         check_output_file(predictions, "--predictions", [*paths, *filter(None, [options["costs"]])])
     counted = read_and_count(paths, options, [] if column is None else [column])
-    statistics, n_folds, seed = counted.corpus.statistics, folds or 10, seed or 0
+    statistics, n_folds = counted.corpus.statistics, folds or 10
     asked, rule = gates(options, statistics.n_classes), option.decision_rule(options, list(statistics.classes))
     method = "time" if options["time_column"] else "grouped" if column else "leave-one-out" if options["leave_one_out"] else "stratified"
     if method == "stratified" and n_folds <= statistics.n_documents:

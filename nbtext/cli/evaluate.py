@@ -68,7 +68,6 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     from nbtext.decision import answer_threshold
     from nbtext.evaluation.judging import judge_scored, sweep_prior
     from nbtext.explain.mistakes import MistakeFinder
-    from nbtext.model import TextClassifier
     from nbtext.model.corpus_flow import score_corpus
     from nbtext.promises.precision import risk_curve
     from nbtext.promises.prediction_sets import SetTally, with_figures
@@ -76,7 +75,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     from nbtext.report.evaluations import class_rows, evaluation_record, print_evaluation, print_sweep
     from nbtext.report.forms import write_result
 
-    model = TextClassifier.load(model_path)
+    model = option.load_model(model_path)
     asked = gates(options, len(model.classes))
     tally = SetTally(set_rule, model.classes) if (set_rule := set_rule_of(options, model)) else None
     rule = answer_rule(options, model)

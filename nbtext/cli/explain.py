@@ -65,12 +65,11 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
         return
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for
     from nbtext.explain.explanation import Explainer
-    from nbtext.model import TextClassifier
 
     paths = corpus_paths(corpus, options)
     if to is not None:
         check_output_file(to, "--to", [model_path, *paths])
-    model = TextClassifier.load(model_path)
+    model = option.load_model(model_path)
     explainer = Explainer(model, options["against"])
     documents = documents_for(model, paths, options, labelled=False, progress=to is not None)
     explained = messages.reported(explainer.explain(documents))
@@ -94,11 +93,10 @@ def print_why_not(label: str, corpus: tuple[str, ...], model_path: str, output: 
     """Print which words to remove from documents, or to add, to make a class their answer."""
     from nbtext.cli.corpus import corpus_paths, documents_for
     from nbtext.explain.counterfactual import WhyNotFinder
-    from nbtext.model import TextClassifier
     from nbtext.report.explanations import write_why_not
 
     paths = corpus_paths(corpus, options)
-    model = TextClassifier.load(model_path)
+    model = option.load_model(model_path)
     finder = WhyNotFinder(model, label)
     documents = documents_for(model, paths, options, labelled=False, progress=False)
     write_why_not(messages.reported(finder.find(documents)), option.row_form(output))

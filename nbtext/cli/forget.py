@@ -37,12 +37,11 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
       nbtext forget withdrawn.csv --model topics.joblib
     """
     from nbtext.cli.corpus import corpus_paths
-    from nbtext.model import TextClassifier
     from nbtext.model.changing import count_batch
     from nbtext.model.locked_model import forget
 
     paths = corpus_paths(corpus, options)
-    model = TextClassifier.load(model_path)
+    model = option.load_model(model_path)
     unlabelled = what_becomes_of_unlabelled(model, model_path, options)
     source = corpus_to_change(model, model_path, paths, options)
     batch = count_batch(model, source, options["jobs"])

@@ -23,10 +23,7 @@ from nbtext.cli import panels
     "--draw", group="model", is_flag=True,
     help="Draw the probabilities of words from their posterior. They are drawn once for each class. By default they are those that the model works with.",
 )  # fmt: skip
-@panels.option(
-    "--seed", group="process", common=True, type=option.WholeNumber(min=0), default=0,
-    help="Seed of the random draws.",
-)  # fmt: skip
+@option.seed_option("process", "Seed of the random draws.", common=True)
 @option.output_option(
     "text", "tsv", "csv", "jsonl", default="text",
     more="text has a document a line. The other forms have label and text, and models can be trained on them.",
@@ -45,8 +42,7 @@ def command(model_path: str, label: str | None, limit: int, length: int | None, 
       nbtext generate -n 1000 --output tsv
     """
     from nbtext.inspection.generation import DocumentGenerator
-    from nbtext.model import TextClassifier
     from nbtext.report.models import write_generated
 
-    generator = DocumentGenerator(TextClassifier.load(model_path), draw=options["draw"], seed=seed)
+    generator = DocumentGenerator(option.load_model(model_path), draw=options["draw"], seed=seed)
     write_generated(generator.documents(limit, label, length), output or "text")

@@ -79,7 +79,6 @@ def command(model_path: str, limit: int, output: str | None, **options: Any) -> 
     from nbtext.inspection import overview, terms
     from nbtext.inspection.verification import require_passed, verify
     from nbtext.metrics.results import json_values
-    from nbtext.model import TextClassifier
     from nbtext.report import models, rankings
     from nbtext.report.forms import print_parts, write_json
 
@@ -89,7 +88,7 @@ def command(model_path: str, limit: int, output: str | None, **options: Any) -> 
         models.print_checks(checks, output)
         require_passed(checks, model_path)
         return
-    model = TextClassifier.load(model_path)
+    model = option.load_model(model_path)
     asked = options["thresholds"]
     sections: list[tuple[str, object, Callable[[], Any], Callable[[Any], None]]] = [
         ("criteria", options["criteria"], lambda: overview.criteria(model.language_models, model.settings), models.print_criteria),

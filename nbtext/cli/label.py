@@ -41,7 +41,7 @@ COLUMNS = {"id": "id", "label": "label", "suggested": "suggested", "probability"
     "--random-share", group="answer", type=option.Number(0, 1), default=0.1, metavar="SHARE",
     help="Draw this share of the documents at random. Accuracy is estimated from them alone; with 0 there is no estimate.",
 )  # fmt: skip
-@panels.option("--seed", group="answer", type=option.WholeNumber(0), default=0, help="Seed of the drawing.")
+@option.seed_option("answer", "Seed of the drawing.")
 @panels.option(
     "--suggest", group="output", common=True, type=option.WholeNumber(1),
     help="Print the next N documents as rows to fill in. The column label is empty.",

@@ -20,7 +20,7 @@ from nbtext.cli import panels
     help="Hold out one N-th of the documents, each in turn.",
 )  # fmt: skip
 @panels.option("--repeats", group="documents", type=option.WholeNumber(1), default=3, help="Draw the folds N times.")
-@panels.option("--seed", group="documents", type=option.WholeNumber(min=0), default=0, help="Seed of the random draws.")
+@option.seed_option("documents", "Seed of the random draws.")
 @option.jobs_option
 @option.corpus_options
 def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int, repeats: int, seed: int, **options: Any) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from nbtext.decision import DecisionRule
+    from nbtext.model import TextClassifier
     from nbtext.settings import Parameter
 
     Suggestions = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -139,11 +140,9 @@ def suggest_classes(context: click.Context, parameter: click.Parameter, incomple
     """Suggest the classes of the model, if there is one that can be loaded."""
     from click.shell_completion import CompletionItem
 
-    from nbtext.model import TextClassifier
-
     del parameter
     try:
-        classes = TextClassifier.load(context.params.get("model_path") or os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL).classes
+        classes = load_model(context.params.get("model_path") or os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL).classes
     except NbtextError:
         return []
     return [CompletionItem(label) for label in classes if label.startswith(incomplete)]
@@ -185,6 +184,14 @@ model_option = panels.option(
     help="The model file.", type=OutputPath(MODEL),
 )  # fmt: skip
 
+
+def load_model(path: str) -> TextClassifier:
+    """Return the model of a file; raise `ModelError` if there is none, or if it is damaged."""
+    from nbtext.model import TextClassifier
+
+    return TextClassifier.load(path)
+
+
 jobs_option = panels.option(
     "-j", "--jobs", group="process", common=True, type=WholeNumber(0), default=1,
     help="Work in N processes; 0: one per processor. The result is the same.",
@@ -217,6 +224,11 @@ def limit_option(
         "-n", "--limit", group="output", common=True, type=WholeNumber(least), default=default,
         help=help_text, old_names=[old_name] if old_name else [],
     )  # fmt: skip
+
+
+def seed_option(group: str, help_text: str, *, common: bool = False) -> Callable[[Command], Command]:
+    """Return the decorator that adds ``--seed``."""
+    return panels.option("--seed", group=group, common=common, type=WholeNumber(0), default=0, help=help_text)
 
 
 def to_option(help_text: str, own: bytes, *old_names: str, **attributes: Any) -> Callable[[Command], Command]:

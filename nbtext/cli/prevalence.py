@@ -39,13 +39,12 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: st
     from nbtext.cli.promises import likelihoods_of
     from nbtext.errors import quantity
     from nbtext.evaluation.drift_log import DriftWatch, beyond_prior_shift
-    from nbtext.model import TextClassifier
     from nbtext.model.corpus_flow import score_corpus
     from nbtext.promises.class_shares import estimate_prevalence
     from nbtext.report.comparisons import DRIFT_FIGURES, print_prevalence, result_record, share_rows
     from nbtext.report.forms import write_result
 
-    model = TextClassifier.load(model_path)
+    model = option.load_model(model_path)
     options["on_error"] = options["on_error"] or "skip"  # reported, and with no part in the shares
     documents = documents_for(model, corpus_paths(corpus, options), options, labelled=False, columns=[] if by is None else [by])
     likelihoods = likelihoods_of(model)

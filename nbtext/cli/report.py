@@ -61,13 +61,12 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
     from nbtext.evaluation.gathering import gather
     from nbtext.evaluation.learning_curves import curve_of_texts
     from nbtext.metrics.results import json_values
-    from nbtext.model import TextClassifier
     from nbtext.report.model_card import model_card
     from nbtext.report.models import provenance
     from nbtext.report.page.markup import write_html
     from nbtext.report.page.sections import html_page
 
-    model = TextClassifier.load(model_path)
+    model = option.load_model(model_path)
     paths, training = corpus_paths(corpus, options), options["training"]
     lists = [options["files_from"]] if options["files_from"] else []
     check_output_file(to, "--to", [model_path, *paths, *training, *lists])

@@ -34,10 +34,9 @@ def command(model_path: str, limit: int, by: str, output: str | None, **options:
     output = option.row_form(output)
     safe = option.safe_cells(options, output)
     from nbtext.inspection.terms import as_words, ranking, term_name
-    from nbtext.model import TextClassifier
     from nbtext.report.rankings import write_features
 
-    model = TextClassifier.load(model_path)
+    model = option.load_model(model_path)
     terms, scores, labels = (column.tolist() for column in ranking(model, by, limit))
     columns = [range(1, 1 + len(terms)), [term_name(model, term) for term in terms], scores, [model.classes[label] for label in labels]]
     if words := bool(model.parameters["surface_forms"]):

@@ -39,7 +39,6 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     from nbtext.cli.corpus import CommandCorpus, analysis_of, corpus_paths, reading_of
     from nbtext.corpus.reading import resolved
     from nbtext.explain.word_walk import WordWalker
-    from nbtext.model import TextClassifier
     from nbtext.report.explanations import write_tokens
 
     paths = corpus_paths(corpus, options)
@@ -47,7 +46,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
         reading = resolved(Reading.of(option.given(READING, options)), paths, labelled=False)
         walker = WordWalker(analysis_of(options, reading))
     else:
-        model = TextClassifier.load(model_path)
+        model = option.load_model(model_path)
         walker, reading = WordWalker.of_model(model), reading_of(model, paths, options)
     documents = CommandCorpus(paths, reading, options, labelled=False, progress=False)
     output = option.row_form(output)

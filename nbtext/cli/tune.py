@@ -49,12 +49,12 @@ FOLDS_WITHIN_A_LIMIT = 5
     "--folds", group="answer", type=option.WholeNumber(2), shown_default=f"{FOLDS_WITHIN_A_LIMIT}; {FOLDS} with --try alone",
     help="Divide the corpus into N parts to judge settings.",
 )  # fmt: skip
-@panels.option("--seed", group="answer", type=option.WholeNumber(0), shown_default="0", help="Seed of the division into folds.")
+@option.seed_option("answer", "Seed of the division into folds.")
 @option.output_option("table", "tsv", "csv", "json", "jsonl", default="table", more="Rows are settings.")
 @writing_options
 @option.jobs_option
 @lambda command: option.corpus_options(command, without=("by",))
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds: int | None, seed: int | None, **options: Any) -> None:
+def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds: int | None, seed: int, **options: Any) -> None:
     """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
 
     Without --try and --tries it tries settings that are known to be good for 60 seconds. Documents are counted once for all settings that count alike.
@@ -111,7 +111,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds:
     jobs = options["jobs"] or cores()
     search = Search(
         candidates, paths, count, criterion, options["goal"] or GOALS[0],
-        Division(folds or (FOLDS_WITHIN_A_LIMIT if limits.halves else FOLDS), seed or 0),
+        Division(folds or (FOLDS_WITHIN_A_LIMIT if limits.halves else FOLDS), seed),
         limits,
         processes=jobs if jobs > 1 or within is not None else 0,
         may_lower_folds=limits.halves and folds is None,

@@ -55,7 +55,6 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
     """
     from nbtext.cli.corpus import corpus_paths
     from nbtext.counts.corpus_counts import CorpusCounts
-    from nbtext.model import TextClassifier
     from nbtext.model.changing import count_batch
     from nbtext.model.corpus_flow import count_in_total
     from nbtext.model.locked_model import update
@@ -63,7 +62,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
     scheduler = options["scheduler"]
     without_corpus = not corpus and options["files_from"] is None and (options["unlabelled"] or options["drop_unlabelled"])
     paths, jobs = () if without_corpus else corpus_paths(corpus, options), options["jobs"]
-    model = TextClassifier.load(model_path)
+    model = option.load_model(model_path)
     unlabelled = what_becomes_of_unlabelled(model, model_path, options)
     if without_corpus:
         updated = update(model_path, model, None, unlabelled, **lock_settings(options))

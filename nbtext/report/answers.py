@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import IO, TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
@@ -76,26 +77,20 @@ def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
 
 
 def answer_rows(answer: Answer, form: AnswerForm) -> list[tuple[object, ...]]:
-    """Return the row of an answer; in a table, which may be narrow, the further classes have rows of their own."""
-    first = fields(answer, form)
-    if form.output != "table":
-        return [first]
-    before, after = ("",) * (len(form.kept) or 1), ("",) * form.costs
-    return [first, *((*before, ranked.label, ranked.probability, *after) for ranked in answer.ranked[1 : form.top_k])]
+    """Return document, label and probability, or no label and the reason why, then the columns that the form adds.
 
-
-def fields(answer: Answer, form: AnswerForm) -> tuple[object, ...]:
-    """Return document, label and probability, or no label and the reason why; then the columns that the form adds."""
-    why_not = answer.problem.line if answer.problem else answer.abstained
+    In a table, which may be narrow, the further classes have rows of their own.
+    """
     kept = (answer.columns or ("",) * len(form.kept)) if form.kept else (answer.id,)
+    why_not = answer.problem.line if answer.problem else answer.abstained
     first = (*kept, _label(answer, form), why_not if answer.label is None else answer.probability)
     if form.output == "tsv":
-        return first
-    costs = [answer.expected_cost] if form.costs else []
+        return [first]
+    costs, others = [answer.expected_cost] * form.costs, [(ranked.label, ranked.probability) for ranked in answer.ranked[1 : form.top_k]]
     if form.output == "table":
-        return (*first, *costs)
-    others = [part for ranked in answer.ranked[1 : form.top_k] for part in (ranked.label, ranked.probability)]
-    return (*first, *others, *[""] * (2 * max(form.top_k - 1, 0) - len(others)), *costs)
+        return [(*first, *costs), *((*[""] * len(kept), *other, *[""] * form.costs) for other in others)]
+    missing = max(form.top_k - 1, 0) - len(others)
+    return [(*first, *chain.from_iterable([*others, *[("", "")] * missing]), *costs)]
 
 
 def _label(answer: Answer, form: AnswerForm) -> str:

@@ -134,34 +134,27 @@ def print_trials(result: SearchResult) -> None:
         lines["beyond chance"] = f"the first setting is better than {others}" + (
             f", not than {listed(alike, ROWS_NAMED)}" if alike and better else ""
         )
-    figures = [name for name in TRIAL_FIGURES if name in best.figures]
-    titles = [TRIAL_FIGURES[name][0] + (" ± sd of a fold" if f"{name}_sd" in best.figures else "") for name in figures]
-    is_grid = all(trial.setting.keys() == best.setting.keys() for trial in result.trials)
-    columns = ["", *(best.setting if is_grid else ("options",)), *titles]
-    numeric = [0, *range(len(columns) - len(titles), len(columns))]
-    rows = [
-        [
-            f"{trial.rank:,}",
-            *(trial.setting.values() if is_grid else (" ".join(f"--{name} {value}" for name, value in trial.setting.items()),)),
-            *(_trial_figure(trial, name) for name in figures),
-        ]
-        for trial in result.trials
-    ]
-    further = [] if division is None else [("size", [binary_size(trial.bytes) for trial in result.trials])]
-    for name in ("folds", "documents"):
-        if len({getattr(trial.rung, name) for trial in result.trials}) > 1:
-            further.insert(0, (name, [f"{getattr(trial.rung, name):,}" for trial in result.trials]))
+    rows, is_grid = result.trials, all(trial.setting.keys() == best.setting.keys() for trial in result.trials)
+    columns = {"": [f"{trial.rank:,}" for trial in rows]}
+    if is_grid:
+        columns |= {name: [trial.setting[name] for trial in rows] for name in best.setting}
+    else:
+        columns["options"] = [" ".join(f"--{name} {value}" for name, value in trial.setting.items()) for trial in rows]
+    n_settings = len(columns)
+    for name in filter(best.figures.__contains__, TRIAL_FIGURES):
+        title = TRIAL_FIGURES[name][0] + (" ± sd of a fold" if f"{name}_sd" in best.figures else "")
+        columns[title] = [_trial_figure(trial, name) for trial in rows]
     if best.seconds is not None:
-        further.insert(0, ("seconds", [f"{trial.seconds:.1f}" for trial in result.trials]))
-    for title, cells in further:
-        numeric.append(len(columns))
-        columns.append(title)
-        for row, cell in zip(rows, cells, strict=True):
-            row.append(cell)
+        columns["seconds"] = [f"{trial.seconds:.1f}" for trial in rows]
+    for name in ("documents", "folds"):
+        if len({getattr(trial.rung, name) for trial in rows}) > 1:
+            columns[name] = [f"{getattr(trial.rung, name):,}" for trial in rows]
+    if division is not None:
+        columns["size"] = [binary_size(trial.bytes) for trial in rows]
     show(
         listing(lines),
-        grid(None, columns, rows, numeric=numeric),
-        "".join(f"{visible_on_terminal(trial.command)}\n" for trial in result.trials),
+        grid(None, tuple(columns), zip(*columns.values(), strict=True), [0, *range(n_settings, len(columns))]),
+        "".join(f"{visible_on_terminal(trial.command)}\n" for trial in rows),
     )
 
 

@@ -14,7 +14,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
-from nbtext.report.forms import by_place, drawing, finite, grid, has_styles, listing, print_parts, show, visible, write
+from nbtext.report.forms import by_place, cells, cut_end, drawing, finite, grid, has_styles, listing, print_parts, show, visible, write
 from nbtext.report.numbers import figure, nats, six_digits
 
 if TYPE_CHECKING:
@@ -159,9 +159,9 @@ def explanation_record(explained: Explained) -> dict[str, Parsed]:
     """Return everything; infinite numbers are null, with ``rules_out`` beside them."""
     explanation = explained.explanation
     if explanation is None:
-        why = {"abstained": explained.abstained, "error": explained.problem}
-        ruled_out = {"ruled_out": [_cause(cause) for cause in explained.ruled_out]} if explained.ruled_out else {}
-        return {"id": explained.id, "label": None, **{name: str(text) for name, text in why.items() if text is not None}, **ruled_out}
+        ruled_out = [_cause(cause) for cause in explained.ruled_out] or None
+        why = _known(abstained=explained.abstained, error=explained.problem and str(explained.problem), ruled_out=ruled_out)
+        return {"id": explained.id, "label": None, **why}
     steps = explanation.calibration
     return {
         "id": explanation.id,
@@ -178,8 +178,7 @@ def explanation_record(explained: Explained) -> dict[str, Parsed]:
                 "count": word.occurrences,
                 "places": word.places,
                 "terms": word.terms,
-                **({"dropped": word.note} if word.note else {}),
-                **{name: round(share, 6) for name, share in (("unlabelled", word.unlabelled), ("seeds", word.seeds)) if share is not None},
+                **_known(dropped=word.note or None, unlabelled=_rounded(word.unlabelled), seeds=_rounded(word.seeds)),
             }
             for word in explanation.words
         ],
@@ -194,14 +193,23 @@ def explanation_record(explained: Explained) -> dict[str, Parsed]:
             "curve": steps.on_curve,
             "log_odds": finite(steps.log_odds),
         },
-        **({"notice": explained.notice} if explained.notice else {}),
+        **_known(notice=explained.notice or None),
         "text": explanation.text,
     }
 
 
+def _known(**values: object) -> dict[str, object]:
+    """Return what is not None."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, 6)
+
+
 def _cause(cause: RuledOut) -> dict[str, object]:
-    named = {"name" if cause.value is not None else "word": cause.name, "term": cause.term, "value": cause.value}
-    return {"class": cause.label, "by": cause.by, **{name: text for name, text in named.items() if text is not None}}
+    name = "name" if cause.value is not None else "word"
+    return {"class": cause.label, "by": cause.by, **_known(**{name: cause.name}, term=cause.term, value=cause.value)}
 
 
 def _nats(value: float, against: str) -> dict[str, object]:
@@ -286,23 +294,27 @@ def why_not_rows(found: WhyNot) -> Iterator[tuple[object, ...]]:
 
 def why_not_record(found: WhyNot) -> dict[str, object]:
     """Return the answer, the wanted class, and ``remove`` and ``add``, null where nothing was found; or ``why`` nothing was searched."""
-    made: dict[str, object] = {"id": found.id, "label": found.label, "probability": found.probability, "wanted": found.wanted}
-    made["wanted_probability"] = found.wanted_probability
-    if found.problem is not None:
-        made["error"] = found.problem.line
-    if found.why is not None:
-        made["why"] = found.why
     removal, addition = found.removal, found.addition
-    if removal is not None:
-        words, change = None, dict[str, object]()
-        if removal.items is not None:
-            words = [word for word, _ in removal.items]
-            change = {"occurrences": sum(times for _, times in removal.items), "probability": removal.probability}
-        made["remove"] = {"words": words, **change, "smallest": removal.smallest}
-    if addition is not None:
-        terms = None if addition.items is None else [{"term": term, "count": times} for term, times in addition.items]
-        made["add"] = {"terms": terms, **({} if terms is None else {"probability": addition.probability}), "smallest": addition.smallest}
-    return made
+    return {
+        "id": found.id,
+        "label": found.label,
+        "probability": found.probability,
+        "wanted": found.wanted,
+        "wanted_probability": found.wanted_probability,
+        **_known(
+            error=found.problem and found.problem.line,
+            why=found.why,
+            remove=removal
+            and _change(removal, "words", [word for word, _ in removal.items or ()], sum(times for _, times in removal.items or ())),
+            add=addition and _change(addition, "terms", [{"term": term, "count": times} for term, times in addition.items or ()]),
+        ),
+    }
+
+
+def _change(change: WordChange, name: str, items: Sequence[object], occurrences: int | None = None) -> dict[str, object]:
+    if change.items is None:
+        return {name: None, "smallest": change.smallest}
+    return {name: items, **_known(occurrences=occurrences), "probability": change.probability, "smallest": change.smallest}
 
 
 def sentences(found: WhyNot) -> dict[str, str]:
@@ -344,7 +356,7 @@ ROWS_AT_ONCE = 500
 WIDEST = 40
 """Characters of a cell that are shown."""
 
-HEADS = ("bytes", "as it stands", "word", "term", "term id", "dropped")
+COLUMNS = {"as it stands": "form", "word": "word", "term": "term", "term id": "term_id:d", "dropped": "dropped"}
 
 LISTS: dict[str, Callable[[Token], tuple[Term, ...]]] = {
     "n-grams": lambda token: token.ngrams,
@@ -385,15 +397,13 @@ def _print_tokens(name: str, tokens: Iterable[Token]) -> None:
     while seen := list(islice(stream, ROWS_AT_ONCE)):
         became.update(token.dropped or "" for token in seen)
         filled = {title: terms_of for title, terms_of in LISTS.items() if any(map(terms_of, seen))}
-        rows = [(*_cells(token), *(_joined(terms_of(token)) for terms_of in filled.values())) for token in seen]
-        sys.stdout.writelines(_aligned([*HEADS, *filled], rows))
+        rows = [
+            ("" if token.start is None else f"{token.start}–{token.end}", *row, *(_joined(terms_of(token)) for terms_of in filled.values()))
+            for token, row in zip(seen, cells(COLUMNS, seen, safe=lambda text: cut_end(text, WIDEST)), strict=True)
+        ]
+        sys.stdout.writelines(_aligned(["bytes", *COLUMNS, *filled], rows))
     dropped = [f"{count:,} {why}" for why, count in sorted(became.items()) if why]
     sys.stdout.write("; ".join([f"counts: {became['']:,} of {became.total():,}", *dropped]) + "\n")
-
-
-def _cells(token: Token) -> Row:
-    where = "" if token.start is None else f"{token.start}–{token.end}"
-    return (where, _short(token.form), _short(token.word), _short(token.term or ""), _text(token.term_id), token.dropped or "")
 
 
 def _joined(terms: tuple[Term, ...]) -> str:
@@ -409,12 +419,3 @@ def _aligned(heads: Row, rows: Sequence[Row]) -> Iterator[str]:
     for row in (heads, ["─" * width for width in widths], *rows):
         padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
         yield "  ".join(padded).rstrip() + "\n"
-
-
-def _short(text: str) -> str:
-    text = visible(text)
-    return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)

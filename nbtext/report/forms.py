@@ -55,6 +55,16 @@ def shortened(text: str, most: int) -> str:
     return f"{text[: max(most - 1, 0) - half]}…{text[len(text) - half :]}"
 
 
+def cut_end(text: str, most: int) -> str:
+    """Return the text made safe to look at, without its end if that has more than ``most`` characters.
+
+    >>> cut_end("a very long label", 9)
+    'a very l…'
+    """
+    text = visible(text)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def visible_on_terminal(text: str) -> str:
     """Return the text as `visible` does if standard output is a terminal, else unchanged."""
     return visible(text) if _is_terminal() else text
@@ -263,9 +273,10 @@ def show(*blocks: str) -> None:
 
 
 def listing(pairs: Mapping[str, object]) -> str:
-    """Return names and values, one pair a line."""
-    width = max(map(len, pairs), default=0)
-    return "".join(f"{name.ljust(width)}  {visible(str(value))}\n" for name, value in pairs.items())
+    """Return names and values, one pair a line, without those whose value is None."""
+    known = {name: visible(str(value)) for name, value in pairs.items() if value is not None}
+    width = max(map(len, known), default=0)
+    return "".join(f"{name.ljust(width)}  {value}\n" for name, value in known.items())
 
 
 def grid(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterable[int] = ()) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nbtext.inspection.overview import (
         AttributeOverviews,
         CalibrationOverview,
+        ClassBoundary,
         ComparedModel,
         Criteria,
         Overview,
@@ -162,34 +163,22 @@ def print_overview(overview: Overview) -> None:
     ngrams = f", {overview.ngrams:,} of them n-grams" if overview.ngrams else ""
     selected = f", {overview.selected_terms:,} selected" if overview.selected_terms != overview.terms else ""
     weights = [f"{name} {weight.scale:.4g} · n^{weight.exponent:.4g}" for name, weight in overview.members.items()]
-    boundary = {}
-    if overview.boundary is not None:  # Gaussian, and linear
-        n_features = max(len(of_class.w) for of_class in overview.boundary.values())
-        boundary["boundary"] = f"linear in {quantity(n_features, 'feature')}; w and w_0 of each class with --output json"
-    penalty = {}
-    if overview.l2 is not None:
-        penalty["penalty"] = f"l2 {overview.l2:g} ({'given' if training['l2'] != 'auto' else 'automatic'})"
-        if calibration is not None:
-            left_out = quantity(calibration.documents, "document")
-            penalty["penalty"] += f": log loss {calibration.after['log_loss']:.4g} nats, calibrated, on {left_out} left out"
     lines = {
         "classes": f"{len(overview.classes):,}",
         "documents": f"{overview.documents:,}",
         "tokens": f"{overview.tokens:,}",
-        **({"encoded lines": f"{overview.encoded_lines:,} dropped"} if overview.encoded_lines else {}),
+        "encoded lines": f"{overview.encoded_lines:,} dropped" if overview.encoded_lines else None,
         "vocabulary": f"{overview.terms:,}{ngrams}{selected}{'; pruned, so no others are learnt' if overview.closed_vocabulary else ''}",
-        **(
-            {"fields": listed([f"{name} {quantity(n, 'term')}" for name, n in overview.fields.items()], _FIELDS)} if overview.fields else {}
-        ),
+        "fields": listed([f"{name} {quantity(n, 'term')}" for name, n in overview.fields.items()], _FIELDS) if overview.fields else None,
         "smoothing": _smoothing(overview, per_term=per_term),
-        **penalty,
-        **boundary,
-        **({"weights": f"{', '.join(weights)}, n the document's known tokens"} if weights else {}),
+        "penalty": None if overview.l2 is None else _penalty(overview, overview.l2),
+        "boundary": None if overview.boundary is None else _boundary(overview.boundary),
+        "weights": f"{', '.join(weights)}, n the document's known tokens" if weights else None,
         "calibration": _calibration(calibration, " · n^{:.4g}, n the document's known tokens", ": "),
         "sample": f"{quantity(overview.sample.documents, 'document')}{', all there are' if overview.sample.complete else ''}",
-        **({} if overview.seeds is None else {"seed words": _seeds(overview.seeds)}),
-        **({} if overview.unlabelled is None else {"unlabelled": _unlabelled(overview.unlabelled)}),
-        **({"unspaced": overview.choices.of_unspaced} if overview.choices.of_unspaced else {}),
+        "seed words": None if overview.seeds is None else _seeds(overview.seeds),
+        "unlabelled": None if overview.unlabelled is None else _unlabelled(overview.unlabelled),
+        "unspaced": overview.choices.of_unspaced or None,
         "stop words": ", ".join(filter(None, (f"{overview.stop_words:,}", overview.choices.of_stop_words))),
         "training": _settings({**training, "smoothing": "per term"} if per_term else training),
         "reading": _settings(overview.reading),
@@ -201,6 +190,20 @@ def print_overview(overview: Overview) -> None:
         head = f"{quantity(calibration.documents, 'document')}, each judged by a model without it"
         blocks.append(table(None, {head: "0", "before": "1:.4f", "after calibration": "2:.4f"}, rows))
     show(*blocks, *_attribute_tables(overview.attributes), table(None, CLASSES, overview.classes.items()))
+
+
+def _penalty(overview: Overview, l2: float) -> str:
+    found = f"l2 {l2:g} ({'given' if overview.training['l2'] != 'auto' else 'automatic'})"
+    if (calibration := overview.calibration) is None:
+        return found
+    return (
+        f"{found}: log loss {calibration.after['log_loss']:.4g} nats, calibrated, on {quantity(calibration.documents, 'document')} left out"
+    )
+
+
+def _boundary(boundary: Mapping[str, ClassBoundary]) -> str:
+    n_features = max(len(of_class.w) for of_class in boundary.values())
+    return f"linear in {quantity(n_features, 'feature')}; w and w_0 of each class with --output json"
 
 
 def _seeds(seeds: Mapping[str, Mapping[str, float]]) -> str:

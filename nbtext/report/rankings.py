@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import quantity
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import grid, is_plain_terminal, listing, show, table, visible, write
+from nbtext.report.forms import cut_end, grid, is_plain_terminal, listing, show, table, write
 from nbtext.report.numbers import bounds, strip
 
 if TYPE_CHECKING:
@@ -74,8 +74,7 @@ def densities(term: TermDetails, most: int) -> Densities:
 def _strips(term: TermDetails, symbol: str) -> str:
     """Return the posterior densities as strips, one for each class."""
     found, plain = densities(term, MOST_DENSITIES), is_plain_terminal()
-    names = {label: visible(label) for label in found.classes}
-    names = {label: name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…" for label, name in names.items()}
+    names = {label: cut_end(label, LONGEST_LABEL) for label in found.classes}
     room = max(map(len, names.values()), default=0) + 2
     lines = [f"{name.ljust(room)}{strip(found.shares(label, SCREEN - room), plain=plain)}\n" for label, name in names.items()]
     head = f"posterior density of {symbol} from 0 to {found.end:.3g}, each class on its own scale\n"
