@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, TypeVar, overload
 
 import numpy as np
 
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from nbtext.type_names import Whole
 
 BLOCK_BYTES = 1 << 21
 """Size of a block of documents. Each step on whole arrays releases the interpreter lock and takes it again, so more and smaller ones would take longer
 where threads work beside it; larger ones do not fit into the processor's cache."""
+
+BLOCK_DOCUMENTS = 1 << 14
+
+BlockItem = TypeVar("BlockItem")
 
 BETWEEN = b"\0"
 """What stands between two texts of a block."""
@@ -124,6 +128,30 @@ class LabelledBlock:
         """Return the texts from ``begin`` to ``end``, with the labels that they have."""
         present, classes = np.unique(self.classes[begin:end], return_inverse=True)
         return LabelledBlock(self.texts[begin:end], [self.labels[number] for number in present.tolist()], classes)
+
+
+def blocks(
+    items: Iterable[BlockItem], size: Callable[[BlockItem], int], at_once: int = BLOCK_DOCUMENTS, n_bytes: int = BLOCK_BYTES
+) -> Iterator[list[BlockItem]]:
+    """Yield lists of consecutive items, each ended when it reaches so many bytes by ``size`` or ``at_once`` items; none is empty.
+
+    Raise what making the items raises after those before it.
+    """
+    block: list[BlockItem] = []
+    total, failure = 0, None
+    try:
+        for item in items:
+            block.append(item)
+            total += size(item)
+            if total >= n_bytes or len(block) >= at_once:
+                yield block
+                block, total = [], 0
+    except Exception as raised:  # noqa: BLE001 - raised again below
+        failure = raised
+    if block:
+        yield block
+    if failure is not None:
+        raise failure
 
 
 def recut(blocks: Iterable[LabelledBlock], n_bytes: int, n_texts: int) -> Iterator[LabelledBlock]:

@@ -18,11 +18,10 @@ from nbtext import TextClassifier
 from nbtext.counts.counting import Analysis, document_counter
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.explain.mistakes import Excerpts
-from nbtext.text import analyzer
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.ngrams import CharNgramAnalyzer, char_ngrams, ngram_sizes, with_ngrams
 from nbtext.text.words import words
-from nbtext.text_block import BLOCK_BYTES
+from nbtext.text_block import BLOCK_BYTES, BLOCK_DOCUMENTS, blocks
 from tests import oracle, strategies
 from tests.process import in_json, succeed
 
@@ -66,7 +65,7 @@ def test_ngrams_that_were_never_seen_are_unknown_in_their_place(order: int, seen
 
 @given(st.lists(st.integers(0, BLOCK_BYTES), max_size=30))
 def test_blocks_keep_order_and_are_as_short_as_their_size_allows(sizes: list[int]) -> None:
-    found = list(analyzer.blocks(sizes, int))
+    found = list(blocks(sizes, int))
     assert [size for block in found for size in block] == sizes
     assert all(found)
     assert all(sum(block[:-1]) < BLOCK_BYTES for block in found)
@@ -74,8 +73,8 @@ def test_blocks_keep_order_and_are_as_short_as_their_size_allows(sizes: list[int
 
 
 def test_a_block_of_empty_documents_ends_at_the_number_of_documents() -> None:
-    found = [len(block) for block in analyzer.blocks(range(2 * analyzer.BLOCK_DOCUMENTS + 1), lambda _: 0)]
-    assert found == [analyzer.BLOCK_DOCUMENTS, analyzer.BLOCK_DOCUMENTS, 1]
+    found = [len(block) for block in blocks(range(2 * BLOCK_DOCUMENTS + 1), lambda _: 0)]
+    assert found == [BLOCK_DOCUMENTS, BLOCK_DOCUMENTS, 1]
 
 
 STOP_WORDS = ("the", "don't", "東京", "ab", "na\u00efve")

@@ -97,7 +97,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     from nbtext.model.scoring import AnswerCounts, answers_to
     from nbtext.report.answers import answer_form, write_answers
     from nbtext.report.forms import json_line
-    from nbtext.text.analyzer import BLOCK_DOCUMENTS
+    from nbtext.text_block import BLOCK_DOCUMENTS
 
     if options["mail_filter"]:
         from nbtext.cli.mail_filter import filter_message

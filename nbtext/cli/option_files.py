@@ -49,7 +49,7 @@ def _numbers(path: str, what: str, option: str, hint: str) -> dict[str, float]:
     try:
         lines = _text(path).removesuffix("\n").split("\n")
     except PathError as problem:
-        if isinstance(problem.__context__, FileNotFoundError):
+        if not path or isinstance(problem.__context__, FileNotFoundError):
             raise UsageError(f"{option} does not know {path!r}", hint=hint) from None
         raise
     numbers: dict[str, float] = {}

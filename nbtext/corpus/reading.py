@@ -31,7 +31,7 @@ from nbtext.document_parts import (
 )
 from nbtext.errors import DocumentError, UsageError
 from nbtext.settings import BY_NAME, FORMATS, KINDS_OF_FILES
-from nbtext.text_block import LabelledBlock
+from nbtext.text_block import LabelledBlock, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -112,28 +112,14 @@ def _undecoded(shard: Shard, source: Source) -> Iterator[Any]:
 
 
 def _packed(items: Iterable[LabelledBlock | Document], limit: int) -> Iterator[LabelledBlock | list[Document]]:
-    """Yield blocks of documents that are text as they stand, and lists of the others, in stretches of about `LINES_AT_ONCE` bytes.
+    """Yield blocks of documents that are text as they stand, and lists of the others."""
 
-    Raise what reading raises after the documents before it.
-    """
-    waiting: list[Document] = []
-    size = 0
-    failure = None
-    try:
-        for item in items:
-            if isinstance(item, LabelledBlock):
-                yield item
-                continue
-            waiting.append(item)
-            size += len(item.text) + 1
-            if size >= LINES_AT_ONCE:
-                yield from _sorted_out(waiting, limit)
-                waiting, size = [], 0
-    except Exception as raised:  # noqa: BLE001 - raised again below
-        failure = raised
-    yield from _sorted_out(waiting, limit)
-    if failure is not None:
-        raise failure
+    def size(item: LabelledBlock | Document) -> int:
+        return LINES_AT_ONCE if isinstance(item, LabelledBlock) else len(item.text) + 1
+
+    for stretch in blocks(items, size, n_bytes=LINES_AT_ONCE):
+        yield from (item for item in stretch if isinstance(item, LabelledBlock))
+        yield from _sorted_out([item for item in stretch if not isinstance(item, LabelledBlock)], limit)
 
 
 def _sorted_out(documents: Sequence[Document], limit: int) -> Iterator[LabelledBlock | list[Document]]:

@@ -80,8 +80,9 @@ class _RecordLines:
             line = self._text.readline(self._limit + 3)
 
 
-def rows_of_tsv(stream: BufferedReader, delimiter: str, limit: int, lines_before: int = 0) -> Generator[Row]:
+def rows_of_tsv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[Row]:
     """Yield the lines split at the delimiter; quotes are characters."""
+    del rows_before  # as many as lines
     separator = delimiter.encode("utf-8", "surrogateescape")
     for number, line in numbered_lines(stream, limit, lines_before):
         if line is None:
@@ -134,10 +135,11 @@ class _RowBlock(NamedTuple):
     """Returns the cells of some columns, given the number of columns; None if one of the rows needs a closer look."""
 
 
-def _blocks_of_tsv(stream: BufferedReader, delimiter: str, limit: int, lines_before: int) -> Iterator[_RowBlock]:
+def _blocks_of_tsv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[_RowBlock]:
+    del rows_before
     for before, content, one_by_one in line_blocks(stream, limit, lines_before):
         columns = None if content is None or len(content) > limit else partial(_columns_of_lines, content, delimiter)
-        yield _RowBlock(rows_of_tsv(one_by_one, delimiter, limit, before), columns)
+        yield _RowBlock(rows_of_tsv(one_by_one, delimiter, limit, lines_before=before), columns)
 
 
 def _blocks_of_csv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[_RowBlock]:
@@ -166,9 +168,15 @@ def _blocks_of_csv(stream: BufferedReader, delimiter: str, limit: int, rows_befo
         yield from _rest_of_csv(rejoined(rest, stream), delimiter, limit, rows_before, lines_before)
 
 
-def _rest_of_csv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[_RowBlock]:
-    with closing(rows_of_csv(stream, delimiter, limit, rows_before, lines_before)) as rows:
-        yield _RowBlock(rows)
+def _as_one(rows_of: Callable[..., Generator[Row]]) -> Callable[..., Generator[_RowBlock]]:
+    def block(*table: object) -> Generator[_RowBlock]:
+        with closing(rows_of(*table)) as rows:
+            yield _RowBlock(rows)
+
+    return block
+
+
+_rest_of_csv = _as_one(rows_of_csv)
 
 
 def _size_of_records(content: bytes) -> int:
@@ -219,26 +227,16 @@ def delimited(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each row, named by its id column or else ``path:row``; the header is row 1."""
     part, limit, delimiter = source.part, source.limit, source.reading.delimiter
     with open_stream(path, source.unpacked_limit, part, ahead=source.blocks) as stream, ExitStack() as also:
-        blocks: Iterator[_RowBlock]
-        rows_of: Callable[[BufferedReader, str, int], Generator[Row]]
-        if source.reading.format == "csv":
-            delimiter, rows_of = delimiter or ",", rows_of_csv
-            found = (_blocks_of_csv if source.in_blocks else _rest_of_csv)(
-                stream, delimiter, limit, source.records_before, source.lines_before
-            )
-            blocks = also.enter_context(closing(found))
-        else:
-            delimiter, rows_of = delimiter or "\t", rows_of_tsv
-            blocks = (
-                _blocks_of_tsv(stream, delimiter, limit, source.lines_before)
-                if source.in_blocks
-                else iter([_RowBlock(rows_of_tsv(stream, delimiter, limit, source.lines_before))])
-            )
+        is_csv = source.reading.format == "csv"
+        delimiter, rows_of, blocks_of = (
+            (delimiter or ",", rows_of_csv, _blocks_of_csv) if is_csv else (delimiter or "\t", rows_of_tsv, _blocks_of_tsv)
+        )
+        found = (blocks_of if source.in_blocks else _as_one(rows_of))(stream, delimiter, limit, source.records_before, source.lines_before)
         first_rows = None
         if part is not None and part.start:
             whole = also.enter_context(open_stream(path, source.unpacked_limit))
             first_rows = also.enter_context(closing(rows_of(whole, delimiter, limit)))
-        yield from _documents(path, blocks, source, first_rows)
+        yield from _documents(path, also.enter_context(closing(found)), source, first_rows)
 
 
 class _Places(NamedTuple):

@@ -25,13 +25,13 @@ from nbtext.document_parts import BEFORE_WEIGHT, split_values, split_weight
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.records import dataclass
 from nbtext.settings import ANALYSIS, TRAINING, Settings
-from nbtext.text.analyzer import BLOCK_DOCUMENTS, Analyzer, TermSequence, text_pieces
+from nbtext.text.analyzer import Analyzer, TermSequence, text_pieces
 from nbtext.text.encoded_lines import without_encoded_lines
 from nbtext.text.fields import split_block
 from nbtext.text.hashing import pair, representatives
 from nbtext.text.surfaces import PAIRS, SEPARATORS
 from nbtext.text.words import stemmer
-from nbtext.text_block import BLOCK_BYTES, Labelled, LabelledBlock, TextBlock, recut
+from nbtext.text_block import BLOCK_BYTES, BLOCK_DOCUMENTS, Labelled, LabelledBlock, TextBlock, blocks, recut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -350,22 +350,10 @@ def labelled_blocks(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
 
 
 def _packed(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
-    labels: list[str] = []
-    texts: list[bytes] = []
-    size = 0
-    for item in labelled:
-        is_block = isinstance(item, LabelledBlock)
-        if not isinstance(item, LabelledBlock):
-            label, text = item
-            labels.append(label)
-            texts.append(text)
-            size += len(text)
-        if is_block or size >= BLOCK_BYTES or len(texts) >= BLOCK_DOCUMENTS:
-            yield LabelledBlock.of(labels, texts)
-            labels, texts, size = [], [], 0
-        if isinstance(item, LabelledBlock):
-            yield item
-    yield LabelledBlock.of(labels, texts)
+    for items in blocks(labelled, lambda item: BLOCK_BYTES if isinstance(item, LabelledBlock) else len(item[1])):
+        if pairs := [item for item in items if not isinstance(item, LabelledBlock)]:
+            yield LabelledBlock.of(*zip(*pairs, strict=True))
+        yield from (item for item in items if isinstance(item, LabelledBlock))  # which ends the items
 
 
 def _count(labelled: Iterable[Labelled], analysis: Analysis, collector: DocumentCollector) -> CountedStatistics:

@@ -19,7 +19,7 @@ from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import Bootstrap, drawn_cells, percentile_interval, with_present_labels
 from nbtext.metrics.outcomes import ConfusionCells, accuracy, f1, macro, outcomes
 from nbtext.model.scoring import scored
-from nbtext.text.analyzer import blocks
+from nbtext.text_block import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence

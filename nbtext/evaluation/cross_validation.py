@@ -35,7 +35,7 @@ from nbtext.model.learnt import classifier
 from nbtext.model.training import choices_of, learn, needs_sample
 from nbtext.parallel.processes import in_order
 from nbtext.steps import stepped
-from nbtext.text.analyzer import BLOCK_DOCUMENTS
+from nbtext.text_block import BLOCK_DOCUMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

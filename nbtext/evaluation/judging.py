@@ -12,7 +12,7 @@ from nbtext.exclusions import needs_documents
 from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.scoring import scored
-from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
+from nbtext.text_block import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

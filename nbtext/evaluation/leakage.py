@@ -18,7 +18,7 @@ from nbtext.document_parts import without_fields
 from nbtext.errors import NoDocumentsError, quantity
 from nbtext.metrics.evaluation import probability_result, slice_result
 from nbtext.metrics.results import SliceResult
-from nbtext.text.analyzer import blocks
+from nbtext.text_block import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

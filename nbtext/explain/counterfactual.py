@@ -31,7 +31,8 @@ from nbtext.explain.explanation import class_number
 from nbtext.explain.word_walk import WordWalker
 from nbtext.model.changing import changed_counts
 from nbtext.model.scoring import scored
-from nbtext.text.analyzer import UNKNOWN, blocks
+from nbtext.text.analyzer import UNKNOWN
+from nbtext.text_block import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -32,7 +32,7 @@ from nbtext.language_model.measures import (
 )
 from nbtext.metrics.results import IF_KNOWN
 from nbtext.model.training import calibration_method
-from nbtext.text.analyzer import blocks
+from nbtext.text_block import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -24,7 +24,7 @@ from nbtext.model.sharding import (
     score_shards,
 )
 from nbtext.settings import FORMATS, Reading
-from nbtext.text.analyzer import BLOCK_DOCUMENTS
+from nbtext.text_block import BLOCK_DOCUMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbtext.decision import IMPRECISE, DecisionRule, log_odds
 from nbtext.records import dataclass
-from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
+from nbtext.text_block import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

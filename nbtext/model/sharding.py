@@ -246,15 +246,12 @@ def _score(scoring: Scoring, shard: Shard, heard: Heard | None) -> Iterator[Scor
     begin = bytes_read()
     rest = Outcome()  # what is not yet passed on with a block
 
-    def until_failure() -> Iterator[Document]:
-        try:
-            yield from read_shard(shard, rest.reported(scoring.source))
-        except (DocumentError, PathError) as problem:
-            rest.failure = problem
-
-    documents = until_failure()
-    for block in scored(scoring.model, documents if heard is None else paced(documents, heard)):
-        read, begin = bytes_read() - begin, bytes_read()
-        yield Scored(block, Outcome(documents=len(block.documents), read=read, problems=rest.problems))
-        rest.problems = []
+    documents = read_shard(shard, rest.reported(scoring.source))
+    try:
+        for block in scored(scoring.model, documents if heard is None else paced(documents, heard)):
+            read, begin = bytes_read() - begin, bytes_read()
+            yield Scored(block, Outcome(documents=len(block.documents), read=read, problems=rest.problems))
+            rest.problems = []
+    except (DocumentError, PathError) as problem:
+        rest.failure = problem
     yield Scored(None, rest)

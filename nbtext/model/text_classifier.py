@@ -27,7 +27,7 @@ from nbtext.model.learnt import classifier, dropped_terms, language_models, requ
 from nbtext.model.scoring import ScoredTexts, answers_to
 from nbtext.model.state import State, from_plain, to_plain, versions
 from nbtext.settings import COUNTING, Reading, Settings
-from nbtext.text.analyzer import BLOCK_DOCUMENTS, blocks
+from nbtext.text_block import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

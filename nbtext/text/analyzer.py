@@ -1,7 +1,6 @@
 """Documents to sequences of term ids. Each surface form is analysed once, when it first occurs; after that it is an array look-up.
 
-Streams of documents are analysed in blocks, large enough for whole-array work and small enough that memory does not depend on the corpus; long
-documents in pieces, since analysing a text takes many times its size in memory.
+Streams of documents are analysed in blocks (`nbtext.text_block`), long documents in pieces, since analysing a text takes many times its size in memory.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,10 +16,10 @@ from nbtext.ragged import GrowingRows, flat_indices
 from nbtext.text.hashing import group
 from nbtext.text.surfaces import BETWEEN_FORMS, LONG_FORM, WORDS, SurfaceTable, find_surfaces
 from nbtext.text.words import MAX_BYTES, words
-from nbtext.text_block import BLOCK_BYTES, TextBlock
+from nbtext.text_block import TextBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -42,12 +41,8 @@ _BETWEEN, _NOT_PLAIN = 1, 2
 _KINDS = bytes(_BETWEEN if byte == ord(BETWEEN_FORMS) else _NOT_PLAIN * (not bytes((byte,)).isalnum()) for byte in range(256))
 """Table for `bytes.translate`: what stands between forms, and bytes that are no ASCII letter or digit."""
 
-BLOCK_DOCUMENTS = 1 << 14
-
 PIECE_BYTES = 1 << 21
 """About the size of a piece of a longer document."""
-
-BlockItem = TypeVar("BlockItem")
 
 
 class TermSequence(NamedTuple):
@@ -178,20 +173,6 @@ class Analyzer:
             grown = np.full(2 * limit, _NEW, np.int32)
             grown[: self._meaning.size] = self._meaning
             self._meaning = grown
-
-
-def blocks(items: Iterable[BlockItem], size: Callable[[BlockItem], int], at_once: int = BLOCK_DOCUMENTS) -> Iterator[list[BlockItem]]:
-    """Yield lists of consecutive items, each ended when it reaches `BLOCK_BYTES` by ``size`` or ``at_once`` items; none is empty."""
-    block: list[BlockItem] = []
-    total = 0
-    for item in items:
-        block.append(item)
-        total += size(item)
-        if total >= BLOCK_BYTES or len(block) >= at_once:
-            yield block
-            block, total = [], 0
-    if block:
-        yield block
 
 
 class TextPiece(NamedTuple):
