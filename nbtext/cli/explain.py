@@ -78,14 +78,10 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
         from nbtext.report.page.markup import write_html
 
         write_html(to, explanations_page(explained, limit))
-    elif option.row_form(output) == "table":
-        from nbtext.report.explanations import print_explanations
-
-        print_explanations(explained, limit)
     else:
         from nbtext.report.explanations import write_explanations
 
-        write_explanations(explained, output or "tsv")
+        write_explanations(explained, option.row_form(output), limit)
     documents.say_notices()
 
 

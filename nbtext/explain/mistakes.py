@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +14,7 @@ from nbtext.counts.vocabulary import displayed_term
 from nbtext.document_parts import Fields, shown, split_fields, split_values, with_fields
 from nbtext.explain.contributions import shared_out, term_contributions
 from nbtext.explain.word_walk import WordWalker
+from nbtext.metrics.results import IF_KNOWN, NOT_IN_JSON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,11 +61,11 @@ class Misclassification:
     answer: str
     probability: float
     """Of the answer."""
-    margin: float
+    margin: float = field(metadata=NOT_IN_JSON)
     """log p(answer | d) − log p(truth | d), in nats; below 0 where costs made the answer. With an unknown truth, over ``against``."""
     terms: tuple[_TippingTerm, ...]
     """The `TERMS_SHOWN` terms that speak most for the answer, strongest first, none if scores are no sums over terms; inf nats if the term rules the true class out."""
-    against: str | None = None
+    against: str | None = field(default=None, metadata=IF_KNOWN)
     """If the model does not know the true class: the most probable class but the answer, to which the terms compare it."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 
 NAMED, LONGEST = 10, 50
 """Classes and documents that are named, the others are counted; characters of a class that are shown."""
+
+
+class Unreadable(NamedTuple):
+    """The name of a document, and why it could not be read."""
+
+    id: str
+    error: str
 
 
 @dataclass(frozen=True)
@@ -45,8 +52,7 @@ class CorpusOverview:
     """Bytes of text, in UTF-8."""
     most_bytes: int
     unreadable: int
-    first_unreadable: tuple[tuple[str, str], ...]
-    """Name of a document, and why it could not be read."""
+    first_unreadable: tuple[Unreadable, ...]
     not_utf8: int
     """Documents that were not valid UTF-8 and were read as Windows-1252."""
 
@@ -59,11 +65,11 @@ def look_at_corpus(paths: Sequence[str], reading: Reading) -> CorpusOverview:
     notices = Notices()
     classes, sizes = Counter[str](), array("q")
     unreadable = 0
-    named: list[tuple[str, str]] = []
+    named: list[Unreadable] = []
     for document in read_corpus(paths, reading, notices, labelled=labelled):
         if document.problem is not None:
             unreadable += 1
-            named += [(document.id, document.problem.message)][: NAMED - len(named)]
+            named += [Unreadable(document.id, document.problem.message)][: NAMED - len(named)]
             continue
         sizes.append(len(document.text))
         if document.label is not None:

@@ -8,13 +8,15 @@ import re
 import shutil
 import sys
 import tempfile
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nbtext.errors import LockedError, ModelError, NbtextError, PathError, reason
 from nbtext.inspection.verification import verify
+from nbtext.metrics.results import NOT_IN_JSON
 from nbtext.store import read_model_file
 from nbtext.store.atomic import check_replaceable
 from nbtext.store.lock import LOCK_SUFFIX, locked
@@ -44,7 +46,8 @@ SPARE = 3
 """Models that a folder should have room for: the new one, the old one and a backup."""
 
 
-class Finding(NamedTuple):
+@dataclass(frozen=True)
+class Finding:
     """The result of one check."""
 
     check: str
@@ -54,7 +57,7 @@ class Finding(NamedTuple):
     """The finding."""
     fix: str | None = None
     """The remedy, if one is needed."""
-    problem: NbtextError | None = None
+    problem: NbtextError | None = field(default=None, metadata=NOT_IN_JSON)
     """The error that commands would end with."""
 
 

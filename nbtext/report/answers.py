@@ -10,7 +10,7 @@ import numpy as np
 
 from nbtext.errors import PathError, UsageError, reason
 from nbtext.report.forms import by_place, finite, json_line, write
-from nbtext.report.numbers import rounded, six_digits
+from nbtext.report.numbers import SIX_DIGITS, rounded, six_digits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -202,9 +202,11 @@ class MistakeFile:
 
     def add(self, mistakes: Iterable[Misclassification]) -> None:
         """Keep mistakes."""
+        from nbtext.metrics.results import json_values
+
         try:
             for mistake in mistakes:
-                line = json_line(mistake_record(mistake)).encode()
+                line = json_line(json_values(mistake, SIX_DIGITS)).encode()
                 self._lines.write(line)
                 self._ends.append(self._ends[-1] + len(line))
                 self._sureness.extend((mistake.probability, mistake.margin))
@@ -224,15 +226,3 @@ class MistakeFile:
                 file.write(self._lines.read(self._ends[place + 1] - self._ends[place]))
 
         replace_file(self._path, fill)
-
-
-def mistake_record(mistake: Misclassification) -> dict[str, object]:
-    """Return id, truth, answer, probability, terms and, if the model does not know the truth, against; infinite nats are null."""
-    return {
-        "id": mistake.id,
-        "truth": mistake.truth,
-        "answer": mistake.answer,
-        "probability": rounded(mistake.probability),
-        "terms": [{"term": term, "nats": finite(float(six_digits(nats)))} for term, nats in mistake.terms],
-        **({} if mistake.against is None else {"against": mistake.against}),
-    }

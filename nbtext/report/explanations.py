@@ -122,9 +122,14 @@ def idle_words(n: int) -> str:
     return f"{quantity(n, 'word')} {'adds' if n == 1 else 'add'} nothing"
 
 
-def write_explanations(stream: Iterable[Explained], output: str) -> None:
-    """Print each as it comes, as tsv, csv or jsonl."""
-    write(stream, output, by_place("id", "label", "against", "kind", "name", "nats", "count", "places", "note"), rows, explanation_record)
+def write_explanations(stream: Iterable[Explained], output: str, top: int) -> None:
+    """Print each as it comes, as tsv, csv or jsonl; for people the answer, the text with words shaded, the ``top`` strongest parts, and the probability."""
+    if output == "table":
+        print_parts((explained, lambda explained: _print(explained, top)) for explained in stream)
+    else:
+        write(
+            stream, output, by_place("id", "label", "against", "kind", "name", "nats", "count", "places", "note"), rows, explanation_record
+        )
 
 
 def rows(explained: Explained) -> Iterator[tuple[object, ...]]:
@@ -214,11 +219,6 @@ def _cause(cause: RuledOut) -> dict[str, object]:
 
 def _nats(value: float, against: str) -> dict[str, object]:
     return {"nats": finite(value), **({} if isfinite(value) else {"rules_out": against})}
-
-
-def print_explanations(stream: Iterable[Explained], top: int) -> None:
-    """Print for each document its answer, its text with words shaded, the ``top`` strongest parts, and the steps to the probability."""
-    print_parts((explained, lambda explained: _print(explained, top)) for explained in stream)
 
 
 def _print(explained: Explained, top: int) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbtext.errors import listed, quantity
-from nbtext.report.forms import grid, listing, show, table, visible_on_terminal, write, write_json, write_result
+from nbtext.report.forms import grid, listing, show, table, visible_on_terminal, write, write_result
 from nbtext.report.numbers import FIGURES, PROBABILITY_FIGURES
 from nbtext.version import __version__
 
@@ -323,29 +323,20 @@ def _value(value: object) -> str:
 
 def print_checks(checks: Sequence[Check], output: str | None) -> None:
     """Print the result of `nbtext.inspection.verification.verify` as a table, or as a JSON object with ``output`` ``json``."""
-    if output == "json":
-        write_json({"passed": all(check.passed for check in checks), "checks": checks})
-    else:
-        results = {True: "passed", False: "failed", None: ""}
-        show(grid(None, ("check", "result", "what was found"), [(name, results[passed], detail) for name, passed, detail in checks]))
+    results = {True: "passed", False: "failed", None: ""}
+    rows = ((name, results[passed], detail) for name, passed, detail in checks)
+    record = {"passed": all(check.passed for check in checks), "checks": checks}
+    write_result(output, record, (), lambda _: show(grid(None, ("check", "result", "what was found"), rows)))
 
 
 def print_health(findings: Sequence[Finding], versions: Mapping[str, str | None], status: int, output: str | None) -> None:
     """Print the result of `nbtext.inspection.health.health` as `write_result` does; as an object with versions and the exit status."""
-    checks = _checks(findings)
-    write_result(output, {"exit_status": status, "versions": versions, "checks": checks}, checks, lambda _: _show_findings(findings))
+    write_result(output, {"exit_status": status, "versions": versions, "checks": findings}, findings, lambda _: _show_findings(findings))
 
 
 def print_corpus_overview(overview: CorpusOverview, findings: Sequence[Finding], output: str | None) -> None:
     """Print what there is to say of a corpus as `write_result` does; as an object with the figures too."""
-    checks = _checks(findings)
-    unreadable = [{"id": identity, "error": why} for identity, why in overview.first_unreadable]
-    corpus = {**vars(overview), "first_unreadable": unreadable}
-    write_result(output, {"corpus": corpus, "checks": checks}, checks, lambda _: _show_findings(findings))
-
-
-def _checks(findings: Sequence[Finding]) -> list[dict[str, str | None]]:
-    return [{"check": found.check, "result": found.result, "detail": found.detail, "fix": found.fix} for found in findings]
+    write_result(output, {"corpus": overview, "checks": findings}, findings, lambda _: _show_findings(findings))
 
 
 def _show_findings(findings: Sequence[Finding]) -> None:

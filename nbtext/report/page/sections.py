@@ -200,15 +200,21 @@ def _headline(data: ReportData) -> Markup:
     """Return the main figures, large."""
     result, after, before = data.evaluation, data.after, data.before
     largest = _always(result)
+    probabilities = (
+        ("Mean probability", "confidence", "of the answers"),
+        ("Calibration error", "ece", ""),
+        ("Log loss", "log_loss", "nats"),
+        ("Brier score", "brier", ""),
+    )
     cards = (
         ("Documents", f"{result.n:,}", f"of {_classes_judged(result)}"),
         ("Accuracy", three_decimals(result.accuracy), bounds(result.intervals.get("accuracy"), ".3f")),
         ("Macro F1", three_decimals(result.macro_f1), bounds(result.intervals.get("macro_f1"), ".3f")),
         ("Baseline", three_decimals(largest.accuracy), f"accuracy of always {shortened(largest.label, 30)}"),
-        ("Mean probability", three_decimals(after.confidence), _was(three_decimals(before.confidence)) if before else "of the answers"),
-        ("Calibration error", three_decimals(after.ece), _was(three_decimals(before.ece)) if before else ""),
-        ("Log loss", _loss(after), _was(_loss(before)) if before else "nats"),
-        ("Brier score", three_decimals(after.brier), _was(three_decimals(before.brier)) if before else ""),
+        *(
+            (title, _loss(after, key), f"{_loss(before, key)} before calibration" if before else beside)
+            for title, key, beside in probabilities
+        ),
     )
     groups = (
         html(
@@ -229,12 +235,9 @@ def _headline(data: ReportData) -> Markup:
     )
 
 
-def _was(value: str) -> str:
-    return f"{value} before calibration"
-
-
-def _loss(result: ProbabilityResult) -> str:
-    return "infinite" if result.log_loss is None else three_decimals(result.log_loss)
+def _loss(result: ProbabilityResult, key: str) -> str:
+    value = getattr(result, key)
+    return "infinite" if value is None and key == "log_loss" else three_decimals(value)
 
 
 def _confusion(result: EvaluationResult) -> Markup:
