@@ -28,8 +28,8 @@ _BEFORE_VALUES, BETWEEN_VALUES = b"\x1e", "\x1f"
 BEFORE_WEIGHT = b"\xff"
 """A byte that valid UTF-8 never has."""
 
-FIELDS_KEY, BEFORE_WRITTEN_FIELDS = "nbtext_fields", b"\xff"
-"""The key of the fields in lines of JSON that `nbtext label` writes, and what stands between text and fields from such a line until it is read."""
+FIELDS_KEY = "nbtext_fields"
+"""The key of the fields in lines of JSON that `nbtext label` writes."""
 
 _SEPARATORS = b"\0\x1c\x1d\x1e\x1f"
 _SPACES = bytes.maketrans(_SEPARATORS, b" " * len(_SEPARATORS))

@@ -80,6 +80,8 @@ def test_a_line_that_is_no_class_and_number_is_told_by_its_number(tmp_path: Path
 def test_what_is_neither_kind_nor_file_is_wrong_usage_and_what_cannot_be_read_is_not(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="empiricle"):
         read_class_prior("empiricle")
+    with pytest.raises(UsageError, match="does not know ''"):
+        read_class_prior("")
     with pytest.raises(PathError, match="cannot read"):
         read_class_prior(str(tmp_path))
     (tmp_path / "latin").write_bytes(b"\xe9\t1\n")

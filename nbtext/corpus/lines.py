@@ -12,7 +12,7 @@ from nbtext.attributes import NO_TEXT
 from nbtext.corpus.decoding import decoded_name, plain_lines, to_utf8
 from nbtext.corpus.document import Document, problem_of, too_large
 from nbtext.corpus.streams import line_blocks, numbered_lines, open_stream
-from nbtext.document_parts import BEFORE_WRITTEN_FIELDS, FIELDS_KEY, fields_of_pairs, holds_separators, with_fields, without_separators
+from nbtext.document_parts import FIELDS_KEY, NO_FIELDS, fields_of_pairs, holds_separators, without_separators
 from nbtext.errors import DocumentError
 from nbtext.settings import FORMATS
 from nbtext.text_block import LabelledBlock
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
     from nbtext.corpus.document import Source
+    from nbtext.document_parts import Fields
 
 PREFIX = FORMATS["fasttext"].beginning
 
@@ -171,8 +172,6 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     n_attributes = len(source.attributes.names) + len(source.tagged)
     attributes, others = source.columns[:n_attributes], source.columns[n_attributes:]
 
-    fields_of = _fields_of if reading.document == "text" else lambda _: b""
-
     def document(name: str, line: bytes) -> Document | None:
         if not line or line.isspace():
             return None
@@ -186,7 +185,8 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
             if source.labelled and label is None:
                 return Document(name, problem=DocumentError(f"no value at the key {label_key!r}", hint="see --label-column"))
             columns = (*(_scalar(record, key) or "" for key in attributes), *(_column(record, key) for key in others))
-            return Document(name, label, b"\n".join([_text_at(record, key) for key in text_keys]) + fields_of(record), columns=columns)
+            fields = _fields_of(record) if reading.document == "text" else NO_FIELDS
+            return Document(name, label, b"\n".join([_text_at(record, key) for key in text_keys]), None, columns, fields)
         except DocumentError as problem:
             return Document(name, problem=problem)
 
@@ -213,12 +213,12 @@ def _block_of_records(content: bytes, label_key: str, text_key: str) -> Labelled
     return None if holds_separators(b" ".join(texts)) else LabelledBlock.of(labels, texts)
 
 
-def _fields_of(record: dict[str, object]) -> bytes:
-    """Return the fields beside a text that nbtext wrote, as `BEFORE_WRITTEN_FIELDS` says."""
+def _fields_of(record: dict[str, object]) -> Fields:
+    """Return the fields beside a text that nbtext wrote."""
     if FIELDS_KEY not in record:
-        return b""
+        return NO_FIELDS
     try:
-        return BEFORE_WRITTEN_FIELDS + with_fields(b"", fields_of_pairs(record[FIELDS_KEY]))
+        return fields_of_pairs(record[FIELDS_KEY])
     except ValueError:
         raise DocumentError(f"the value at the key {FIELDS_KEY!r} is not a list of names and contents") from None
 

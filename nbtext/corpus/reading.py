@@ -19,12 +19,10 @@ from nbtext.corpus.document import Document, Notices, Source, problem_of, too_la
 from nbtext.corpus.parts import Shard, reader
 from nbtext.corpus.streams import LINES_AT_ONCE, LONGEST_FIRST_LINE, beginning
 from nbtext.document_parts import (
-    BEFORE_WRITTEN_FIELDS,
     NO_FIELDS,
     WEIGHT_UNIT,
     Fields,
     field_name,
-    split_fields,
     with_fields,
     with_weight,
     without_separators,
@@ -128,8 +126,14 @@ def _sorted_out(documents: Sequence[Document], limit: int) -> Iterator[LabelledB
     all_plain = is_plain(joined) and BOM_UTF8 not in joined
     odd, labels, texts = [], [], []
     for document in documents:
-        _, label, text, problem, _ = document
-        if problem is None and label and len(text) <= limit and (all_plain or (is_plain(text) and not text.startswith(BOM_UTF8))):
+        _, label, text, problem, _, fields = document
+        if (
+            problem is None
+            and label
+            and fields is NO_FIELDS
+            and len(text) <= limit
+            and (all_plain or (is_plain(text) and not text.startswith(BOM_UTF8)))
+        ):
             labels.append(label)
             texts.append(text)
         else:
@@ -393,7 +397,7 @@ def _decoder(reading: Reading) -> Decoder:
     if reading.document == "html":
         from nbtext.corpus.html import text_of_html_document as text_of
     elif layout.decoded:
-        return _with_written_fields
+        return lambda body: (body, False, NO_FIELDS)
     if not layout.file_per_document:
         return lambda body: (*text_of(body, encoding), NO_FIELDS)
 
@@ -404,11 +408,6 @@ def _decoder(reading: Reading) -> Decoder:
         return *text_of(body, found), NO_FIELDS
 
     return text_of_file
-
-
-def _with_written_fields(body: bytes) -> tuple[bytes, bool, Fields]:
-    text, mark, fields = body.partition(BEFORE_WRITTEN_FIELDS)
-    return text, False, split_fields(fields)[1] if mark else NO_FIELDS
 
 
 def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document]:
@@ -423,13 +422,13 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
     names = [field_name(name) for name in source.tagged]
     n_beside = n_attributes + len(names)
     n_own = n_beside + (weight_column is not None)
-    for identity, label, body, found_problem, columns in documents:
+    for identity, label, body, found_problem, columns, beside in documents:
         problem, text, units = found_problem, b"", WEIGHT_UNIT
         if problem is None:
             try:
                 _require_label_and_limit(label, body, source)
                 found, transcoded, fields = decoder_of(identity)(body)
-                fields = _fields(names, columns[n_attributes:n_beside]) if names else fields
+                fields = _fields(names, columns[n_attributes:n_beside]) if names else fields if beside is NO_FIELDS else beside
                 text = without_separators(found)
                 if text is not found and may_be_binary:
                     refuse_binary(body)
