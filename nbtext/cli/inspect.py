@@ -12,6 +12,8 @@ from nbtext.cli.promises import by_class_option, thresholds_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from nbtext.model import TextClassifier
+
 
 @panels.command("inspect")
 @option.model_option
@@ -75,49 +77,51 @@ def command(model_path: str, limit: int, output: str | None, **options: Any) -> 
       nbtext inspect --verify
     """
     from nbtext.cli.corpus import documents_for
-    from nbtext.decision import DecisionRule
-    from nbtext.inspection import overview, terms
+    from nbtext.inspection import overview
     from nbtext.inspection.verification import require_passed, verify
     from nbtext.metrics.results import json_values
-    from nbtext.report import models, rankings
+    from nbtext.report import models
     from nbtext.report.forms import print_parts, write_json
 
-    words, labels, held_out = options["words"], options["labels"], options["held_out"]
     if options["verify"]:
         checks = verify(model_path)
         models.print_checks(checks, output)
         require_passed(checks, model_path)
         return
     model = option.load_model(model_path)
-    asked = options["thresholds"]
-    sections: list[tuple[str, object, Callable[[], Any], Callable[[Any], None]]] = [
-        ("criteria", options["criteria"], lambda: overview.criteria(model.language_models, model.settings), models.print_criteria),
-        (
-            "models",
-            options["criteria"],
-            lambda: overview.compared_models(model.language_models, model.settings),
-            models.print_compared_models,
-        ),
-        ("words", words, lambda: terms.term_details(model, words), rankings.print_terms),
-        ("class_terms", labels, lambda: terms.class_details(model, labels, limit), rankings.print_class_details),
-        ("similarity", options["similarity"], lambda: overview.similarity(model, labels), models.print_similarity),
-        (
-            "thresholds",
-            asked,
-            lambda: thresholds_of(asked or {}, model, DecisionRule(), by_class=options["by_class"]),
-            models.print_thresholds,
-        ),
-    ]
-    parts = [(name, part, show) for name, wanted, make, show in sections if wanted and (part := make())]
-    if held_out:
+    parts = _asked_for(model, options, limit)
+    if held_out := options["held_out"]:
         documents = documents_for(model, held_out, options, labelled=True)
         perplexities = overview.perplexities(model, documents.labelled_texts())
         documents.say_notices()
         messages.warn_of_unknown("the model", list(perplexities.unknown_labels))
-        parts.append(("perplexity", perplexities, models.print_perplexities))
+        parts["perplexity"] = perplexities, models.print_perplexities
     if output == "json":
-        write_json({**json_values(overview.overview(model, limit)), **{name: part for name, part, _ in parts}})
+        write_json({**json_values(overview.overview(model, limit)), **{name: part for name, (part, _) in parts.items()}})
     elif not parts:
         models.print_overview(overview.overview(model, limit))
     else:
-        print_parts([(part, show) for _, part, show in parts])
+        print_parts(parts.values(), lambda part: part[1](part[0]))
+
+
+def _asked_for(model: TextClassifier, options: option.Options, limit: int) -> dict[str, tuple[Any, Callable[[Any], None]]]:
+    """Return by its key in JSON what is shown in place of the overview, each with its printer."""
+    from nbtext.decision import DecisionRule
+    from nbtext.inspection import overview, terms
+    from nbtext.report import models, rankings
+
+    parts: dict[str, tuple[Any, Callable[[Any], None]]] = {}
+    if options["criteria"]:
+        counted = model.language_models, model.settings
+        parts["criteria"] = overview.criteria(*counted), models.print_criteria
+        if others := overview.compared_models(*counted):
+            parts["models"] = others, models.print_compared_models
+    if words := options["words"]:
+        parts["words"] = terms.term_details(model, words), rankings.print_terms
+    if labels := options["labels"]:
+        parts["class_terms"] = terms.class_details(model, labels, limit), rankings.print_class_details
+    if options["similarity"]:
+        parts["similarity"] = overview.similarity(model, labels), models.print_similarity
+    if (asked := options["thresholds"]) is not None:
+        parts["thresholds"] = thresholds_of(asked, model, DecisionRule(), by_class=options["by_class"]), models.print_thresholds
+    return parts

@@ -75,9 +75,13 @@ def evaluation_record(
     risk: Sequence[RiskPoint] = (),
 ) -> dict[str, object]:
     """Return the evaluation as JSON has it, with leaks, the threshold between two classes, sets and the risk curve after it."""
-    found = {} if leaks is None else {"leaks" if isinstance(leaks, LeakResult) else "sampled_leaks": leaks}
-    parts = {"threshold": threshold, "sets": sets, "risk_curve": risk or None}
-    return {**json_values(result), **json_values({**found, **{name: part for name, part in parts.items() if part is not None}})}
+    found = {
+        "leaks" if isinstance(leaks, LeakResult) else "sampled_leaks": leaks,
+        "threshold": threshold,
+        "sets": sets,
+        "risk_curve": risk or None,
+    }
+    return {**json_values(result), **{name: json_values(part) for name, part in found.items() if part is not None}}
 
 
 def class_rows(result: EvaluationResult) -> list[dict[str, object]]:

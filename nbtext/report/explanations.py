@@ -125,7 +125,7 @@ def idle_words(n: int) -> str:
 def write_explanations(stream: Iterable[Explained], output: str, top: int) -> None:
     """Print each as it comes, as tsv, csv or jsonl; for people the answer, the text with words shaded, the ``top`` strongest parts, and the probability."""
     if output == "table":
-        print_parts((explained, lambda explained: _print(explained, top)) for explained in stream)
+        print_parts(stream, lambda explained: _print(explained, top))
     else:
         write(
             stream, output, by_place("id", "label", "against", "kind", "name", "nats", "count", "places", "note"), rows, explanation_record
@@ -269,7 +269,7 @@ KNOWN = {True: "smallest", False: "perhaps-not-smallest"}
 def write_why_not(stream: Iterable[WhyNot], output: str) -> None:
     """Print each as it comes: ``table``, which is sentences, ``tsv``, ``csv`` or ``jsonl``."""
     if output == "table":
-        print_parts((found, lambda found: show(listing(sentences(found)))) for found in stream)
+        print_parts(stream, lambda found: show(listing(sentences(found))))
     else:
         columns = by_place("id", "label", "wanted", "change", "word", "count", "probability:.6g", "found")
         write(stream, output, columns, why_not_rows, why_not_record)
@@ -368,7 +368,7 @@ LISTS: dict[str, Callable[[Token], tuple[Term, ...]]] = {
 def write_tokens(documents: Iterable[tuple[str, Iterable[Token]]], output: str) -> None:
     """Print the tokens of documents, given by name, as they come; ``output`` is table, jsonl, tsv or csv."""
     if output == "table":
-        print_parts((document, lambda document: _print_tokens(*document)) for document in documents)
+        print_parts(documents, lambda document: _print_tokens(*document))
     else:
         columns = by_place("id", "start", "end", "kind", "form", "word", "term", "term_id", "dropped")
         write(((name, token) for name, tokens in documents for token in tokens), output, columns, _token_rows, _token_record)

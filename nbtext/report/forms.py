@@ -311,9 +311,9 @@ def drawing(draw: Callable[[int], Text]) -> str:
     return "\n".join(_drawn(console, draw(console.width))) + "\n"
 
 
-def print_parts(parts: Iterable[tuple[Item, Callable[[Item], None]]]) -> None:
-    """Print records, each with its printer, with empty lines between them."""
-    for number, (part, show) in enumerate(parts):
+def print_parts(parts: Iterable[Item], show: Callable[[Item], None]) -> None:
+    """Print records as they come, with empty lines between them."""
+    for number, part in enumerate(parts):
         if number:
             sys.stdout.write("\n")
         show(part)
