@@ -31,9 +31,8 @@ from nbtext.settings import Reading
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from nbtext.model.left_out import LeftOutPosteriors
+    from numpy.typing import NDArray
 
 README = Path(__file__).resolve().with_name("README.md")
 MAIL = Reading(document="mail")
