@@ -10,7 +10,7 @@ import pytest
 from nbtext.model.locked_model import locked_model
 from nbtext.store.ledger import FINGERPRINT, Ledger, fingerprint
 from tests.changing import DAYS, FIRST
-from tests.process import PETS, corpus, fail, in_json, nbtext, succeed
+from tests.process import PETS, REPOSITORY, corpus, fail, in_json, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,18 +27,19 @@ def test_days_learnt_once_are_the_model_learnt_once_at_once(days: Path) -> None:
     for day, said in (("b", "learnt 1 document; moved from another class: 1, known already: 1, repeated: 1"),
                       ("c", "learnt 1 document; moved from another class: 1, known already: 0, repeated: 0")):  # fmt: skip
         for again in (False, True):
-            before = [(days / name).read_bytes() for name in ("nbtext.joblib", "nbtext.joblib.ledger")]
+            before = (days / "nbtext.joblib").read_bytes()
             notes = nbtext("update", day, "--once", "-v").notes
             assert notes[0].startswith("nbtext: learnt 0 documents; moved from another class: 0, " if again else f"nbtext: {said}")
             assert len(notes) == 2
-            assert ([(days / name).read_bytes() for name in ("nbtext.joblib", "nbtext.joblib.ledger")] == before) == again
+            assert ((days / "nbtext.joblib").read_bytes() == before) == again
     succeed("train a b c --once -m at-once")
     assert (days / "nbtext.joblib").read_bytes() == (days / "at-once").read_bytes()
     corpus(days, {"all/cats/1": "the cat purrs", "all/cats/2": "a cat climbs", "all/cats/3": "a puppy sleeps"})
     corpus(days, {"all/dogs/1": "the dog barks", "all/dogs/2": "the bird sings", "all/dogs/3": "the dog swims"})
     succeed("train all -m plain")
+    assert (days / "nbtext.joblib").read_bytes() != (days / "plain").read_bytes()
+    succeed("prune --ledger")
     assert (days / "nbtext.joblib").read_bytes() == (days / "plain").read_bytes()
-    assert (days / "nbtext.joblib.ledger").stat().st_size < 2 * (days / "at-once.ledger").stat().st_size
 
 
 def test_without_once_duplicates_count_and_the_ledger_goes_along(days: Path) -> None:
@@ -54,7 +55,6 @@ def test_without_once_duplicates_count_and_the_ledger_goes_along(days: Path) -> 
 
 def test_a_model_without_a_ledger_gets_one_and_it_is_said_what_that_cannot_know(days: Path) -> None:
     succeed("train a")
-    assert not (days / "nbtext.joblib.ledger").exists()
     done = nbtext("update c --once")
     assert (done.status, done.notes) == (
         0,
@@ -73,11 +73,27 @@ def test_the_ledger_follows_a_class_that_is_relabelled_and_a_model_that_is_prune
     assert notes[0] == "nbtext: learnt 1 document; moved from another class: 2, known already: 0, repeated: 1"
 
 
+def of_format_1(folder: Path) -> None:
+    """A model of format 1 with its ledger beside it, trained on the first day and updated by the third, with a backup."""
+    for name, place in {"model": "nbtext.joblib", "model.ledger": "nbtext.joblib.ledger", "before": "nbtext.joblib.1"}.items():
+        (folder / place).write_bytes((REPOSITORY / "tests/fixtures/once" / name).read_bytes())
+
+
+def test_the_ledger_of_a_model_of_format_1_moves_into_it(days: Path) -> None:
+    of_format_1(days)
+    assert nbtext("update a b c --once -v").notes[0].startswith("nbtext: learnt 0 documents;")
+    assert not (days / "nbtext.joblib.ledger").exists()
+    moved = (days / "nbtext.joblib").read_bytes()
+    succeed("update a b c --once")
+    assert (days / "nbtext.joblib").read_bytes() == moved
+    of_format_1(days)
+    (days / "nbtext.joblib.1").replace(days / "nbtext.joblib")  # the ledger of format 1 knows the model before the last change too
+    assert nbtext("update a c --once -v").notes[0].startswith("nbtext: learnt 2 documents;")
+
+
 def test_a_ledger_of_another_model_is_refused(days: Path) -> None:
-    succeed("train a --once --backup")
-    done = nbtext("train a b --backup")
-    warning = "nbtext.joblib.ledger is the ledger of the model that was there; remove it, or train with --once to have a new one"
-    assert (done.status, len(done.notes), done.notes[0].endswith(warning)) == (0, 1, True)
+    of_format_1(days)
+    succeed("train a b")
     for command in (["update", "c"], ["forget", "a"]):
         line = fail(3, *command, "--once")
         assert line.endswith(
@@ -86,6 +102,7 @@ def test_a_ledger_of_another_model_is_refused(days: Path) -> None:
     succeed("update c")  # without --once it does not matter, and stays
     assert "another model" in fail(3, "update c --once")
     succeed("train a --once")
+    assert not (days / "nbtext.joblib.ledger").exists()
     succeed("update c --once")
 
 
@@ -101,27 +118,45 @@ def test_the_model_before_the_last_change_still_has_its_ledger(days: Path) -> No
 @pytest.mark.parametrize("command", [["update", "c", "--once"], ["forget", "a", "--once"]], ids=lambda command: command[0])
 def test_a_damaged_ledger_is_refused(days: Path, command: list[str]) -> None:
     succeed("train a --once")
+    content = bytearray((days / "nbtext.joblib").read_bytes())
+    content[-1] ^= 1
+    (days / "nbtext.joblib").write_bytes(content)
+    succeed("classify a")  # reads no ledger
+    assert fail(3, *command) == "nbtext: nbtext.joblib: the ledger is damaged: its checksum is wrong; nbtext prune --ledger takes it out"
+    succeed("prune --ledger")
+    assert "had no ledger" in nbtext("update c --once").notes[0]
+    of_format_1(days)
     ledger = days / "nbtext.joblib.ledger"
     ledger.write_bytes(ledger.read_bytes()[:-1])
-    line = fail(3, *command)
-    assert "nbtext.joblib.ledger: the ledger is damaged: it has not the length" in line
-    assert line.endswith("; remove it to begin a new one, which does not know documents learnt before")
+    assert "nbtext.joblib.ledger: the ledger is damaged: it has not the length" in fail(3, *command)
     ledger.unlink()
     ledger.mkdir()
     assert "nbtext.joblib.ledger: cannot read: is a directory" in fail(4, *command)
 
 
-@pytest.mark.parametrize("command", [["train", "a"], ["update", "b"]], ids=lambda command: command[0])
-def test_a_link_in_place_of_the_ledger_leads_nowhere(days: Path, command: list[str]) -> None:
-    """Whoever may write to the folder could put one there, to have another file overwritten."""
-    succeed("train a --once")
+def test_a_link_in_place_of_the_ledger_leads_nowhere(days: Path) -> None:
+    """Whoever may write to the folder could put one there, to have another file read or overwritten."""
+    of_format_1(days)
     (days / "precious").write_text("precious")
     (days / "nbtext.joblib.ledger").unlink()
     (days / "nbtext.joblib.ledger").symlink_to("precious")
     model = (days / "nbtext.joblib").read_bytes()
-    line = fail(4, *command, "--once")
+    line = fail(4, "update b --once")
     assert line.endswith("nbtext.joblib.ledger: is a symbolic link, which is not followed; put the ledger itself there")
     assert ((days / "precious").read_text(), (days / "nbtext.joblib").read_bytes()) == ("precious", model)
+    succeed("train a --once")
+    assert (days / "precious").read_text() == "precious"
+
+
+def test_a_model_is_given_away_without_its_ledger(days: Path) -> None:
+    succeed("train a")
+    plain = (days / "nbtext.joblib").read_bytes()
+    succeed("train a --once")
+    found = (days / "nbtext.joblib").read_bytes()
+    assert fingerprint(b"the cat purrs") in found or len(found) > len(plain)
+    succeed("prune --ledger")
+    assert (days / "nbtext.joblib").read_bytes() == plain
+    succeed("prune --ledger")
 
 
 def test_who_may_read_the_model_may_read_its_ledger_and_nobody_else(days: Path) -> None:
@@ -129,18 +164,15 @@ def test_who_may_read_the_model_may_read_its_ledger_and_nobody_else(days: Path) 
     for mode, day in ((0o600, "b"), (0o640, "c"), (0o664, "a")):
         (days / "nbtext.joblib").chmod(mode)
         succeed("update", day, "--once")
-        assert {path.name: path.stat().st_mode & 0o777 for path in days.glob("nbtext.joblib*")} == {
-            "nbtext.joblib": mode,
-            "nbtext.joblib.ledger": mode,
-        }
+        assert {path.name: path.stat().st_mode & 0o777 for path in days.glob("nbtext.joblib*")} == {"nbtext.joblib": mode}
 
 
-def test_through_a_link_the_ledger_is_beside_the_file(days: Path) -> None:
+def test_through_a_link_the_ledger_is_in_the_file(days: Path) -> None:
     (days / "real").mkdir()
     (days / "link").symlink_to("real/model")
     succeed("train a --once -m link")
     succeed("update b --once --backup -m link")
-    assert sorted(path.name for path in (days / "real").iterdir()) == ["model", "model.1", "model.ledger"]
+    assert sorted(path.name for path in (days / "real").iterdir()) == ["model", "model.1"]
     assert (days / "link").is_symlink()
 
 
@@ -170,7 +202,7 @@ def test_a_ledger_that_knows_what_the_model_does_not_is_found_out(days: Path) ->
     with locked_model(str(days / "nbtext.joblib"), lock_timeout=0) as file:
         known = np.frombuffer(fingerprint(b"the bird sings"), FINGERPRINT)
         file.replace(file.load(), Ledger.empty().changed(known, ["cats"]))
-    before = [(days / name).read_bytes() for name in ("nbtext.joblib", "nbtext.joblib.ledger")]
+    before = (days / "nbtext.joblib").read_bytes()
     line = fail(2, "update c --once")
     assert line == "nbtext: c/dogs/1: was never learnt as 'cats'; the ledger says otherwise; begin a new one with nbtext train --once"
-    assert [(days / name).read_bytes() for name in ("nbtext.joblib", "nbtext.joblib.ledger")] == before
+    assert (days / "nbtext.joblib").read_bytes() == before

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from nbtext.errors import ModelError, NbtextError
-from nbtext.model.locked_model import promote
-from nbtext.store.ledger import ledger_path, read_ledger
+from nbtext.model.locked_model import ledger_of, promote
 from nbtext.store.lock import locked
 from nbtext.store.model_file import model_digest, read_model_bytes
 from tests.budget import exhaustive, rounds
-from tests.process import HOUSE, PETS, TIME_LIMIT, corpus, fail, nbtext, start, succeed
+from tests.changing import DAYS
+from tests.process import HOUSE, PETS, REPOSITORY, TIME_LIMIT, corpus, fail, nbtext, start, succeed
 from tests.test_model_locked_model import DYING
 
 MORE = {"more/birds/1": "the bird sings", "more/cats/9": "a cat sleeps"}
@@ -54,7 +54,7 @@ def test_the_pair_is_in_its_place_and_gone_from_where_it_was(once: Path) -> None
     assert (done.status, done.out, len(done.notes)) == (0, b"", 1)
     assert done.notes[0].startswith("nbtext: nbtext.joblib: 3 classes, 6 documents, ")
     found = contents(once)
-    assert sorted(found) == ["nbtext.joblib", "nbtext.joblib.1", "nbtext.joblib.ledger"]
+    assert sorted(found) == ["nbtext.joblib", "nbtext.joblib.1"]
     assert (found["nbtext.joblib"], found["nbtext.joblib.1"]) == (new, old)
     assert learnt(once, "pets", "more").endswith("known already: 6, repeated: 0")
 
@@ -65,7 +65,7 @@ def test_the_model_before_still_has_its_ledger_and_can_be_promoted_back(once: Pa
     line = fail(2, "promote nbtext.joblib.1 --backup", cwd=once)
     assert line == "nbtext: nbtext.joblib.1: is where --backup keeps the model that is replaced; leave out --backup"
     succeed("promote nbtext.joblib.1", cwd=once)
-    assert sorted(contents(once)) == ["nbtext.joblib", "nbtext.joblib.ledger"]
+    assert sorted(contents(once)) == ["nbtext.joblib"]
     assert (once / "nbtext.joblib").read_bytes() == old
     assert learnt(once, "pets", "more") == "nbtext: learnt 2 documents; moved from another class: 0, known already: 4, repeated: 0"
     assert (once / "nbtext.joblib").read_bytes() == new
@@ -76,7 +76,7 @@ def test_where_there_is_no_model_yet(tmp_path: Path, new: list[str]) -> None:
     prepared(tmp_path, None, new)
     wanted = (tmp_path / "new").read_bytes()
     succeed("promote new --backup")
-    assert sorted(contents(tmp_path)) == ["nbtext.joblib", *(["nbtext.joblib.ledger"] if new else [])]
+    assert sorted(contents(tmp_path)) == ["nbtext.joblib"]
     assert (tmp_path / "nbtext.joblib").read_bytes() == wanted
     if new:
         assert learnt(tmp_path, "pets").endswith("known already: 4, repeated: 0")
@@ -93,9 +93,9 @@ def test_a_new_model_without_a_ledger_does_not_orphan_one(tmp_path: Path) -> Non
     before = contents(tmp_path)
     line = fail(2, "promote new")
     why = "has no ledger of documents learnt once, but nbtext.joblib has one"
-    assert line == f"nbtext: new: {why}; train it with nbtext train --once, or remove nbtext.joblib.ledger"
+    assert line == f"nbtext: new: {why}; train it with nbtext train --once, or nbtext prune --ledger -m nbtext.joblib"
     assert contents(tmp_path) == before
-    (tmp_path / "nbtext.joblib.ledger").unlink()
+    succeed("prune --ledger")
     succeed("promote new")
     assert contents(tmp_path) == {"nbtext.joblib": before["new"]}
 
@@ -104,10 +104,13 @@ def test_what_is_refused_changes_nothing(once: Path) -> None:
     whole = contents(once)
     for name, damaged, message in (
         ("new", whole["new"][:-1], "new: the model is damaged"),
-        ("new", whole["new"][:-1] + bytes([whole["new"][-1] ^ 1]), "new: the model is damaged: its checksum is wrong"),
+        (
+            "new",
+            whole["new"][:200] + bytes([whole["new"][200] ^ 1]) + whole["new"][201:],
+            "new: the model is damaged: its checksum is wrong",
+        ),
+        ("new", whole["new"][:-1] + bytes([whole["new"][-1] ^ 1]), "new: the ledger is damaged: its checksum is wrong"),
         ("new", b"x", "new: not an nbtext model"),
-        ("new.ledger", whole["new.ledger"][:-1], "new.ledger: the ledger is damaged"),
-        ("new.ledger", whole["nbtext.joblib.ledger"], "new.ledger: the ledger belongs to another model"),
     ):
         (once / name).write_bytes(damaged)
         before = contents(once)
@@ -117,10 +120,8 @@ def test_what_is_refused_changes_nothing(once: Path) -> None:
     (once / "nbtext.joblib.1").mkdir()
     (once / "nbtext.joblib.1" / "x").touch()
     assert "cannot keep a backup" in fail(4, "promote new --backup", cwd=once)
-    assert {name: content for name, content in contents(once).items() if name != "nbtext.joblib.ledger"} == {
-        name: content for name, content in whole.items() if name != "nbtext.joblib.ledger"
-    }
-    assert learnt(once, "pets").endswith("known already: 4, repeated: 0")  # by the ledger that knows both
+    assert contents(once) == whole
+    assert learnt(once, "pets").endswith("known already: 4, repeated: 0")
 
 
 @pytest.mark.parametrize(
@@ -154,19 +155,18 @@ def test_permissions_stay_and_links_are_followed(once: Path) -> None:
         (once / name).mkdir()
     for name, place in (("nbtext.joblib", "real/model"), ("new", "made/new")):
         (once / name).rename(once / place)
-        (once / f"{name}.ledger").rename(once / f"{place}.ledger")
         (once / name).symlink_to(place)
     (once / "real/model").chmod(0o640)
     (once / "made/new").chmod(0o600)
     wanted = (once / "new").read_bytes()
     succeed("promote new --backup", cwd=once)
     assert (once / "nbtext.joblib").is_symlink()
-    assert sorted(path.name for path in (once / "real").iterdir()) == ["model", "model.1", "model.ledger"]
+    assert sorted(path.name for path in (once / "real").iterdir()) == ["model", "model.1"]
     assert (once / "real/model").read_bytes() == wanted
     assert (once / "real/model").stat().st_mode & 0o777 == 0o640
     assert list((once / "made").iterdir()) == []
     succeed("train pets --once -m new", cwd=once)
-    assert sorted(path.name for path in (once / "made").iterdir()) == ["new", "new.ledger"]
+    assert sorted(path.name for path in (once / "made").iterdir()) == ["new"]
 
 
 def test_from_another_file_system(once: Path) -> None:
@@ -177,8 +177,7 @@ def test_from_another_file_system(once: Path) -> None:
         pytest.skip("there is no second file system")
     with tempfile.TemporaryDirectory(dir=shared) as folder:
         elsewhere = Path(folder)
-        for name in ("new", "new.ledger"):
-            (elsewhere / name).write_bytes((once / name).read_bytes())
+        (elsewhere / "new").write_bytes((once / "new").read_bytes())
         succeed("promote", elsewhere / "new", cwd=once)
         assert list(elsewhere.iterdir()) == []
     assert (once / "nbtext.joblib").read_bytes() == (once / "new").read_bytes()
@@ -196,16 +195,21 @@ def test_an_equal_model_is_taken_away_and_the_backup_stays(once: Path) -> None:
 def test_an_equal_model_with_another_ledger_brings_it(tmp_path: Path) -> None:
     prepared(tmp_path, None, ONCE)
     succeed("train pets more")
-    assert (tmp_path / "nbtext.joblib").read_bytes() == (tmp_path / "new").read_bytes()
     succeed("promote new")
     assert learnt(tmp_path, "pets").endswith("known already: 4, repeated: 0")
-    corpus(tmp_path, {"other/cats/1": "another text", "other/dogs/1": "and another"})
-    for name, row in (("nbtext.joblib", "pets"), ("new", "other")):  # ledgers that differ beside equal models
-        succeed("train", row, "--once", "-m", name)
-        succeed("update", "other" if row == "pets" else "pets", "-q", env={"NBTEXT_MODEL": name})
-    assert (tmp_path / "nbtext.joblib").read_bytes() == (tmp_path / "new").read_bytes()
-    succeed("promote new")
-    assert learnt(tmp_path, "other").endswith("known already: 2, repeated: 0")
+
+
+def test_a_model_of_format_1_brings_the_ledger_beside_it(once: Path) -> None:
+    for name, place in {"model": "new", "model.ledger": "new.ledger"}.items():
+        (once / place).write_bytes((REPOSITORY / "tests/fixtures/once" / name).read_bytes())
+    stale = (once / "new.ledger").read_bytes()
+    (once / "new.ledger").write_bytes(stale[:-1])
+    assert "new.ledger: the ledger is damaged" in fail(3, "promote new", cwd=once)
+    (once / "new.ledger").write_bytes(stale)
+    succeed("promote new --backup", cwd=once)
+    assert sorted(contents(once)) == ["nbtext.joblib", "nbtext.joblib.1"]
+    corpus(once, DAYS)
+    assert learnt(once, "a", "c").startswith("nbtext: learnt 0 documents;")
 
 
 @pytest.mark.parametrize("held", ["nbtext.joblib", "new"])
@@ -244,7 +248,7 @@ def test_a_new_model_that_cannot_be_removed_is_in_its_place_and_done_with_later(
     monkeypatch.undo()
     assert (once / "nbtext.joblib").read_bytes() == new == (once / "new").read_bytes()
     succeed("promote new --backup", cwd=once)
-    assert sorted(contents(once)) == ["nbtext.joblib", "nbtext.joblib.1", "nbtext.joblib.ledger"]
+    assert sorted(contents(once)) == ["nbtext.joblib", "nbtext.joblib.1"]
 
 
 @pytest.mark.repeated
@@ -266,7 +270,7 @@ def test_killed_at_any_step_the_pair_is_the_old_one_or_the_new_and_the_next_run_
         assert present in (before.get("nbtext.joblib"), before["new"])
         if present is not None:
             model = str(tmp_path / "nbtext.joblib")
-            known = read_ledger(ledger_path(model), model_digest(model) or b"")
+            known = ledger_of(model, model_digest(model) or b"")
             assert len(known or ()) == (6 if present == before["new"] else 4 if old else 0)
         assert found.get("new", present) == before["new"]
         outcomes.add((status, present == before["new"], "new" in found))
@@ -275,11 +279,7 @@ def test_killed_at_any_step_the_pair_is_the_old_one_or_the_new_and_the_next_run_
         left = contents(tmp_path)
         assert left["nbtext.joblib"] == before["new"]
         assert left.get("nbtext.joblib.1") == before.get("nbtext.joblib")
-        assert set(left) - {"new.lock", "nbtext.joblib.lock"} == {
-            "nbtext.joblib",
-            "nbtext.joblib.ledger",
-            *(["nbtext.joblib.1"] if old is not None else []),
-        }
+        assert set(left) - {"new.lock", "nbtext.joblib.lock"} == {"nbtext.joblib", *(["nbtext.joblib.1"] if old is not None else [])}
         assert learnt(tmp_path, "pets", "more").endswith("known already: 6, repeated: 0")
         if status == 0:
             break

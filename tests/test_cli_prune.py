@@ -35,7 +35,7 @@ def test_a_pruned_model_is_smaller_and_can_be_updated(desk: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["prune"], 2, "there is no limit to prune by; give --min-df or --max-df"),
+        (["prune"], 2, "there is no limit to prune by; give --min-df, --max-df or --ledger"),
         (["prune", "--min-df", "9"], 2, "terms is left; lower --min-df or raise --max-df"),
         (["prune", "--max-df", "1.5"], 2, "--max-df"),
     ],

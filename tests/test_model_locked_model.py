@@ -14,8 +14,7 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.errors import NbtextError
-from nbtext.store.ledger import ledger_path, read_ledger
-from nbtext.store.model_file import model_digest
+from nbtext.model.locked_model import ledger_of
 from tests.budget import rounds
 from tests.process import HOUSE, PETS, TIME_LIMIT, Running, corpus, drained, in_json, nbtext, start, succeed, until
 
@@ -80,8 +79,9 @@ def test_fault_35_four_processes_with_ten_updates_each_are_forty(pets: Path, opt
     with rows:
         rows.writelines(path.read_text() for path in sorted(pets.glob("c*.tsv")))
     succeed("update rows.tsv --format tsv -m trained")
+    assert names(pets) == ["nbtext.joblib", *(["nbtext.joblib.1"] if options else []), "pets", "trained"]
+    succeed("prune --ledger")
     assert (pets / "nbtext.joblib").read_bytes() == (pets / "trained").read_bytes()
-    assert names(pets) == ["nbtext.joblib", *(["nbtext.joblib.1", "nbtext.joblib.ledger"] if options else []), "pets", "trained"]
 
 
 def test_a_model_that_was_replaced_by_one_that_counts_otherwise_is_not_updated(pets: Path) -> None:
@@ -113,20 +113,18 @@ def once(tmp_path: Path) -> Path:
 @pytest.mark.repeated
 @pytest.mark.parametrize(("command", "stride"), [(["update", "new"], 1), (["train", "pets", "new"], 3)], ids=["update", "train"])
 def test_killed_at_any_step_the_next_run_makes_it_whole(once: Path, command: list[str], stride: int) -> None:
-    """The model is always the old or the new one, its ledger says which, and an update makes it the new one."""
+    """The model is always the old or the new one, with its ledger, and an update makes it the new one."""
     old, new = ((once / name).read_bytes() for name in ("nbtext.joblib", "expected"))
-    ledgers = [(once / "nbtext.joblib.ledger").read_bytes()]
     update = ["update", "new", "--once", "--backup"]
     outcomes = []
     stride *= rounds(3, 1) if stride == 1 else 1
     for die_at in range(1, 100, stride):
         (once / "nbtext.joblib").write_bytes(old)
-        (once / "nbtext.joblib.ledger").write_bytes(ledgers[0])
         (once / "nbtext.joblib.1").unlink(missing_ok=True)
         status = children(once, [[DYING, str(die_at), *command, *update[2:]]])[0].wait(TIME_LIMIT)
         found = (once / "nbtext.joblib").read_bytes()
         assert found in (old, new)
-        known = read_ledger(ledger_path(str(once / "nbtext.joblib")), model_digest(str(once / "nbtext.joblib")) or b"")
+        known = ledger_of(str(once / "nbtext.joblib"), b"")
         assert known is not None
         assert len(known) == (5 if found == new else 4)
         outcomes.append((status, found == new))
@@ -146,8 +144,8 @@ def test_killed_at_any_step_the_next_run_makes_it_whole(once: Path, command: lis
     assert stride * len(outcomes) > 12
 
 
-@pytest.mark.parametrize("where", ["nbtext.store.ledger.replace_file", "nbtext.model.locked_model.keep_backup", "pathlib.Path.replace"])
-def test_a_failure_between_the_two_files_leaves_both_as_they_were(once: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("where", ["nbtext.model.locked_model.keep_backup", "pathlib.Path.replace"])
+def test_a_failure_leaves_model_and_ledger_as_they_were(once: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from nbtext.model.locked_model import locked_model
     from nbtext.store.ledger import Ledger
 

@@ -64,7 +64,8 @@ def test_bytes_after_the_end_are_refused_even_with_a_true_digest(parts: Parts, t
     "index",
     [
         b"", b"[]", b"null", b"{}", b"\xff", b'{"settings":{}}', b'{"settings":{},"arrays":[]}', b'{"settings":[],"arrays":{}}',
-        b'{"settings":{},"arrays":{},"more":{}}', b'{"settings":{},"settings":{},"arrays":{}}', b'{"settings":{"a":NaN},"arrays":{}}',
+        b'{"settings":{},"arrays":{},"more":{}}', b'{"settings":{},"arrays":{},"ledger":[1]}', b'{"settings":{},"arrays":{},"ledger":[9,""]}',
+        b'{"settings":{},"settings":{},"arrays":{}}', b'{"settings":{"a":NaN},"arrays":{}}',
         b'{"settings":{"a":-Infinity},"arrays":{}}', b'{"settings":{"a":' + b"9" * 5000 + b'},"arrays":{}}',
         b"[" * 100_000 + b"]" * 100_000, b'{"settings":{"a":' + b"[" * 12 + b"]" * 12 + b'},"arrays":{}}',
         b'{"a":' * 100_000 + b"1" + b"}" * 100_000, b'{"settings":{},"arrays":{"' + b"long" * 10_000 + b'":1}}',

@@ -3,7 +3,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -21,12 +21,16 @@ from nbtext.store.ledger import (
     fingerprint,
     ledger_path,
     read_ledger,
-    write_ledger,
 )
 from nbtext.store.model_file import model_digest, write_model_file
-from tests.process import HOUSE, run
+from tests.process import HOUSE, REPOSITORY, run
 
-BEFORE, AFTER, OTHER = (hashlib.sha256(name).digest() for name in (b"before", b"after", b"other"))
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ONCE = REPOSITORY / "tests/fixtures/once"
+BEFORE, AFTER = ((ONCE / name).read_bytes()[31:63] for name in ("before", "model"))
+OTHER = hashlib.sha256(b"other").digest()
 KEYS = [b"\0" * 16, b"\0" * 15 + b"\1", b"\1" + b"\0" * 15, b"\xff" * 16, b"ab" + b"\0" * 14, *(fingerprint(b"%d" % n) for n in range(6))]
 """Fingerprints, some of which end in zero bytes."""
 
@@ -75,36 +79,42 @@ def test_labels_are_renamed(first: Entries, old: str, new: str) -> None:
     assert contents(ledger(first).relabelled(old, new)) == {key: new if label == old else label for key, label in first.items()}
 
 
-@FEW
-@given(old=entries, new=entries)
-def test_which_of_two_ledgers_is_true_the_model_tells(old: Entries, new: Entries, tmp_path: Path) -> None:
-    path = ledger_path(str(tmp_path / "model"))
-    write_ledger(str(tmp_path / "model"), (BEFORE, ledger(old)), (AFTER, ledger(new)))
-    assert contents(read_ledger(path, BEFORE)) == old
-    assert contents(read_ledger(path, AFTER)) == new
+@given(entries)
+def test_a_section_holds_the_ledger_and_equal_entries_are_the_same_bytes(held: Entries) -> None:
+    content = ledger(held).to_bytes()
+    assert contents(Ledger.of_bytes(content)) == held
+    assert len(content) < 100 + 20 * len(held)
+    more = ledger({**dict(reversed(held.items())), KEYS[0]: "w"}).changed(keys([KEYS[0]]), [held.get(KEYS[0])])
+    assert more.to_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("begin", "patch", "message"),
+    [
+        (0, b"\xff\xff\xff\xff", "length"),
+        (4, b"!", "no list of text"),
+        (5, b"1 ", "no list of text"),
+        (-4, b"\x09\0\0\0", "no label"),
+        (-5, None, "length"),
+    ],
+)
+def test_hostile_sections(begin: int, patch: bytes | None, message: str) -> None:
+    content = bytearray(ledger({KEYS[0]: "x", KEYS[3]: "y"}).to_bytes())
+    begin %= len(content)
+    content[begin:] = b"" if patch is None else patch + content[begin + len(patch) :]
+    with pytest.raises(ModelError, match=message):
+        Ledger.of_bytes(bytes(content))
+
+
+def test_both_ledgers_beside_a_model_of_format_1(written: tuple[Path, bytes]) -> None:
+    path, _ = written
+    before, after = (read_ledger(str(path), model) for model in (BEFORE, AFTER))
+    assert before is not None
+    assert after is not None
+    assert (len(before), len(after)) == (4, 6)
     for model in (OTHER, NO_MODEL):
         with pytest.raises(StaleLedgerError, match="belongs to another model; begin a new one with nbtext train once, or remove it"):
-            read_ledger(path, model)
-    assert Path(path).stat().st_size < 400 + 20 * (len(old) + len({*old, *new}))
-
-
-def test_a_model_that_stays_the_same_has_the_ledger_that_was_written_last(tmp_path: Path) -> None:
-    path = ledger_path(str(tmp_path / "model"))
-    write_ledger(str(tmp_path / "model"), (BEFORE, ledger({KEYS[0]: "x"})), (BEFORE, ledger({KEYS[0]: "y"})))
-    assert contents(read_ledger(path, BEFORE)) == {KEYS[0]: "y"}
-
-
-@FEW
-@given(old=entries, new=entries)
-def test_the_same_entries_are_the_same_bytes(old: Entries, new: Entries, tmp_path: Path) -> None:
-    files = []
-    for turn in (1, -1):
-        model = str(tmp_path / f"model{turn}")
-        backwards = [dict(list(of.items())[::turn]) for of in (old, new)]
-        with_more = ledger({**backwards[0], KEYS[0]: "w"}).changed(keys([KEYS[0]]), [backwards[0].get(KEYS[0])])
-        write_ledger(model, (BEFORE, with_more), (AFTER, ledger(backwards[1])))
-        files.append(Path(ledger_path(model)).read_bytes())
-    assert files[0] == files[1]
+            read_ledger(str(path), model)
 
 
 def test_where_there_is_none(tmp_path: Path) -> None:
@@ -119,9 +129,9 @@ def test_it_lies_beside_the_file_that_a_link_leads_to(tmp_path: Path) -> None:
 
 @pytest.fixture
 def written(tmp_path: Path) -> tuple[Path, bytes]:
-    path = tmp_path / "model.ledger"
-    write_ledger(str(tmp_path / "model"), (BEFORE, ledger({KEYS[0]: "x", KEYS[3]: "y"})), (AFTER, ledger({KEYS[0]: "y", KEYS[5]: "é"})))
-    return path, path.read_bytes()
+    path, content = tmp_path / "model.ledger", (ONCE / "model.ledger").read_bytes()
+    path.write_bytes(content)
+    return path, content
 
 
 def test_every_flipped_bit_and_every_truncation_is_found(written: tuple[Path, bytes]) -> None:
@@ -139,7 +149,7 @@ def test_every_flipped_bit_and_every_truncation_is_found(written: tuple[Path, by
     ("begin", "patch", "message"),
     [
         (8, b"\x02\0\0\0", "made by a newer nbtext"),
-        (8, b"\0\0\0\0", "no label"),
+        (8, b"\0\0\0\0", "no format"),
         (12, b"\xff\xff\xff\xff", "length"),
         (16, b"\xff" * 8, "length"),
         (24, b"\xff" * 7 + b"\x7f", "length"),
@@ -166,8 +176,8 @@ def test_hostile_ledgers_with_a_true_checksum(written: tuple[Path, bytes], begin
 
 def test_entries_out_of_order_are_refused(written: tuple[Path, bytes]) -> None:
     path, content = written
-    at = content.index(KEYS[0] + KEYS[3])
-    changed = content[:at] + KEYS[3] + KEYS[0] + content[at + 32 :]
+    at = 128 + int.from_bytes(content[12:16], "little")
+    changed = content[:at] + content[at + 16 : at + 32] + content[at : at + 16] + content[at + 32 :]
     path.write_bytes(changed[:96] + hashlib.sha256(changed[:96] + changed[128:]).digest() + changed[128:])
     with pytest.raises(ModelError, match="not sorted"):
         read_ledger(str(path), BEFORE)

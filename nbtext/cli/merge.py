@@ -10,7 +10,7 @@ import click
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
 from nbtext.cli.paths import MODEL, InputPath
-from nbtext.cli.writing import lock_settings, say_model, warn_of_left_ledger, writing_options
+from nbtext.cli.writing import lock_settings, say_model, writing_options
 from nbtext.errors import UsageError, quantity
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def command(models: tuple[str, ...], to: str, **options: Any) -> None:
             raise UsageError("the model is named twice", where=path, hint="its documents would count twice")
     check_replaceable(to)
     model, parts, ledger, repeated = merge(models, to, **lock_settings(options))
-    if ledger is not None or not warn_of_left_ledger(to):
+    if ledger is not None:
         _warn_of_missing_ledgers(parts)
     if repeated:
         messages.warn(f"learnt by more than one of the models, so they count more than once: {quantity(repeated, 'document')}")
@@ -56,10 +56,7 @@ def command(models: tuple[str, ...], to: str, **options: Any) -> None:
 
 def _warn_of_missing_ledgers(parts: Sequence[ModelToMerge]) -> None:
     """Name the models that have no ledger, if others have one."""
-    from nbtext.store.ledger import ledger_path
-
-    without = [part for part in parts if part.ledger is None]
-    if without and any(os.path.lexists(ledger_path(part.path)) for part in parts):
+    if without := [part for part in parts if part.ledger is None]:
         documents = quantity(sum(part.model.statistics.n_documents for part in without), "document")
         names = ", ".join(part.path for part in without)
         messages.warn(f"{names}: no ledger that can be used, so nbtext update --once may learn again what is in there: {documents}")

@@ -18,6 +18,7 @@ from nbtext.errors import UsageError, quantity
 @panels.option(
     "--max-df", group="words", common=True, type=option.Number(0, 1), metavar="SHARE", help="Remove terms that occur in a larger share of documents."
 )  # fmt: skip
+@panels.option("--ledger", group="model", is_flag=True, help="Take out the ledger of nbtext train --once, before the model is given away.")
 @writing_options
 @option.messages_options
 def command(model_path: str, min_df: int | None, max_df: float | None, **options: Any) -> None:
@@ -32,17 +33,18 @@ def command(model_path: str, min_df: int | None, max_df: float | None, **options
     \b
     Examples:
       nbtext prune --min-df 2 --backup
+      nbtext prune --ledger
     """
     from nbtext.model.changing import pruned
     from nbtext.store.atomic import check_replaceable
 
-    if min_df is None and max_df is None:
-        raise UsageError("there is no limit to prune by", hint="give --min-df or --max-df")
+    if min_df is None and max_df is None and not options["ledger"]:
+        raise UsageError("there is no limit to prune by", hint="give --min-df, --max-df or --ledger")
     check_replaceable(model_path)
     with opened_model(model_path, options) as file:
         before = file.load()
-        after = pruned(before, min_df or 1, 1.0 if max_df is None else max_df)
-        file.replace(after, file.ledger_if_usable())
+        after = before if min_df is max_df is None else pruned(before, min_df or 1, 1.0 if max_df is None else max_df)
+        file.replace(after, None if options["ledger"] else file.ledger_if_usable())
     terms, left = (int(model.text_terms.sum()) for model in (before, after))
     messages.notice(f"removed {terms - left:,} of {quantity(terms, 'term')}")
     say_model(after, model_path, before)

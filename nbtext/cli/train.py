@@ -18,7 +18,7 @@ from nbtext.errors import NoDocumentsError
 @option.model_option
 @panels.option(
     "--once", group="documents", is_flag=True,
-    help="Count equal documents once. The last of their labels holds. A ledger beside the model remembers them for nbtext update --once.",
+    help="Count equal documents once. The last of their labels holds. A ledger in the model file remembers them for nbtext update --once.",
 )  # fmt: skip
 @writing_options
 @option.jobs_option

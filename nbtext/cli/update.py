@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @option.model_option
 @panels.option(
     "--once", group="documents", common=True, is_flag=True,
-    help="Skip documents that the model has learnt already. The ledger beside the model remembers them. A document whose label changed moves to the new one.",
+    help="Skip documents that the model has learnt already. The ledger in the model file remembers them. A document whose label changed moves to the new one.",
 )  # fmt: skip
 @relearning_options
 @writing_options
@@ -43,8 +43,8 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
     The result is the model that training on all documents at once makes, byte for byte. Documents are read and counted like those of training.
     A model that does not follow from counts alone (logistic, gaussian, --weighting tfidf) cannot be updated.
 
-    Without --once a document that is learnt twice counts twice, as in training. With --once the model has a ledger, a file beside it that ends in .ledger,
-    of what was learnt with --once, by nbtext train --once or here. Equal texts are one document. The ledger holds no copy of them.
+    Without --once a document that is learnt twice counts twice, as in training. With --once the model file has a ledger of what was learnt with --once,
+    by nbtext train --once or here. Equal texts are one document. The ledger holds no copy of them.
 
     Documents are counted before the model is locked. classify and other commands that read the model never wait.
 

@@ -107,24 +107,9 @@ def opened_model(path: str, options: Options) -> AbstractContextManager[LockedMo
 
 
 def write_new_model(model: TextClassifier, path: str, options: Options, ledger: Ledger | None = None) -> None:
-    """Write a model that does not go on from the one which may be there; the ledger of that one is replaced, or there is a warning."""
-    from nbtext.model.locked_model import locked_model
-
-    with locked_model(path, is_new=True, **lock_settings(options)) as file:
+    """Write a model that does not go on from the one which may be there."""
+    with opened_model(path, options) as file:
         file.replace(model, ledger)
-        if ledger is None:
-            warn_of_left_ledger(path)
-
-
-def warn_of_left_ledger(path: str) -> bool:
-    """Return whether a ledger lies beside a model that was written without one, and warn that it is not its own."""
-    from nbtext.store.ledger import ledger_path
-
-    place = ledger_path(path)
-    if not os.path.lexists(place):
-        return False
-    messages.warn(f"{place} is the ledger of the model that was there; remove it, or train with --once to have a new one")
-    return True
 
 
 def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str], options: Options) -> CommandCorpus:

@@ -1,20 +1,17 @@
 """A model file under its lock: one process reads, changes and replaces it, with its ledger and a backup, while others may read it.
 
-Every replacement goes the same way: the ledger first, in which the digest of the model file decides whether it is the old or the new one, then the
-backup, then the model with one rename. `promote` removes the model from its old place last, after its ledger. So a process that is killed leaves the
-old pair or the new one, and `promote` can be repeated until the new model is gone from its old place.
+Every replacement goes the same way: the backup first, then the model, which has its ledger in it, with one rename. `promote` removes the model from
+its old place last. So a process that is killed leaves the old model or the new one, and `promote` can be repeated until the new model is gone from its
+old place. The ledger of a model of format 1 lies beside it; it is removed once it is in the file.
 """
 
 from __future__ import annotations
 
 import os
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
 
 from nbtext.classifiers.base import classifier_class
 from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, forget_documents
@@ -25,12 +22,12 @@ from nbtext.model.text_classifier import TextClassifier
 from nbtext.settings import CLASSIFIERS
 from nbtext.steps import stepped
 from nbtext.store.atomic import BACKUP_SUFFIX as BACKUP
-from nbtext.store.atomic import check_replaceable, displayed_path, keep_backup
+from nbtext.store.atomic import check_replaceable, keep_backup
 from nbtext.store.ledger import LEDGER_SUFFIX as LEDGER
-from nbtext.store.ledger import NO_MODEL, Ledger, ledger_path, read_ledger, write_ledger
+from nbtext.store.ledger import NO_MODEL, Ledger, ledger_path, read_ledger
 from nbtext.store.lock import LOCK_SUFFIX as LOCK
 from nbtext.store.lock import locked
-from nbtext.store.model_file import embedded_digest, model_digest, read_model_bytes, write_model_bytes
+from nbtext.store.model_file import embedded_digest, model_digest, read_ledger_bytes, read_model_bytes, write_model_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,39 +50,34 @@ class LockedModelFile:
 
     def ledger(self) -> Ledger | None:
         """Return the ledger of the model, None if there is none; raise `ModelError` if it is damaged or that of another model."""
-        return read_ledger(ledger_path(self.path), self._digest)
+        return None if self._digest == NO_MODEL else ledger_of(self.path, self._digest)
 
     def ledger_if_usable(self) -> Ledger | None:
-        """Return the ledger of the model, or None if it cannot be used; the next model will not take it for its own."""
-        try:
+        """Return the ledger of the model, or None if it cannot be used."""
+        with suppress(ModelError):
             return self.ledger()
-        except ModelError:
-            return None
+        return None
 
     def replace(self, model: TextClassifier, ledger: Ledger | None = None) -> None:
-        """Replace the file by a model, with a ledger or without one; raise `PathError`, and leave both as they were.
-
-        If no ledger is given, one that is there stays, but is not that of the new model.
-        """
-        model.save(self.path, partial(self._before, ledger))
-
-    def replace_content(self, content: bytes, ledger: Ledger | None = None) -> None:
-        """Replace as `replace` does, by the bytes of a model file."""
-        write_model_bytes(self.path, content, partial(self._before, ledger))
-
-    def _before(self, ledger: Ledger | None, target: Path, digest: bytes) -> None:
-        """Write the ledger and keep a backup, just before the model file is replaced."""
+        """Replace the file by a model, with a ledger or without one; raise `PathError`, and leave it as it was."""
+        model.save(self.path, b"" if ledger is None else ledger.to_bytes(), self._before)
         if ledger is not None:
-            write_ledger(self.path, self._present(), (digest, ledger))
+            with suppress(OSError):
+                Path(ledger_path(self.path)).unlink()
+
+    def replace_content(self, content: bytes) -> None:
+        """Replace as `replace` does, by the bytes of a model file."""
+        write_model_bytes(self.path, content, self._before)
+
+    def _before(self, target: Path) -> None:
         if self._backup:
             keep_backup(target)
 
-    def _present(self) -> tuple[bytes, Ledger]:
-        """Return the digest of the present model and its ledger; those of no model if the ledger is not its own."""
-        try:
-            return self._digest, self.ledger() or Ledger.empty()
-        except ModelError:
-            return NO_MODEL, Ledger.empty()
+
+def ledger_of(path: str, digest: bytes) -> Ledger | None:
+    """Return the ledger in a model file, or in that beside a model of format 1 with this digest; raise as `LockedModelFile.ledger` does."""
+    content = read_ledger_bytes(path)
+    return Ledger.of_bytes(content) if content else read_ledger(ledger_path(path), digest)
 
 
 def read_with_ledger(path: str) -> tuple[TextClassifier, Ledger | None]:
@@ -97,7 +89,7 @@ def read_with_ledger(path: str) -> tuple[TextClassifier, Ledger | None]:
         digest = model_digest(path) or NO_MODEL
         model = TextClassifier.load(path)
         try:
-            ledger = read_ledger(ledger_path(path), digest)
+            ledger = ledger_of(path, digest)
         except (ModelError, PathError):
             ledger = None
         if (model_digest(path) or NO_MODEL) == digest:
@@ -294,9 +286,14 @@ def promote(new: str, path: str, *, lock_timeout: float, backup: bool = False) -
             locks.enter_context(locked(place, lock_timeout))
         if model_digest(new) != embedded_digest(content):
             raise ModelError("was replaced while it was read", where=new, hint="run it again")
-        ledger, file = _ledger_of(new, path, embedded_digest(content)), LockedModelFile(path, backup=backup)
-        if not _is_content(content, path) or not (ledger is None or _equal(ledger, file.ledger_if_usable())):
-            file.replace_content(content, ledger)
+        ledger, file = ledger_of(new, embedded_digest(content)), LockedModelFile(path, backup=backup)
+        if ledger is None:
+            _require_no_ledger(file, new)
+        if not _is_content(content, path):
+            if os.path.lexists(ledger_path(new)):  # of a model of format 1
+                file.replace(TextClassifier.load(new), ledger)
+            else:
+                file.replace_content(content)
         _remove(new, path)
     return description
 
@@ -312,18 +309,18 @@ def _require_apart(new: str, path: str, *, backup: bool) -> None:
         raise UsageError(f"has a name that belongs to {path}", where=new, hint="give it another one")
 
 
-def _ledger_of(new: str, path: str, digest: bytes) -> Ledger | None:
-    """Return the ledger of the new model: beside it, or beside the other model if that is where it belongs after an interrupted `promote`."""
-    ledger = read_ledger(ledger_path(new), digest)
-    if ledger is not None:
-        return ledger
+def _require_no_ledger(file: LockedModelFile, new: str) -> None:
+    """Raise `UsageError` if the model that would be replaced by one without a ledger has one."""
     try:
-        return read_ledger(ledger_path(path), digest)
+        has_ledger = file.ledger() is not None
     except ModelError:
+        has_ledger = os.path.lexists(ledger_path(file.path))
+    if has_ledger:
         raise UsageError(
-            f"has no ledger of documents learnt once, but {path} has one",
-            where=new, hint=f"train it with nbtext train --once, or remove {displayed_path(path)}{LEDGER}",
-        ) from None  # fmt: skip
+            f"has no ledger of documents learnt once, but {file.path} has one",
+            where=new,
+            hint=f"train it with nbtext train --once, or nbtext prune --ledger -m {file.path}",
+        )
 
 
 def _is_content(content: bytes, path: str) -> bool:
@@ -331,14 +328,6 @@ def _is_content(content: bytes, path: str) -> bool:
     with suppress(OSError):
         return Path(path).stat().st_size == len(content) and Path(path).read_bytes() == content
     return False
-
-
-def _equal(one: Ledger, other: Ledger | None) -> bool:
-    """Return whether two ledgers hold the same documents under the same labels."""
-    if other is None or one.used() != other.used():
-        return False
-    labels = sorted(one.used())
-    return np.array_equal(one.fingerprints, other.fingerprints) and np.array_equal(one.over(labels).numbers, other.over(labels).numbers)
 
 
 def _remove(new: str, path: str) -> None:

@@ -453,8 +453,8 @@ class TextClassifier:
         names = np.array(self.classes, object)[self._given_classes.order]
         return float(np.average((names[best] == np.array(truth, object)) & (best != NO_ANSWER), weights=sample_weight))
 
-    def save(self, path: str, before: Callable[[Path, bytes], None] | None = None) -> None:
-        """Write the model file, atomically, with ``before`` as `write_model_file` takes it; first run the checks of the loader.
+    def save(self, path: str, ledger: bytes = b"", before: Callable[[Path], None] | None = None) -> None:
+        """Write the model file, atomically, with ``ledger`` and ``before`` as `write_model_file` takes them; first run the checks of the loader.
 
         Raises `PathError` if it cannot be written, and `RuntimeError` if the loader would refuse it, which is a defect of nbtext. In both
         cases the old file stays.
@@ -466,7 +466,7 @@ class TextClassifier:
             from_plain(settings, {name: array for name, array in arrays.items() if array.size})  # a file leaves empty arrays out
         except ModelError as problem:
             raise RuntimeError(f"not written, because it would not load: {problem}") from problem
-        write_model_file(path, settings, arrays, before)
+        write_model_file(path, settings, arrays, ledger, before)
 
     @classmethod
     def load(cls, path: str) -> TextClassifier:

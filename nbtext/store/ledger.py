@@ -1,6 +1,12 @@
-"""The ledger beside a model file: fingerprints and labels of the documents that the model has learnt.
+"""The ledger of a model: fingerprints and labels of the documents that the model has learnt once, the last section of a model file.
 
 Its bytes::
+
+    bytes of labels       u32
+    labels                JSON, a list of text
+    entries               16-byte fingerprints, ascending, then for each the number of its label as u32
+
+Models of format 1 have it in a file beside them, ``MODEL.ledger``::
 
     magic                 8 bytes
     format                u32
@@ -9,13 +15,10 @@ Its bytes::
     changes               u64
     models                two SHA-256, 32 bytes each: the digests of the model before the changes, and of the model after
     SHA-256               32 bytes, of all other bytes of the file
-    labels                JSON, a list of text
-    entries               16-byte fingerprints, ascending, then for each the number of its label as u32
+    labels, entries       as above
     changes               likewise; label 2³² − 1 marks a document that the model has forgotten
 
-Two files cannot be replaced in one step. The ledger is written first, when the new model is already on the disk under a temporary name, and
-holds both the old entries and the changes. The digest in the model file decides whether the changes apply: if the process is killed between the
-two writes, the old model is still there, and they do not.
+The first change of such a model moves it into the model file.
 """
 
 from __future__ import annotations
@@ -27,13 +30,11 @@ import os
 import stat
 import struct
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.errors import ModelError, PathError, reason
-from nbtext.store.atomic import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +54,7 @@ ABSENT = -1
 """In place of a label number: the ledger does not hold the document."""
 
 _GONE = (1 << 32) - 1
+_LENGTH = struct.Struct("<I")
 _FIELDS = struct.Struct("<8sIIQQ32s32s32s")
 _DIGEST = slice(_FIELDS.size - 32, _FIELDS.size)
 
@@ -111,9 +113,23 @@ class Ledger:
         numbers = np.array([number.get(label, ABSENT) for label in self.labels], np.int64)
         return Ledger(self.fingerprints, numbers[self.numbers], tuple(labels))
 
-    def used(self) -> set[str]:
-        """Return the labels in use."""
-        return {self.labels[number] for number in np.unique(self.numbers).tolist()}
+    def to_bytes(self) -> bytes:
+        """Return the section of the model file, with the labels in use."""
+        used = self.over(sorted({self.labels[number] for number in np.unique(self.numbers).tolist()}))
+        labels = json.dumps(used.labels).encode()
+        return _LENGTH.pack(len(labels)) + labels + used.fingerprints.tobytes() + used.numbers.astype("<u4").tobytes()
+
+    @classmethod
+    def of_bytes(cls, content: bytes) -> Ledger:
+        """Return the ledger of a section; raise `ModelError` if it is damaged."""
+        end = _LENGTH.size + _LENGTH.unpack_from(content.ljust(_LENGTH.size))[0]
+        entries, rest = divmod(len(content) - end, FINGERPRINT_BYTES + 4)
+        if entries < 0 or rest:
+            raise _damaged("it has not the length that it says")
+        labels = _labels(content[_LENGTH.size : end])
+        fingerprints, numbers = _entries(content, entries, end)
+        _require_labels(numbers, labels)
+        return cls(fingerprints, numbers, labels)
 
 
 def _merged(
@@ -134,31 +150,6 @@ def fingerprint(text: bytes) -> bytes:
 def ledger_path(model_path: str) -> str:
     """Return the path of a model's ledger, beside the target of a symbolic link."""
     return os.path.realpath(model_path) + LEDGER_SUFFIX
-
-
-def write_ledger(model_path: str, before: tuple[bytes, Ledger], after: tuple[bytes, Ledger]) -> None:
-    """Write the ledger atomically: digest and ledger of the model that is at ``model_path``, and of the one that will replace it.
-
-    It gets the permissions and the owner of the model. Raises `PathError`.
-    """
-    (old_model, old), (new_model, new) = before, after
-    labels = sorted(old.used() | new.used())
-    old, new = old.over(labels), new.over(labels)
-    either = np.union1d(old.fingerprints, new.fingerprints)
-    differs = old.find(either) != new.find(either)
-    fingerprints, numbers = either[differs], new.find(either)[differs]
-    text = json.dumps(labels).encode()
-    body = b"".join((
-        text,
-        old.fingerprints.tobytes(),
-        old.numbers.astype("<u4").tobytes(),
-        fingerprints.tobytes(),
-        np.where(numbers == ABSENT, _GONE, numbers).astype("<u4").tobytes(),
-    ))  # fmt: skip
-    fields = (LEDGER_MAGIC, LEDGER_FORMAT, len(text), len(old), fingerprints.size, old_model, new_model)
-    head = _FIELDS.pack(*fields, b"")[: _DIGEST.start]
-    content = head, hashlib.sha256(head + body).digest(), body
-    replace_file(ledger_path(model_path), lambda file: file.writelines(content), beside=Path(os.path.realpath(model_path)))
 
 
 def read_ledger(path: str, model: bytes) -> Ledger | None:
@@ -200,21 +191,30 @@ def _parsed(content: bytes, model: bytes) -> Ledger:
         raise _damaged("its checksum is wrong")
     end = _FIELDS.size + label_bytes
     labels = _labels(content[_FIELDS.size : end])
-    parts = []
-    for size in (entries, changes):
-        fingerprints = np.frombuffer(content, FINGERPRINT, size, end)
-        numbers = np.frombuffer(content, "<u4", size, end + size * FINGERPRINT_BYTES).astype(np.int64)
-        end += size * (FINGERPRINT_BYTES + 4)
-        if not np.all(fingerprints[1:] > fingerprints[:-1]):
-            raise _damaged("its fingerprints are not sorted")
-        parts.append((fingerprints, np.where(numbers == _GONE, ABSENT, numbers)))
-    if not all(numbers.max(initial=ABSENT) < len(labels) for _, numbers in parts) or parts[0][1].min(initial=0) == ABSENT or not version:
-        raise _damaged("an entry has no label")
+    first = _entries(content, entries, end)
+    second = _entries(content, changes, end + entries * (FINGERPRINT_BYTES + 4))
+    changed = np.where(second[1] == _GONE, ABSENT, second[1])
+    _require_labels(np.append(first[1], np.maximum(changed, 0) if labels else changed[changed != ABSENT]), labels)
+    if not version:
+        raise _damaged("it has no format")
     if model == after:
-        return _merged(*parts[0], *parts[1], labels)
+        return _merged(*first, second[0], changed, labels)
     if model == before:
-        return Ledger(*parts[0], labels)
+        return Ledger(*first, labels)
     raise StaleLedgerError("the ledger belongs to another model", hint="begin a new one with nbtext train --once, or remove it")
+
+
+def _entries(content: bytes, size: int, begin: int) -> tuple[NDArray[np.bytes_], Whole]:
+    """Return sorted fingerprints and the numbers of their labels."""
+    fingerprints = np.frombuffer(content, FINGERPRINT, size, begin)
+    if not np.all(fingerprints[1:] > fingerprints[:-1]):
+        raise _damaged("its fingerprints are not sorted")
+    return fingerprints, np.frombuffer(content, "<u4", size, begin + size * FINGERPRINT_BYTES).astype(np.int64)
+
+
+def _require_labels(numbers: Whole, labels: tuple[str, ...]) -> None:
+    if numbers.max(initial=-1) >= len(labels):
+        raise _damaged("an entry has no label")
 
 
 def _labels(text: bytes) -> tuple[str, ...]:
@@ -228,4 +228,6 @@ def _labels(text: bytes) -> tuple[str, ...]:
 
 
 def _damaged(finding: str) -> ModelError:
-    return ModelError(f"the ledger is damaged: {finding}", hint="remove it to begin a new one, which does not know documents learnt before")
+    return ModelError(
+        f"the ledger is damaged: {finding}", hint="take it out to begin a new one, which does not know documents learnt before"
+    )

@@ -8,10 +8,11 @@ Its bytes::
         format                u32
         index length          u32
         payload length        u64
-        SHA-256               32 bytes, of all other bytes of the file
+        SHA-256               32 bytes, of all other bytes but those of the ledger
         index                 JSON: settings, and type, shape and offset of every array; padded with spaces
     30                        pickle: pop them
     payload                   what joblib.dump writes, aligned to 64 bytes
+    ledger                    if there is one: the index has its length and its SHA-256, so that reading a model does without it
 
 `joblib.load` returns the plain dict of settings and arrays, for those who trust the file. `read_model_file` checks header and index, and takes
 the arrays from the bytes with numpy: no code is executed, and no more memory is taken than the file has bytes. The digest detects damage; it
@@ -66,13 +67,12 @@ _POP = b"0"
 
 
 def write_model_file(
-    path: str, settings: Mapping[str, object], arrays: Arrays, before: Callable[[Path, bytes], None] | None = None
+    path: str, settings: Mapping[str, object], arrays: Arrays, ledger: bytes = b"", before: Callable[[Path], None] | None = None
 ) -> None:
-    """Write settings (plain JSON values) and arrays (one dimension, types in `DTYPES`) as one file, atomically.
+    """Write settings (plain JSON values), arrays (one dimension, types in `DTYPES`) and the bytes of a ledger as one file, atomically.
 
-    The same contents give the same bytes. Empty arrays are left out. ``before`` is called with the resolved path and the new file's digest just
-    before the old file is replaced. Raises `PathError` if the file cannot be written, `UsageError` for settings beyond `MAX_INDEX_BYTES`,
-    `ValueError` for other arrays.
+    The same contents give the same bytes. Empty arrays are left out. ``before`` is called with the resolved path just before the old file is
+    replaced. Raises `PathError` if the file cannot be written, `UsageError` for settings beyond `MAX_INDEX_BYTES`, `ValueError` for other arrays.
     """
     from nbtext.store.atomic import replace_file
 
@@ -83,22 +83,16 @@ def write_model_file(
     arrays = {
         name: array.view(np.dtype(array.dtype.str)) for name, array in arrays.items()
     }  # pickle knows a type again by its identity only
-    digest = bytes(_DIGEST_BYTES)
-
-    def write(file: IO[bytes]) -> None:
-        nonlocal digest
-        digest = _write(file, settings, arrays)
-
-    replace_file(path, write, None if before is None else lambda target: before(target, digest))
+    replace_file(path, lambda file: _write(file, settings, arrays, ledger), before)
 
 
-def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays) -> bytes:
-    """Write the content of a model file; return its digest."""
+def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledger: bytes) -> None:
+    """Write the content of a model file."""
     from nbtext.store.joblib_stream import dump
 
     canonical = json.loads(json.dumps(settings, sort_keys=True))  # equal settings become equal objects, so pickle writes equal bytes
     largest = {name: ArrayPlace(array.dtype.str, array.size, 2**62) for name, array in arrays.items()}
-    room = len(encode_index(canonical, largest))
+    room = len(encode_index(canonical, largest, ledger))
     if room + ALIGNMENT > MAX_INDEX_BYTES:
         raise UsageError(f"the settings take {room:,} bytes; a model file has room for {MAX_INDEX_BYTES:,}")
     room += -(_HEAD + room + len(_POP)) % ALIGNMENT
@@ -109,14 +103,14 @@ def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays) -> b
     places = {
         name: ArrayPlace(array.dtype.str, array.size, offset - begin) for (name, array), offset in zip(arrays.items(), offsets, strict=True)
     }
-    index = encode_index(canonical, places).ljust(room)
+    index = encode_index(canonical, places, ledger).ljust(room)
     file.seek(0)
     file.write(_head(index, length) + index)
     file.seek(0)
     digest = _digest(file)
+    file.write(ledger)
     file.seek(_DIGEST.start)
     file.write(digest)
-    return digest
 
 
 def _head(index: bytes, payload_length: int) -> bytes:
@@ -133,26 +127,46 @@ def _digest(file: IO[bytes]) -> bytes:
     return digest.digest()
 
 
+class Index(NamedTuple):
+    """The index of a model file."""
+
+    settings: dict[str, object]
+    places: dict[str, ArrayPlace]
+    ledger: tuple[int, str]
+    """Length and SHA-256 of the ledger behind the payload; 0 if there is none."""
+
+
+class ModelBytes(NamedTuple):
+    """The bytes of a model file, checked."""
+
+    content: bytes
+    payload: int
+    """Where the payload begins."""
+    end: int
+    """Where it ends."""
+    parts: Index
+
+
 def read_model_file(path: str) -> tuple[dict[str, object], dict[str, Numbers]]:
     """Return settings and arrays of a model file; arrays are read-only views of the bytes read.
 
     Raises `ModelError` for any file that is not a complete, undamaged model file of this format.
     """
-    return _read_and_parse(path)[1]
+    content, begin, _, (settings, places, _) = _read(path)
+    return settings, {name: np.frombuffer(content, place.dtype, place.length, begin + place.offset) for name, place in places.items()}
 
 
 def read_model_bytes(path: str) -> bytes:
-    """Return the bytes of a model file; raises as `read_model_file`."""
-    return _read_and_parse(path)[0]
+    """Return the bytes of a model file and its ledger; raises as `read_model_file`."""
+    return _read(path, with_ledger=True).content
 
 
-def _read_and_parse(path: str) -> tuple[bytes, tuple[dict[str, object], dict[str, Numbers]]]:
-    try:
-        content = _read(path)
-        return content, _parse(content)
-    except ModelError as problem:
-        problem.where = path
-        raise
+def read_ledger_bytes(path: str) -> bytes:
+    """Return the ledger of a model file, empty if it has none; raises as `read_model_file`, and if the ledger is damaged."""
+    content, _, end, parts = _read(path, with_ledger=True)
+    if parts.ledger[0] and hashlib.sha256(content[end:]).hexdigest() != parts.ledger[1]:
+        raise ModelError("the ledger is damaged: its checksum is wrong", where=path, hint="nbtext prune --ledger takes it out")
+    return content[end:]
 
 
 def format_of(content: bytes) -> int:
@@ -165,11 +179,11 @@ def embedded_digest(content: bytes) -> bytes:
     return content[_DIGEST]
 
 
-def write_model_bytes(path: str, content: bytes, before: Callable[[Path, bytes], None]) -> None:
+def write_model_bytes(path: str, content: bytes, before: Callable[[Path], None]) -> None:
     """Write the bytes of a model file, atomically; ``before`` as in `write_model_file`. Raises `PathError` if it cannot be written."""
     from nbtext.store.atomic import replace_file
 
-    replace_file(path, lambda file: file.writelines((content,)), lambda target: before(target, embedded_digest(content)))
+    replace_file(path, lambda file: file.writelines((content,)), before)
 
 
 def model_digest(path: str) -> bytes | None:
@@ -188,25 +202,38 @@ def model_digest(path: str) -> bytes | None:
     return head[_DIGEST] if is_model else None
 
 
-def _read(path: str) -> bytes:
+def _read(path: str, *, with_ledger: bool = False) -> ModelBytes:
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ModelError("not a model: it is no regular file")
-            start = file.read(len(_START))
-            file.seek(0)
-            return file.read() if start == _START else start  # do not read other files whole
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise ModelError("not a model: it is no regular file")  # noqa: TRY301 - its path is added below
+            content = file.read(_HEAD)  # do not read other files whole
+            if len(content) == _HEAD and content[: len(_START)] == _START:
+                file.seek(0)
+                content = file.read(status.st_size if with_ledger else min(_end_of(content), status.st_size))
+            return _parse(content, status.st_size)
+    except ModelError as problem:
+        problem.where = path
+        raise
     except FileNotFoundError:
-        raise ModelError("there is no model", hint="make one with nbtext train, or name one with --model") from None
+        raise ModelError("there is no model", where=path, hint="make one with nbtext train, or name one with --model") from None
     except OSError as problem:
-        raise ModelError(f"cannot read the model: {reason(problem)}") from None
+        raise ModelError(f"cannot read the model: {reason(problem)}", where=path) from None
+
+
+def _end_of(head: bytes) -> int:
+    """Return where the payload ends, by the header."""
+    _, _, index_length, payload_length, _ = _FIELDS.unpack_from(head, _OPCODES.size)
+    return int(_HEAD + index_length + len(_POP) + payload_length)
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)  # a pipe without a writer must not block
 
 
-def _parse(content: bytes) -> tuple[dict[str, object], dict[str, Numbers]]:
+def _parse(content: bytes, size: int) -> ModelBytes:
+    """Return the parts of a model file of ``size`` bytes, of which the ledger need not be read."""
     if content[: len(_START)] != _START or content[_OPCODES.size : _OPCODES.size + len(MAGIC)] != MAGIC:
         raise ModelError("not an nbtext model", hint="make one with nbtext train")
     if len(content) < _HEAD:
@@ -217,19 +244,20 @@ def _parse(content: bytes) -> tuple[dict[str, object], dict[str, Numbers]]:
     )
     if version > FORMAT:
         raise ModelError(f"made by a newer nbtext (format {version}, this one reads {FORMAT})", hint="upgrade nbtext")
-    begin = _HEAD + index_length + len(_POP)
-    if header_length != _FIELDS.size + index_length or index_length > MAX_INDEX_BYTES or begin + payload_length != len(content):
-        raise _damaged(f"it has {len(content)} bytes, its header says {begin + payload_length}")
+    begin, end = _HEAD + index_length + len(_POP), _end_of(content)
+    if header_length != _FIELDS.size + index_length or index_length > MAX_INDEX_BYTES or end > size:
+        raise _damaged(f"it has {size} bytes, its header says {end}")
     view = memoryview(content)
     found = hashlib.sha256(view[: _DIGEST.start])
-    found.update(view[_DIGEST.stop :])
+    found.update(view[_DIGEST.stop : end])
     if found.digest() != digest:
         raise _damaged("its checksum is wrong")
     if not version or content[begin - 1 : begin] != _POP or begin % ALIGNMENT:
         raise _damaged("its header is malformed")
-    settings, places = decode_index(content[_HEAD : begin - 1], payload_length)
-    arrays = {name: np.frombuffer(content, place.dtype, place.length, begin + place.offset) for name, place in places.items()}
-    return settings, arrays
+    index = decode_index(content[_HEAD : begin - 1], payload_length)
+    if end + index.ledger[0] != size:
+        raise _damaged(f"it has {size} bytes, its header says {end + index.ledger[0]}")
+    return ModelBytes(content, begin, end, index)
 
 
 class ArrayPlace(NamedTuple):
@@ -245,27 +273,30 @@ class ArrayPlace(NamedTuple):
         return self.offset + self.length * np.dtype(self.dtype).itemsize
 
 
-def encode_index(settings: Mapping[str, object], places: Mapping[str, ArrayPlace]) -> bytes:
+def encode_index(settings: Mapping[str, object], places: Mapping[str, ArrayPlace], ledger: bytes = b"") -> bytes:
     """Return the index as JSON in ASCII, keys sorted."""
     arrays = {name: {"dtype": dtype, "shape": [length], "offset": offset} for name, (dtype, length, offset) in places.items()}
-    return json.dumps({"settings": settings, "arrays": arrays}, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    index = {"settings": settings, "arrays": arrays, **({"ledger": [len(ledger), hashlib.sha256(ledger).hexdigest()]} if ledger else {})}
+    return json.dumps(index, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
-def decode_index(text: bytes, payload_length: int) -> tuple[dict[str, object], dict[str, ArrayPlace]]:
-    """Return settings and places; raises `ModelError` unless all is well formed and every array lies inside the payload, apart from others."""
+def decode_index(text: bytes, payload_length: int) -> Index:
+    """Return the index; raise `ModelError` unless all is well formed and every array lies inside the payload, apart from others."""
     try:
         index = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as problem:
         raise ModelError(f"the index is not valid JSON ({str(problem)[:80]})") from None
-    if not isinstance(index, dict) or set(index) != {"settings", "arrays"}:
+    if not isinstance(index, dict) or not {"settings", "arrays"} <= index.keys() <= {"settings", "arrays", "ledger"}:
         raise ModelError("the index must have the two parts settings and arrays")
-    settings, arrays = index["settings"], index["arrays"]
+    settings, arrays, ledger = index["settings"], index["arrays"], index.get("ledger", [0, ""])
     if not isinstance(settings, dict) or not isinstance(arrays, dict):
         raise ModelError("settings and arrays must be objects")
+    if not isinstance(ledger, list) or len(ledger) != 2 or not _is_count(ledger[0]):
+        raise ModelError("the ledger has no length and checksum")
     _check_depth(settings)
     places = {name: _place(name, entry) for name, entry in arrays.items()}
     _check_layout(places, payload_length, len(text))
-    return settings, places
+    return Index(settings, places, (ledger[0], str(ledger[1])))
 
 
 def _place(name: str, entry: object) -> ArrayPlace:

@@ -54,7 +54,7 @@ def index(content: bytes) -> None:
     """The index of a model file is refused, or its arrays lie inside the payload."""
     payload_length = 1 << 12
     try:
-        _, places = decode_index(content, payload_length)
+        places = decode_index(content, payload_length).places
     except ModelError:
         return
     assert all(0 <= place.offset < place.end <= payload_length for place in places.values())
