@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.exclusions import needs_documents
 from nbtext.settings import CLASSIFIERS, Settings
+from tests.models import parted
 from tests.process import corpus, fail, in_json, succeed
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ corpora = st.lists(documents, min_size=1, max_size=14)
 
 def fitted(setting: dict[str, Any], labelled: Corpus) -> TextClassifier:
     """A model of some documents."""
-    return TextClassifier(**setting).fit([text for _, text in labelled], [label for label, _ in labelled])
+    return TextClassifier(**setting).fit(*parted(labelled))
 
 
 def saved(model: TextClassifier, folder: Path) -> bytes:
@@ -74,9 +75,14 @@ def saved(model: TextClassifier, folder: Path) -> bytes:
     return path.read_bytes()
 
 
-def parted(labelled: Corpus) -> tuple[list[str], list[str]]:
-    """Texts and labels."""
-    return [text for _, text in labelled], [label for label, _ in labelled]
+def options(setting: dict[str, Any]) -> list[str]:
+    """Return the options of `nbtext train` for some parameters."""
+    return [f"--{name.replace('_', '-')}={value}" for name, value in setting.items()]
+
+
+def inspected(folder: Path, model: str = "nbtext.joblib") -> Any:
+    """Return what `nbtext inspect` says of a model."""
+    return in_json("inspect -m", model, cwd=folder)
 
 
 def with_more(pets: Path) -> Path:
@@ -87,19 +93,9 @@ def with_more(pets: Path) -> Path:
     return pets
 
 
-def options(setting: dict[str, Any]) -> list[str]:
-    """Return the options of `nbtext train` for some parameters."""
-    return [f"--{name.replace('_', '-')}={value}" for name, value in setting.items()]
-
-
-def inspected(folder: Path, model: str = "nbtext.joblib") -> Any:
-    """Return what `nbtext inspect` says of a model."""
-    return in_json("inspect -m", model, "--output", "json", cwd=folder)
-
-
-def refused(folder: Path, arguments: list[str], status: int) -> str:
-    """Run a command that must fail with one line and leave all files of the folder as they are; return the line."""
+def refused(folder: Path, line: str | list[str], status: int) -> str:
+    """Run a command that must fail with one line and leave all files of the folder as they are; return it."""
     before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    line = fail(status, *arguments, cwd=folder)
+    said = fail(status, *([line] if isinstance(line, str) else line), cwd=folder)
     assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
-    return line
+    return said

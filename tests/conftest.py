@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-from nbtext import TextClassifier
 from tests.budget import EXHAUSTIVELY, OF_ROOM, USUAL, exhaustive
+from tests.changing import DAYS, with_more
+from tests.models import of_pets
 from tests.process import PETS, SERVICE_DESK, Starts, cold, corpus, succeed
 
 if TYPE_CHECKING:
@@ -39,11 +41,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def _starts(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Start programs in the test's folder, those in Python warm, or cold where the test is marked so."""
-    Starts.folder = lambda: request.getfixturevalue("tmp_path")
+    """Be in the test's folder, if it has one; start Python programs warm, or cold where the test is marked so."""
+    before = Path.cwd()
+    if "tmp_path" in request.fixturenames:
+        os.chdir(request.getfixturevalue("tmp_path"))
     with cold(request.node.get_closest_marker("cold") is not None):
         yield
-    Starts.folder = None
+    os.chdir(before)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -76,10 +80,21 @@ def service_desk_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def pets(tmp_path: Path) -> Path:
     """A folder with a corpus of two classes in ``pets`` and its model as ``nbtext.joblib``."""
-    labels = [name.partition("/")[0] for name in PETS]
-    TextClassifier().fit(PETS.values(), labels).save(str(tmp_path / "nbtext.joblib"))
+    of_pets().save("nbtext.joblib")
     corpus(tmp_path / "pets", PETS)
     return tmp_path
+
+
+@pytest.fixture
+def pets_and_more(pets: Path) -> Path:
+    """`pets`, with the documents of `MORE` in ``more``, and the model trained on both as ``both``."""
+    return with_more(pets)
+
+
+@pytest.fixture
+def days(tmp_path: Path) -> Path:
+    """Three days of documents, some of them met before."""
+    return corpus(tmp_path, DAYS)
 
 
 @pytest.fixture

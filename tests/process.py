@@ -57,9 +57,19 @@ class Result(NamedTuple):
         return [line.split("\t") for line in self.text.split("\n")[:-1]]
 
     @property
+    def records(self) -> list[dict[str, Any]]:
+        """Standard output as JSON lines."""
+        return json_lines(self.out)
+
+    @property
     def notes(self) -> list[str]:
         """The lines of standard error."""
         return os.fsdecode(self.err).split("\n")[:-1]
+
+
+def json_lines(text: str | bytes) -> list[dict[str, Any]]:
+    """Return the objects of JSON lines."""
+    return [json.loads(line) for line in text.splitlines()]
 
 
 class Running(Protocol):
@@ -91,8 +101,6 @@ class Starts:
     """Whether by a new interpreter each."""
     count = 0
     """How many were started so."""
-    folder: Callable[[], Path] | None = None
-    """The folder of the running test, in which programs run that are given no other."""
 
 
 @contextlib.contextmanager
@@ -116,11 +124,10 @@ def start(
     new_session: bool = False,
     limits: Mapping[str, int] | None = None,
 ) -> Running:
-    """Start a program in the test's folder, or ``cwd``; ``env`` is added to the environment, streams are as in `subprocess.Popen`.
+    """Start a program; ``env`` is added to the environment, streams are as in `subprocess.Popen`, limits as in `tests.warm.start`.
 
-    Limits are as in `tests.warm.start`. ``python -m MODULE`` and ``python -c CODE`` are forked from a process that has imported nbtext, unless the test is marked ``cold``.
+    ``python -m MODULE`` and ``python -c CODE`` are forked from a process that has imported nbtext, unless the test is marked ``cold``.
     """
-    cwd = cwd or (Starts.folder() if Starts.folder else None)
     environment = {**os.environ, **(env or {})}
     streams: dict[str, Any] = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
     if command[0] == sys.executable and command[1] in ("-m", "-c"):
@@ -158,6 +165,18 @@ def run(
             child.kill()
             raise
     return Result(child.wait(), out, err)
+
+
+def python(
+    code: str,
+    *arguments: str | bytes | Path,
+    cwd: Path | None = None,
+    stdin: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    limits: Mapping[str, int] | None = None,
+) -> Result:
+    """Run some Python to its end; see `start`."""
+    return run([sys.executable, "-c", code, *arguments], cwd=cwd, stdin=stdin, env={**HOUSE, **(env or {})}, limits=limits)
 
 
 def nbtext(
@@ -216,8 +235,8 @@ def succeed(*arguments: str | bytes | Path, cwd: Path | None = None, stdin: byte
 
 
 def in_json(*arguments: str | bytes | Path, cwd: Path | None = None, stdin: bytes = b"") -> Any:
-    """Run nbtext, and return the JSON that it prints."""
-    return json.loads(succeed(*arguments, cwd=cwd, stdin=stdin).out)
+    """Run nbtext with ``--output json``, and return what it prints."""
+    return json.loads(succeed(*arguments, "--output", "json", cwd=cwd, stdin=stdin).out)
 
 
 def fail(
@@ -237,6 +256,18 @@ def error_line(result: Result, status: int) -> str:
     assert not any(byte < 0x20 or byte == 0x7F for byte in result.err[:-1]), result
     assert b"internal error" not in result.err, result
     return result.notes[0]
+
+
+def content(name: str) -> bytes:
+    """Return the bytes of a file of the test's folder."""
+    return Path(name).read_bytes()
+
+
+def write(name: str, text: str | bytes) -> Path:
+    """Write a file of the test's folder."""
+    path = Path(name)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
 
 
 def corpus(folder: Path, documents: Mapping[str, str | bytes]) -> Path:

@@ -23,6 +23,7 @@ from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
 from nbtext.counts.moments import Moments
 from nbtext.errors import ModelError, UsageError
 from tests.budget import examples
+from tests.process import content
 from tests.textbook import DATING
 
 if TYPE_CHECKING:
@@ -205,11 +206,11 @@ def test_a_discriminant_of_text_and_numbers_uses_both() -> None:
 def test_every_classifier_of_probabilities_takes_attributes(classifier: str, tmp_path: Path) -> None:
     model = fitted(classifier=classifier)
     assert model.score(ROWS, LABELS) > 0.9
-    model.save(str(tmp_path / "m"))
-    loaded = TextClassifier.load(str(tmp_path / "m"))
+    model.save("m")
+    loaded = TextClassifier.load("m")
     assert loaded.predict_log_proba(ASKED).tolist() == model.predict_log_proba(ASKED).tolist()
-    loaded.save(str(tmp_path / "again"))
-    assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
+    loaded.save("again")
+    assert content("m") == content("again")
 
 
 @examples(6)
@@ -267,8 +268,8 @@ def test_a_model_with_impossible_sums_is_refused(tmp_path: Path) -> None:
     from nbtext.model.state import from_plain
     from nbtext.store import read_model_file
 
-    fitted().save(str(tmp_path / "m"))
-    settings, arrays = read_model_file(str(tmp_path / "m"))
+    fitted().save("m")
+    settings, arrays = read_model_file("m")
     sums = arrays["value_sums"].tobytes().decode().splitlines()
     for lines in (
         sums[:-1],

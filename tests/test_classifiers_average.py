@@ -20,6 +20,7 @@ from nbtext.report.models import print_overview
 from nbtext.settings import Settings
 from tests.budget import examples
 from tests.explaining import TEXTS, model
+from tests.models import parted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -151,15 +152,15 @@ def test_members_that_follow_from_counts_are_updated_forgotten_and_merged() -> N
     options: dict[str, Any] = {"classifier": "average", "members": ADDITIVE}
 
     def fitted(documents: list[tuple[str, str]]) -> TextClassifier:
-        return TextClassifier(**options).fit([text for _, text in documents], [label for label, _ in documents])
+        return TextClassifier(**options).fit(*parted(documents))
 
     def same(one: TextClassifier, other: TextClassifier) -> bool:
         return bool(np.array_equal(one.predict_log_proba(["the red cat", ""]), other.predict_log_proba(["the red cat", ""])))
 
     whole = fitted(labelled)
-    updated = fitted(labelled[:6]).partial_fit([text for _, text in labelled[6:]], [label for label, _ in labelled[6:]])
+    updated = fitted(labelled[:6]).partial_fit(*parted(labelled[6:]))
     assert same(updated, whole)
-    updated.forget([text for _, text in labelled[6:]], [label for label, _ in labelled[6:]])
+    updated.forget(*parted(labelled[6:]))
     assert same(updated, fitted(labelled[:6]))
 
 

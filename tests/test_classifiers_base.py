@@ -17,6 +17,7 @@ from nbtext.errors import PathError, UsageError
 from nbtext.language_model.dirichlet import beta_intervals
 from tests import oracle, strategies
 from tests.building import statistics_from_table, statistics_of
+from tests.process import write
 from tests.textbook import model_of_china
 
 if TYPE_CHECKING:
@@ -84,9 +85,9 @@ def test_what_is_neither_kind_nor_file_is_wrong_usage_and_what_cannot_be_read_is
         read_class_prior("")
     with pytest.raises(PathError, match="cannot read"):
         read_class_prior(str(tmp_path))
-    (tmp_path / "latin").write_bytes(b"\xe9\t1\n")
+    write("latin", b"\xe9\t1\n")
     with pytest.raises(PathError, match="UTF-8"):
-        read_class_prior(str(tmp_path / "latin"))
+        read_class_prior("latin")
 
 
 @pytest.mark.parametrize(

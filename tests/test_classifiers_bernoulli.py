@@ -198,8 +198,8 @@ def test_presence_and_absence_can_have_pseudo_counts_of_their_own(tmp_path: Path
     assert coins.probability(chinese)[0].tolist() == [2 / 4, 4 / 6]
     np.testing.assert_allclose(coins.absence(chinese)[0], [2 / 4, 2 / 6])
     np.testing.assert_allclose(model.classifier.credible_intervals(chinese)[0, 1], stats.beta.ppf([0.025, 0.975], 4, 2))
-    model.save(str(tmp_path / "m"))
-    loaded = TextClassifier.load(str(tmp_path / "m"))
+    model.save("m")
+    loaded = TextClassifier.load("m")
     assert loaded.settings["smoothing"] == (1, 2)
     assert np.array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
     same, one = (TextClassifier(classifier="bernoulli", smoothing=smoothing).fit(texts, labels) for smoothing in ((0.3, 0.3), 0.3))

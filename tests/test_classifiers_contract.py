@@ -5,7 +5,6 @@ Also tests `classifiers/base.py`.
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,8 @@ from nbtext.exclusions import KINDS, needs_documents
 from nbtext.inspection.verification import verify
 from nbtext.model.training import looked_up
 from nbtext.settings import CALIBRATIONS, CLASSIFIERS, WEIGHTINGS
-from tests.process import HOUSE, SERVICE_DESK, cold, in_json, run, succeed, succeeded
+from tests.models import parted
+from tests.process import SERVICE_DESK, cold, in_json, python, succeed, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +63,7 @@ ASKED = [text for _, text in drawn(30, 1)]
 
 
 def fitted(documents: list[Labelled], options: Options, **more: Any) -> TextClassifier:
-    return TextClassifier(**PLAIN, **options, **more).fit([text for _, text in documents], [label for label, _ in documents])
+    return TextClassifier(**PLAIN, **options, **more).fit(*parted(documents))
 
 
 @cache
@@ -202,7 +202,7 @@ def test_a_class_of_one_document_is_a_class(options: Options) -> None:
 def test_saved_and_loaded_it_is_the_same(options: Options, tmp_path: Path) -> None:
     model = learnt(options)
     written = saved(model, tmp_path)
-    loaded = TextClassifier.load(str(tmp_path / "m"))
+    loaded = TextClassifier.load("m")
     assert saved(loaded, tmp_path) == written
     np.testing.assert_array_equal(loaded.joint_log_likelihood(ASKED), model.joint_log_likelihood(ASKED))
     np.testing.assert_array_equal(loaded.predict_proba(ASKED), model.predict_proba(ASKED))
@@ -232,7 +232,7 @@ def test_scores_that_are_sums_over_terms_are_these_sums(options: Options) -> Non
 @EVERY
 def test_its_probabilities_are_some(options: Options, tmp_path: Path) -> None:
     saved(learnt(options), tmp_path)
-    assert [check for check in verify(str(tmp_path / "m")) if not check.passed] == []
+    assert [check for check in verify("m") if not check.passed] == []
 
 
 @EVERY
@@ -305,7 +305,7 @@ def test_the_file_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
     for folder, new in ((tmp_path / "warm", False), (tmp_path / "cold", True)):
         folder.mkdir()
         with cold(new):  # with another hash seed
-            succeeded(run([sys.executable, "-c", code, *CLASSIFIERS], cwd=folder, env={**HOUSE, "OPENBLAS_NUM_THREADS": "1"}))
+            succeeded(python(code, *CLASSIFIERS, cwd=folder, env={"OPENBLAS_NUM_THREADS": "1"}))
         models.append([(folder / name).read_bytes() for name in CLASSIFIERS])
     assert models[0] == models[1]
 
@@ -314,10 +314,10 @@ def test_commands_run_on_its_model(trained: Path) -> None:
     test = SERVICE_DESK / "test"
     classified = succeed("classify", test, cwd=trained)
     assert all(0 < float(probability) <= 1 for _, _, probability in classified.rows)
-    judged = in_json("evaluate", test, "--output", "json", cwd=trained)
+    judged = in_json("evaluate", test, cwd=trained)
     assert judged["n"] == len(classified.rows)
     assert judged["accuracy"] > 0.4
-    shown = in_json("inspect --output json", cwd=trained)
+    shown = in_json("inspect", cwd=trained)
     assert shown["training"]["classifier"] in CLASSIFIERS
     succeed("inspect", cwd=trained)
     for by in ("mutual-information", "presence", "chi2", "log-odds"):
@@ -336,7 +336,7 @@ def test_classifying_with_a_model_needs_numpy_alone(tmp_path: Path) -> None:
         "for name in sys.argv[1:]: TextClassifier.load(name).predict(['the printer is broken']).tolist()\n"
         "print(*sorted({'scipy', 'nltk', 'joblib', 'click', 'rich'} & set(sys.modules)))"
     )
-    assert succeeded(run([sys.executable, "-c", code, *CLASSIFIERS], env=HOUSE)).out == b"\n"
+    assert succeeded(python(code, *CLASSIFIERS)).out == b"\n"
 
 
 @EVERY_NAME

@@ -225,10 +225,10 @@ def test_it_trains_classifies_evaluates_and_cross_validates(tmp_path: Path) -> N
     model = tmp_path / "m"
     options = ("--classifier", "dirichlet-multinomial")
     succeed("train", SERVICE_DESK / "train", *options, "-m", model)
-    said = in_json("evaluate -q", SERVICE_DESK / "test", "-m", model, "--output", "json")
+    said = in_json("evaluate -q", SERVICE_DESK / "test", "-m", model)
     assert said["accuracy"] > 0.5
     assert said["log_loss"] < math.log(6)
-    folds = in_json("cross-validate", SERVICE_DESK / "train", *options, "--folds", "3", "--output", "json")
+    folds = in_json("cross-validate", SERVICE_DESK / "train", *options, "--folds", "3")
     assert folds["accuracy"] > 0.5
     uncalibrated = nbtext("cross-validate", SERVICE_DESK / "train", *options, "--folds", "3", "--calibration", "none", "--output", "json")
     assert json.loads(succeeded(uncalibrated).out)["accuracy"] == folds["accuracy"]

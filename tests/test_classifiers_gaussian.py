@@ -32,7 +32,8 @@ from nbtext.errors import ModelError, UsageError
 from nbtext.model.state import from_plain
 from nbtext.store import read_model_file
 from tests.budget import examples
-from tests.process import SERVICE_DESK, fail, in_json, succeed
+from tests.models import parted
+from tests.process import SERVICE_DESK, content, fail, in_json, succeed, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -343,7 +344,7 @@ def test_topics_are_told_apart(kind: dict[str, Any]) -> None:
 def test_any_corpus_gives_a_model(kind: dict[str, Any], corpus: list[tuple[str, str]], calibrated: bool) -> None:
     """One class, a class of one document, documents without words, fewer documents than dimensions."""
     parameters = {**PLAIN, **kind, "calibration": "length" if calibrated else "none"}
-    model = TextClassifier(**parameters).fit([text for _, text in corpus], [label for label, _ in corpus])
+    model = TextClassifier(**parameters).fit(*parted(corpus))
     probabilities = model.predict_proba(["ant bee", "unknown words", "", *(text for _, text in corpus)])
     assert np.isfinite(probabilities).all()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
@@ -364,19 +365,19 @@ def test_saved_and_loaded_it_answers_the_same_and_the_order_of_documents_plays_n
     texts, labels = drawn_texts()
     parameters = {**PLAIN, **kind, "calibration": "auto"}
     model = TextClassifier(**parameters).fit(texts, labels)
-    model.save(str(tmp_path / "a"))
-    loaded = TextClassifier.load(str(tmp_path / "a"))
+    model.save("a")
+    loaded = TextClassifier.load("a")
     assert np.array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
     pairs = list(zip(texts, labels, strict=True))
     random.Random(1).shuffle(pairs)
-    TextClassifier(**parameters).fit(*zip(*pairs, strict=True)).save(str(tmp_path / "b"))
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    TextClassifier(**parameters).fit(*zip(*pairs, strict=True)).save("b")
+    assert content("a") == content("b")
 
 
 def test_maximum_likelihood_without_an_inverse_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"too few documents for so many features; use shrinkage auto"):
         TextClassifier(**PLAIN, shrinkage=0).fit(["a dog barks", "one cat purrs", "two birds sing"], ["x", "x", "y"])
-    (tmp_path / "c.tsv").write_text("x\tdog barks\nx\tcat purrs\ny\tbirds sing\n")
+    write("c.tsv", "x\tdog barks\nx\tcat purrs\ny\tbirds sing\n")
     assert "--shrinkage" in fail(2, "train c.tsv --classifier gaussian --shrinkage 0")
 
 
@@ -409,8 +410,8 @@ CHANGES: dict[str, Callable[[dict[str, NDArray[Any]]], object]] = {
 @pytest.mark.parametrize("kind", [TEXT_KINDS[0], TEXT_KINDS[4]], ids=["full", "diagonal"])
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_arrays_that_training_cannot_make_are_refused(tmp_path: Path, kind: dict[str, Any], change: Callable[[Any], object]) -> None:
-    TextClassifier(**PLAIN, **kind, latent=5).fit(*drawn_texts()).save(str(tmp_path / "m"))
-    settings_, arrays = read_model_file(str(tmp_path / "m"))
+    TextClassifier(**PLAIN, **kind, latent=5).fit(*drawn_texts()).save("m")
+    settings_, arrays = read_model_file("m")
     arrays = {name: array.copy() for name, array in arrays.items()}
     from_plain(settings_, arrays)
     change(arrays)
@@ -422,28 +423,28 @@ def test_the_command_trains_classifies_evaluates_and_cross_validates(tmp_path: P
     options = ("--classifier", "gaussian", "--latent", "30")
     for name in ("m", "again"):
         assert succeed("train", SERVICE_DESK / "train", "-m", name, *options).err == b""
-    assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
+    assert content("m") == content("again")
     rows = succeed("classify", SERVICE_DESK / "test", "-m", "m").rows
     assert all(len(row) == 3 and 0 <= float(row[2]) <= 1 for row in rows)
-    figures = in_json("evaluate", SERVICE_DESK / "test", "-m", "m", "--output", "json")
+    figures = in_json("evaluate", SERVICE_DESK / "test", "-m", "m")
     assert figures["n"] == len(rows)
     assert figures["accuracy"] > 0.35  # there are six classes
-    validated = in_json("cross-validate", SERVICE_DESK / "train", "--folds", "3", *options, "--output", "json")
+    validated = in_json("cross-validate", SERVICE_DESK / "train", "--folds", "3", *options)
     assert validated["accuracy"] > 0.35
 
 
 def test_inspect_shows_the_linear_boundary(tmp_path: Path) -> None:
     texts, labels = drawn_texts()
-    (tmp_path / "c.tsv").write_text("".join(f"{label}\t{text}\n" for text, label in zip(texts, labels, strict=True)))
-    (tmp_path / "prior").write_text("c0\t0\nc1\t1\nc2\t2\n")
+    write("c.tsv", "".join(f"{label}\t{text}\n" for text, label in zip(texts, labels, strict=True)))
+    write("prior", "c0\t0\nc1\t1\nc2\t2\n")
     train = ("train", "c.tsv", "--classifier", "gaussian", "--latent", "4", "--class-prior", "prior")
     succeed(*train)
-    shown = in_json("inspect --output json")["boundary"]
-    boundary = of(TextClassifier.load(str(tmp_path / "nbtext.joblib"))).boundary()
+    shown = in_json("inspect")["boundary"]
+    boundary = of(TextClassifier.load("nbtext.joblib")).boundary()
     assert boundary is not None
     np.testing.assert_allclose([shown[label]["w"] for label in ("c0", "c1", "c2")], boundary.weights, atol=1e-8)
     assert [shown[label]["w_0"] for label in ("c0", "c1", "c2")] == [None, *np.round(boundary.bias[1:], 9).tolist()]
     assert "linear in 4 features" in succeed("inspect").text
     succeed(*train, "--covariance", "separate")
-    assert in_json("inspect --output json")["boundary"] is None
+    assert in_json("inspect")["boundary"] is None
     assert "linear" not in succeed("inspect").text

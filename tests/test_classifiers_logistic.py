@@ -238,16 +238,16 @@ def test_neither_order_nor_time_changes_the_bytes(tmp_path: Path) -> None:
 
 def test_a_loaded_model_gives_the_same_answers(tmp_path: Path) -> None:
     model = fitted(min_df=2, max_df=0.9)
-    model.save(str(tmp_path / "m"))
-    again = TextClassifier.load(str(tmp_path / "m"))
+    model.save("m")
+    again = TextClassifier.load("m")
     texts = [*drawn(7)[0], "", "unheard of"]
     assert again.predict_proba(texts).tolist() == model.predict_proba(texts).tolist()
     assert again.learnt.fitted["weights"].dtype == np.float32
 
 
 def test_a_model_without_terms_can_be_loaded(tmp_path: Path) -> None:
-    TextClassifier(**PLAIN).fit(["", "", ""], ["x", "y", "y"]).save(str(tmp_path / "m"))
-    assert TextClassifier.load(str(tmp_path / "m")).predict_proba(["word"])[0] == pytest.approx([1 / 3, 2 / 3], abs=1e-6)
+    TextClassifier(**PLAIN).fit(["", "", ""], ["x", "y", "y"]).save("m")
+    assert TextClassifier.load("m").predict_proba(["word"])[0] == pytest.approx([1 / 3, 2 / 3], abs=1e-6)
 
 
 def test_another_class_prior_moves_the_scores() -> None:
@@ -263,8 +263,8 @@ def test_a_fit_that_does_not_converge_warns_now_and_later(monkeypatch: pytest.Mo
     assert fitted().warnings() == []
     monkeypatch.setattr(logistic, "minimise", partial(minimise, most_iterations=1))
     model = fitted(l2=0.001)
-    model.save(str(tmp_path / "m"))
-    for each in (model, TextClassifier.load(str(tmp_path / "m"))):
+    model.save("m")
+    for each in (model, TextClassifier.load("m")):
         (warning,) = each.warnings()
         assert warning.startswith("the fit did not converge in 1 iterations")
 
@@ -283,8 +283,8 @@ def test_arrays_that_no_fit_keeps_are_refused(name: str) -> None:
 
 
 def test_classifying_needs_no_scipy(tmp_path: Path) -> None:
-    fitted().save(str(tmp_path / "m"))
-    code = f"from nbtext import TextClassifier; print(TextClassifier.load({str(tmp_path / 'm')!r}).predict(['cat']).tolist())"
+    fitted().save("m")
+    code = f"from nbtext import TextClassifier; print(TextClassifier.load({'m'!r}).predict(['cat']).tolist())"
     assert imported(code) == {"numpy"}
 
 
@@ -293,7 +293,7 @@ def test_the_command_trains_classifies_evaluates_and_cross_validates(tmp_path: P
     succeed("train", SERVICE_DESK / "train", "--classifier", "logistic", *model)
     rows = succeed("classify", SERVICE_DESK / "test", *model).rows
     answered = sum(path.split("/")[-2] == label for path, label, _ in rows) / len(rows)
-    summary = in_json("evaluate", SERVICE_DESK / "test", "--output", "json", *model)
+    summary = in_json("evaluate", SERVICE_DESK / "test", *model)
     assert summary["accuracy"] == pytest.approx(answered)
     assert answered > 0.7
     validated = nbtext("cross-validate", SERVICE_DESK / "train", "--classifier", "logistic", "--folds", "3", "--output", "json")

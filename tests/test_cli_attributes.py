@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import fail, in_json, nbtext, succeed
+from tests.process import content, fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,19 +41,19 @@ ALL = ("--label-column", "label", "--text-column", "text", "--categorical", "cit
 
 @pytest.fixture
 def dating(tmp_path: Path) -> Path:
-    (tmp_path / "dating.csv").write_text(DATING)
+    write("dating.csv", DATING)
     return tmp_path
 
 
 @pytest.fixture
 def people(tmp_path: Path) -> Path:
-    (tmp_path / "people.csv").write_text(PEOPLE)
+    write("people.csv", PEOPLE)
     return tmp_path
 
 
 def test_a_table_without_a_text(dating: Path) -> None:
     succeed("train dating.csv", *LOOKS, "--estimate", "ml")
-    (dating / "new.csv").write_text("height,hair,eye\nt,b,l\nt,r,w\n,,\n")
+    write("new.csv", "height,hair,eye\nt,b,l\nt,r,w\n,,\n")
     answers = succeed("classify new.csv --output jsonl --scores").text.splitlines()
     first, second, third = (json.loads(line) for line in answers)
     assert first["label"] == "-"
@@ -64,7 +64,7 @@ def test_a_table_without_a_text(dating: Path) -> None:
 
 def test_without_a_header_columns_have_numbers(dating: Path) -> None:
     rows = DATING.splitlines()[1:]
-    (dating / "bare.tsv").write_text("".join(row.replace(",", "\t") + "\n" for row in rows))
+    write("bare.tsv", "".join(row.replace(",", "\t") + "\n" for row in rows))
     succeed("train dating.csv", *LOOKS, "-m", "named")
     succeed("train bare.tsv --label-column 4 --categorical 1,2,3 -m numbered")
     ours, theirs = (
@@ -78,10 +78,10 @@ def test_json_lines_are_the_same_model_as_a_table(people: Path) -> None:
     names = PEOPLE.splitlines()[0].split(",")
     records = [dict(zip(names, row.split(","), strict=True)) for row in PEOPLE.splitlines()[1:]]
     lines = [{name: float(value) if name in ("age", "visits") else value for name, value in record.items() if value} for record in records]
-    (people / "people.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write("people.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
     for corpus in ("people.csv", "people.jsonl"):
         succeed("train", corpus, *ALL, "-m", corpus + ".m")
-    inspected = [in_json("inspect -m", corpus + ".m", "--output", "json") for corpus in ("people.csv", "people.jsonl")]
+    inspected = [in_json("inspect -m", corpus + ".m") for corpus in ("people.csv", "people.jsonl")]
     assert inspected[0]["attributes"] == inspected[1]["attributes"]
     assert inspected[0]["classes"] == inspected[1]["classes"]
     assert inspected[0]["attributes"]["visits"]["documents"] == 6
@@ -114,18 +114,18 @@ def test_text_and_attributes_go_through_the_commands(people: Path) -> None:
 def test_an_update_is_training_on_all_documents(tmp_path: Path, columns: tuple[str, ...]) -> None:
     header, *rows = DATING.replace("\nt,", "\n2,").replace("\ns,", "\n1,").splitlines()
     for name, part in {"first": rows[:4], "more": rows[4:], "all": rows}.items():
-        (tmp_path / f"{name}.csv").write_text("\n".join([header, *part, ""]), encoding="utf-8")
+        write(f"{name}.csv", "\n".join([header, *part, ""]))
     for name in ("first", "all"):
         succeed("train", f"{name}.csv", *columns, "-m", name)
-    before = (tmp_path / "first").read_bytes()
+    before = content("first")
     succeed("update more.csv -m first")
-    assert (tmp_path / "first").read_bytes() == (tmp_path / "all").read_bytes()
+    assert content("first") == content("all")
     succeed("forget more.csv -m first")
-    assert (tmp_path / "first").read_bytes() == before
+    assert content("first") == before
 
 
 def test_a_value_of_the_wrong_kind_is_a_document_that_cannot_be_read(people: Path) -> None:
-    (people / "people.csv").write_text(PEOPLE + "c,a cart,old,1,Bonn\n")
+    write("people.csv", PEOPLE + "c,a cart,old,1,Bonn\n")
     done = nbtext("train people.csv", *ALL)
     assert done.status == 1
     assert done.notes == ["nbtext: people.csv:8: the value 'old' at 'age' is not a number; leave it empty where it is not known"]
@@ -157,19 +157,19 @@ def test_the_same_values_come_again_without_being_a_leak(dating: Path) -> None:
 def test_values_that_are_declared_and_never_occur_have_a_pseudo_count(tmp_path: Path) -> None:
     throws = {"fair": "12341", "loaded": "4441"}
     table = "die,face\n" + "".join(f"{die},{face}\n" for die, faces in throws.items() for face in faces)
-    (tmp_path / "dice.csv").write_text(table)
+    write("dice.csv", table)
     train = ("train", "dice.csv", "--label-column", "die", "--smoothing", "0.5")
     for declared, n_values in (("face=6", 6), ("face=4", 4), ("face", 4)):
         for estimate, more in (("mean", 0), ("map", 1)):
             succeed(*train, "--categorical", declared, "--estimate", estimate)
-            found = in_json("inspect --output json")["attributes"]["face"]
+            found = in_json("inspect")["attributes"]["face"]
             for die, faces in throws.items():
                 shares = {face: (faces.count(face) + 0.5) / (len(faces) + n_values * 0.5) for face in "1234"}
                 if n_values > 4:
                     shares["(2 never seen)"] = 2 * 0.5 / (len(faces) + n_values * 0.5)
                 assert found["classes"][die]["probability"] == pytest.approx(shares), (declared, more)
             succeed("inspect --verify")
-    (tmp_path / "thrown.csv").write_text("face\n4\n6\n")
+    write("thrown.csv", "face\n4\n6\n")
     four, six = succeed("classify thrown.csv").rows
     assert (four[1], six[1]) == ("loaded", "fair")  # a value never seen adds nothing, and more throws were fair
     said = fail(2, *train, "--categorical", "face=3")
@@ -179,9 +179,9 @@ def test_values_that_are_declared_and_never_occur_have_a_pseudo_count(tmp_path: 
 
 @pytest.mark.parametrize("declared", [5, 60])
 def test_evidence_knows_of_declared_values(tmp_path: Path, declared: int) -> None:
-    (tmp_path / "dice.csv").write_text("die,face\n" + "a,1\n" * 7 + "a,2\n" * 4 + "b,2\nb,3\nb,3\n" * 3)
+    write("dice.csv", "die,face\n" + "a,1\n" * 7 + "a,2\n" * 4 + "b,2\nb,3\nb,3\n" * 3)
     succeed("train dice.csv --label-column die --categorical", f"face={declared}")
-    found = in_json("inspect --output json")["attributes"]["face"]
+    found = in_json("inspect")["attributes"]["face"]
 
     def evidence(alpha: float) -> float:
         counts = ((7, 4), (3, 6))

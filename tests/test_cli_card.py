@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import TextClassifier
-from tests.process import SERVICE_DESK, error_line, fail, nbtext, succeed
+from tests.process import SERVICE_DESK, error_line, fail, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,7 @@ def parts(card: str) -> tuple[dict[str, Any], str]:
 
 def test_a_card_has_the_figures_of_an_evaluation(desk: Path) -> None:
     evaluated = succeed("evaluate", TEST, "-o", "json").text
-    (desk / "figures.json").write_text(evaluated, encoding="utf-8")
+    write("figures.json", evaluated)
     judged = json.loads(evaluated)
     front, text = parts(succeed("card", TEST, "--license", "mit").text)
     assert list(front) == ["license", "language", "library_name", "pipeline_tag", "tags", "model-index"]
@@ -71,7 +71,7 @@ def test_a_card_without_an_evaluation_has_no_figures(desk: Path) -> None:
 
 
 def test_a_promise_that_was_tested(desk: Path) -> None:
-    (desk / "figures.json").write_text(succeed("evaluate", TEST, "--coverage", "0.9", "-o", "json").text, encoding="utf-8")
+    write("figures.json", succeed("evaluate", TEST, "--coverage", "0.9", "-o", "json").text)
     text = parts(succeed("card --evaluation figures.json").text)[1]
     assert "promise to hold the true class with probability 0.9 held it for 0.9744 of 78 test documents" in text
 
@@ -81,10 +81,8 @@ HOSTILE = ['"quoted": yes', "a\nb: - c\n---\n", "#| no *stars* [x](y) <b>", "\u2
 
 def test_labels_and_names_break_neither_yaml_nor_tables(tmp_path: Path) -> None:
     texts = [f"word{place} common" for place in range(len(HOSTILE))]
-    TextClassifier().fit(texts, HOSTILE).save(str(tmp_path / "nbtext.joblib"))
-    (tmp_path / "test.jsonl").write_text(
-        "".join(json.dumps({"label": label, "text": text}) + "\n" for label, text in zip(HOSTILE, texts, strict=True)), encoding="utf-8"
-    )
+    TextClassifier().fit(texts, HOSTILE).save("nbtext.joblib")
+    write("test.jsonl", "".join(json.dumps({"label": label, "text": text}) + "\n" for label, text in zip(HOSTILE, texts, strict=True)))
     for name in HOSTILE:
         front, text = parts(succeed("card test.jsonl --name", name, "--dataset", name, "--license", name, "-q").text)
         assert front["license"] == name
@@ -105,7 +103,7 @@ def test_a_page_with_the_card(desk: Path) -> None:
 
 def test_what_is_no_evaluation(desk: Path) -> None:
     for content in (b"", b"[]", b'{"n": 1, "per_class": {"a": 5}}', b'{"n": 1, "per_class": {}, "accuracy": "high"}', b"\xff"):
-        (desk / "figures.json").write_bytes(content)
+        write("figures.json", content)
         assert "not an evaluation" in fail(4, "card --evaluation figures.json")
     fail(4, "card --evaluation missing.json")
     fail(2, "card", TEST, "--evaluation", "figures.json")

@@ -23,18 +23,18 @@ def test_no_escapes_in_a_pipe_or_on_a_dumb_terminal(pets: Path, command: list[st
     done = nbtext(*command, env=forced)
     assert (done.status, b"\x1b" in done.out + done.err) == (0, False)
     assert nbtext("none", env=forced).err.count(b"\x1b") == 0
-    status, screen = on_terminal(*command, cwd=pets, env={"TERM": "dumb"})
+    status, screen = on_terminal(*command, env={"TERM": "dumb"})
     assert (status, "\x1b" in screen) == (0, False)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_no_colour_where_none_is_wanted(pets: Path, command: list[str]) -> None:
-    status, screen = on_terminal(*command, cwd=pets, env={"NO_COLOR": "1"})
+    status, screen = on_terminal(*command, env={"NO_COLOR": "1"})
     assert (status, COLOUR.findall(screen)) == (0, [])
 
 
 def test_a_terminal_gets_what_it_can_show(pets: Path) -> None:
-    assert "\x1b[1m" in on_terminal("inspect", cwd=pets, env={"NO_COLOR": ""})[1]
+    assert "\x1b[1m" in on_terminal("inspect", env={"NO_COLOR": ""})[1]
 
 
 @pytest.mark.parametrize("command", [["inspect"], ["classify", "pets", "-o", "table"], ["--help"], ["train", "--help"]], ids=str)
@@ -43,4 +43,4 @@ def test_colours_always_and_never(pets: Path, command: list[str]) -> None:
     always = [name, "--color", "always", *others] if name[0] != "-" else ["--color", "always", name]
     assert b"\x1b[" in nbtext(*always, env={"NO_COLOR": "1", "TERM": "dumb"}).out
     never = [word.replace("always", "never") for word in always]
-    assert "\x1b" not in on_terminal(*never, cwd=pets)[1]
+    assert "\x1b" not in on_terminal(*never)[1]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import PETS, SERVICE_DESK, corpus, fail, in_json, nbtext, succeed
+from tests.process import PETS, SERVICE_DESK, corpus, fail, in_json, json_lines, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,12 +27,12 @@ def pairs_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_figures_are_those_of_evaluate_and_classify(service_desk_model: Path, pairs_model: Path, tmp_path: Path) -> None:
     test, changed = SERVICE_DESK / "test", tmp_path / "changed.jsonl"
     compare = ("compare", service_desk_model, pairs_model, test)
-    said = in_json(*compare, "--output", "json", "--changed", changed)
+    said = in_json(*compare, "--changed", changed)
     assert (said["n"], said["models"]) == (78, [str(service_desk_model), str(pairs_model)])
     truth: dict[str, str] = {}
     answers: list[dict[str, tuple[str, float]]] = []
     for side, path in (("a", service_desk_model), ("b", pairs_model)):
-        alone = in_json("evaluate", test, "-m", path, "--output", "json")
+        alone = in_json("evaluate", test, "-m", path)
         for name in ("accuracy", "macro_f1", "log_loss", "brier", "ece"):
             assert said[side][name] == pytest.approx(alone[name])
         assert said[side]["intervals"]["accuracy"] == alone["intervals"]["accuracy"]
@@ -52,7 +52,7 @@ def test_figures_are_those_of_evaluate_and_classify(service_desk_model: Path, pa
         if a[0] != b[0]
     ]
     assert expected
-    assert [json.loads(line) for line in changed.read_text().splitlines()] == expected
+    assert json_lines(changed.read_bytes()) == expected
     assert said["changed"] == len(expected) == sum(of["documents"] for of in said["changes"])
     table = succeed(*compare).text
     assert f"{said['differences']['accuracy']['difference']:+.4f}" in table

@@ -19,7 +19,7 @@ from nbtext.cli.completion import SHELLS
 from nbtext.cli.help import TOPICS
 from nbtext.cli.main import COMMANDS
 from nbtext.settings import CRITERIA, FORMATS, LANGUAGES, UNSPACED_LANGUAGES
-from tests.process import HOUSE, fail, python_in_shell, run, start, succeed, succeeded, until
+from tests.process import HOUSE, content, fail, python_in_shell, run, start, succeed, succeeded, until, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +33,8 @@ def home(tmp_path: Path) -> Path:
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {python_in_shell()} -m nbtext "$@"\n')
     program.chmod(0o755)
-    (tmp_path / "corpus.csv").write_text("a,b\n")
-    TextClassifier(stemmer="none").fit(["a cat", "a dog"], ["cats", "dogs"]).save(str(tmp_path / "nbtext.joblib"))
+    write("corpus.csv", "a,b\n")
+    TextClassifier(stemmer="none").fit(["a cat", "a dog"], ["cats", "dogs"]).save("nbtext.joblib")
     return tmp_path
 
 
@@ -106,7 +106,7 @@ def test_names_of_classes_are_inserted_as_one_word_that_does_nothing(shell: str,
     found = shutil.which(shell)
     if found is None:
         pytest.skip(f"there is no {shell}")
-    TextClassifier(stemmer="none").fit([f"cat {row}" for row in range(len(EVIL))], list(EVIL)).save(str(home / "nbtext.joblib"))
+    TextClassifier(stemmer="none").fit([f"cat {row}" for row in range(len(EVIL))], list(EVIL)).save("nbtext.joblib")
     program = home / "bin" / "nbtext"
     program.write_text(
         '#!/bin/sh\n[ -z "$_NBTEXT_COMPLETE" ] && [ "$1" = relabel ] && { printf "%s\\0" "$@" > new; mv new args; exit; }\n'
@@ -133,7 +133,7 @@ def test_names_of_classes_are_inserted_as_one_word_that_does_nothing(shell: str,
             typed(f"{setup}; echo rea''dy\r", lambda: b"ready" in shown)
             for begun, expected in (("ev", EVIL[0]), ("it", EVIL[1]), ("bin", EVIL[2])):
                 typed(f"nbtext relabel {quote}{begun}\t\r", (home / "args").exists)
-                assert (home / "args").read_bytes().decode().split("\0") == ["relabel", expected, ""]
+                assert content("args").decode().split("\0") == ["relabel", expected, ""]
                 (home / "args").unlink()
         finally:
             child.kill()
@@ -147,7 +147,7 @@ def test_the_script_is_good_for_its_shell(shell: str, home: Path) -> None:
     found = shutil.which(shell)
     if found is None:
         pytest.skip(f"there is no {shell}")
-    (home / "script").write_bytes(succeed("completion", shell).out)
+    write("script", succeed("completion", shell).out)
     succeeded(run([found, "-n", "script"]))
 
 
@@ -161,7 +161,7 @@ def test_what_the_script_asks_for_is_answered(shell: str) -> None:
 @pytest.mark.parametrize("shell", SHELLS)
 def test_names_with_control_characters_are_left_out(shell: str, tmp_path: Path) -> None:
     labels = ["concern", "con\x1b[31mtrol", "con\nplain,trol", "con\u202egnp"]
-    TextClassifier(stemmer="none").fit([f"cat {label}" for label in labels], labels).save(str(tmp_path / "nbtext.joblib"))
+    TextClassifier(stemmer="none").fit([f"cat {label}" for label in labels], labels).save("nbtext.joblib")
     asked = {
         "_NBTEXT_COMPLETE": f"{shell}_complete",
         "COMP_WORDS": "nbtext relabel con",

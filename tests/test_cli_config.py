@@ -16,7 +16,7 @@ import pytest
 
 from nbtext.cli.main import COMMANDS, OLD_COMMANDS
 from nbtext.cli.paths import InputPath, OutputPath
-from tests.process import SERVICE_DESK, fail, nbtext
+from tests.process import SERVICE_DESK, content, fail, nbtext
 
 TRAIN = str(SERVICE_DESK / "train")
 WRITTEN = {"to", "drift", "errors", "predictions", "changed"}
@@ -217,7 +217,7 @@ def test_an_output_of_a_found_file_replaces_only_what_nbtext_wrote_for_it(tmp_pa
         (tmp_path / "out").write_bytes(begins)
         told = fail(2, *OUTPUTS[case])
         assert f"[{command}]: --{option}: out is not a file that nbtext wrote for this option; give --config nbtext.toml" in told
-        assert (tmp_path / "out").read_bytes() == begins
+        assert content("out") == begins
     (tmp_path / "out").write_bytes(b"")
     for _ in range(2):  # the second time it is there
         done = nbtext(*OUTPUTS[case])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext.metrics.intervals import wilson_interval
-from tests.process import SERVICE_DESK, corpus, error_line, fail, in_json, nbtext, succeed, succeeded
+from tests.process import SERVICE_DESK, corpus, error_line, fail, in_json, json_lines, nbtext, succeed, succeeded, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 DESK = SERVICE_DESK / "train"
 
 
-def said_of(*arguments: str | Path, cwd: Path | None = None) -> dict[str, Any]:
-    said: dict[str, Any] = in_json("cross-validate", *arguments, "--output", "json", cwd=cwd)
+def said_of(*arguments: str | Path) -> dict[str, Any]:
+    said: dict[str, Any] = in_json("cross-validate", *arguments)
     return said
 
 
@@ -181,26 +181,26 @@ def test_documents_that_cannot_be_read_are_left_out_and_named(pets: Path) -> Non
 
 
 def test_counted_features_and_one_class_and_no_terms(tmp_path: Path) -> None:
-    (tmp_path / "f.svmlight").write_text("".join(f"{n % 2} {1 + n % 2}:3 9:1\n" for n in range(8)))
-    assert said_of("f.svmlight", "--format", "svmlight", "--folds", "2", cwd=tmp_path)["accuracy"] == 1
-    (tmp_path / "one.tsv").write_text("a\tant\na\tape\n")
-    assert said_of("one.tsv", "--folds", "2", cwd=tmp_path)["accuracy"] == 1
-    (tmp_path / "none.tsv").write_text("a\t-\na\t-\nb\t-\nb\t-\n")
-    assert said_of("none.tsv", "--folds", "2", cwd=tmp_path)["accuracy"] == 0.5
-    assert said_of("none.tsv", "--leave-one-out", cwd=tmp_path)["accuracy"] == 0
+    write("f.svmlight", "".join(f"{n % 2} {1 + n % 2}:3 9:1\n" for n in range(8)))
+    assert said_of("f.svmlight", "--format", "svmlight", "--folds", "2")["accuracy"] == 1
+    write("one.tsv", "a\tant\na\tape\n")
+    assert said_of("one.tsv", "--folds", "2")["accuracy"] == 1
+    write("none.tsv", "a\t-\na\t-\nb\t-\nb\t-\n")
+    assert said_of("none.tsv", "--folds", "2")["accuracy"] == 0.5
+    assert said_of("none.tsv", "--leave-one-out")["accuracy"] == 0
 
 
 def test_predictions_are_the_answers_judged(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     said = said_of(DESK, "--folds", "4", "--predictions", path)
-    records = [json.loads(line) for line in path.read_text().splitlines()]
+    records = json_lines(path.read_bytes())
     assert [of["id"] for of in records] == [str(name) for name in sorted(DESK.rglob("*.txt"))]
     assert all(of["truth"] == of["id"].split("/")[-2] for of in records)
     answers = Counter((of["truth"], of["answer"]) for of in records)
     assert {(truth, answer): n for truth, row in said["confusion"].items() for answer, n in row.items()} == answers
     assert said["brier"] > sum((1 - of["probability"]) ** 2 for of in records if of["truth"] == of["answer"]) / 222
     said_of(DESK, "--folds", "4", "--repeats", "2", "--min-probability", "1", "--predictions", path)
-    twice = [json.loads(line) for line in path.read_text().splitlines()]
+    twice = json_lines(path.read_bytes())
     assert [of["id"] for of in twice] == 2 * [of["id"] for of in records]
     assert {of["answer"] for of in twice} == {None}
     assert twice[:222] == [{**of, "answer": None} for of in records]
@@ -230,7 +230,7 @@ def test_leaving_one_out_of_selected_terms_is_warned_of(tmp_path: Path) -> None:
     """Terms chosen with the label of every document in sight foretell labels that were drawn by chance; those chosen for each fold do not."""
     draw = random.Random(5)
     texts = (" ".join(f"w{draw.randrange(2000)}" for _ in range(20)) for _ in range(200))
-    (tmp_path / "chance.tsv").write_text("".join(f"{'ab'[number % 2]}\t{text}\n" for number, text in enumerate(texts)))
+    write("chance.tsv", "".join(f"{'ab'[number % 2]}\t{text}\n" for number, text in enumerate(texts)))
     done = nbtext("cross-validate chance.tsv --top 300 --leave-one-out --output json")
     assert (done.status, json.loads(done.out)["accuracy"] > 0.9) == (0, True)
     assert done.notes[0].startswith("nbtext: warning: --top saw all labels")

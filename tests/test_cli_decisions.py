@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.process import HOUSE, corpus, nbtext, start
+from tests.process import HOUSE, corpus, nbtext, start, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +42,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def records(home: Path, *arguments: str) -> list[dict[str, Any]]:
     result = nbtext("classify --output jsonl", *arguments, cwd=home)
     assert result.status in {0, 1}, result.err
-    return [json.loads(line) for line in result.text.splitlines()]
+    return result.records
 
 
 def test_below_the_probability_asked_for_there_is_no_answer_but_a_reason(home: Path) -> None:
@@ -128,7 +127,7 @@ def test_log_odds_of_a_single_class_are_valid_json(tmp_path: Path) -> None:
 
 def test_a_class_called_abstain_is_an_answer_in_a_file_of_costs(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/abstain/1": "purr purr", "c/dogs/1": "bark", "torn": "purr purr bark", "t/dogs/1": "purr bark"})
-    (tmp_path / "costs.toml").write_text("[dogs]\nabstain = 90\n[abstain]\ndogs = 30\n")
+    write("costs.toml", "[dogs]\nabstain = 90\n[abstain]\ndogs = 30\n")
     assert nbtext("train c --smoothing 1").status == 0
     [plain], [dear] = records(tmp_path, "torn"), records(tmp_path, "torn", "--costs", "costs.toml")
     assert (dear["label"], "abstained" in dear) == ("dogs", False)
@@ -139,7 +138,7 @@ def test_a_class_called_abstain_is_an_answer_in_a_file_of_costs(tmp_path: Path) 
     for command in (["classify", "torn"], ["evaluate", "t"]):
         assert nbtext(*command, "--costs", "costs.toml").notes == []
         assert line in nbtext(*command, "--costs", "costs.toml", "-v").notes
-    (tmp_path / "other.toml").write_text("[dogs]\nabstain = 0.001\n")
+    write("other.toml", "[dogs]\nabstain = 0.001\n")
     assert records(tmp_path, "torn", "--costs", "other.toml")[0]["label"] == "abstain"
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from nbtext import __version__
 from nbtext.inspection import health
-from tests.process import Result, fail, nbtext, succeed
+from tests.process import Result, fail, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +75,7 @@ def test_a_model_that_is_damaged_or_none(pets: Path, content: bytes | None) -> N
 def test_stems_of_another_version(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed = health._version("PyStemmer")
     monkeypatch.setattr(health, "_version", lambda name: "99.9" if name == "PyStemmer" else "9999.0")
-    findings = [of for of in health.health(str(pets / "nbtext.joblib"), named=True) if of.result != "ok"]
+    findings = [of for of in health.health("nbtext.joblib", named=True) if of.result != "ok"]
     assert [of.check for of in findings] == ["model"]
     assert f"its stems are those of PyStemmer {installed}, and PyStemmer 99.9 is installed" in findings[0].detail
     assert findings[0].problem is None
@@ -97,7 +97,7 @@ def test_a_folder_that_cannot_be_written(pets: Path, monkeypatch: pytest.MonkeyP
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(f"nbtext.inspection.health.{place}", full)
-    findings = {of.check: of for of in health.health(str(pets / "nbtext.joblib"), named=True)}
+    findings = {of.check: of for of in health.health("nbtext.joblib", named=True)}
     folder = findings["folder"]
     assert (folder.result, folder.problem.exit_status if folder.problem else 0) == ("failed", 4)
     assert "no space left on device" in folder.detail
@@ -123,7 +123,7 @@ def test_a_model_that_is_being_written(pets: Path) -> None:
 def test_a_disk_that_is_nearly_full(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(pets)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=10))
-    findings = {of.check: of for of in health.health(str(pets / "nbtext.joblib"), named=True)}
+    findings = {of.check: of for of in health.health("nbtext.joblib", named=True)}
     assert findings["folder"].result == "warning"
     assert findings["lock"].result == "ok"
 
@@ -131,7 +131,7 @@ def test_a_disk_that_is_nearly_full(pets: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(("bound", "most"), [("MOST_VERIFIED", 100), ("MOST_PROBABILITIES", 1)])
 def test_a_large_model_is_loaded_and_not_verified(pets: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int) -> None:
     monkeypatch.setattr(health, bound, most)
-    findings = {of.check: of for of in health.health(str(pets / "nbtext.joblib"), named=True)}
+    findings = {of.check: of for of in health.health("nbtext.joblib", named=True)}
     assert findings["model"].result == "ok"
     assert "nbtext inspect --verify checks all" in findings["model"].detail
 
@@ -139,6 +139,6 @@ def test_a_large_model_is_loaded_and_not_verified(pets: Path, monkeypatch: pytes
 @pytest.mark.cold("what is imported")
 @pytest.mark.parametrize("name", ["numpy", "rich"])
 def test_a_package_without_which_nothing_goes(pets: Path, name: str) -> None:
-    (pets / f"{name}.py").write_text(f"raise ModuleNotFoundError('gone', name={name!r})")
+    write(f"{name}.py", f"raise ModuleNotFoundError('gone', name={name!r})")
     message = fail(70, "doctor")
     assert message == f"nbtext: the package {name} cannot be imported; pip install nbtext brings what it needs"

@@ -14,7 +14,7 @@ import pytest
 from nbtext.errors import PathError
 from nbtext.evaluation.drift_log import read_history
 from nbtext.typicality import ANSWERS, FIGURES
-from tests.process import SERVICE_DESK, corpus, fail, nbtext, succeed
+from tests.process import SERVICE_DESK, content, corpus, fail, json_lines, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,19 +41,19 @@ def desk(fresh: Path) -> Path:
     return fresh
 
 
-def jsonl(*arguments: str, cwd: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in succeed("drift", *arguments, "--output", "jsonl", cwd=cwd).text.splitlines()]
+def jsonl(*arguments: str) -> list[dict[str, Any]]:
+    return succeed("drift", *arguments, "--output", "jsonl").records
 
 
 def test_the_last_runs_of_a_log_are_one_run(desk: Path) -> None:
-    singly, [together], [at_once] = jsonl("log", cwd=desk), jsonl("log", "--last", "9", cwd=desk), jsonl("all", cwd=desk)
+    singly, [together], [at_once] = jsonl("log"), jsonl("log", "--last", "9"), jsonl("all")
     assert [(run["runs"], run["documents"]) for run in (*singly, together)] == [(1, 3), (1, 3), (1, 3), (3, 9)]
     assert (together["since"], together["time"]) == (singly[0]["time"], singly[2]["time"])
     assert together["model"] == at_once["model"] == str(desk / "nbtext.joblib")
     for name in (*FIGURES, ANSWERS):
         assert together[name] == {key: value if value is None else pytest.approx(value, rel=1e-7) for key, value in at_once[name].items()}
-    assert jsonl("log", "--last", "1", cwd=desk) == singly[2:]
-    [last_two] = jsonl("log", "--last", "2", cwd=desk)
+    assert jsonl("log", "--last", "1") == singly[2:]
+    [last_two] = jsonl("log", "--last", "2")
     assert (last_two["documents"], last_two["since"]) == (6, singly[1]["time"])
     shown = succeed("drift log --last 2").text.splitlines()
     assert [line.split()[:2] for line in shown[2:5]] == [[singly[1]["time"], "3"], [singly[2]["time"], "3"], ["together", "6"]]
@@ -61,9 +61,9 @@ def test_the_last_runs_of_a_log_are_one_run(desk: Path) -> None:
 
 
 def test_gates_judge_the_last_runs_together(desk: Path) -> None:
-    (desk / "strange").write_text("zzyx qwrt plmk vbnm hjkl")
+    write("strange", "zzyx qwrt plmk vbnm hjkl")
     succeed("classify strange --drift log")
-    newest, [together] = jsonl("log", cwd=desk)[-1], jsonl("log", "--last", "4", cwd=desk)
+    newest, [together] = jsonl("log")[-1], jsonl("log", "--last", "4")
     between = (newest["unknown"]["distance"] + together["unknown"]["distance"]) / 2
     gate = ["--fail-over", f"unknown={between}"]
     assert together["unknown"]["distance"] < between
@@ -78,13 +78,13 @@ def test_gates_judge_the_last_runs_together(desk: Path) -> None:
 
 
 def test_a_run_of_no_documents_hides_no_alarm(desk: Path) -> None:
-    (desk / "strange").write_text("zzyx qwrt plmk vbnm hjkl " * 50)
+    write("strange", "zzyx qwrt plmk vbnm hjkl " * 50)
     succeed("classify strange --drift log")
-    before = (desk / "log").read_bytes()
+    before = content("log")
     succeed("classify empty --drift log")
     corpus(desk, {"binary/1": b"\0"})
     assert nbtext("classify binary --drift log").status == 1
-    assert (desk / "log").read_bytes() == before
+    assert content("log") == before
     empty = (
         json.loads(before.splitlines()[-1])
         | {"documents": 0}
@@ -94,13 +94,13 @@ def test_a_run_of_no_documents_hides_no_alarm(desk: Path) -> None:
         log.write(json.dumps(empty) + "\n")  # as an older nbtext wrote it
     done = nbtext("drift log --fail-over unknown=1")
     assert (done.status, "newest    moved: " in done.text) == (6, True)
-    assert [run["documents"] for run in jsonl("log", cwd=desk)] == [3, 3, 3, 1]
-    assert jsonl("log", "--last", "2", cwd=desk)[0]["documents"] == 4
+    assert [run["documents"] for run in jsonl("log")] == [3, 3, 3, 1]
+    assert jsonl("log", "--last", "2")[0]["documents"] == 4
 
 
 def test_where_no_run_had_documents_nothing_passes(desk: Path) -> None:
     succeed("classify empty --drift new")
-    assert (desk / "new").read_bytes() == b""
+    assert content("new") == b""
     for options in ([], ["--last", "3"], ["--fail-over", "any=1"]):
         line = fail(4, "drift new", *options)
         assert line == "nbtext: new: there is no run with documents in the log; classify --drift adds one"
@@ -110,24 +110,24 @@ def test_where_no_run_had_documents_nothing_passes(desk: Path) -> None:
 def test_models_in_one_log_are_told_apart_by_their_files(desk: Path) -> None:
     succeed("train", SERVICE_DESK / "test", "-m", "other")
     succeed("classify day0 -m other --drift log")
-    [other] = jsonl("log", "--last", "9", cwd=desk)
+    [other] = jsonl("log", "--last", "9")
     assert (other["model"], other["runs"], other["documents"]) == (str(desk / "other"), 1, 3)
     assert succeed("drift log --last 9").text.endswith(
         "left out  3 runs of another model, of this one before an update, or of an older nbtext\n"
     )
-    lines = [json.loads(line) for line in (desk / "log").read_text().splitlines()]
+    lines = json_lines((desk / "log").read_bytes())
     for line in lines[:2]:
         del line["model"]
-    (desk / "log").write_text("".join(json.dumps(line) + "\n" for line in [lines[0], lines[1], lines[3], lines[2]]))
-    assert [run["model"] for run in jsonl("log", cwd=desk)] == [None, None, str(desk / "other"), str(desk / "nbtext.joblib")]
-    assert jsonl("log", "--last", "2", cwd=desk)[0]["runs"] == 1
+    write("log", "".join(json.dumps(line) + "\n" for line in [lines[0], lines[1], lines[3], lines[2]]))
+    assert [run["model"] for run in jsonl("log")] == [None, None, str(desk / "other"), str(desk / "nbtext.joblib")]
+    assert jsonl("log", "--last", "2")[0]["runs"] == 1
 
 
 def test_a_model_that_learnt_in_between_is_another_model(desk: Path) -> None:
     succeed("update", SERVICE_DESK / "test")
     for day in ("day0", "day1"):
         succeed("classify", day, "--drift", "log")
-    [together] = jsonl("log", "--last", "4", cwd=desk)
+    [together] = jsonl("log", "--last", "4")
     assert (together["runs"], together["documents"]) == (2, 6)
     assert "left out  3 runs" in succeed("drift log --last 4").text
 
@@ -138,7 +138,7 @@ def test_numbers_that_no_run_has_are_no_line_of_a_log(desk: Path, value: str) ->
     record = json.loads(lines[0])
     for place in range(3):
         changed = record["unknown"] | {"run": ["here" if at == place else 1 for at in range(3)]}
-        (desk / "wrong").write_text(json.dumps(record | {"unknown": changed}).replace('"here"', value) + "\n")
+        write("wrong", json.dumps(record | {"unknown": changed}).replace('"here"', value) + "\n")
         done = nbtext("drift wrong --last 2")
         fine = (value == "-1" and place == 1) or (value == "1e10" and place == 0)
         assert done.status == (0 if fine else 4), done
@@ -152,7 +152,7 @@ def test_how_many_runs(desk: Path, last: str) -> None:
 def test_runs_from_a_time_on(desk: Path) -> None:
     times = ("2026-03-01T10:00:00+00:00", "2026-03-02T00:00:00+00:00", "2026-03-02T10:00:00+00:00")
     lines = [json.loads(line) | {"time": time} for line, time in zip((desk / "log").read_text().splitlines(), times, strict=True)]
-    (desk / "log").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write("log", "".join(json.dumps(line) + "\n" for line in lines))
     for begin, runs in (
         ("2026-03-01", 3),
         ("2026-03-02", 2),
@@ -160,16 +160,16 @@ def test_runs_from_a_time_on(desk: Path) -> None:
         ("2026-03-02T12:00+02:00", 1),
         ("2026-03-01T23:00-01:00", 2),
     ):
-        [together] = jsonl("log", "--since", begin, cwd=desk)
+        [together] = jsonl("log", "--since", begin)
         assert (together["runs"], together["since"], together["time"]) == (runs, times[-runs], times[-1])
-    [together] = jsonl("log", "--since", "2026-03-01", "--last", "2", cwd=desk)
+    [together] = jsonl("log", "--since", "2026-03-01", "--last", "2")
     assert together["runs"] == 2
     line = fail(4, "drift log --since 2026-03-03 --fail-over any=1")
     assert line == "nbtext: log: there is no run with documents since 2026-03-03T00:00:00+00:00 in the log"
     line = fail(2, "drift log --since yesterday")
     assert line == "nbtext: --since must be a date or a time, not 'yesterday'; such as 2026-05-31 or 2026-05-31T18:00+02:00"
     for wrong in ("yesterday", "2026-03-01", 7, None):
-        (desk / "wrong").write_text(json.dumps(lines[0] | {"time": wrong}) + "\n")
+        write("wrong", json.dumps(lines[0] | {"time": wrong}) + "\n")
         assert fail(4, "drift wrong") == "nbtext: wrong:1: not a line of classify --drift"
 
 
@@ -178,10 +178,10 @@ def classified(fresh: Path, *documents: object) -> None:
 
 
 def test_every_run_adds_a_line_and_the_newest_can_gate(fresh: Path) -> None:
-    (fresh / "strange.txt").write_text("zzyx qwrt plmk vbnm hjkl " * 50)
+    write("strange.txt", "zzyx qwrt plmk vbnm hjkl " * 50)
     classified(fresh, SERVICE_DESK / "test")
     classified(fresh, "strange.txt")
-    records = [json.loads(line) for line in (fresh / "log").read_text().splitlines()]
+    records = json_lines((fresh / "log").read_bytes())
     assert [record["documents"] for record in records] == [len(list((SERVICE_DESK / "test").glob("*/*"))), 1]
     assert records[1]["unknown"]["run"][1] == 1
     shown = succeed("drift log").text
@@ -192,7 +192,7 @@ def test_every_run_adds_a_line_and_the_newest_can_gate(fresh: Path) -> None:
     assert done.notes[0].startswith("nbtext: gate not met: the distance of unknown is ")
     classified(fresh, SERVICE_DESK / "test")
     succeed("drift log --fail-over any=1")
-    runs = [json.loads(line) for line in succeed("drift log --output jsonl").text.splitlines()]
+    runs = succeed("drift log --output jsonl").records
     assert [run["unknown"]["beyond_chance"] for run in runs] == [False, True, False]
 
 
@@ -205,22 +205,22 @@ def test_what_is_no_log(tmp_path: Path, fresh: Path) -> None:
     classified(fresh, SERVICE_DESK / "test")
     good = (fresh / "log").read_text()
     for wrong in ("x\n", "{}\n", good.replace('"counts"', '"count"'), "[]\n", good.replace('"unknown"', '"other"')):
-        (fresh / "wrong").write_text("\n" + wrong + wrong)
+        write("wrong", "\n" + wrong + wrong)
         assert fail(4, "drift wrong") == "nbtext: wrong:2: not a line of classify --drift"
-    (fresh / "empty").write_text("\n")
+    write("empty", "\n")
     with pytest.raises(PathError, match="no run"):
-        read_history(str(fresh / "empty"))
+        read_history("empty")
     assert "cannot read" in fail(4, "drift none")
-    (fresh / "bytes").write_bytes(b"\xff\n")
+    write("bytes", b"\xff\n")
     assert fail(4, "drift bytes") == "nbtext: bytes:1: not a line of classify --drift"
     assert "cannot write" in nbtext("classify", SERVICE_DESK / "test", "--drift", tmp_path).notes[-1]
 
 
 def test_lines_that_cannot_be_read_are_named_and_the_others_are_read(fresh: Path) -> None:
     classified(fresh, SERVICE_DESK / "test")
-    good = (fresh / "log").read_bytes()
+    good = content("log")
     bad = [good[:100] + good[:-1], b"\xff", b'{"documents": ' + b"9" * 5000 + b"}", *[b"x"] * 8, good[:100]]
-    (fresh / "log").write_bytes(good + b"\n".join(bad))  # without a line break at the end
+    write("log", good + b"\n".join(bad))  # without a line break at the end
     classified(fresh, SERVICE_DESK / "test")
     found, unreadable = read_history(str(fresh / "log"))
     assert (len(found), found[0][2:]) == (2, found[1][2:])
@@ -234,10 +234,10 @@ def test_lines_that_cannot_be_read_are_named_and_the_others_are_read(fresh: Path
 
 def test_a_disk_that_is_full_costs_one_line_and_says_so(fresh: Path) -> None:
     classified(fresh, SERVICE_DESK / "test")
-    good = (fresh / "log").read_bytes()
+    good = content("log")
     done = nbtext("classify", SERVICE_DESK / "test", "--drift", "log", limits={"FSIZE": len(good) + 100})
     assert (done.status, done.notes) == (4, ["nbtext: log: cannot write (file too large)"])
-    assert (fresh / "log").read_bytes() == good
+    assert content("log") == good
 
 
 @pytest.mark.parametrize("gate", ["accuracy=1", "unknown", "unknown=-1", "unknown=nan", "any=inf"])

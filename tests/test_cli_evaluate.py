@@ -14,7 +14,7 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.metrics.outcomes import METRICS
-from tests.process import SERVICE_DESK, corpus, fail, in_json, nbtext, succeed, succeeded
+from tests.process import SERVICE_DESK, content, corpus, fail, in_json, json_lines, nbtext, succeed, succeeded, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def test_figures_are_those_of_the_answers(service_desk_model: Path) -> None:
-    said = in_json("evaluate", SERVICE_DESK / "test", "-m", service_desk_model, "--output", "json")
+    said = in_json("evaluate", SERVICE_DESK / "test", "-m", service_desk_model)
     rows = succeed("classify", SERVICE_DESK / "test", "-m", service_desk_model).rows
     pairs = [(row[0].split("/")[-2], row[1]) for row in rows]
     assert said["n"] == len(pairs) == 78
@@ -65,7 +65,7 @@ def test_documents_that_cannot_be_read_are_left_out_and_named(pets: Path) -> Non
 def test_impossible_documents_count_and_are_finite(pets: Path) -> None:
     succeed("train pets --estimate ml")
     corpus(pets, {"test/cats/1": "cats bark", "test/dogs/1": "purrs"})
-    said = in_json("evaluate test --output json")
+    said = in_json("evaluate test")
     assert (said["n"], said["log_loss"]) == (2, None)
     assert b"infinite" in succeed("evaluate test").out
 
@@ -90,7 +90,7 @@ TEST = SERVICE_DESK / "test"
 
 
 def judged(model: Path, *arguments: str | Path) -> dict[str, Any]:
-    said: dict[str, Any] = in_json("evaluate", TEST, "-m", model, "--output", "json", *arguments)
+    said: dict[str, Any] = in_json("evaluate", TEST, "-m", model, *arguments)
     return said
 
 
@@ -105,7 +105,7 @@ def test_errors_are_the_wrong_answers_surest_first(service_desk_model: Path, tmp
     file.write_text("of last week\n")
     said = judged(service_desk_model, "--errors", file)
     assert said == judged(service_desk_model)
-    errors = [json.loads(line) for line in file.read_text().splitlines()]
+    errors = json_lines(file.read_bytes())
     wrong = [(name, truth, answer, float(p)) for name, truth, answer, p in answers(service_desk_model) if truth != answer]
     assert errors
     assert sorted((of["id"], of["truth"], of["answer"], of["probability"]) for of in errors) == sorted(wrong)
@@ -134,7 +134,7 @@ def test_the_terms_of_an_error_are_those_of_the_model(service_desk_model: Path, 
 def test_errors_of_unknown_labels_and_odd_names_are_lines_too(pets: Path) -> None:
     corpus(pets, {"test/birds/\udcff\n1": "a cat purrs", "test/dogs/1": "the dog barks"})
     assert nbtext("evaluate test -q --errors errors").status == 0
-    [line] = (pets / "errors").read_bytes().splitlines()
+    [line] = content("errors").splitlines()
     error = json.loads(line)
     assert (error["id"], error["truth"], error["answer"], error["against"]) == ("test/birds/\udcff\n1", "birds", "cats", "dogs")
     assert error["terms"][0]["term"] in {"cat", "purr"}
@@ -143,7 +143,7 @@ def test_errors_of_unknown_labels_and_odd_names_are_lines_too(pets: Path) -> Non
 def test_without_mistakes_the_file_is_empty(pets: Path) -> None:
     corpus(pets, {"test/cats/1": "a cat", "test/dogs/1": "a dog"})
     succeed("evaluate test --errors errors")
-    assert (pets / "errors").read_bytes() == b""
+    assert content("errors") == b""
 
 
 @pytest.mark.parametrize(
@@ -158,15 +158,15 @@ def test_without_mistakes_the_file_is_empty(pets: Path) -> None:
 )
 def test_a_file_that_errors_cannot_go_to_is_told_before_anything_is_done(file: str, status: int, message: str, pets: Path) -> None:
     (pets / "other").mkdir()
-    before = (pets / "nbtext.joblib").read_bytes()
+    before = content("nbtext.joblib")
     assert message in fail(status, "evaluate pets --errors", file)
-    assert (pets / "nbtext.joblib").read_bytes() == before
+    assert content("nbtext.joblib") == before
     assert (pets / "pets/cats/1").read_text().startswith("the cat")
 
 
 def test_where_nothing_was_judged_the_old_file_stays(pets: Path) -> None:
     (pets / "hollow/class").mkdir(parents=True)
-    (pets / "errors").write_text("old")
+    write("errors", "old")
     fail(2, "evaluate hollow --errors errors")
     assert (pets / "errors").read_text() == "old"
 
@@ -211,13 +211,13 @@ def table(pets: Path) -> Path:
         "dogs,dogs bark,web,2025",
         "dogs,bark,web,",
     ]
-    (pets / "test.csv").write_text("\n".join(rows) + "\n")
+    write("test.csv", "\n".join(rows) + "\n")
     return pets
 
 
 def test_parts_of_the_documents_are_judged_apart(table: Path) -> None:
     columns = ("--label-column", "topic", "--text-column", "body", "--by", "source", "--by", "year")
-    said = in_json("evaluate test.csv", *columns, "-o", "json")
+    said = in_json("evaluate test.csv", *columns)
     assert {column: {value: of["n"] for value, of in parts.items()} for column, parts in said["slices"].items()} == {
         "source": {"mail": 1, "web": 3},
         "year": {"": 1, "2024": 2, "2025": 1},
@@ -228,7 +228,7 @@ def test_parts_of_the_documents_are_judged_apart(table: Path) -> None:
     text = succeed("evaluate test.csv", *columns).text
     assert "by source" in text
     assert "by year" in text
-    assert "slices" not in in_json("evaluate test.csv", *columns[:4], "-o", "json")
+    assert "slices" not in in_json("evaluate test.csv", *columns[:4])
 
 
 def test_a_column_that_is_not_there_is_told(table: Path) -> None:
@@ -240,7 +240,7 @@ def test_a_column_that_is_not_there_is_told(table: Path) -> None:
 def test_the_threshold_between_two_classes_is_that_of_the_answers(tmp_path: Path) -> None:
     letters = tmp_path / "letters.tsv"
     letters.write_text("pets\tthe cat sleeps\npets\tcats bark\ntown\tthe cat of the mayor\ntown\tthe bin is full\ntown\ta bin\n")
-    (tmp_path / "costs.toml").write_text("[town]\npets = 10\n")
+    write("costs.toml", "[town]\npets = 10\n")
     succeed("train", letters, "--calibration", "none")
     asked = ("evaluate", str(letters), "--costs", "costs.toml")
     assert "p(d | pets) / p(d | town) > 15, so if p(pets | d) > 0.9091" in nbtext(*asked).out.decode()

@@ -5,13 +5,12 @@ Also tests `report/explanations.py`.
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.process import PETS, SERVICE_DESK, corpus, fail, nbtext, succeed
+from tests.process import PETS, SERVICE_DESK, corpus, fail, nbtext, succeed, write
 from tests.test_cli_colours import COLOUR
 from tests.test_cli_terminal import EVIL, on_terminal
 
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 TEST = SERVICE_DESK / "test"
 
 
-def records(*arguments: str | Path, cwd: Path | None = None) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in succeed(*arguments, "-o", "jsonl", cwd=cwd).text.splitlines()]
+def records(*arguments: str | Path) -> list[dict[str, Any]]:
+    return succeed(*arguments, "-o", "jsonl").records
 
 
 def test_the_records_agree_with_classify_and_sum_up(service_desk_model: Path) -> None:
@@ -55,17 +54,17 @@ def test_documents_are_read_as_the_model_has_them(tmp_path: Path) -> None:
     corpus(tmp_path, {"pets.csv": f"topic,body,sender,legs\n{rows}", "letter": "Subject: the cat\nFrom: a dog\n\npurrs"})
     columns = ["--label-column", "topic", "--text-column", "body", "--id-column", "sender"]
     succeed("train pets.csv", *columns, "--count", "legs", "-m", "m")
-    of = records("explain", "pets.csv", "-m", "m", cwd=tmp_path)
+    of = records("explain", "pets.csv", "-m", "m")
     assert [each["id"] for each in of] == list(PETS)
     assert [each["attributes"] for each in of] == [[{"name": "legs", "value": "4", "nats": 0.0}]] * 4
     succeed("train pets.csv", *columns, "-m", "n")
-    [mail] = records("explain", "letter", "-m", "n", "--format", "dir", "--document", "mail", "--headers", "subject", cwd=tmp_path)
+    [mail] = records("explain", "letter", "-m", "n", "--format", "dir", "--document", "mail", "--headers", "subject")
     assert mail["text"].split() == ["the", "cat", "purrs"]
 
 
 @pytest.mark.parametrize("output", ["table", "tsv", "jsonl"])
 def test_a_document_that_cannot_be_read_is_told_and_the_others_explained(pets: Path, output: str) -> None:
-    (pets / "mail").write_bytes(b"\x00\x01")
+    write("mail", b"\x00\x01")
     done = nbtext("explain pets/cats/1 none -o", output)
     assert (done.status, len(done.notes)) == (1, 1)
     assert "none" in done.notes[0]
@@ -81,16 +80,16 @@ def test_wrong_usage(pets: Path) -> None:
 
 def test_a_terminal_shows_the_text_shaded(pets: Path) -> None:
     corpus(pets, {"letter": "The cat barks, the cats purr."})
-    status, screen = on_terminal("explain", "letter", cwd=pets, env={"COLORTERM": "truecolor"})
+    status, screen = on_terminal("explain", "letter", env={"COLORTERM": "truecolor"})
     assert status == 0
     assert COLOUR.search(screen)
     assert "\x1b[1;" in screen  # bold
     assert "\x1b[4;" in screen  # underlined
-    _, plain = on_terminal("explain", "letter", cwd=pets, env={"NO_COLOR": "1"})
+    _, plain = on_terminal("explain", "letter", env={"NO_COLOR": "1"})
     assert COLOUR.findall(plain) == []
     assert "\x1b[1m" in plain
     assert "\x1b[4m" in plain
-    _, dumb = on_terminal("explain", "letter", cwd=pets, env={"TERM": "dumb"})
+    _, dumb = on_terminal("explain", "letter", env={"TERM": "dumb"})
     assert "\x1b" not in dumb
     assert "cat[+" in dumb
     assert "barks[−" in dumb
@@ -106,7 +105,7 @@ def test_a_pipe_gets_marks_for_a_table(pets: Path) -> None:
 def test_texts_cannot_move_the_cursor(pets: Path) -> None:
     corpus(pets, {"letter": f"{EVIL} the cat\x9b2J purrs\u202e"})
     for arguments in (["-o", "table"], ["-o", "tsv"], ["-o", "jsonl"]):
-        _, screen = on_terminal("explain", "letter", *arguments, cwd=pets, env={"NO_COLOR": "1", "TERM": "dumb"})
+        _, screen = on_terminal("explain", "letter", *arguments, env={"NO_COLOR": "1", "TERM": "dumb"})
         assert not set(screen) & set("\x1b\x07\x9b\u202e\u2028")
         assert "purrs" in screen
 
@@ -114,13 +113,13 @@ def test_texts_cannot_move_the_cursor(pets: Path) -> None:
 def test_impossible_documents_have_no_explanation(pets: Path) -> None:
     corpus(pets, {"letter": "the cat barks"})
     succeed("train pets --estimate ml -m ml")
-    [impossible] = records("explain", "letter", "-m", "ml", cwd=pets)
+    [impossible] = records("explain", "letter", "-m", "ml")
     assert {name: impossible[name] for name in ("id", "label", "abstained")} == {"id": "letter", "label": None, "abstained": "impossible"}
     assert impossible["ruled_out"] == [
         {"class": "cats", "by": "word", "word": "barks", "term": "bark"},
         {"class": "dogs", "by": "word", "word": "cat", "term": "cat"},
     ]
-    [certain] = records("explain", "pets/cats/1", "-m", "ml", cwd=pets)
+    [certain] = records("explain", "pets/cats/1", "-m", "ml")
     assert certain["log_odds"] is None
     assert {"word": "purrs", "nats": None, "rules_out": "dogs", "count": 1, "places": [[8, 13]], "terms": ["purr"]} in certain["words"]
     assert nbtext("explain letter -m ml").rows == [["letter", "", "", "none", "", "", "", "", "impossible"]]
@@ -132,7 +131,7 @@ def test_impossible_documents_have_no_explanation(pets: Path) -> None:
 
 def test_gaussian_classes_have_a_rest(pets: Path) -> None:
     succeed("train pets --classifier gaussian --latent 2 --shrinkage 0.5 -m g")
-    [of] = records("explain", "pets/cats/1", "-m", "g", cwd=pets)
+    [of] = records("explain", "pets/cats/1", "-m", "g")
     assert of["adds_up"] is False
     assert math.fsum([of["prior"], of["rest"], *(word["nats"] for word in of["words"])]) == pytest.approx(of["log_odds"], abs=1e-9)
     assert "do not add up" in nbtext("explain pets/cats/1 -m g -o table").text
@@ -140,7 +139,7 @@ def test_gaussian_classes_have_a_rest(pets: Path) -> None:
 
 def test_documents_without_known_words_have_the_prior(pets: Path) -> None:
     corpus(pets, {"empty": "", "strange": "zyzzyva"})
-    empty, strange = records("explain", "empty", "strange", cwd=pets)
+    empty, strange = records("explain", "empty", "strange")
     assert (empty["words"], empty["notice"], empty["log_odds"]) == ([], "empty", empty["prior"])
     assert (strange["words"][0]["dropped"], strange["notice"]) == ("not-in-model", "no-known-terms")
     assert "1 word adds nothing" in succeed("explain empty strange -o table").text

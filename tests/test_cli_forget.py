@@ -4,60 +4,46 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.changing import DAYS, refused, with_more
-from tests.process import PETS, corpus, fail, nbtext, succeed
+from tests.changing import refused
+from tests.process import PETS, content, corpus, fail, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture
-def desk(pets: Path) -> Path:
-    """`pets`, with further documents in ``more``, and the model trained on both as ``both``."""
-    return with_more(pets)
-
-
-@pytest.fixture
-def days(tmp_path: Path) -> Path:
-    """Three days of documents, some of them met before."""
-    return corpus(tmp_path, DAYS)
-
-
-def test_a_document_that_was_never_learnt_is_named_and_nothing_is_forgotten(desk: Path) -> None:
-    corpus(desk, {"odd/cats/1": PETS["cats/1"], "odd/cats/2": PETS["dogs/1"], "lines.tsv": "dogs\tthe dog barks\n"})
-    before = (desk / "nbtext.joblib").read_bytes()
+def test_a_document_that_was_never_learnt_is_named_and_nothing_is_forgotten(pets_and_more: Path) -> None:
+    corpus(pets_and_more, {"odd/cats/1": PETS["cats/1"], "odd/cats/2": PETS["dogs/1"], "lines.tsv": "dogs\tthe dog barks\n"})
+    before = content("nbtext.joblib")
     assert fail(2, "forget odd") == "nbtext: odd/cats/2: was never learnt as 'cats'; nothing is forgotten"
     line = fail(2, "forget lines.tsv --format tsv")
     assert line == "nbtext: lines.tsv:1: was never learnt as 'dogs'; nothing is forgotten"
     assert fail(2, "forget pets").startswith("nbtext: the model has learnt no other documents")
-    assert (desk / "nbtext.joblib").read_bytes() == before
+    assert content("nbtext.joblib") == before
 
 
 def test_what_is_forgotten_can_be_learnt_again(days: Path) -> None:
     succeed("train a --once")
-    first = (days / "nbtext.joblib").read_bytes()
+    first = content("nbtext.joblib")
     succeed("update c --once")
-    second = (days / "nbtext.joblib").read_bytes()
+    second = content("nbtext.joblib")
     for options in ([], ["--once"]):
         succeed("forget c", *options)
-        assert (days / "nbtext.joblib").read_bytes() == first
+        assert content("nbtext.joblib") == first
         assert nbtext("update c --once -v").notes[0].startswith("nbtext: learnt 2 documents;")
-        assert (days / "nbtext.joblib").read_bytes() == second
+        assert content("nbtext.joblib") == second
 
 
 def test_forgetting_once_is_no_error_the_second_time(days: Path) -> None:
     succeed("train a c --once")
     assert nbtext("forget c --once -v").notes[0] == "nbtext: forgot 2 documents; not known: 0"
-    before = (days / "nbtext.joblib").read_bytes()
+    before = content("nbtext.joblib")
     assert nbtext("forget c --once -v").notes[0] == "nbtext: forgot 0 documents; not known: 2"
     assert "was never learnt" in fail(2, "forget c")
     line = fail(2, "forget b --once")
     assert line == "nbtext: b/cats/7: was never learnt as 'cats'; it was learnt as 'dogs'; nothing is forgotten"
-    assert (days / "nbtext.joblib").read_bytes() == before
+    assert content("nbtext.joblib") == before
 
 
-def test_without_a_ledger_nothing_is_forgotten_once(desk: Path) -> None:
-    line = refused(desk, ["forget", "more", "--once"], 2)
+def test_without_a_ledger_nothing_is_forgotten_once(pets_and_more: Path) -> None:
+    line = refused(pets_and_more, "forget more --once", 2)
     assert line == "nbtext: nbtext.joblib: the model has no ledger; forget without --once"

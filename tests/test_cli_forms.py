@@ -50,5 +50,5 @@ def test_rows_are_the_same_in_every_form(pets: Path, command: str) -> None:
 
 def test_rows_of_classes_have_the_figures_of_json(pets: Path) -> None:
     whole = json.loads(nbtext("evaluate pets --output json").out)
-    rows = [json.loads(line) for line in nbtext("evaluate pets -o jsonl").text.splitlines()]
+    rows = nbtext("evaluate pets -o jsonl").records
     assert {row.pop("label"): row for row in rows} == whole["per_class"]

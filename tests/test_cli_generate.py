@@ -12,7 +12,7 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.inspection.generation import DocumentGenerator
-from tests.process import PETS, corpus, fail, succeed
+from tests.process import PETS, corpus, fail, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ def test_every_output_holds_the_same_documents(pets: Path) -> None:
     records = [json.loads(line) for line in said["jsonl"].splitlines()]
     assert [[record["label"], record["text"]] for record in records] == [line.split("\t") for line in said["tsv"].splitlines()]
     assert [record["text"] for record in records] == said["text"].splitlines()
-    generated = DocumentGenerator(TextClassifier.load(str(pets / "nbtext.joblib")), seed=7).documents(4, length=6)
+    generated = DocumentGenerator(TextClassifier.load("nbtext.joblib"), seed=7).documents(4, length=6)
     assert [(record["label"], record["text"].split()) for record in records] == [tuple(document) for document in generated]
 
 
@@ -50,7 +50,7 @@ def test_one_document_of_one_class_by_default_of_its_words(pets: Path) -> None:
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli"])
 def test_what_is_generated_can_be_trained_on(pets: Path, output: str, classifier: str) -> None:
     succeed("train pets --stop-words default --classifier", classifier)
-    (pets / f"drawn.{output}").write_bytes(succeed("generate -n 300 --output", output).out)
+    write(f"drawn.{output}", succeed("generate -n 300 --output", output).out)
     succeed("train", f"drawn.{output}", "--stemmer", "none", "--stop-words", "none", "-m", "again")
     before, after = (TextClassifier.load(str(pets / name)).statistics.vocabulary for name in ("nbtext.joblib", "again"))
     assert after == before

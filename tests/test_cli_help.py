@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from nbtext.cli.main import COMMANDS
 from nbtext.cli.panels import SYNONYMS, Option
 from nbtext.model.choosing import ALTERNATIVES
 from nbtext.settings import GROUPS
-from tests.process import HOUSE, PETS, REPOSITORY, bash, corpus, fail, nbtext, run, succeed, succeeded
+from tests.process import PETS, REPOSITORY, bash, corpus, fail, nbtext, python, succeed, succeeded, write
 from tests.test_cli_terminal import on_terminal
 
 if TYPE_CHECKING:
@@ -60,11 +59,11 @@ def command_named(name: str) -> click.Command:
 def test_help_has_colours_on_a_terminal_that_has_them(tmp_path: Path) -> None:
     for command in (["--help"], ["train", "--help"]):
         plain = nbtext(*command, env={"COLUMNS": "100"}).text
-        screen = on_terminal(*command, cwd=tmp_path)[1]
+        screen = on_terminal(*command)[1]
         assert "\x1b[1mLearn" in screen or "\x1b[1mDocuments" in screen
         assert plain.split() == re.sub(r"\x1b\[[0-9;]*m", "", screen).split()
         for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
-            assert "\x1b" not in on_terminal(*command, cwd=tmp_path, env=env)[1]
+            assert "\x1b" not in on_terminal(*command, env=env)[1]
 
 
 RENAMED = {
@@ -89,9 +88,9 @@ def test_old_names_of_options_do_the_same_with_a_notice_on_a_terminal(pets: Path
         assert (done.status, done.out, done.err) == ((now := nbtext(*new)).status, now.out, now.err)
         named -= {argument.partition("=")[0] for argument in old}
     assert named == {"--output"}  # the long form of -o, of report
-    _, screen = on_terminal("select-features", "--top", "3", cwd=pets)
+    _, screen = on_terminal("select-features", "--top", "3")
     assert screen.startswith("nbtext: --top is now called --limit\n")
-    assert "is now called" not in on_terminal("inspect", "--top", "3", "-q", cwd=pets)[1]
+    assert "is now called" not in on_terminal("inspect", "--top", "3", "-q")[1]
     succeed("report pets --title --output --to page.html")
     assert "<title>--output" in (pets / "page.html").read_text()
 
@@ -107,9 +106,9 @@ def test_the_command_alone_shows_how_it_is_used() -> None:
 @pytest.mark.cold("what is imported")
 def test_help_needs_nothing_heavy(tmp_path: Path) -> None:
     for name in ("numpy", "scipy", "joblib", "nltk", "rich", "Stemmer"):
-        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')")
+        write(f"{name}.py", "raise SystemExit('imported')")
     code = "import sys; from nbtext.cli.main import run; sys.exit(max(run([*command.split(), '--help']) for command in sys.argv[1:]))"
-    assert succeeded(run([sys.executable, "-c", code, "", *COMMANDS], env=HOUSE)).text.count("Usage: ") == len(COMMANDS) + 1
+    assert succeeded(python(code, "", *COMMANDS)).text.count("Usage: ") == len(COMMANDS) + 1
 
 
 def test_version() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import bash, corpus, fail, in_json, nbtext, succeed, succeeded
+from tests.process import bash, content, corpus, fail, in_json, nbtext, succeed, succeeded, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 MIXED: dict[str, str | bytes] = {"1.txt": "the cat", "2.bin": b"\0\1", "3.txt": "the dog"}
 
 
-def ids(*arguments: str, cwd: Path, stdin: bytes = b"") -> list[str]:
-    return [row[0] for row in succeed("classify", *arguments, cwd=cwd, stdin=stdin).rows]
+def ids(*arguments: str, stdin: bytes = b"") -> list[str]:
+    return [row[0] for row in succeed("classify", *arguments, stdin=stdin).rows]
 
 
 @pytest.mark.parametrize("end", [b"", b"\0"])
@@ -28,12 +28,12 @@ def test_lists_of_any_names(pets: Path, end: bytes) -> None:
     for name in names:
         (pets / os.fsdecode(name)).write_text("the cat")
     listed = b"\0".join(names) + end
-    (pets / "list").write_bytes(listed)
+    write("list", listed)
     shown = [os.fsdecode(name).replace("\n", "\\n").replace("\t", "\\t") for name in (*names[:3], b"./-", *names[4:])]
-    assert ids("--files-from", "-", "-0", cwd=pets, stdin=listed) == shown
-    assert ids("--files-from", "list", "--null", cwd=pets) == shown
-    assert ids("pets/dogs/1", "--files-from", "list", "--null", cwd=pets) == ["pets/dogs/1", *shown]
-    assert ids("--files-from", "-", cwd=pets, stdin=b" \n\n\xff") == [" ", "\udcff"]
+    assert ids("--files-from", "-", "-0", stdin=listed) == shown
+    assert ids("--files-from", "list", "--null") == shown
+    assert ids("pets/dogs/1", "--files-from", "list", "--null") == ["pets/dogs/1", *shown]
+    assert ids("--files-from", "-", stdin=b" \n\n\xff") == [" ", "\udcff"]
 
 
 def test_with_find(pets: Path) -> None:
@@ -52,9 +52,9 @@ def test_an_empty_list_has_no_rows_and_a_warning(pets: Path) -> None:
 
 
 def test_training_and_evaluating_from_a_list(pets: Path) -> None:
-    (pets / "list").write_text("pets\n")
+    write("list", "pets\n")
     succeed("train --files-from list -m m")
-    assert in_json("evaluate -q --files-from list -o json -m m")["n"] == 4
+    assert in_json("evaluate -q --files-from list -m m")["n"] == 4
 
 
 @pytest.mark.parametrize("command", ["train", "classify", "evaluate"])
@@ -82,11 +82,11 @@ def test_a_document_that_cannot_be_read_has_a_record_or_none_or_ends_all(pets: P
 def test_training_and_evaluating_with_a_document_that_cannot_be_read(pets: Path) -> None:
     succeed("train pets")
     corpus(pets / "pets/dogs", {"3": b"\0"})
-    before = (pets / "nbtext.joblib").read_bytes()
+    before = content("nbtext.joblib")
     note = "nbtext: pets/dogs/3: binary, not text (control bytes, the first at 0)"
     assert fail(1, "train pets --on-error fail") == note
     assert fail(1, "evaluate pets --on-error fail") == note
-    assert (pets / "nbtext.joblib").read_bytes() == before
+    assert content("nbtext.joblib") == before
     for choice in ("record", "skip"):
         result = nbtext("train pets --on-error", choice, "-m", choice)
         assert (result.status, result.notes, (pets / choice).read_bytes()) == (1, [note], before)
@@ -95,7 +95,7 @@ def test_training_and_evaluating_with_a_document_that_cannot_be_read(pets: Path)
 def test_one_of_ten_thousand_documents(pets: Path) -> None:
     lines = [b'{"text": "the cat"}'] * 10_000
     lines[7_000] = b'{"text": null}'
-    (pets / "c.jsonl").write_bytes(b"\n".join(lines))
+    write("c.jsonl", b"\n".join(lines))
     result = nbtext("classify c.jsonl --format jsonl")
     assert (result.status, len(result.rows), len(result.notes)) == (1, 10_000, 1)
     assert [row for row in result.rows if not row[1]] == [["c.jsonl:7001", "", "no value at the key 'text'; see --text-column"]]

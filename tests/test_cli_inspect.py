@@ -15,7 +15,7 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import beta
 
 from nbtext import TextClassifier, __version__
-from tests.process import SERVICE_DESK, corpus, fail, in_json, nbtext, succeed, succeeded
+from tests.process import SERVICE_DESK, corpus, fail, in_json, nbtext, succeed, succeeded, write
 from tests.textbook import CHINA, DATING
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ LOG_2, LOG_3 = math.log(2), math.log(3)
 
 
 def test_the_overview(service_desk_model: Path) -> None:
-    said = in_json("inspect -m", service_desk_model, "--output", "json", "--limit", "3")
+    said = in_json("inspect -m", service_desk_model, "--limit", "3")
     assert said["documents"] == 222
     assert said["written_by"]["nbtext"] == __version__
     assert sum(of["documents"] for of in said["classes"].values()) == 222
@@ -36,11 +36,11 @@ def test_the_overview(service_desk_model: Path) -> None:
     text = succeed("inspect -m", service_desk_model, "--limit", "3").text
     for label, of in said["classes"].items():
         assert any(label in line and ", ".join(of["top_terms"]) in line for line in text.split("\n"))
-    assert in_json("inspect -m", service_desk_model, "-o", "json", "--limit", "0")["classes"][label]["top_terms"] == []
+    assert in_json("inspect -m", service_desk_model, "--limit", "0")["classes"][label]["top_terms"] == []
 
 
 def test_evidence_aic_and_bic(service_desk_model: Path) -> None:
-    said = in_json("inspect -m", service_desk_model, "--criteria", "-o", "json")
+    said = in_json("inspect -m", service_desk_model, "--criteria")
     found = said["criteria"]
     assert found["evidence"] == pytest.approx(sum(found["evidence_of_classes"].values()))
     assert set(found["evidence_of_classes"]) == set(said["classes"])
@@ -55,7 +55,7 @@ def test_evidence_aic_and_bic(service_desk_model: Path) -> None:
 
 
 def test_the_model_is_compared_with_others_of_its_counts(service_desk_model: Path, tmp_path: Path) -> None:
-    said = in_json("inspect -m", service_desk_model, "--criteria", "-o", "json")
+    said = in_json("inspect -m", service_desk_model, "--criteria")
     models = said["models"]
     assert [each["log_evidence"] for each in models] == sorted((each["log_evidence"] for each in models), reverse=True)
     assert sum(each["probability"] for each in models) == pytest.approx(1)
@@ -67,7 +67,7 @@ def test_the_model_is_compared_with_others_of_its_counts(service_desk_model: Pat
         assert each["evidence_for_best"] == "very strong"
         if each is not pooled:
             succeed("train", SERVICE_DESK / "train", "--smoothing", str(each["smoothing"]))
-            alone = in_json("inspect --criteria -o json")
+            alone = in_json("inspect --criteria")
             assert each["log_evidence"] == pytest.approx(alone["criteria"]["evidence"])
     text = succeed("inspect -m", service_desk_model, "--criteria").text
     assert "models of the same counts, equally probable before" in text
@@ -75,7 +75,7 @@ def test_the_model_is_compared_with_others_of_its_counts(service_desk_model: Pat
 
 def test_criteria_of_a_model_that_has_none_of_a_prior_or_none_at_all(pets: Path) -> None:
     succeed("train pets --estimate ml --class-prior uniform")
-    said = in_json("inspect --criteria -o json")
+    said = in_json("inspect --criteria")
     found = said["criteria"]
     assert "models" not in said
     assert (found["evidence"], found["evidence_of_classes"]) == (None, None)
@@ -89,13 +89,13 @@ def test_criteria_count_the_columns_beside_the_texts(tmp_path: Path) -> None:
     corpus(tmp_path, {"people.csv": "\n".join(["height,hair,eye,likes", *map(",".join, DATING)])})
     options = ("people.csv", "--label-column", "likes", "--categorical", "height,hair,eye")
     succeed("train", *options, "--smoothing", "1")
-    said = in_json("inspect --criteria -o json")
+    said = in_json("inspect --criteria")
     found = said["criteria"]
     assert found["parameters"] == 2 * (1 + 2 + 1) + 1
     assert [found[name] for name in ("log_likelihood", "aic", "bic")] == pytest.approx([-19.207, 56.41, 57.13], abs=0.005)
     assert [each["log_evidence"] for each in said["models"][:2]] == pytest.approx([-20.808, -21.887], abs=5e-4)
     assert found["evidence"] == pytest.approx(sum(each["evidence"] for each in found["columns"].values()))
-    [trial] = in_json("tune", *options, "--by", "evidence", "--smoothing", "1", "-o", "json")["settings"]
+    [trial] = in_json("tune", *options, "--by", "evidence", "--smoothing", "1")["settings"]
     assert trial["evidence"] == found["evidence"]
     assert "hair" in succeed("inspect --criteria").text
 
@@ -117,7 +117,7 @@ def test_every_term_that_the_model_prints_can_be_asked_for(tmp_path: Path) -> No
     printed = [row[1] for row in succeed("select-features --limit 1000 -o tsv").rows]
     assert {"un*", "*eap*", "street lamp", "hors", "two hors"} - set(printed) == {"*eap*"}
     arguments = [argument for term in printed for argument in ("--term", term)]
-    words = in_json("inspect", *arguments, "-o", "json")["words"]
+    words = in_json("inspect", *arguments)["words"]
     for word in words:
         assert word["word"] in [term["term"] for term in word["terms"] if term["known"]], word
     by_word = {word["word"]: [term["term"] for term in word["terms"]] for word in words}
@@ -125,20 +125,20 @@ def test_every_term_that_the_model_prints_can_be_asked_for(tmp_path: Path) -> No
     assert by_word["street lamp"] == ["street", "street lamp", "lamp"]
     assert by_word["two hors"] == ["two hors", "two"]
     assert "un*  " in succeed("inspect --term un*").text
-    unknown, no_text = in_json("inspect --term zz* --term", b"h\xff*", "-o", "json")["words"]
+    unknown, no_text = in_json("inspect --term zz* --term", b"h\xff*")["words"]
     assert [(term["term"], term["known"]) for term in unknown["terms"] + no_text["terms"]] == [("zz*", False), ("h?*", False)]
 
 
 def test_an_asterisk_is_no_pattern_where_there_are_none(pets: Path) -> None:
     succeed("train pets")
-    word = in_json("inspect --term bark* -o json")["words"][0]
+    word = in_json("inspect --term bark*")["words"][0]
     assert [term["term"] for term in word["terms"]] == ["bark"]
 
 
 def test_what_the_model_knows_of_words(pets: Path) -> None:
     succeed("train pets --smoothing 0.5")
     arguments = ("inspect", "--term", "Barking", "--term", "the", "--term", "unicorns")
-    said = in_json(*arguments, "-o", "json")
+    said = in_json(*arguments)
     barking, the, unicorns = said["words"]
     assert (barking["word"], [term["term"] for term in barking["terms"]]) == ("Barking", ["bark"])
     dogs = barking["terms"][0]["classes"]["dogs"]
@@ -185,7 +185,7 @@ parameters of their Beta posteriors."""
 @pytest.mark.parametrize("classifier", CHINESE)
 def test_the_probability_is_that_which_the_classifier_scores_by(classifier: str, tmp_path: Path) -> None:
     symbol, meaning, probability, posteriors = CHINESE[classifier]
-    (tmp_path / "china.csv").write_text("".join(f"{label},{' '.join(terms)}\n" for label, terms in CHINA))
+    write("china.csv", "".join(f"{label},{' '.join(terms)}\n" for label, terms in CHINA))
     smoothing = () if "ml" in classifier.split() else ("--smoothing", "1")
     train = ("train", "china.csv", "--no-header", "--stemmer", "none", "--stop-words", "none", *smoothing)
     assert nbtext(*train, "--classifier", *classifier.split()).status == 0
@@ -208,7 +208,7 @@ def test_the_probability_is_that_which_the_classifier_scores_by(classifier: str,
 
 def test_words_that_are_several_terms_and_terms_that_do_not_count(pets: Path) -> None:
     succeed("train pets --ngrams 2 --top 3")
-    terms = in_json("inspect --term 'the dog barks flute' -o json")["words"][0]["terms"]
+    terms = in_json("inspect --term 'the dog barks flute'")["words"][0]["terms"]
     assert [(term["term"], term["known"]) for term in terms] == [
         ("dog", True), ("dog bark", True), ("bark", True), ("bark flute", False), ("flute", False),
     ]  # fmt: skip
@@ -221,9 +221,9 @@ def test_words_that_are_several_terms_and_terms_that_do_not_count(pets: Path) ->
 
 
 def test_features_by_their_names(tmp_path: Path) -> None:
-    (tmp_path / "t.svm").write_text("x red:2 round:1\ny green:3\n")
+    write("t.svm", "x red:2 round:1\ny green:3\n")
     succeed("train t.svm --format svmlight")
-    word = in_json("inspect --term red -o json")["words"][0]
+    word = in_json("inspect --term red")["words"][0]
     assert [of["count"] for of in word["terms"][0]["classes"].values()] == [2, 0]
 
 
@@ -236,15 +236,15 @@ def test_the_strength_of_the_penalty_and_the_loss_by_which_it_was_chosen(service
     for options, words in (((), "automatic"), (("--l2", "0.5"), "given")):
         model = ("-m", tmp_path / "m")
         succeed("train", SERVICE_DESK / "train", "--classifier", "logistic", *options, *model)
-        said = in_json("inspect", *model, "--output", "json")
+        said = in_json("inspect", *model)
         (line,) = (line for line in succeed("inspect", *model).out.decode().splitlines() if line.startswith("penalty"))
         loss = said["calibration"]["after"]["log_loss"]
         assert line.split(maxsplit=1)[1] == f"l2 {said['l2']:g} ({words}): log loss {loss:.4g} nats, calibrated, on 44 documents left out"
-    assert "l2" not in in_json("inspect --output json -m", service_desk_model)
+    assert "l2" not in in_json("inspect -m", service_desk_model)
 
 
-def inspected(*arguments: str | Path, cwd: Path | None = None) -> Any:
-    return in_json("inspect", *arguments, "-o", "json", cwd=cwd)
+def inspected(*arguments: str | Path) -> Any:
+    return in_json("inspect", *arguments)
 
 
 def test_terms_of_classes_side_by_side(service_desk_model: Path) -> None:
@@ -274,12 +274,12 @@ def test_similarity_as_a_matrix_and_as_pairs(service_desk_model: Path, tmp_path:
     assert some["similarity"]["classes"] == ["parks-and-trees", "taxes-and-fees"]
     assert some["similarity"]["divergence"][0][1] == said["divergence"][1][4]
     lines = "".join(f"c{number:02d},word{number} {'shared ' * number}\n" for number in range(30))
-    (tmp_path / "many.csv").write_text(lines)
+    write("many.csv", lines)
     succeed("train --quiet many.csv")
     text = succeed("inspect --similarity").text
     assert len(text.splitlines()) < 30
     assert "closest" in text
-    assert len(inspected("--similarity", cwd=tmp_path)["similarity"]["divergence"]) == 30
+    assert len(inspected("--similarity")["similarity"]["divergence"]) == 30
 
 
 def test_perplexity_of_held_out_documents(tmp_path: Path) -> None:
@@ -304,18 +304,18 @@ def test_perplexity_of_held_out_documents(tmp_path: Path) -> None:
 def test_perplexity_is_infinite_where_maximum_likelihood_says_never(pets: Path) -> None:
     succeed("train pets --estimate ml -m ml")
     corpus(pets, {"test/cats/1": "a unicorn", "test/dogs/1": "dogs"})
-    said = inspected("-m", "ml", "--perplexity", "test", cwd=pets)["perplexity"]
+    said = inspected("-m", "ml", "--perplexity", "test")["perplexity"]
     assert said["classes"]["cats"]["perplexity"] is None
     assert said["classes"]["dogs"]["perplexity"] > 1
     assert "infinite" in succeed("inspect -m ml --perplexity test").text
 
 
 def test_held_out_documents_are_read_as_options_say_and_attributes_have_no_part(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("label,text,city,age\na,the dog,Rome,3\nb,cats,Oslo,4\na,dogs,Rome,3\n")
+    write("t.csv", "label,text,city,age\na,the dog,Rome,3\nb,cats,Oslo,4\na,dogs,Rome,3\n")
     columns = ("--label-column", "label", "--text-column", "text", "--categorical", "city", "--numeric", "age")
     succeed("train t.csv", *columns)
-    (tmp_path / "new.csv").write_text("klass,text,city,age\na,dog,Rome,7\nb,,Bonn,1\n")
-    said = inspected("--perplexity", "new.csv", "--label-column", "klass", cwd=tmp_path)["perplexity"]
+    write("new.csv", "klass,text,city,age\na,dog,Rome,7\nb,,Bonn,1\n")
+    said = inspected("--perplexity", "new.csv", "--label-column", "klass")["perplexity"]
     assert (said["all"]["documents"], said["all"]["tokens"], said["all"]["unknown"]) == (2, 1, 0)
 
 

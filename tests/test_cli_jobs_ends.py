@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import HOUSE, TIME_LIMIT, asleep, start, succeed, until
+from tests.process import HOUSE, TIME_LIMIT, asleep, content, start, succeed, until, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ ROWS = b"cats\tthe cat purrs\ndogs\tthe dog barks\n" * 50
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with a corpus, a model of it, and two pipes that nobody writes to."""
-    (tmp_path / "rows.tsv").write_bytes(ROWS)
+    write("rows.tsv", ROWS)
     for name in ("one", "other"):
         os.mkfifo(tmp_path / name)
     succeed("train rows.tsv -m model")
@@ -62,7 +63,8 @@ def write_to_whoever_reads(folder: Path) -> None:
             descriptor = os.open(folder / name, os.O_WRONLY | os.O_NONBLOCK)
         except OSError:
             continue
-        os.write(descriptor, ROWS)
+        with contextlib.suppress(BrokenPipeError):  # it was open a moment ago
+            os.write(descriptor, ROWS)
         os.close(descriptor)
 
 
@@ -99,7 +101,7 @@ def settled(folder: Path, arguments: Sequence[str], workers: int) -> Running:
 
 
 def test_a_worker_killed_in_training_leaves_the_old_model(folder: Path) -> None:
-    before = (folder / "model").read_bytes()
+    before = content("model")
     running = settled(folder, TRAIN, 1)
     os.kill(running.workers[0], signal.SIGKILL)
     while running.process.poll() is None:
@@ -108,7 +110,7 @@ def test_a_worker_killed_in_training_leaves_the_old_model(folder: Path) -> None:
     assert status == 4
     assert len(notes) == 1
     assert notes[0].startswith("nbtext: a worker process ended before its work was done; ")
-    assert (folder / "model").read_bytes() == before
+    assert content("model") == before
     assert sorted(path.name for path in folder.iterdir() if "lock" not in path.name) == ["model", "one", "other", "rows.tsv"]
 
 
@@ -127,11 +129,11 @@ def test_a_worker_killed_while_scoring_ends_the_command(folder: Path, arguments:
 def test_a_signal_ends_all_processes_at_once(
     folder: Path, arguments: tuple[str, ...], workers: int, number: signal.Signals, send: Callable[[int, int], None]
 ) -> None:
-    before = (folder / "model").read_bytes()
+    before = content("model")
     running = settled(folder, arguments, workers)
     send(running.process.pid, number)
     assert running.ended() == (128 + number, [])
-    assert (folder / "model").read_bytes() == before
+    assert content("model") == before
 
 
 def test_workers_end_after_their_parent_was_killed(folder: Path) -> None:

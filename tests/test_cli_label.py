@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from tests.labelling import labelled_texts
-from tests.process import corpus, fail, nbtext, succeed
+from tests.process import corpus, fail, json_lines, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +51,7 @@ def test_suggested_rows_are_taken_back_and_train_reads_the_labels(pool: Path, fo
         done = nbtext("label pool --take", f"rows.{form}", "-v")
         assert done.status == 0
         assert done.notes[-1].startswith(f"nbtext: labels.jsonl: 8 new labels, {8 * number} in all, ")
-    labels = [json.loads(line) for line in (pool / "labels.jsonl").read_text(encoding="utf-8").splitlines()]
+    labels = json_lines((pool / "labels.jsonl").read_bytes())
     assert len({record["id"] for record in labels}) == 24
     assert all(record["label"] == truth(record["id"]) and set(record) == {"id", "label", "text"} for record in labels)
     succeed("train labels.jsonl")
@@ -62,7 +62,7 @@ def test_suggested_rows_are_taken_back_and_train_reads_the_labels(pool: Path, fo
 def test_suggestions_have_a_class_and_its_probability_as_soon_as_there_are_labels(pool: Path) -> None:
     rows = succeed("label pool --suggest 3").rows
     assert [row[1:4] for row in rows[1:]] == [["", "", ""]] * 3
-    (pool / "rows.csv").write_text("id,label\npool/00.txt,cats\npool/01.txt,dogs\n", encoding="utf-8")
+    write("rows.csv", "id,label\npool/00.txt,cats\npool/01.txt,dogs\n")
     succeed("label pool --take rows.csv")
     for row in succeed("label pool --suggest 3").rows[1:]:
         assert row[2] in ("cats", "dogs")
@@ -71,7 +71,7 @@ def test_suggestions_have_a_class_and_its_probability_as_soon_as_there_are_label
 
 def test_what_is_wrong_with_a_row_is_told_by_its_place_and_the_others_are_taken(pool: Path) -> None:
     rows = "id\tlabel\npool/00.txt\tcats\npool/xx.txt\tcats\npool/01.txt\t\npool/00.txt\tdogs\npool/00.txt\tcats\npool/02.txt\tdogs\n"
-    (pool / "rows.tsv").write_text(rows, encoding="utf-8")
+    write("rows.tsv", rows)
     done = nbtext("label pool --take rows.tsv")
     assert done.status == 1
     assert done.notes == [
@@ -82,7 +82,7 @@ def test_what_is_wrong_with_a_row_is_told_by_its_place_and_the_others_are_taken(
 
 
 def test_who_and_when_are_stored_if_wanted(pool: Path) -> None:
-    (pool / "rows.csv").write_text("id,label\npool/00.txt,cats\npool/01.txt,dogs\n", encoding="utf-8")
+    write("rows.csv", "id,label\npool/00.txt,cats\npool/01.txt,dogs\n")
     succeed("label pool --take rows.csv --who ada --times --to other.jsonl")
     record = json.loads((pool / "other.jsonl").read_text(encoding="utf-8").splitlines()[0])
     assert record["who"] == "ada"
@@ -92,10 +92,10 @@ def test_who_and_when_are_stored_if_wanted(pool: Path) -> None:
 
 
 def test_a_half_written_line_is_told_of_and_cut_off(pool: Path) -> None:
-    (pool / "rows.csv").write_text("id,label\npool/00.txt,cats\n", encoding="utf-8")
+    write("rows.csv", "id,label\npool/00.txt,cats\n")
     succeed("label pool --take rows.csv")
     whole = (pool / "labels.jsonl").read_bytes()
-    (pool / "labels.jsonl").write_bytes(whole + b'{"id": "pool/01.t')
+    write("labels.jsonl", whole + b'{"id": "pool/01.t')
     done = nbtext("label pool --take rows.csv")
     assert (done.status, len(done.notes)) == (0, 1)
     assert "a half-written line was cut off" in done.notes[0]
@@ -105,15 +105,15 @@ def test_a_half_written_line_is_told_of_and_cut_off(pool: Path) -> None:
 def test_wrong_options_are_told_in_one_line(pool: Path) -> None:
     assert "choose another --to" in fail(2, "label pool --suggest 2 --to pool/00.txt")
     assert "--next must be one of" in fail(2, "label pool --next best")
-    (pool / "notes.txt").write_text("milk\n", encoding="utf-8")
+    write("notes.txt", "milk\n")
     line = fail(4, "label pool --suggest 2 --to notes.txt")
     assert line == "nbtext: notes.txt:1: is no answer of nbtext label; give another file with --to"
     assert (pool / "notes.txt").read_text(encoding="utf-8") == "milk\n"
 
 
 def test_a_file_of_something_else_is_left_as_it_is(pool: Path) -> None:
-    (pool / "rows.csv").write_text("id,label\npool/00.txt,cats\n", encoding="utf-8")
-    (pool / "precious.json").write_text('{"precious": 1}', encoding="utf-8")
+    write("rows.csv", "id,label\npool/00.txt,cats\n")
+    write("precious.json", '{"precious": 1}')
     line = fail(4, "label pool --take rows.csv --to precious.json")
     assert line == "nbtext: precious.json:1: is no answer of nbtext label; give another file with --to"
     assert (pool / "precious.json").read_text(encoding="utf-8") == '{"precious": 1}'
@@ -139,7 +139,7 @@ def test_fields_of_mail_stay_fields_in_the_file_of_labels(tmp_path: Path) -> Non
     }
     corpus(tmp_path / "mail", mails)
     answers = "".join(f"mail/{name}\t{name[0]}\n" for name in mails)
-    (tmp_path / "filled.tsv").write_text(f"id\tlabel\n{answers}")
+    write("filled.tsv", f"id\tlabel\n{answers}")
     succeed("label mail --document mail --take filled.tsv")
     assert nbtext("label mail --document mail --suggest 9").out.count(b"\n") == 1  # all are known again
     seen = []
@@ -148,5 +148,5 @@ def test_fields_of_mail_stay_fields_in_the_file_of_labels(tmp_path: Path) -> Non
         seen.append(nbtext("select-features -o tsv").out)
     assert seen[0] == seen[1]
     assert b"subject:offer" in seen[0]
-    (tmp_path / "odd.jsonl").write_text('{"label": "a", "text": "x", "nbtext_fields": [["subject"]]}\n{"label": "a", "text": "y"}\n')
+    write("odd.jsonl", '{"label": "a", "text": "x", "nbtext_fields": [["subject"]]}\n{"label": "a", "text": "y"}\n')
     assert b"is not a list of names and contents" in nbtext("train odd.jsonl").err

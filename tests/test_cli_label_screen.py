@@ -6,7 +6,6 @@ Also tests `cli/label_drawing.py`, `cli/label_terminal.py` and `labelling/review
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import pty
 import re
@@ -21,7 +20,7 @@ import pytest
 
 from nbtext.cli.label_drawing import class_lines, text_lines
 from tests.labelling import labelled_texts
-from tests.process import HOUSE, TIME_LIMIT, corpus, fail, start, succeed, until
+from tests.process import HOUSE, TIME_LIMIT, content, corpus, fail, json_lines, start, succeed, until
 from tests.work import DOUBLE, steps
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ def pool(tmp_path: Path) -> Path:
 
 
 def labels(folder: Path) -> list[tuple[str, str]]:
-    records = [json.loads(line) for line in (folder / "labels.jsonl").read_text(encoding="utf-8").splitlines()]
+    records = json_lines((folder / "labels.jsonl").read_bytes())
     return [(record["id"], record["label"]) for record in records]
 
 
@@ -211,7 +210,7 @@ def test_a_file_that_is_replaced_meanwhile_ends_the_session_in_one_line(pool: Pa
         assert shown.end() == 4
     after = shown.raw.rpartition(b"\x1b[?1049l")[2].splitlines()
     assert after == [b"nbtext: labels.jsonl: was removed or replaced meanwhile; the answers before are in the old file; begin again"]
-    assert len((pool / "old").read_bytes().splitlines()) == 1
+    assert len(content("old").splitlines()) == 1
     assert not (pool / "labels.jsonl").exists()
 
 

@@ -25,7 +25,7 @@ def words(n: int) -> str:
 
 
 def test_the_curve_of_a_corpus() -> None:
-    said = in_json("learning-curve", TRAIN, "--output", "json")
+    said = in_json("learning-curve", TRAIN)
     assert (said["documents"], said["runs"]) == (222, 15)
     sizes = [point["documents"] for point in said["points"]]
     assert (len(sizes), sizes[0], sizes[-1]) == (8, 12, 177)
@@ -43,7 +43,7 @@ def test_the_curve_of_a_corpus() -> None:
 def test_the_table_has_the_same_figures_and_says_what_more_would_bring(tmp_path: Path) -> None:
     corpus(tmp_path, {"words.csv": words(200)})
     command = ("learning-curve", "words.csv", "--label-column", "topic", "--text-column", "body", "--folds", "4", "--repeats", "2")
-    said = in_json(*command, "--output", "json")
+    said = in_json(*command)
     table = succeed(*command).text
     assert (said["runs"], said["points"][-1]["documents"]) == (8, 150)
     for point in said["points"]:

@@ -6,13 +6,12 @@ Also tests `cli/messages.py`.
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from nbtext.cli.main import COMMANDS
-from tests.process import HOUSE, corpus, fail, nbtext, run
+from tests.process import corpus, fail, nbtext, python
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,7 +93,7 @@ def test_an_internal_error_with_its_traceback(pets: Path) -> None:
         "def broken(*_): raise ZeroDivisionError('a\\x1b[31m\\nb')\n"
         "o.overview = broken; sys.exit(run(sys.argv[1:]))"
     )
-    done = run([sys.executable, "-c", code, "--debug", *AS_JSON, "inspect"], env=HOUSE)
+    done = python(code, "--debug", *AS_JSON, "inspect")
     lines = said(done)
     assert done.status == 70
     assert (lines[0]["level"], lines[0]["message"]) == ("notice", "Traceback (most recent call last):")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import HOUSE, REPOSITORY, Result, corpus, fail, nbtext, python_in_shell, run, succeed
+from tests.process import HOUSE, REPOSITORY, Result, content, corpus, fail, nbtext, python_in_shell, run, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,7 +109,7 @@ def test_what_is_moved_is_learnt_anew_and_the_rest_stays_as_it_was(agent: str, t
         moved = int(target.endswith(("cur/3:2,FS", ",RS")))
         assert update() == f"learnt 0 documents; moved from another class: {moved}, known already: {4 - moved}, repeated: 0"
     succeed("train --once", *FOLDERS, "-m", "again")
-    assert (tmp_path / "again").read_bytes() == (tmp_path / "mail.joblib").read_bytes()
+    assert content("again") == content("mail.joblib")
     rows = succeed("select-features --top 100 -m mail.joblib -o tsv").rows
     assert rows
     assert not [row for row in rows if "nbtext" in row[1].lower() or "probabl" in row[1]]

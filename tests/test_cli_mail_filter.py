@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.model.scoring import Answer
 from nbtext.report.answers import mail_header
-from tests.process import LITTLE_MEMORY, corpus, error_line, nbtext, succeed
+from tests.process import LITTLE_MEMORY, corpus, error_line, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,7 +97,7 @@ def test_a_message_comes_out_whole_whatever_fails_and_the_status_says_so(mail: P
 
 
 def test_a_file_of_defaults_for_other_runs_does_not_stop_the_filter(mail: Path, tmp_path: Path) -> None:
-    (tmp_path / "nbtext.toml").write_text('[classify]\noutput = "jsonl"\nformat = "dir"\n')
+    write("nbtext.toml", '[classify]\noutput = "jsonl"\nformat = "dir"\n')
     model = str(mail / "nbtext.joblib")
     assert parted(succeed("classify --mail-filter -m", model, stdin=LETTER).out)[1] == LETTER
 
@@ -143,7 +143,7 @@ def test_a_model_of_files_reads_a_message_as_it_read_those_and_one_of_a_table_re
 
 def test_labels_of_any_kind_reach_the_reader_of_the_header(tmp_path: Path) -> None:
     label = "Müll; probability=1\r\nTo: all"
-    TextClassifier().fit(["win a prize", "lunch at noon"], [label, "ham"]).save(str(tmp_path / "nbtext.joblib"))
+    TextClassifier().fit(["win a prize", "lunch at noon"], [label, "ham"]).save("nbtext.joblib")
     out = succeed("classify --mail-filter", stdin=LETTER).out
     assert out.endswith(LETTER)
     found = str(email.message_from_bytes(out, policy=email.policy.default)["X-Nbtext"])

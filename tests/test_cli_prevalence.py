@@ -12,7 +12,7 @@ from shutil import copyfile
 
 import pytest
 
-from tests.process import SERVICE_DESK, fail, in_json, nbtext, succeed
+from tests.process import SERVICE_DESK, fail, in_json, nbtext, succeed, write
 
 TEST = str(SERVICE_DESK / "test")
 LABELS = sorted(folder.name for folder in (SERVICE_DESK / "test").iterdir())
@@ -31,12 +31,12 @@ def desk(service_desk_model: Path, tmp_path: Path) -> Path:
 
 
 def test_every_form_has_the_same_shares(desk: Path) -> None:
-    found = in_json("prevalence", TEST, "-o", "json")
+    found = in_json("prevalence", TEST)
     assert list(found) == ["documents", "prevalence", "drift"]
     assert found["documents"] == sum(file.is_file() for file in Path(TEST).rglob("*"))
     assert list(found["prevalence"]) == LABELS
     assert sum(share["share"] for share in found["prevalence"].values()) == pytest.approx(1, abs=1e-4)
-    lines = [json.loads(line) for line in succeed("prevalence", TEST, "-o", "jsonl").text.splitlines()]
+    lines = succeed("prevalence", TEST, "-o", "jsonl").records
     assert lines == [{"label": label, **share} for label, share in found["prevalence"].items()]
     rows = succeed("prevalence", TEST, "-o", "tsv").rows
     assert rows == [[label, *map(str, share.values())] for label, share in found["prevalence"].items()]
@@ -47,7 +47,7 @@ def test_every_form_has_the_same_shares(desk: Path) -> None:
 
 
 def test_few_labels_end_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "one.tsv").write_text("a\tcat dog\n")
+    write("one.tsv", "a\tcat dog\n")
     reading = ("--label-column", "1", "--text-column", "2")
     assert nbtext("train one.tsv", *reading).status == 0  # it warns of the only class
     for command in (("prevalence", "one.tsv"), ("evaluate", "one.tsv", "--prior-from", "one.tsv")):
@@ -56,11 +56,11 @@ def test_few_labels_end_in_one_line(tmp_path: Path) -> None:
 
 
 def test_by_column_there_is_a_row_for_each_value(desk: Path) -> None:
-    whole = in_json("prevalence messages.csv --by day -o json")
+    whole = in_json("prevalence messages.csv --by day")
     days = whole["by"]["day"]
     assert list(days) == ["2026-05-01", "2026-05-02", "2026-05-03"]
     assert sum(day["documents"] for day in days.values()) == whole["documents"]
-    lines = [json.loads(line) for line in nbtext("prevalence messages.csv --by day -o jsonl").text.splitlines()]
+    lines = nbtext("prevalence messages.csv --by day -o jsonl").records
     assert lines == [{"day": day, **found} for day, found in days.items()]
     table = succeed("prevalence messages.csv --by day").text
     assert "by day" in table
@@ -69,8 +69,8 @@ def test_by_column_there_is_a_row_for_each_value(desk: Path) -> None:
 
 def test_what_cannot_be_read_is_reported_and_has_no_share(desk: Path) -> None:
     (desk / "inbox").mkdir()
-    (desk / "inbox/1").write_bytes(b"the lamp in our street is broken")
-    (desk / "inbox/2").write_bytes(b"\0\1")
+    write("inbox/1", b"the lamp in our street is broken")
+    write("inbox/2", b"\0\1")
     done = nbtext("prevalence inbox -o json")
     assert done.status == 1
     assert done.notes[0].startswith("nbtext: inbox/2: binary")
@@ -82,7 +82,7 @@ def test_what_cannot_be_read_is_reported_and_has_no_share(desk: Path) -> None:
 
 
 def test_documents_of_another_kind_are_warned_of(desk: Path) -> None:
-    (desk / "other.txt").write_text("".join(f"quantum flux capacitor number{n} warp\n" for n in range(60)), encoding="utf-8")
+    write("other.txt", "".join(f"quantum flux capacitor number{n} warp\n" for n in range(60)))
     done = nbtext("prevalence other.txt --format lines")
     assert done.status == 0
     assert "differ from those of training by more than class shares (unknown tokens" in done.notes[0]
@@ -103,7 +103,7 @@ def test_answers_for_the_shares_of_other_documents(desk: Path) -> None:
     shifted = succeed("classify --text hello --prior-from", waste, "-o", "jsonl").text
     assert json.loads(shifted)["label"] == "waste-collection"
     assert json.loads(shifted)["probability"] > json.loads(plain)["probability"]
-    before, after = (in_json("evaluate", TEST, "-o", "json", *more)["log_loss"] for more in ((), ("--prior-from", waste)))
+    before, after = (in_json("evaluate", TEST, *more)["log_loss"] for more in ((), ("--prior-from", waste)))
     assert after > before
     fail(2, "classify --text hello --prior-from -")
     fail(2, "classify --text hello --prior-from", waste, "--coverage", "0.9")

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,7 +26,6 @@ from tests.work import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 COLUMNS = ("--label-column", "1", "--text-column", "2")
 """With these a table is read as it comes; without, its beginning is waited for."""
@@ -52,16 +52,15 @@ def feed(fifo: Path, bad: bytes = b"") -> None:
             time.sleep(PAUSE)
 
 
-def screen_of(*arguments: str, cwd: Path, env: dict[str, str] | None = None, answers: bool = False, bad: bytes = b"") -> tuple[str, bytes]:
+def screen_of(*arguments: str, env: dict[str, str] | None = None, answers: bool = False, bad: bytes = b"") -> tuple[str, bytes]:
     """What a terminal on standard error is sent while a slow ``slow.tsv`` is read, and standard output, a pipe unless ``answers``."""
-    fifo = cwd / "slow.tsv"
+    fifo = Path("slow.tsv")
     os.mkfifo(fifo)
     feeder = threading.Thread(target=feed, args=(fifo, bad))
     feeder.start()
     ours, theirs = pty.openpty()
     with start(
         [sys.executable, "-c", SOON, *arguments],
-        cwd=cwd,
         env={**HOUSE, "TERM": "xterm-256color", "COLUMNS": "100", "NO_COLOR": "", **(env or {})},
         stdin=subprocess.DEVNULL,
         stdout=theirs if answers else subprocess.PIPE,
@@ -84,7 +83,7 @@ def screen_of(*arguments: str, cwd: Path, env: dict[str, str] | None = None, ans
     "arguments", [["train", "slow.tsv", "-m", "new", *COLUMNS], ["classify", "slow.tsv"], ["evaluate", "slow.tsv", *COLUMNS]], ids=str
 )
 def test_a_slow_input_shows_progress_and_leaves_none(pets: Path, arguments: list[str]) -> None:
-    screen, out = screen_of(*arguments, cwd=pets)
+    screen, out = screen_of(*arguments)
     assert re.search(r"\d+ documents, \d+ per second", screen)
     *_, end = screen.split(ERASED)
     assert "per second" not in end
@@ -92,24 +91,24 @@ def test_a_slow_input_shows_progress_and_leaves_none(pets: Path, arguments: list
 
 
 def test_answers_on_the_same_terminal_are_not_drawn_over(pets: Path) -> None:
-    table, _ = screen_of("classify", "slow.tsv", cwd=pets, answers=True)
+    table, _ = screen_of("classify", "slow.tsv", answers=True)
     *_, end = table.split(ERASED)
     assert end.count("slow.tsv:") == ROWS
     assert "per second" in table
     assert "per second" not in end
-    rows, _ = screen_of("classify", "slow.tsv", "--output", "tsv", cwd=pets, answers=True)
+    rows, _ = screen_of("classify", "slow.tsv", "--output", "tsv", answers=True)
     assert "per second" not in rows
 
 
 @pytest.mark.parametrize("env", [{"TERM": "dumb"}, {"TERM": ""}], ids=str)
 def test_no_progress_on_a_terminal_that_cannot_take_it_back(pets: Path, env: dict[str, str]) -> None:
-    screen, _ = screen_of("classify", "slow.tsv", cwd=pets, env=env)
+    screen, _ = screen_of("classify", "slow.tsv", env=env)
     assert screen == ""
 
 
 def test_no_progress_if_quiet_or_for_programs(pets: Path) -> None:
     for arguments in (["-q"], ["--log-format", "json"]):
-        assert screen_of("classify", "slow.tsv", *arguments, cwd=pets)[0] == ""
+        assert screen_of("classify", "slow.tsv", *arguments)[0] == ""
 
 
 def test_no_progress_in_a_pipe(pets: Path) -> None:
@@ -124,7 +123,7 @@ def test_no_progress_in_a_pipe(pets: Path) -> None:
 
 
 def test_a_line_takes_the_progress_off_first(pets: Path) -> None:
-    screen, _ = screen_of("train", "slow.tsv", "-m", "new", *COLUMNS, cwd=pets, bad=b"a row without a second column\n")
+    screen, _ = screen_of("train", "slow.tsv", "-m", "new", *COLUMNS, bad=b"a row without a second column\n")
     assert screen.count("nbtext: slow.tsv:") == 10
     for before in screen.split("nbtext: ")[1:-1]:
         shown = before.split("\n")[-1]

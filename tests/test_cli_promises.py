@@ -37,7 +37,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def records(home: Path, *arguments: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in succeed("classify sure torn strange -o jsonl", *arguments, cwd=home).text.splitlines()]
+    return succeed("classify sure torn strange -o jsonl", *arguments, cwd=home).records
 
 
 def test_sets_in_every_form(home: Path) -> None:
@@ -106,7 +106,7 @@ def test_imprecise_answers_are_not_given(home: Path) -> None:
 def test_thresholds_say_how_many_more(home: Path) -> None:
     table = succeed("inspect --thresholds 0.999", cwd=home).text
     assert "never" in table
-    said = in_json("inspect --thresholds plain=0.6,a|b=0.999 -o json", cwd=home)["thresholds"]
+    said = in_json("inspect --thresholds plain=0.6,a|b=0.999", cwd=home)["thresholds"]
     assert [each["precision"] for each in said] == [0.999, None, 0.6]
     assert [each["probability"] is None for each in said] == [True, False, False]
     assert said[0]["more"] is None or said[0]["more"] > 2000
@@ -115,7 +115,7 @@ def test_thresholds_say_how_many_more(home: Path) -> None:
 
 def test_evaluate_says_how_far_promises_were_kept(service_desk_model: Path) -> None:
     asked = ("evaluate", TEST, "-m", service_desk_model)
-    said = in_json(*asked, "--coverage", "0.8", "-o", "json")
+    said = in_json(*asked, "--coverage", "0.8")
     sets = said["sets"]
     assert sets["coverage"] == said["set_coverage"]
     assert (
@@ -125,7 +125,7 @@ def test_evaluate_says_how_far_promises_were_kept(service_desk_model: Path) -> N
     assert "promised coverage  0.8 of the documents of each class" in table
     result = nbtext(*asked, "--coverage", "0.8", "--fail-over", "set_size=1")
     assert (result.status, result.notes) == (6, [f"nbtext: gate not met: set_size is {said['set_size']:.6g}, over 1"])
-    risk = in_json(*asked, "--min-precision", "0.6", "-o", "json")
+    risk = in_json(*asked, "--min-precision", "0.6")
     assert risk["risk_curve"][-1]["precision"] == pytest.approx(said["accuracy"])
     assert 0 < risk["coverage"] < 1
     assert "the surest answers alone" in succeed(*asked, "--min-precision", "0.6").text

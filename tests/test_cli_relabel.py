@@ -7,42 +7,36 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext import TextClassifier
-from tests.changing import MORE, inspected, refused, with_more
-from tests.process import PETS, succeed
+from tests.changing import MORE, inspected, refused
+from tests.process import PETS, content, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture
-def desk(pets: Path) -> Path:
-    """`pets`, with further documents in ``more``, and the model trained on both as ``both``."""
-    return with_more(pets)
-
-
-def test_a_class_relabelled_on_the_command_line(desk: Path) -> None:
+def test_a_class_relabelled_on_the_command_line(pets_and_more: Path) -> None:
     rows = "".join(
         f"{'animals' if name.startswith('dogs') else name.partition('/')[0]}\t{text}\n" for name, text in {**PETS, **MORE}.items()
     )
-    (desk / "rows.tsv").write_text(rows)
-    (desk / "nbtext.joblib").write_bytes((desk / "both").read_bytes())
+    write("rows.tsv", rows)
+    write("nbtext.joblib", content("both"))
     succeed("relabel dogs animals")
     expected = TextClassifier().fit([*PETS.values(), *MORE.values()], [row.partition("\t")[0] for row in rows.splitlines()])
-    expected.reading = TextClassifier.load(str(desk / "both")).reading
-    expected.save(str(desk / "expected"))
-    assert (desk / "nbtext.joblib").read_bytes() == (desk / "expected").read_bytes()
+    expected.reading = TextClassifier.load("both").reading
+    expected.save("expected")
+    assert content("nbtext.joblib") == content("expected")
     succeed("relabel cats animals")
-    assert {label: of["documents"] for label, of in inspected(desk)["classes"].items()} == {"animals": 6, "birds": 1}
+    assert {label: of["documents"] for label, of in inspected(pets_and_more)["classes"].items()} == {"animals": 6, "birds": 1}
 
 
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["relabel", "cat", "c"], 2, "there is no class 'cat'; there is cats"),
-        (["relabel", "cats", ""], 2, "'' cannot be a label; labels are text and not empty"),
-        (["relabel", "cats"], 2, "Missing argument 'NEW'"),
-        (["relabel", "cats", "c", "-m", "none"], 3, "none: there is no model"),
+        ("relabel cat c", 2, "there is no class 'cat'; there is cats"),
+        ("relabel cats ''", 2, "'' cannot be a label; labels are text and not empty"),
+        ("relabel cats", 2, "Missing argument 'NEW'"),
+        ("relabel cats c -m none", 3, "none: there is no model"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_told_in_one_line(desk: Path, arguments: list[str], status: int, message: str) -> None:
-    assert message in refused(desk, arguments, status)
+def test_what_cannot_be_done_is_told_in_one_line(pets_and_more: Path, arguments: str, status: int, message: str) -> None:
+    assert message in refused(pets_and_more, arguments, status)

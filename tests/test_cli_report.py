@@ -16,7 +16,7 @@ def test_a_report_holds_the_figures_of_evaluate(service_desk_model: Path, tmp_pa
     done = succeed("report", SERVICE_DESK / "test", "-m", service_desk_model)
     assert done.out == b""
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
-    said = in_json("evaluate", SERVICE_DESK / "test", "-m", service_desk_model, "--output", "json")
+    said = in_json("evaluate", SERVICE_DESK / "test", "-m", service_desk_model)
     assert f"answered {said['n']} documents" in page.text
     for figure in ("accuracy", "macro_f1", "ece", "brier", "log_loss"):
         assert f"{said[figure]:.3f}" in page.text

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import TextClassifier
-from tests.process import PETS, Result, corpus, fail, in_json, nbtext, succeed, succeeded
+from tests.process import PETS, Result, content, corpus, fail, in_json, nbtext, succeed, succeeded, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,13 +31,13 @@ def trained(pets: Path, *options: str) -> Result:
 def test_the_model_is_that_of_the_library_and_says_what_it_was_given(pets: Path) -> None:
     trained(pets, "-m", "one")
     trained(pets, "-m", "two")
-    assert (pets / "one").read_bytes() == (pets / "two").read_bytes()
+    assert content("one") == content("two")
     model = TextClassifier(smoothing={"*": 0.5, "sofas": 4, "bark": 0.25, "nowhere": 2})
     model.fit(PETS.values(), [name.split("/")[0] for name in PETS])
     answers = succeed("classify pets -m one --scores --output jsonl").text.splitlines()
     posterior = model.predict_proba([PETS[json.loads(line)["id"].removeprefix("pets/")] for line in answers])
     assert [json.loads(line)["probability"] for line in answers] == pytest.approx(posterior.max(axis=1))
-    found = in_json("inspect -m one --output json")
+    found = in_json("inspect -m one")
     assert (found["smoothing"], found["terms_with_own_smoothing"]) == (0.5, 2)
     assert found["training"]["smoothing"] == {"*": 0.5, "bark": 0.25, "nowhere": 2, "sofas": 4}
     shown = succeed("inspect -m one").text
@@ -47,27 +47,27 @@ def test_the_model_is_that_of_the_library_and_says_what_it_was_given(pets: Path)
 
 
 def test_a_single_term_with_a_pseudo_count_of_its_own(pets: Path) -> None:
-    (pets / "one").write_text("*\t0.5\nsofas\t4\n")
+    write("one", "*\t0.5\nsofas\t4\n")
     notes = nbtext("train pets --smoothing one -v").notes
     assert "smoothing 0.5, 1 term with its own" in notes[-1]
     assert "0.5 (given; 1 term has its own)" in succeed("inspect").text
 
 
 def test_an_update_learns_with_the_numbers_that_the_model_remembers(pets: Path) -> None:
-    (pets / "alpha").write_text(FILE + "kennel\t3\n")
+    write("alpha", FILE + "kennel\t3\n")
     trained(pets)
     (pets / "alpha").unlink()
     corpus(pets, {"more/dogs/3": "a kennel in the garden"})
     succeed("update more")
-    model = TextClassifier.load(str(pets / "nbtext.joblib"))
+    model = TextClassifier.load("nbtext.joblib")
     names = [model.statistics.vocabulary.term(term) for term in model.learnt.own.terms.tolist()]
     assert dict(zip(names, model.learnt.own.numbers.tolist(), strict=True)) == {"bark": 0.25, "kennel": 3.0, "sofa": 4.0}
 
 
 def test_a_value_of_an_attribute_is_no_term(pets: Path) -> None:
-    (pets / "dice.csv").write_text("die,face,text\nfair,1,a red one\nloaded,2,a blue one\n")
+    write("dice.csv", "die,face,text\nfair,1,a red one\nloaded,2,a blue one\n")
     options = ("dice.csv", "--label-column", "die", "--text-column", "text", "--smoothing", "alpha")
-    (pets / "alpha").write_text("*\t1\nface=1\t3\nred\t2\n")
+    write("alpha", "*\t1\nface=1\t3\nred\t2\n")
     for command in ("train", "cross-validate"):
         refused = fail(2, command, *options, "--categorical", "face=6")
         assert "--smoothing names 'face=1', a value of the attribute 'face', and is for terms of the text; leave the line out" in refused
@@ -80,7 +80,7 @@ def json_of(result: Result) -> Any:
 
 @pytest.mark.parametrize("options", ["--folds 2", "--leave-one-out"])
 def test_cross_validation_of_a_file_of_equal_numbers_is_that_of_the_number(pets: Path, options: str) -> None:
-    (pets / "equal").write_text("*\t0.3\ndogs\t0.3\nsofa\t0.3\n")
+    write("equal", "*\t0.3\ndogs\t0.3\nsofa\t0.3\n")
     found, wanted, other = (
         json_of(nbtext(f"cross-validate pets {options}", "--smoothing", smoothing, "--output", "json"))
         for smoothing in ("equal", "0.3", "alpha")
@@ -90,7 +90,7 @@ def test_cross_validation_of_a_file_of_equal_numbers_is_that_of_the_number(pets:
 
 
 def test_tune_tries_files_as_it_tries_numbers(pets: Path) -> None:
-    (pets / "equal").write_text("*\t3\ndogs\t3\n")
+    write("equal", "*\t3\ndogs\t3\n")
     tried = json_of(nbtext("tune pets --try smoothing=alpha,3,equal --folds 2 --output json"))["settings"]
     of = {setting["setting"]["smoothing"]: {**setting, "rank": 0, "setting": {}, "command": ""} for setting in tried}
     assert of["equal"] == of["3"] != of["alpha"]
@@ -98,7 +98,7 @@ def test_tune_tries_files_as_it_tries_numbers(pets: Path) -> None:
     evidence = {setting["setting"]["smoothing"]: setting["evidence"] for setting in by_evidence["settings"]}
     assert evidence["equal"] == evidence["3"] != evidence["alpha"]
     succeed("tune pets --smoothing alpha --try estimate=mean,map --folds 2 -m tuned")
-    assert TextClassifier.load(str(pets / "tuned")).parameters["smoothing"]["sofas"] == 4
+    assert TextClassifier.load("tuned").parameters["smoothing"]["sofas"] == 4
 
 
 @pytest.mark.parametrize("command", ["suspects", "learning-curve"])

@@ -13,7 +13,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.process import HOUSE, SERVICE_DESK, TIME_LIMIT, bash, cold, corpus, error_line, nbtext, run, start, succeed, succeeded
+from tests.process import (
+    HOUSE,
+    SERVICE_DESK,
+    TIME_LIMIT,
+    bash,
+    cold,
+    content,
+    corpus,
+    error_line,
+    nbtext,
+    run,
+    start,
+    succeed,
+    succeeded,
+    write,
+)
 
 COMMANDS = [
     "classify pets",
@@ -78,7 +93,7 @@ def test_the_same_bytes_under_every_locale(tmp_path: Path, env: dict[str, str]) 
     (tmp_path / os.fsdecode(b"\xff")).write_text("naïve", encoding="utf-8")
     succeed("train c -m plain")
     succeed("train c -m other", env=env)
-    assert (tmp_path / "plain").read_bytes() == (tmp_path / "other").read_bytes()
+    assert content("plain") == content("other")
     for arguments in (
         ["classify", "é", b"\xff", "c", "none"], ["classify", "é", b"\xff", "-o", "jsonl"], ["classify", "é", "-o", "table"], ["inspect"],
         ["evaluate", "-q", "c"], ["select-features"],
@@ -90,7 +105,7 @@ def test_the_same_bytes_under_every_locale(tmp_path: Path, env: dict[str, str]) 
 def test_an_empty_environment(pets: Path, service_desk_model: Path) -> None:
     python = f"env -i PYTHONPATH={HOUSE['PYTHONPATH']} {sys.executable} -m nbtext"
     done = bash(f"{python} train {SERVICE_DESK / 'train'} && {python} inspect")
-    assert (pets / "nbtext.joblib").read_bytes() == service_desk_model.read_bytes()
+    assert content("nbtext.joblib") == service_desk_model.read_bytes()
     with cold(so=False):
         assert done == nbtext("inspect")
 
@@ -100,7 +115,7 @@ def test_modules_in_the_current_directory_are_not_imported(pets: Path) -> None:
     if not script.exists():
         pytest.skip("nbtext is not installed beside this Python")
     for name in ("numpy", "joblib", "click", "rich", "nbtext", "re", "csv", "email", "Stemmer", "scipy", "stop_words"):
-        (pets / f"{name}.py").write_text("raise SystemExit('imported')")
+        write(f"{name}.py", "raise SystemExit('imported')")
     env = {**os.environ, "PYTHONPATH": ""}
     for arguments in (["train", "pets"], ["classify", "pets"], ["evaluate", "-q", "pets"], ["inspect"], ["select-features", "-o", "table"]):
         done = run([script, *arguments], env=env)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import SERVICE_DESK, corpus, fail, in_json, succeed
+from tests.process import SERVICE_DESK, corpus, fail, in_json, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +41,7 @@ def test_what_is_in_the_wrong_folder_is_found(misfiled: Path) -> None:
 
 def test_as_many_as_leave_one_out_answers_wrongly() -> None:
     rows = succeed("suspects", DESK).rows
-    judged = in_json("cross-validate", DESK, "--leave-one-out", "--output", "json")
+    judged = in_json("cross-validate", DESK, "--leave-one-out")
     mistakes = {(truth, answer): n for truth, row in judged["confusion"].items() for answer, n in row.items() if truth != answer}
     assert sum(mistakes.values()) == len(rows)
     assert {pair: sum((row[1], row[2]) == pair for row in rows) for pair in mistakes} == mistakes
@@ -75,7 +74,7 @@ def test_forms(misfiled: Path) -> None:
     rows = succeed("suspects", misfiled).rows
     as_csv = list(csv.reader(io.StringIO(succeed("suspects", misfiled, "--output", "csv").text)))
     assert as_csv == [["id", "label", "suggested", "log_odds"], *rows]
-    records = [json.loads(line) for line in succeed("suspects", misfiled, "--output", "jsonl").text.splitlines()]
+    records = succeed("suspects", misfiled, "--output", "jsonl").records
     assert [[of["id"], of["label"], of["suggested"], f"{of['log_odds']:.6g}"] for of in records] == rows
     assert all(0 < of["probability"] < 1 for of in records)
     assert all(
@@ -85,20 +84,20 @@ def test_forms(misfiled: Path) -> None:
 
 def test_rows_of_a_table_are_named_by_file_and_line_or_as_the_table_does(tmp_path: Path) -> None:
     lines = ["a\tant ape\n", "a\tant asp\n", "b\tbee bat\n", "b\tbee bug\n", "b\tant ape asp\n"]
-    (tmp_path / "t.tsv").write_text("".join(lines))
+    write("t.tsv", "".join(lines))
     assert succeed("suspects t.tsv --paths").text.splitlines()[0] == "t.tsv:5"
-    (tmp_path / "n.tsv").write_text("".join(f"{line[:-1]}\tname {n}\n" for n, line in enumerate(lines)))
+    write("n.tsv", "".join(f"{line[:-1]}\tname {n}\n" for n, line in enumerate(lines)))
     assert succeed("suspects n.tsv --id-column 3 --paths").text.splitlines()[0] == "name 4"
 
 
 def test_cells_that_begin_like_a_formula(tmp_path: Path) -> None:
-    (tmp_path / "t.tsv").write_text("=a\tant ape\n=a\tant asp\n-b\tbee bat\n-b\tbee bug\n-b\tant ape asp\n")
+    write("t.tsv", "=a\tant ape\n=a\tant asp\n-b\tbee bat\n-b\tbee bug\n-b\tant ape asp\n")
     first = succeed("suspects t.tsv --output csv --excel-safe --limit 1").text.splitlines()[1]
     assert first.startswith("t.tsv:5,'-b,'=a,")
 
 
 def test_no_suspects_is_no_failure(tmp_path: Path) -> None:
-    (tmp_path / "t.tsv").write_text("a\tant ape\na\tant ape\nb\tbee bat\nb\tbee bat\n")
+    write("t.tsv", "a\tant ape\na\tant ape\nb\tbee bat\nb\tbee bat\n")
     assert succeed("suspects t.tsv").text == ""
 
 

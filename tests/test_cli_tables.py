@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import HOUSE, bash, corpus, fail, in_json, nbtext, start, succeed, succeeded
+from tests.process import HOUSE, bash, content, corpus, fail, in_json, nbtext, start, succeed, succeeded, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ def tables(tmp_path: Path) -> Path:
 
 
 def classes(folder: Path, model: str = "nbtext.joblib") -> list[str]:
-    return sorted(in_json("inspect -m", model, "-o", "json", cwd=folder)["classes"])
+    return sorted(in_json("inspect -m", model, cwd=folder)["classes"])
 
 
 def test_a_header_is_recognised_and_remembered(tables: Path) -> None:
@@ -51,10 +51,10 @@ def test_a_header_is_recognised_and_remembered(tables: Path) -> None:
         "if not, give --label-column, --text-column or --no-header"
     )
     succeed("train headed.csv --label-column category --text-column text -m named")
-    assert (tables / "named").read_bytes() == (tables / "nbtext.joblib").read_bytes()
-    (tables / "new.csv").write_text("when,text\n2024-01-02,it barks\n")
+    assert content("named") == content("nbtext.joblib")
+    write("new.csv", "when,text\n2024-01-02,it barks\n")
     assert [row[:2] for row in succeed("classify new.csv").rows] == [["new.csv:2", "dogs"]]
-    assert in_json("evaluate -q headed.csv -o json")["n"] == len(PETS)
+    assert in_json("evaluate -q headed.csv")["n"] == len(PETS)
     assert "no column is called 'text'" in fail(4, "classify plain.tsv")
 
 
@@ -68,7 +68,7 @@ def test_text_before_label(tables: Path) -> None:
     said = "class in column 2, text in column 1, no header; if not, give --label-column, --text-column or --header"
     assert nbtext("train swapped.tsv -v").notes[0] == f"nbtext: swapped.tsv: {said}"
     succeed("train swapped.tsv --label-column 2 --text-column 1 -m named")
-    assert (tables / "named").read_bytes() == (tables / "nbtext.joblib").read_bytes()
+    assert content("named") == content("nbtext.joblib")
 
 
 def test_every_command_that_trains_sees_the_same(tables: Path) -> None:
@@ -90,12 +90,12 @@ def test_a_pipe_is_read_once(tables: Path) -> None:
         "gzip -c headed.csv | $NBTEXT train - --format csv",
     ):
         succeeded(bash(given))
-        assert (tables / "nbtext.joblib").read_bytes() == (tables / "file").read_bytes()
+        assert content("nbtext.joblib") == content("file")
 
 
 def test_in_doubt_the_columns_are_shown(tables: Path) -> None:
     lines = SWAPPED.splitlines()
-    (tables / "three.tsv").write_text("".join(f"{line}\t{'odd' if number % 2 else 'even'}\n" for number, line in enumerate(lines)))
+    write("three.tsv", "".join(f"{line}\t{'odd' if number % 2 else 'even'}\n" for number, line in enumerate(lines)))
     line = fail(2, "train three.tsv")
     assert line == (
         "nbtext: three.tsv: it is not clear which column is the class: 1 ('it purrs, on the sofa 0'), 2 ('cats'), 3 ('even'); give --label-column"
@@ -117,7 +117,7 @@ def test_columns_that_were_named_wrongly_are_warned_of(tables: Path) -> None:
     line = fail(2, "train headed.csv --label-column 2 --text-column 1")
     assert line.endswith("the first row looks like a header: text, category; give --header or --no-header")
     headless = warnings(nbtext("train headed.csv --label-column 2 --text-column 1 --no-header"))
-    (tables / "few.csv").write_text("animal,sound\n" + "".join(f"cat {number},sound {number}\n" for number in range(6)))
+    write("few.csv", "animal,sound\n" + "".join(f"cat {number},sound {number}\n" for number in range(6)))
     assert warnings(nbtext("train few.csv"))[0].startswith("nearly every document is a class of its own: 7 classes, 7 documents")
     assert headless == ["the only document of class 'category' looks like the header of the table; if it is, give --header"]
 
@@ -126,13 +126,13 @@ def test_tables_of_paths_are_warned_of(tables: Path) -> None:
     (tables / "files").mkdir()
     for number, (text, _) in enumerate(PETS):
         (tables / "files" / str(number)).write_text(text)
-    (tables / "files/list.csv").write_text("path,label\n" + "".join(f"{number},{label}\n" for number, (_, label) in enumerate(PETS)))
+    write("files/list.csv", "path,label\n" + "".join(f"{number},{label}\n" for number, (_, label) in enumerate(PETS)))
     (said,) = warnings(nbtext("train files/list.csv --text-column path --label-column label"))
     assert said.startswith("files/list.csv: the texts are names of files, and the names are counted, not the files; ")
 
 
 def test_semicolons_are_recognised(tables: Path) -> None:
-    (tables / "excel.csv").write_text(HEADED.replace('",', '";').replace("text,", "text;"))
+    write("excel.csv", HEADED.replace('",', '";').replace("text,", "text;"))
     assert "delimiter ';'" in nbtext("train excel.csv -v").notes[0]
     assert classes(tables) == ["cats", "dogs"]
 
@@ -230,15 +230,15 @@ def test_mail_and_pages_in_folders_are_read_as_what_they_are(tmp_path: Path) -> 
     assert notes[0] == "nbtext: mail: by their names, all files are mail; if not, give --document text"
     assert "by their names" not in notes[1]
     succeed("train mail --document mail -m given")
-    assert (tmp_path / "given").read_bytes() == (tmp_path / "nbtext.joblib").read_bytes()
+    assert content("given") == content("nbtext.joblib")
     rows = nbtext("classify - mail/b/1.eml", stdin=letters["b/1.eml"].encode()).rows
     assert rows[0][1:] == rows[1][1:]
     succeed("train mail --document text -m as-text")
     succeed("train plain -m of-text")
-    assert (tmp_path / "as-text").read_bytes() == (tmp_path / "of-text").read_bytes()
+    assert content("as-text") == content("of-text")
     notes = nbtext("train mixed -v").notes
     assert notes[0].startswith("nbtext: mixed: each file is read by its name, .eml as mail, .html as html, ")
-    found = in_json("inspect -o json")
+    found = in_json("inspect")
     assert found["reading"]["document"] == "by-name"
     page = nbtext("tokens mixed/b/2.html").text
     assert "win" in page
@@ -284,17 +284,17 @@ def test_tables_of_other_programs_are_named(tables: Path) -> None:
     for name, remedy in (("t.parquet", "make it jsonl first"), ("t.xlsx", "save the sheet as csv first")):
         (tables / name).write_bytes(b"PAR1")
         assert remedy in fail(2, "train", name)
-    (tables / "list.json").write_text('[\n  {"label": "a", "text": "b"}\n]\n')
+    write("list.json", '[\n  {"label": "a", "text": "b"}\n]\n')
     assert "jsonl first" in fail(2, "train list.json")
-    (tables / "packed.zip").write_bytes(b"PK\3\4")
+    write("packed.zip", b"PK\3\4")
     assert "unpack the archive first" in fail(2, "train packed.zip")
-    (tables / "quoted.tsv").write_text('cats\t"it said ""purr"" twice"\ndogs\tit barks\n')
+    write("quoted.tsv", 'cats\t"it said ""purr"" twice"\ndogs\tit barks\n')
     (said,) = nbtext("train quoted.tsv").notes
     assert "give --format csv --delimiter tab" in said
     succeed("train quoted.tsv --format csv --delimiter tab")
-    (tables / "all.tsv").write_text("".join(f'"{label}"\t"{text}"\n' for text, label in PETS))
+    write("all.tsv", "".join(f'"{label}"\t"{text}"\n' for text, label in PETS))
     assert "cells look quoted" in nbtext("train all.tsv").notes[0]
-    (tables / "without").write_text(SWAPPED)
+    write("without", SWAPPED)
     succeed("train without")
     assert classes(tables) == ["cats", "dogs"]
 
@@ -311,16 +311,16 @@ def test_columns_of_the_input_are_kept_beside_the_answers(tables: Path) -> None:
     assert [row[:3] for row in lines[:3]] == [["date", "id", "label"], ["2024", "7", "cats"], ["2025", "8", "dogs"]]
     record = json.loads(nbtext("classify new.csv --keep date -o jsonl").text.splitlines()[0])
     assert list(record) == ["date", "label", "probability"]
-    (tables / "new.jsonl").write_text('{"n": 1, "text": "it barks"}\n')
+    write("new.jsonl", '{"n": 1, "text": "it barks"}\n')
     assert [row[:2] for row in succeed("classify new.jsonl --keep n -o tsv").rows] == [
         ["n", "label"],
         ["1", "dogs"],
     ]
     assert "name the columns" in fail(2, "classify new.jsonl --keep all")
     assert "no column is called 'x'" in fail(4, "classify new.csv --keep x")
-    (tables / "judged.csv").write_text("text,label\nit barks,cats\n")
+    write("judged.csv", "text,label\nit barks,cats\n")
     assert succeed("classify judged.csv --keep all").text.startswith("text,given_label,label,prob")
-    judged = in_json("classify judged.csv --keep label -o jsonl")
+    judged = succeed("classify judged.csv --keep label -o jsonl").records[0]
     assert (judged["given_label"], judged["label"]) == ("cats", "dogs")
     succeed("train plain.tsv")
     assert nbtext("classify plain.tsv --keep all").text.startswith("1,2,label,probability\ncats,")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def on_terminal(*arguments: str, cwd: Path, typed: bytes = b"", env: dict[str, str] | None = None) -> tuple[int, str]:
+def on_terminal(*arguments: str, cwd: Path | None = None, typed: bytes = b"", env: dict[str, str] | None = None) -> tuple[int, str]:
     """Exit status, and what a terminal was sent on standard output and standard error."""
     ours, theirs = pty.openpty()
     with start(
@@ -41,20 +41,20 @@ def on_terminal(*arguments: str, cwd: Path, typed: bytes = b"", env: dict[str, s
 
 
 def test_training_says_what_was_made(pets: Path) -> None:
-    status, screen = on_terminal("train", "pets", cwd=pets)
+    status, screen = on_terminal("train", "pets")
     assert status == 0
     assert screen.startswith("nbtext: nbtext.joblib: 2 classes, 4 documents, ")
     assert screen.count("\n") == 1
-    assert on_terminal("train", "pets", "-q", cwd=pets) == (0, "")
+    assert on_terminal("train", "pets", "-q") == (0, "")
 
 
 def test_answers_are_a_table(pets: Path) -> None:
-    status, screen = on_terminal("classify", "pets", cwd=pets)
+    status, screen = on_terminal("classify", "pets")
     assert status == 0
     assert screen.count("pets/") == 4
     assert "probability" in screen
     assert "\t" not in screen
-    _, asked = on_terminal("classify", "pets", "--output", "tsv", cwd=pets)
+    _, asked = on_terminal("classify", "pets", "--output", "tsv")
     assert [line.count("\t") for line in asked.split("\n")[:-1]] == [2] * 4
 
 
@@ -64,25 +64,25 @@ EVIL = "\x1b]0;title\x07\x1b[31mred\x9b2J\u202egnp.exe\u2028end"
 @pytest.mark.parametrize("output", ["table", "tsv", "csv", "jsonl"])
 def test_names_cannot_move_the_cursor(pets: Path, output: str) -> None:
     corpus(pets, {EVIL: "a cat", f"evil/{EVIL}/1": "a cat purrs", "evil/dogs/1": "a dog barks"})
-    status, screen = on_terminal("classify", EVIL, EVIL + "none", "--output", output, cwd=pets, env={"NO_COLOR": "1", "TERM": "dumb"})
+    status, screen = on_terminal("classify", EVIL, EVIL + "none", "--output", output, env={"NO_COLOR": "1", "TERM": "dumb"})
     assert status == 1
     assert not set(screen) & set("\x1b\x07\x9b\u202e\u2028")
     assert "2J" in screen
-    assert on_terminal("train", "evil", "-m", "evil.joblib", cwd=pets)[0] == 0
+    assert on_terminal("train", "evil", "-m", "evil.joblib")[0] == 0
     for arguments in (["classify", "evil"], ["select-features"]):
-        _, screen = on_terminal(*arguments, "-m", "evil.joblib", "--output", output, cwd=pets, env={"NO_COLOR": "1", "TERM": "dumb"})
+        _, screen = on_terminal(*arguments, "-m", "evil.joblib", "--output", output, env={"NO_COLOR": "1", "TERM": "dumb"})
         assert not set(screen) & set("\x1b\x07\x9b\u202e\u2028")
     for arguments in (["inspect"], ["inspect", "-o", "json"], ["evaluate", "evil"], ["evaluate", "evil", "-o", "json"]):
-        _, screen = on_terminal(*arguments, "-m", "evil.joblib", cwd=pets, env={"NO_COLOR": "1", "TERM": "dumb"})
+        _, screen = on_terminal(*arguments, "-m", "evil.joblib", env={"NO_COLOR": "1", "TERM": "dumb"})
         assert not set(screen) & set("\x1b\x07\x9b\u202e\u2028")
 
 
 def test_typing_a_document_is_invited(pets: Path) -> None:
-    status, screen = on_terminal("classify", "-", cwd=pets, typed=b"a cat\n\x04")
+    status, screen = on_terminal("classify", "-", typed=b"a cat\n\x04")
     assert status == 0
     assert "nbtext: reading standard input; Ctrl-D ends it\n" in screen
     assert "cats" in screen
-    assert "Ctrl-D" not in on_terminal("classify", "-", "-q", cwd=pets, typed=b"a cat\n\x04")[1]
+    assert "Ctrl-D" not in on_terminal("classify", "-", "-q", typed=b"a cat\n\x04")[1]
 
 
 LONG = "a-folder-of-a-name-that-is-long-enough/and-another-one-below-it/with-a-file"
@@ -91,26 +91,26 @@ LONG = "a-folder-of-a-name-that-is-long-enough/and-another-one-below-it/with-a-f
 def test_a_narrow_terminal_cuts_long_names_in_the_middle_and_folds_none(pets: Path) -> None:
     names = [f"{LONG}/{number}" for number in range(3)]
     corpus(pets, dict.fromkeys(names, "a cat purrs"))
-    _, screen = on_terminal("classify", *names, cwd=pets, env={"COLUMNS": "60", "NO_COLOR": "1"})
+    _, screen = on_terminal("classify", *names, env={"COLUMNS": "60", "NO_COLOR": "1"})
     head, _, *rows = [line for line in re.sub(r"\x1b\[\d*m", "", screen).split("\n") if line]
     assert head.split() == ["id", "label", "probability"]
     assert [row.split()[0].partition("…")[2][-2:] for row in rows] == ["/0", "/1", "/2"]
     assert max(map(len, rows)) <= 60
     for output in ("tsv", "csv", "jsonl"):
-        _, plain = on_terminal("classify", *names, "--output", output, cwd=pets, env={"COLUMNS": "60"})
+        _, plain = on_terminal("classify", *names, "--output", output, env={"COLUMNS": "60"})
         assert all(name in plain for name in names)
 
 
 def test_of_many_classes_evaluate_shows_the_worst_first_and_all_if_asked(pets: Path) -> None:
     rows = [f"class-{number:02}\tword{min(9, number)} again\n" for number in range(14) for _ in range(3)]
     corpus(pets, {"many.tsv": "".join(rows)})
-    assert on_terminal("train", "many.tsv", "-m", "many", "-q", cwd=pets) == (0, "")
-    _, screen = on_terminal("evaluate", "many.tsv", "-m", "many", "-q", cwd=pets, env={"COLUMNS": "80", "NO_COLOR": "1"})
+    assert on_terminal("train", "many.tsv", "-m", "many", "-q") == (0, "")
+    _, screen = on_terminal("evaluate", "many.tsv", "-m", "many", "-q", env={"COLUMNS": "80", "NO_COLOR": "1"})
     table = screen.partition("10 of 14 classes, those of least F1; --all shows all")[2].partition("most frequent confusions")[0]
     shown = [line.split() for line in table.split("\n") if line.startswith(" class-")]
     f1 = [float(row[3]) for row in shown]
     assert len(shown) == 10
     assert f1 == sorted(f1)
     assert f1[0] == 0 < f1[-1]
-    _, screen = on_terminal("evaluate", "many.tsv", "-m", "many", "-q", "--all", cwd=pets, env={"COLUMNS": "80", "NO_COLOR": "1"})
+    _, screen = on_terminal("evaluate", "many.tsv", "-m", "many", "-q", "--all", env={"COLUMNS": "80", "NO_COLOR": "1"})
     assert len(set(re.findall(r"(?m)^ (class-\d+)(?=(?:  +[\d.]+){6}$)", screen))) == 14

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import TextClassifier
-from tests.process import PETS, corpus, fail, nbtext, succeed
+from tests.process import PETS, corpus, fail, nbtext, succeed, write
 from tests.test_cli_terminal import on_terminal
 
 if TYPE_CHECKING:
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 TEXT = "The CAFÉ's cats—purr, 3.14 and don't bark. X unicorns"
 
 
-def said(*arguments: str | Path, cwd: Path, stdin: bytes = b"") -> list[dict[str, Any]]:
-    out = succeed("tokens", *arguments, "--output", "jsonl", cwd=cwd, stdin=stdin).text
+def said(*arguments: str | Path, stdin: bytes = b"") -> list[dict[str, Any]]:
+    out = succeed("tokens", *arguments, "--output", "jsonl", stdin=stdin).text
     return [json.loads(line) for line in out.splitlines()]
 
 
 def test_each_word_with_its_place_and_what_became_of_it(pets: Path) -> None:
     corpus(pets, {"doc.txt": TEXT})
-    model = TextClassifier.load(str(pets / "nbtext.joblib"))
+    model = TextClassifier.load("nbtext.joblib")
     (cat,) = model.statistics.vocabulary.find(["cat"])
-    tokens = said("doc.txt", cwd=pets)
+    tokens = said("doc.txt")
     assert {token["id"] for token in tokens} == {"doc.txt"}
     assert all(TEXT.encode()[token["start"] : token["end"]].decode() == token["form"] for token in tokens)
     became = [(token["form"], token["word"], token["term"], token["dropped"]) for token in tokens]
@@ -53,7 +53,7 @@ def test_each_word_with_its_place_and_what_became_of_it(pets: Path) -> None:
 
 def test_ngrams_and_character_ngrams_stand_with_the_word_that_begins_them(pets: Path) -> None:
     succeed("train pets --ngrams 3 --char-ngrams 3 -m more")
-    tokens = said("-", "-m", "more", cwd=pets, stdin=b"the cat purrs on ice")
+    tokens = said("-", "-m", "more", stdin=b"the cat purrs on ice")
     cat = next(token for token in tokens if token["word"] == "cat")
     assert [(of["term"], of["end"], of["dropped"]) for of in cat["ngrams"]] == [
         ("cat purr", 13, None),
@@ -69,7 +69,7 @@ def test_ngrams_and_character_ngrams_stand_with_the_word_that_begins_them(pets: 
 
 def test_terms_that_training_left_out(pets: Path) -> None:
     succeed("train pets --top 2 -m few")
-    dropped = Counter(token["dropped"] for token in said("pets/cats/1", "pets/dogs/1", "-m", "few", cwd=pets))
+    dropped = Counter(token["dropped"] for token in said("pets/cats/1", "pets/dogs/1", "-m", "few"))
     assert dropped["not-selected"] >= 1
     assert dropped["not-in-model"] == 0
     assert sum(count for why, count in dropped.items() if why is None) >= 1
@@ -77,7 +77,7 @@ def test_terms_that_training_left_out(pets: Path) -> None:
 
 def test_without_a_model(tmp_path: Path) -> None:
     analysis = ("--no-model", "--language", "german", "--stop-words", "none", "--stemmer", "none", "--ngrams", "2", "--char-ngrams", "4")
-    tokens = said(*analysis, "-", cwd=tmp_path, stdin="Die Häuser".encode())
+    tokens = said(*analysis, "-", stdin="Die Häuser".encode())
     assert [(token["word"], token["term"], token["term_id"], token["dropped"]) for token in tokens] == [
         ("die", "die", None, None),
         ("häuser", "häuser", None, None),
@@ -87,28 +87,28 @@ def test_without_a_model(tmp_path: Path) -> None:
 
 
 def test_documents_are_read_as_the_training_documents_were(pets: Path) -> None:
-    (pets / "t.csv").write_text("label,body\na,one dog\nb,two cats\n")
+    write("t.csv", "label,body\na,one dog\nb,two cats\n")
     succeed("train t.csv --label-column label --text-column body -m t")
-    assert [(token["id"], token["form"]) for token in said("t.csv", "-m", "t", cwd=pets)] == [
+    assert [(token["id"], token["form"]) for token in said("t.csv", "-m", "t")] == [
         ("t.csv:2", "one"), ("t.csv:2", "dog"), ("t.csv:3", "two"), ("t.csv:3", "cats"),
     ]  # fmt: skip
-    assert said("-", "-m", "t", "--format", "lines", cwd=pets, stdin=b"x\ny z\n")[1]["id"] == "-:2"
+    assert said("-", "-m", "t", "--format", "lines", stdin=b"x\ny z\n")[1]["id"] == "-:2"
 
 
 def test_values_beside_the_text_and_counted_features(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("label,text,city,age\na,the dog,Rome,3\nb,cats,Oslo,4\n")
+    write("t.csv", "label,text,city,age\na,the dog,Rome,3\nb,cats,Oslo,4\n")
     columns = ("--label-column", "label", "--text-column", "text", "--categorical", "city", "--numeric", "age")
     succeed("train t.csv", *columns, "-m", "t")
-    (tmp_path / "new.csv").write_text("text,city,age\ndog,Rome,7\n,Paris,\n,,1\n")
-    found = [(of["kind"], of["form"], of["term"], of["dropped"]) for of in said("new.csv", "-m", "t", cwd=tmp_path)]
+    write("new.csv", "text,city,age\ndog,Rome,7\n,Paris,\n,,1\n")
+    found = [(of["kind"], of["form"], of["term"], of["dropped"]) for of in said("new.csv", "-m", "t")]
     assert found == [
         ("word", "dog", "dog", None), ("category", "Rome", "city=Rome", None), ("number", "7.0", "age", None),
         ("category", "Paris", "city=Paris", "not-in-model"), ("number", "", "age", "missing"),
         ("category", "", None, "missing"), ("number", "1.0", "age", None),
     ]  # fmt: skip
-    (tmp_path / "t.svm").write_text("x red:2 round:1\ny green:3\n")
+    write("t.svm", "x red:2 round:1\ny green:3\n")
     succeed("train t.svm -m s")
-    features = said("t.svm", "-m", "s", cwd=tmp_path)
+    features = said("t.svm", "-m", "s")
     assert [(of["kind"], of["form"], of["term"], of["dropped"]) for of in features][:2] == [
         ("feature", "red:2", "red", None), ("feature", "round:1", "round", None),
     ]  # fmt: skip
@@ -116,7 +116,7 @@ def test_values_beside_the_text_and_counted_features(tmp_path: Path) -> None:
 
 def test_a_long_text_comes_in_order_and_whole(pets: Path) -> None:
     words = [f"word{number % 700}" for number in range(20_000)]
-    (pets / "long.txt").write_text(" ".join(words))
+    write("long.txt", " ".join(words))
     rows = succeed("tokens long.txt").rows
     assert [row[4] for row in rows] == words
     table = succeed("tokens long.txt -o table").text
@@ -124,8 +124,8 @@ def test_a_long_text_comes_in_order_and_whole(pets: Path) -> None:
 
 
 def test_a_table_on_a_terminal_and_lines_in_a_pipe(pets: Path) -> None:
-    (pets / "a\x1b[31m.txt").write_text("cats \u202ebark")
-    status, screen = on_terminal("tokens", "a\x1b[31m.txt", cwd=pets)
+    write("a\x1b[31m.txt", "cats \u202ebark")
+    status, screen = on_terminal("tokens", "a\x1b[31m.txt")
     assert status == 0
     assert "\x1b[31m" not in screen
     assert "\u202e" not in screen

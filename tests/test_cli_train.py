@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def inspected(folder: Path, model: str = "nbtext.joblib") -> Any:
-    return in_json("inspect --output json -m", model, cwd=folder)
+    return in_json("inspect -m", model, cwd=folder)
 
 
 def test_training_is_silent_and_says_with_verbose_what_was_made(pets: Path) -> None:
@@ -59,7 +59,7 @@ def test_one_class_works_and_warns(tmp_path: Path) -> None:
     assert (done.status, done.notes) == (0, ["nbtext: warning: there is only one class, only; every answer will be that"])
     assert nbtext("train c -q").notes == []
     assert succeed("classify -", stdin=b"anything").rows == [["-", "only", "1"]]
-    assert in_json("evaluate -q c --output json")["accuracy"] == 1
+    assert in_json("evaluate -q c")["accuracy"] == 1
     for by in ("mutual-information", "presence", "chi2", "log-odds"):
         for output in ("tsv", "csv", "jsonl", "table"):
             assert b"word" in succeed("select-features --by", by, "--output", output).out

@@ -13,13 +13,29 @@ from typing import Any
 
 import pytest
 
-from tests.process import HOUSE, SERVICE_DESK, TIME_LIMIT, bash, corpus, error_line, fail, in_json, nbtext, start, succeed, succeeded, until
+from tests.process import (
+    HOUSE,
+    SERVICE_DESK,
+    TIME_LIMIT,
+    bash,
+    content,
+    corpus,
+    error_line,
+    fail,
+    in_json,
+    nbtext,
+    start,
+    succeed,
+    succeeded,
+    until,
+    write,
+)
 
 DESK = SERVICE_DESK / "train"
 
 
 def tuned(folder: Path, *arguments: str | Path) -> dict[str, Any]:
-    said: dict[str, Any] = in_json("tune", DESK, *arguments, "-o", "json", cwd=folder)
+    said: dict[str, Any] = in_json("tune", DESK, *arguments, cwd=folder)
     return said
 
 
@@ -47,11 +63,11 @@ def test_the_figures_are_those_of_cross_validate_and_the_model_that_of_train(tmp
     said = tuned(tmp_path, "--try", "smoothing=0.02,1", "--try", "ngrams=2,1", "--folds", "5", "--seed", "3", "--top", "400", "-m", "tuned")
     for trial in said["settings"]:
         options = [f"--{name}={value}" for name, value in trial["setting"].items()]
-        judged = in_json("cross-validate", DESK, "--folds", "5", "--seed", "3", "--top", "400", "-o", "json", *options)
+        judged = in_json("cross-validate", DESK, "--folds", "5", "--seed", "3", "--top", "400", *options)
         found = (judged["accuracy"], judged["macro_f1"], judged["log_loss"], judged["folds"]["accuracy"]["sd"])
         assert (trial["accuracy"], trial["macro_f1"], trial["log_loss"], trial["accuracy_sd"]) == found
         succeed("train", DESK, "--top", "400", *options, "-m", "trained")
-        assert ((tmp_path / "trained").read_bytes() == (tmp_path / "tuned").read_bytes()) == (trial == said["best"])
+        assert (content("trained") == content("tuned")) == (trial == said["best"])
 
 
 @pytest.mark.parametrize(
@@ -70,7 +86,7 @@ def test_one_setting_is_train(tmp_path: Path, arguments: list[str]) -> None:
     tries = [part for argument in arguments for part in ("--try", argument.removeprefix("--"))]
     for given in (arguments, tries):
         assert len(tuned(tmp_path, *given, "--folds", "2", "--tries", "1", "-m", "tuned")["settings"]) == 1
-        assert (tmp_path / "tuned").read_bytes() == (tmp_path / "trained").read_bytes()
+        assert content("tuned") == content("trained")
 
 
 def test_a_corpus_that_is_read_in_another_way(tmp_path: Path) -> None:
@@ -79,7 +95,7 @@ def test_a_corpus_that_is_read_in_another_way(tmp_path: Path) -> None:
     options = ("t.csv", "--label-column", "topic", "--text-column", "body", "--delimiter", ";")
     succeed("tune", *options, "--try", "class-prior=weights", "--folds", "3", "-m", "tuned")
     succeed("train", *options, "--class-prior", "weights", "-m", "trained")
-    assert (tmp_path / "tuned").read_bytes() == (tmp_path / "trained").read_bytes()
+    assert content("tuned") == content("trained")
 
 
 def test_evidence_finds_what_auto_finds(tmp_path: Path) -> None:
@@ -91,7 +107,7 @@ def test_evidence_finds_what_auto_finds(tmp_path: Path) -> None:
     assert [trial["log_bayes_factor"] for trial in said["settings"]] == pytest.approx([evidence[0] - each for each in evidence])
     for trial in said["settings"]:
         succeed("train", DESK, "--smoothing", trial["setting"]["smoothing"])
-        shown = in_json("inspect --criteria -o json")
+        shown = in_json("inspect --criteria")
         assert (trial["evidence"], trial["smoothing"]) == (shown["criteria"]["evidence"], shown["smoothing"])
 
 
@@ -127,32 +143,32 @@ def test_settings_known_to_be_good_are_tried_without_naming_any(tmp_path: Path) 
     assert said["best"]["bytes"] == (tmp_path / "nbtext.joblib").stat().st_size
     assert 0 < said["corrected"] <= 1
     assert not any("seconds" in setting for setting in said["settings"])
-    best = (tmp_path / "nbtext.joblib").read_bytes()
+    best = content("nbtext.joblib")
     command = said["best"]["command"]
     assert command.startswith("nbtext train ")
     succeeded(bash(command.replace("nbtext train", "$NBTEXT train", 1)))
-    assert (tmp_path / "nbtext.joblib").read_bytes() == best
+    assert content("nbtext.joblib") == best
 
 
 def test_so_many_tries_give_the_same_bytes_again(tmp_path: Path) -> None:
     commands = [("tune", DESK, "--tries", "4", "--folds", "3", "-m", "m", *jobs) for jobs in ((), (), ("--jobs", "2"))]
-    found = [(succeed(*command).text, (tmp_path / "m").read_bytes()) for command in commands]
+    found = [(succeed(*command).text, content("m")) for command in commands]
     assert found[0] == found[1] == found[2]
     assert len([line for line in found[0][0].splitlines() if line.startswith("nbtext train ")]) == 4
 
 
 def test_without_a_limit_settings_are_tried_for_a_minute_at_most(pets: Path) -> None:
-    said = in_json("tune pets --updatable -o json")
+    said = in_json("tune pets --updatable")
     assert len(said["settings"]) > 3
     assert all("seconds" in setting for setting in said["settings"])
     assert "beyond chance" in succeed("tune pets --updatable --tries 3").text
 
 
 def test_within_a_long_time_all_are_tried_and_within_no_time_the_first(pets: Path) -> None:
-    said = in_json("tune pets --within 1h --updatable -o json")
+    said = in_json("tune pets --within 1h --updatable")
     assert len(said["settings"]) > 3
     assert all("seconds" in setting for setting in said["settings"])
-    said = in_json("tune pets --within 0.001s -o json")
+    said = in_json("tune pets --within 0.001s")
     assert [setting["setting"] for setting in said["settings"]] == [{}]
 
 
@@ -171,18 +187,18 @@ def test_one_class_and_one_document(tmp_path: Path) -> None:
 
 
 def test_interrupting_the_search_leaves_the_old_model(pets: Path) -> None:
-    old = (pets / "nbtext.joblib").read_bytes()
+    old = content("nbtext.joblib")
     table = pets / "large.tsv"
     table.write_text("".join(f"{'abc'[n % 3]}\tword{n % 97} word{n % 89} {'abc'[n % 3]}{n % 7} name{n}\n" for n in range(20_000)))
     with start([sys.executable, "-m", "nbtext", "tune", "large.tsv", "--within", "1h", "--jobs", "2"], env=HOUSE) as child:
         until(Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text, "a worker that judges settings")
         child.send_signal(signal.SIGINT)
         assert child.wait(TIME_LIMIT) == 128 + signal.SIGINT
-    assert (pets / "nbtext.joblib").read_bytes() == old
+    assert content("nbtext.joblib") == old
 
 
 def test_a_document_that_cannot_be_read_is_told_once(pets: Path) -> None:
-    (pets / "pets/cats/0").write_bytes(b"x" * 2000)
+    write("pets/cats/0", b"x" * 2000)
     done = nbtext("tune pets --max-document-size 1K --folds 2 --try ngrams=1,2 -o json")
     assert done.status == 1
     assert json.loads(done.out)["documents"] == 4
@@ -241,6 +257,6 @@ def test_a_pipe_is_read_once_only(pets: Path) -> None:
 def test_what_cannot_be_done_is_told_in_one_line_and_the_old_model_stays(
     pets: Path, arguments: list[str], status: int, message: str
 ) -> None:
-    old = (pets / "nbtext.joblib").read_bytes()
+    old = content("nbtext.joblib")
     assert message in fail(status, "tune -q", *arguments)
-    assert (pets / "nbtext.joblib").read_bytes() == old
+    assert content("nbtext.joblib") == old

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.changing import inspected
-from tests.process import SERVICE_DESK, corpus, fail, in_json, nbtext, succeed, succeeded
+from tests.process import SERVICE_DESK, content, corpus, fail, in_json, nbtext, succeed, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ def test_training_with_a_pool_says_what_came_from_where(desk: Path) -> None:
     succeed("train few -m alone")
     succeed("train few --unlabelled pool")
     succeed("train few --unlabelled pool --jobs 2 -m jobs")
-    assert (desk / "jobs").read_bytes() == (desk / "nbtext.joblib").read_bytes()
+    assert content("jobs") == content("nbtext.joblib")
     found = inspected(desk)
     assert found["training"]["weighting"] == "counts"
     assert found["unlabelled"]["documents"] == len(list((desk / "pool").iterdir()))
@@ -49,7 +49,7 @@ def test_a_file_of_the_pool_has_a_document_in_each_line(desk: Path) -> None:
     said = "lines.txt: read as lines, a document each; for files that are one document each, give their folder"
     assert notes[0] == f"nbtext: {said}"
     succeed("train few --unlabelled each -m each.model")
-    assert (desk / "each.model").read_bytes() == (desk / "nbtext.joblib").read_bytes()
+    assert content("each.model") == content("nbtext.joblib")
 
 
 @pytest.mark.parametrize(
@@ -67,31 +67,31 @@ def test_what_does_not_follow_from_counts_is_not_changed(command: tuple[str, ...
     if command[0] == "merge":
         succeed("train few -m alone")
         command = (*command, "nbtext.joblib")
-    before = (desk / "nbtext.joblib").read_bytes()
+    before = content("nbtext.joblib")
     assert "learnt from unlabelled documents" in fail(2, *command)
-    assert (desk / "nbtext.joblib").read_bytes() == before
+    assert content("nbtext.joblib") == before
 
 
 def test_labelled_documents_come_and_go_with_the_pool(desk: Path) -> None:
     pool = ("--unlabelled", "pool")
     succeed("train few", *pool)
-    first = (desk / "nbtext.joblib").read_bytes()
+    first = content("nbtext.joblib")
     succeed("train few more", *pool, "-m", "both")
     succeed("update more", *pool)
-    assert (desk / "nbtext.joblib").read_bytes() == (desk / "both").read_bytes()
+    assert content("nbtext.joblib") == content("both")
     succeed("forget more", *pool)
-    assert (desk / "nbtext.joblib").read_bytes() == first
+    assert content("nbtext.joblib") == first
 
 
 def test_the_part_of_unlabelled_documents_goes_and_comes_back(desk: Path) -> None:
     pool = ("--unlabelled", "pool")
     succeed("train few", *pool)
-    first = (desk / "nbtext.joblib").read_bytes()
+    first = content("nbtext.joblib")
     succeed("train few -m alone")
     succeed("update --drop-unlabelled")
-    assert (desk / "nbtext.joblib").read_bytes() == (desk / "alone").read_bytes()
+    assert content("nbtext.joblib") == content("alone")
     succeed("update", *pool)
-    assert (desk / "nbtext.joblib").read_bytes() == first
+    assert content("nbtext.joblib") == first
 
 
 def test_a_pool_that_does_not_help_leaves_the_model_of_labelled_documents(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_pool_that_does_not_help_leaves_the_model_of_labelled_documents(tmp_pa
         assert succeeded(ours).out == succeeded(theirs).out
     for model in ("nbtext.joblib", "alone"):
         succeed("update more.tsv -q -m", model)
-    assert (tmp_path / "nbtext.joblib").read_bytes() == (tmp_path / "alone").read_bytes()
+    assert content("nbtext.joblib") == content("alone")
 
 
 def test_wrong_usage(desk: Path) -> None:
@@ -165,7 +165,7 @@ def test_seed_words_are_no_documents_with_the_term(seeded: Path) -> None:
     details = []
     for more in ((), ("--seeds", "seeds")):
         succeed("train few", *more, "--smoothing", "1")
-        shown = in_json("inspect --term tax --output json")
+        shown = in_json("inspect --term tax")
         details.append(shown["words"][0]["terms"][0]["classes"])
     alone, with_seeds = details
     for label, seeds in (("parks-and-trees", 0), ("taxes-and-fees", 30)):
@@ -178,12 +178,12 @@ def test_a_model_with_seed_words_changes_as_one_that_is_trained_again(seeded: Pa
     for name, corpora in (("few.model", ("few",)), ("more.model", ("more",)), ("both.model", ("few", "more"))):
         succeed("train", *corpora, *seeds, "-m", name)
     succeed("merge few.model more.model --to merged.model")
-    assert (seeded / "merged.model").read_bytes() == (seeded / "both.model").read_bytes()
-    first = (seeded / "few.model").read_bytes()
+    assert content("merged.model") == content("both.model")
+    first = content("few.model")
     succeed("update more -m few.model")
-    assert (seeded / "few.model").read_bytes() == (seeded / "both.model").read_bytes()
+    assert content("few.model") == content("both.model")
     succeed("forget more -m few.model")
-    assert (seeded / "few.model").read_bytes() == first
+    assert content("few.model") == first
     succeed("relabel taxes-and-fees money -m few.model")
     assert set(inspected(seeded, "few.model")["seeds"]) == {"money", "parks-and-trees"}
     assert "other seed words" in fail(2, "merge few.model more.model --to x")

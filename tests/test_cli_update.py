@@ -6,17 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.changing import ADDITIVE, MORE, inspected, options, refused, with_more
-from tests.process import PETS, SERVICE_DESK, corpus, fail, nbtext, succeed
+from tests.changing import ADDITIVE, MORE, inspected, options, refused
+from tests.process import PETS, SERVICE_DESK, content, corpus, fail, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.fixture
-def desk(pets: Path) -> Path:
-    """`pets`, with further documents in ``more``, and the model trained on both as ``both``."""
-    return with_more(pets)
 
 
 @pytest.mark.parametrize("setting", [ADDITIVE[name] for name in ("multinomial", "bigrams", "binary", "dirichlet-multinomial")], ids=str)
@@ -28,9 +22,9 @@ def test_updates_make_the_file_that_training_makes_and_forgetting_unmakes_it(set
         succeed("train", *paths, *given, "--model", model)
     for path in ("c", folders[1]):
         succeed("update", path, "--model", "daily")
-    assert (tmp_path / "daily").read_bytes() == (tmp_path / "all").read_bytes()
+    assert content("daily") == content("all")
     succeed("forget c", folders[1], "--model", "daily")
-    assert (tmp_path / "daily").read_bytes() == (tmp_path / "some").read_bytes()
+    assert content("daily") == content("some")
 
 
 def test_documents_that_were_learnt_before_are_counted_in_a_notice(tmp_path: Path) -> None:
@@ -57,7 +51,7 @@ def write_table(path: Path, texts: list[str]) -> None:
     path.write_text("".join(f"{'xy'[number % 2]}\t{text}\n" for number, text in enumerate(texts)))
 
 
-def test_new_classes_and_terms_are_welcome(desk: Path) -> None:
+def test_new_classes_and_terms_are_welcome(pets_and_more: Path) -> None:
     done = nbtext("update more -v")
     assert (done.status, done.out) == (0, b"")
     assert done.notes[0].startswith("nbtext: nbtext.joblib: 3 classes, 7 documents, ")
@@ -71,7 +65,7 @@ def test_documents_are_read_as_those_of_training_but_for_what_options_say(tmp_pa
     succeed("train a.csv b.csv", *reading, "-m", "both")
     nbtext("train a.csv", *reading, "-q")
     succeed("update b.csv")
-    assert (tmp_path / "nbtext.joblib").read_bytes() == (tmp_path / "both").read_bytes()
+    assert content("nbtext.joblib") == content("both")
     succeed("update c.jsonl --format jsonl --label-column label --text-column text")
     assert inspected(tmp_path)["documents"] == 3
     assert inspected(tmp_path)["reading"]["delimiter"] == ";"
@@ -88,36 +82,36 @@ def test_counted_features_and_texts_do_not_meet(tmp_path: Path) -> None:
     succeed("update t.svm -m features")
 
 
-def test_documents_that_cannot_be_read_are_named_and_the_rest_is_learnt(desk: Path) -> None:
-    corpus(desk, {"more/dogs/bad": b"\0"})
-    before = (desk / "nbtext.joblib").read_bytes()
+def test_documents_that_cannot_be_read_are_named_and_the_rest_is_learnt(pets_and_more: Path) -> None:
+    corpus(pets_and_more, {"more/dogs/bad": b"\0"})
+    before = content("nbtext.joblib")
     assert "more/dogs/bad: binary" in fail(1, "update more --on-error fail")
-    assert (desk / "nbtext.joblib").read_bytes() == before
+    assert content("nbtext.joblib") == before
     done = nbtext("update more")
     assert (done.status, done.notes) == (1, ["nbtext: more/dogs/bad: binary, not text (control bytes, the first at 0)"])
-    assert (desk / "nbtext.joblib").read_bytes() == (desk / "both").read_bytes()
+    assert content("nbtext.joblib") == content("both")
 
 
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["update", "more", "-m", "none"], 3, "none: there is no model; make one with nbtext train"),
-        (["update", "more", "-m", "more/cats/3"], 3, "more/cats/3: not an nbtext model"),
-        (["update", "nothere"], 4, "nothere: cannot read: no such file or directory"),
-        (["update"], 2, "Missing argument 'CORPUS...'"),
-        (["update", "nbtext.joblib", "--format", "tsv"], 2, "would be read and overwritten"),
-        (["update", "more", "--lock-timeout", "-1"], 2, "--lock-timeout"),
+        ("update more -m none", 3, "none: there is no model; make one with nbtext train"),
+        ("update more -m more/cats/3", 3, "more/cats/3: not an nbtext model"),
+        ("update nothere", 4, "nothere: cannot read: no such file or directory"),
+        ("update", 2, "Missing argument 'CORPUS...'"),
+        ("update nbtext.joblib --format tsv", 2, "would be read and overwritten"),
+        ("update more --lock-timeout -1", 2, "--lock-timeout"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_told_in_one_line(desk: Path, arguments: list[str], status: int, message: str) -> None:
-    assert message in refused(desk, arguments, status)
+def test_what_cannot_be_done_is_told_in_one_line(pets_and_more: Path, arguments: str, status: int, message: str) -> None:
+    assert message in refused(pets_and_more, arguments, status)
 
 
-def test_a_given_class_prior_has_to_know_a_new_class(desk: Path) -> None:
-    (desk / "prior").write_text("cats\t1\ndogs\t3\n")
+def test_a_given_class_prior_has_to_know_a_new_class(pets_and_more: Path) -> None:
+    write("prior", "cats\t1\ndogs\t3\n")
     succeed("train pets --class-prior prior")
-    before = (desk / "nbtext.joblib").read_bytes()
+    before = content("nbtext.joblib")
     assert "the class prior has no number for class 'birds'" in fail(2, "update more")
-    assert (desk / "nbtext.joblib").read_bytes() == before
+    assert content("nbtext.joblib") == before
     succeed("relabel dogs birds")
-    assert {label: of["prior"] for label, of in inspected(desk)["classes"].items()} == {"birds": 0.75, "cats": 0.25}
+    assert {label: of["prior"] for label, of in inspected(pets_and_more)["classes"].items()} == {"birds": 0.75, "cats": 0.25}

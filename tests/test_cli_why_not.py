@@ -78,7 +78,7 @@ def test_every_classifier(pets: Path, classifier: str) -> None:
     corpus(pets, {"letter": "cat dog purrs climb sofa"})
     of_gaussian = ("--latent", "3", "--shrinkage", "0.5") if classifier == "gaussian" else ()
     succeed("train pets --classifier", classifier, *of_gaussian, "-m", "m")
-    [record] = [json.loads(line) for line in succeed("why-not dogs letter -m m -o jsonl").text.splitlines()]
+    [record] = succeed("why-not dogs letter -m m -o jsonl").records
     assert record["label"] == "cats"
     assert record["remove"]["smallest"] is True
 

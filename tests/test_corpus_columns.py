@@ -80,7 +80,7 @@ def test_columns_that_a_table_has_not(tmp_path: Path, column: str, reading: dict
 def test_a_table_of_which_no_column_is_read_is_refused(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.csv": "a,b\n"})
     with pytest.raises(UsageError, match="no column to read"):
-        list(read_corpus([str(tmp_path / "t.csv")], Reading(text_column="none"), Notices(), labelled=False))
+        list(read_corpus(["t.csv"], Reading(text_column="none"), Notices(), labelled=False))
 
 
 def test_short_rows_are_problems_with_their_line(tmp_path: Path) -> None:
@@ -260,5 +260,5 @@ def test_each_of_many_columns_is_found_at_once(tmp_path: Path) -> None:
     names = tuple(f"c{number}" for number in range(60_000))
     corpus(tmp_path, {"t.csv": "".join(",".join(row) + "\n" for row in (("text", *names), ("moon", *names)))})
     reading = Reading(format="csv", text_column="text")
-    (document,) = read_corpus([str(tmp_path / "t.csv")], reading, Notices(), labelled=False, columns=names)
+    (document,) = read_corpus(["t.csv"], reading, Notices(), labelled=False, columns=names)
     assert (document.text, document.columns) == (b"moon", names)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 from pathlib import Path
 
 import pytest
 
 from nbtext.corpus.document import Notices
 from nbtext.errors import PathError, UsageError
-from tests.process import HOUSE, corpus, run
+from tests.process import corpus, python, run
 from tests.reading import documents, problems, texts
 
 
@@ -100,7 +99,7 @@ def test_directories_nested_more_deeply_than_python_calls(tmp_path: Path) -> Non
         "os.chdir('/'); import sys; os.chdir(sys.argv[1])\n"
         "print([(path[-7:], problem) for path, problem in files_below('d')])\n"
     )
-    done = run([sys.executable, "-c", code, tmp_path], env=HOUSE)
+    done = python(code, tmp_path)
     run(["rm", "-rf", tmp_path / "d"])
     assert (done.status, done.out) == (0, b"[('/d/leaf', None)]\n"), done
 

@@ -154,11 +154,11 @@ def test_the_same_documents_give_the_same_statistics(tmp_path: Path, name: str) 
 def test_a_format_is_found_and_remembered(tmp_path: Path, name: str) -> None:
     paths = written(name, tmp_path, ROWS)
     succeed("train", *paths)
-    assert TextClassifier.load(str(tmp_path / "nbtext.joblib")).reading["format"] == name
+    assert TextClassifier.load("nbtext.joblib").reading["format"] == name
     result = succeed("classify", *paths)
     assert len(result.rows) == len(ROWS)
     assert {len(row) for row in result.rows} == {3}
-    evaluated = in_json("evaluate -q", *paths, "--output", "json")
+    evaluated = in_json("evaluate -q", *paths)
     assert evaluated["n"] == len(ROWS)
 
 
@@ -250,7 +250,7 @@ def test_suffixes_tell_the_format_compressed_or_not(suffix: str, name: str) -> N
 def test_what_documents_are_by_the_names_of_their_files(tmp_path: Path, names: list[str], kind: str) -> None:
     (tmp_path / "in").mkdir()
     corpus(tmp_path / "in", dict.fromkeys(names, "x"))
-    path = str(tmp_path / "in")
+    path = "in"
     assert resolved(Reading(), [path], labelled=True).document == kind
     assert resolved(Reading(), [path, path], labelled=False).document == kind
     assert resolved(Reading(document="html"), [path], labelled=True).document == "html"
@@ -288,7 +288,7 @@ def test_documents_of_all_kinds_side_by_side(tmp_path: Path) -> None:
 )
 def test_files_of_lines_that_look_like_documents(tmp_path: Path, content: str, lines: int | None) -> None:
     (tmp_path / "f").write_text(content)
-    assert lines_of_document(str(tmp_path / "f")) == lines
+    assert lines_of_document("f") == lines
 
 
 def test_what_is_no_corpus_for_training_is_told_in_a_line(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from nbtext.corpus.decoding import detect_encoding
 from nbtext.corpus.html import HtmlDocument, text_of_html_document
 from tests.budget import rounds
-from tests.process import HOUSE, run
+from tests.process import python, write
 from tests.reading import texts
 from tests.work import DOUBLE, steps
 
@@ -66,8 +65,8 @@ def test_encodings(body: bytes, encoding: str, read: str) -> None:
 
 def test_as_a_kind_of_document(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    (tmp_path / "a/1.html").write_text("<p>see<script>not</script> you")
-    (tmp_path / "c.csv").write_text('a,"<b>s</b>ee you"\n')
+    write("a/1.html", "<p>see<script>not</script> you")
+    write("c.csv", 'a,"<b>s</b>ee you"\n')
     assert [text.split() for _, text in texts(tmp_path, document="html", format="dir")] == [["see", "you"]]
     assert texts(tmp_path / "c.csv", document="html")[0][1].split() == ["see", "you"]
 
@@ -105,4 +104,4 @@ def test_no_input_takes_more_than_linear_time() -> None:
         "    for start in '', '<a ', '<script>':\n"
         "        HtmlDocument.of((start + piece * LENGTH).encode()).text()\n"
     )
-    assert run([sys.executable, "-c", f"LENGTH = {rounds(20_000, 200_000)}\n{code}"], env=HOUSE).status == 0
+    assert python(f"LENGTH = {rounds(20_000, 200_000)}\n{code}").status == 0

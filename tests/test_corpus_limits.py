@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nbtext.corpus.document import size_in_words
 from nbtext.corpus.streams import numbered_lines
 from nbtext.corpus.table import rows_of_csv
-from tests.process import LITTLE_MEMORY, nbtext
+from tests.process import LITTLE_MEMORY, nbtext, write
 from tests.reading import documents
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def test_a_line_without_end_takes_no_memory(pets: Path, name: str, start: bytes)
 
 
 def test_a_file_and_standard_input_beyond_the_limit(pets: Path) -> None:
-    (pets / "large").write_bytes(b"cat " * 1000)
+    write("large", b"cat " * 1000)
     for arguments, stdin in ((["large"], b""), (["-"], b"cat " * 1000)):
         result = nbtext("classify", *arguments, "--max-document-size", "3999", stdin=stdin)
         assert (result.status, result.rows) == (1, [[arguments[0], "", "larger than 3,999 bytes; see --max-document-size"]])

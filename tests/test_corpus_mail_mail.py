@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import sys
 from email.message import EmailMessage
 
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from nbtext.corpus.mail.mail import MailReading, read_mail
 from nbtext.document_parts import with_fields
 from nbtext.errors import DocumentError
-from tests.process import HOUSE, run
+from tests.process import python
 from tests.work import DOUBLE, steps
 
 SUBJECT = MailReading()
@@ -120,7 +119,7 @@ def test_mail_that_takes_long_elsewhere_takes_no_time_here() -> None:
         "        head = f'Subject: {piece * 20_000}\\nFrom: {piece * 20_000}\\nReceived: {piece * 20_000}\\nContent-Type: {kind}; {piece * 999}'\n"
         "        read_mail(f'{head}\\n\\n{piece * 200_000}'.encode(), MailReading(None, structure=True))\n"
     )
-    assert run([sys.executable, "-c", code], env=HOUSE).status == 0
+    assert python(code).status == 0
 
 
 @pytest.mark.parametrize("parameters", [b"; a=b", b"; charset*%d*=x", b"\\;", b";"])

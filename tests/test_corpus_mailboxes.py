@@ -20,7 +20,7 @@ from nbtext.corpus.reading import read_shard, resolved, source_of
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import Reading
 from tests.oracle_mail import text_by_email_package
-from tests.process import corpus, fail, succeed
+from tests.process import corpus, fail, succeed, write
 from tests.reading import documents, problems, texts
 from tests.work import DOUBLE, steps
 
@@ -83,7 +83,7 @@ def test_two_boxes_train_two_classes(tmp_path: Path) -> None:
     box(tmp_path, BOX)
     box(tmp_path, BOX.replace(b"body", b"lunch"), "ham.mbox")
     succeed("train spam.mbox ham.mbox")
-    (tmp_path / "new.eml").write_bytes(b"Subject: lunch\n\nlunch\n")
+    write("new.eml", b"Subject: lunch\n\nlunch\n")
     assert succeed("classify new.eml").rows[0][:2] == ["new.eml:1", "ham"]
 
 
@@ -123,7 +123,7 @@ def test_a_mail_of_twice_the_empty_lines_takes_twice_the_work() -> None:
 
 def test_messages_renamed_while_a_maildir_is_read_are_found(tmp_path: Path) -> None:
     corpus(tmp_path, {"spam/new/1": "Subject: one\n\n", "spam/cur/2:2,": "Subject: two\n\n", "spam/cur/3:2,": "gone", "spam/tmp/4": ""})
-    paths = [str(tmp_path / "spam")]
+    paths = ["spam"]
     source = source_of(resolved(Reading(), paths, labelled=True), Notices(), labelled=True)
     [shard] = shards(paths, source)
     (tmp_path / "spam/new/1").rename(tmp_path / "spam/cur/1:2,S")

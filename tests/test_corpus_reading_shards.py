@@ -30,7 +30,7 @@ from nbtext.errors import PathError, UsageError
 from nbtext.settings import Reading
 from nbtext.text_block import LabelledBlock
 from tests.budget import examples
-from tests.process import PETS, corpus
+from tests.process import PETS, corpus, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -149,11 +149,11 @@ def test_a_part_is_as_small_as_lines_allow(tmp_path: Path) -> None:
 
 def test_what_cannot_be_cut_is_read_as_a_whole(tmp_path: Path) -> None:
     lines = b"cats\tthe cat purrs\n" * 50
-    (tmp_path / "wide").write_bytes(lines.decode().encode("utf-16"))
+    write("wide", lines.decode().encode("utf-16"))
     os.mkfifo(tmp_path / "pipe")
     assert [parts_of(tmp_path / name, 10) for name in ("wide", "pipe", "missing", "a\0b")] == [[None]] * 4
     with pytest.raises(PathError, match="UTF-16"):
-        in_shards([str(tmp_path / "wide")], 10, labelled=True, format="tsv")
+        in_shards(["wide"], 10, labelled=True, format="tsv")
 
 
 def test_a_part_that_looks_compressed_is_not_unpacked(tmp_path: Path) -> None:
@@ -226,9 +226,9 @@ def test_csv_is_cut_between_records(
 
 
 def test_regular_csv_is_cut_everywhere(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text('cats,"the ""big""\ncat"\n"a",b\n' * 9, encoding="utf-8")
+    write("file", 'cats,"the ""big""\ncat"\n"a",b\n' * 9)
     assert len(parts_of(tmp_path / "file", 1, "csv")) == 18
-    (tmp_path / "file").write_text('cats,5" disk\n' * 9, encoding="utf-8")
+    write("file", 'cats,5" disk\n' * 9)
     assert parts_of(tmp_path / "file", 1, "csv") == [None]
 
 
@@ -270,8 +270,8 @@ def test_directories_are_cut_between_files(tmp_path: Path, labelled: bool) -> No
         {**PETS, "dogs/bad": b"\0\0", "loose": "in no class", "mice/.hidden": "x", "dogs/deep/er": "caf\xe9".encode("latin-1")},
     )
     (tmp_path / "pets" / "cats" / "gone").symlink_to("nowhere")
-    expected, noticed = whole([str(tmp_path / "pets")], labelled=labelled, format="dir")
-    found, notices, n = in_shards([str(tmp_path / "pets")], 1, labelled=labelled, format="dir")
+    expected, noticed = whole(["pets"], labelled=labelled, format="dir")
+    found, notices, n = in_shards(["pets"], 1, labelled=labelled, format="dir")
     assert (found, notices) == (expected, noticed)
     assert n == len(expected)
 

@@ -19,7 +19,7 @@ from nbtext.settings import FORMATS
 from tests.budget import examples
 from tests.fuzz.run import changed
 from tests.fuzz.targets import seeds
-from tests.process import HOUSE, nbtext, run, succeed
+from tests.process import HOUSE, nbtext, run, succeed, write
 from tests.reading import documents
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def test_whatever_a_decoder_raises_is_the_problem_of_its_document(file_format: s
 
 @pytest.mark.parametrize("raised", [MemoryError(), OSError(5, "Input/output error"), UsageError("no such encoding"), KeyboardInterrupt()])
 def test_what_concerns_the_whole_run_ends_it(raised: BaseException, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes(b"sun?")
+    write("a.txt", b"sun?")
     with pytest.raises(type(raised)):
         documents(tmp_path / "a.txt", labelled=False, format="lines", encoding=codec(raised))
 
@@ -147,9 +147,9 @@ def test_a_command_goes_on_after_a_document_whose_decoder_has_a_defect(tmp_path:
 @pytest.mark.parametrize("options", [("--document", "html"), ("--document", "mail")])
 def test_a_character_of_4301_digits_is_text(options: tuple[str, str], tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    (tmp_path / "a/1").write_bytes(b"Content-Type: text/html\n\n" + NUMBER if "mail" in options else NUMBER)
+    write("a/1", b"Content-Type: text/html\n\n" + NUMBER if "mail" in options else NUMBER)
     (tmp_path / "b").mkdir()
-    (tmp_path / "b/1").write_bytes(b"\n\nsun")
+    write("b/1", b"\n\nsun")
     assert nbtext("train", tmp_path, "-m", "m", "--quiet", *options).status == 0
     assert nbtext("classify", tmp_path / "a/1", "-m", "m").rows[0][1] == "a"
 
@@ -196,12 +196,12 @@ def test_no_counted_feature_passes_for_a_category(tmp_path: Path) -> None:
 
 def test_a_document_with_control_bytes_is_answered_from_everywhere(pets: Path) -> None:
     text = "the \0cat\x1e purrs"
-    (pets / "cat").write_text(text, encoding="utf-8")
+    write("cat", text)
     wanted = nbtext("classify -", stdin=b"the  cat  purrs").rows[0][1:]
     assert nbtext("classify cat").rows == [["cat", *wanted]]
     assert nbtext("classify -", stdin=text.encode()).rows == [["-", *wanted]]
     assert nbtext("classify --lines", stdin=text.encode()).rows == [["-:1", *wanted]]
-    model = TextClassifier.load(str(pets / "nbtext.joblib"))
+    model = TextClassifier.load("nbtext.joblib")
     assert model.predict([text, text.encode()]).tolist() == [wanted[0]] * 2
 
 
@@ -212,7 +212,7 @@ def test_binary_files_are_named(tmp_path: Path) -> None:
         "MP4 recording": b"\0\0\0\x18ftypmp42",
     }
     for number, content in enumerate(kinds.values()):
-        (tmp_path / f"{number}").write_bytes(content + b"with words inside" * 100)
+        write(f"{number}", content + b"with words inside" * 100)
     for kind in ("text", "html", "mail"):
         found = documents(tmp_path, labelled=False, format="dir", document=kind)
         assert [document.problem.line.removeprefix("binary, not text (a").lstrip("n ") for document in found if document.problem] == [

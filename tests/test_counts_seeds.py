@@ -15,14 +15,15 @@ from nbtext.counts.statistics import Weights
 from nbtext.errors import PathError
 from nbtext.model.training import seed_terms
 from nbtext.settings import Settings
+from tests.process import write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def test_a_word_against_a_class_is_a_word_for_all_others(tmp_path: Path) -> None:
-    (tmp_path / "s").write_text("a\tant\nb\tred bee\t3\n\nc\t!ant\t2\n")
-    seeds = read_seeds(str(tmp_path / "s"))
+    write("s", "a\tant\nb\tred bee\t3\n\nc\t!ant\t2\n")
+    seeds = read_seeds("s")
     assert seeds == [Seed("a", ("ant",), PSEUDO_COUNT), Seed("b", ("red bee",), 3), Seed("c", ("ant",), -2)]
     assert by_class(seeds, "abcd") == [
         Seed("a", ("ant",), 2), Seed("a", ("ant",), PSEUDO_COUNT), Seed("b", ("ant",), 2), Seed("b", ("red bee",), 3), Seed("d", ("ant",), 2),
@@ -34,8 +35,8 @@ def test_equal_pseudo_counts_add_like_others(tmp_path: Path) -> None:
     analysis = Analysis.of(Settings(stop_words="none", stemmer="snowball"))
     statistics, _ = count_documents([("a", b"ant"), ("b", b"bee")], analysis)
     for second in (5.0, 4.0):
-        (tmp_path / "s").write_text(f"a\tant\t5\na\tants\t5\nb\t!ant\t{second}\n")
-        seeds = seed_terms(read_seeds(str(tmp_path / "s")), analysis)
+        write("s", f"a\tant\t5\na\tants\t5\nb\t!ant\t{second}\n")
+        seeds = seed_terms(read_seeds("s"), analysis)
         assert seed_statistics(seeds, statistics).counts_of(np.array([0])).tolist() == [[10 + second, 0]]
 
 
@@ -43,9 +44,9 @@ def test_equal_pseudo_counts_add_like_others(tmp_path: Path) -> None:
     "text", ["a ant\nb\tbee\n", "a\tant\n", "", "a\tant\t0\nb\tbee\n", "a\tant\tx\nb\tbee\n", "a\t!\nb\tbee\n", "\tant\n"]
 )
 def test_other_lines_are_refused_with_their_number(text: str, tmp_path: Path) -> None:
-    (tmp_path / "s").write_text(text)
+    write("s", text)
     with pytest.raises(PathError, match=r"line \d is not a class|at least 2 classes"):
-        read_seeds(str(tmp_path / "s"))
+        read_seeds("s")
 
 
 def test_one_class_is_enough_beside_labels(tmp_path: Path) -> None:

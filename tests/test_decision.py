@@ -244,4 +244,4 @@ def test_files_that_are_no_toml_are_refused(content: bytes, tmp_path: Path) -> N
     with pytest.raises(PathError, match=r"costs\.toml: not valid TOML"):
         read_costs(str(path), ["ham", "spam"])
     with pytest.raises(PathError, match="cannot read"):
-        read_costs(str(tmp_path / "missing.toml"), ["ham", "spam"])
+        read_costs("missing.toml", ["ham", "spam"])

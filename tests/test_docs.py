@@ -13,7 +13,7 @@ import pytest
 from nbtext.cli.main import COMMANDS
 from nbtext.cli.main import nbtext as program
 from nbtext.settings import READING, TRAINING
-from tests.process import HOUSE, REPOSITORY, corpus, nbtext, python_in_shell, run
+from tests.process import HOUSE, REPOSITORY, corpus, nbtext, python_in_shell, run, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ def desk(tmp_path: Path) -> Path:
     """A directory as a reader has it: the repository with an environment made, mail, the public corpora, and nbtext on the path."""
     for name in ("corpora", "tests", "Makefile"):
         (tmp_path / name).symlink_to(REPOSITORY / name)
-    (tmp_path / "pyproject.toml").write_bytes((REPOSITORY / "pyproject.toml").read_bytes())
+    write("pyproject.toml", (REPOSITORY / "pyproject.toml").read_bytes())
     corpus(tmp_path, STAND_INS)
     program = tmp_path / BIN / "nbtext"
     program.parent.mkdir(parents=True)

@@ -12,7 +12,7 @@ import pytest
 
 from nbtext import errors
 from nbtext.errors import DocumentError, LockedError, ModelError, NbtextError, PathError, UsageError, WorkerError, quantity, reason
-from tests.process import REPOSITORY, nbtext
+from tests.process import REPOSITORY, nbtext, write
 from tests.test_structure import FILES
 
 if TYPE_CHECKING:
@@ -107,6 +107,6 @@ def test_one_is_singular_and_all_others_plural() -> None:
 
 
 def test_a_model_of_one_document(tmp_path: Path) -> None:
-    (tmp_path / "c.tsv").write_text("a\tmoon\n")
+    write("c.tsv", "a\tmoon\n")
     trained = nbtext("train c.tsv -v -m m --sample 0")
     assert any("1 class, 1 document, 1 token, 1 term, " in note for note in trained.notes)

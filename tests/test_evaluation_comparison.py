@@ -19,6 +19,7 @@ from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.results import json_values
 from tests.budget import rounds
+from tests.models import of_pets
 from tests.process import PETS
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def documents_of(texts: dict[str, str]) -> list[Document]:
 
 
 def test_a_model_and_itself_do_not_differ() -> None:
-    model = TextClassifier().fit(PETS.values(), [name.partition("/")[0] for name in PETS])
+    model = of_pets()
     comparison = compare(model, model, documents_of({**PETS, "cats/3": "sticks", "birds/1": "bark"}), keep_changed=True)
     summary = json_values(comparison.result())
     assert (summary["identical"], summary["changed"], summary["changes"], comparison.changed) == (True, 0, [], [])
@@ -225,13 +226,12 @@ def test_each_model_analyses_with_its_own_settings_and_changes_are_kept_in_order
 
 
 def test_what_is_impossible_has_no_answer() -> None:
-    labels = [name.partition("/")[0] for name in PETS]
-    a, b = TextClassifier(estimate="ml").fit(PETS.values(), labels), TextClassifier().fit(PETS.values(), labels)
+    a, b = of_pets(estimate="ml"), of_pets()
     comparison = compare(a, b, documents_of({"cats/1": "cats bark"}), keep_changed=True)
     assert comparison.changed[0][:4] == ("cats/1", "cats", None, None)
 
 
 def test_without_documents_there_is_nothing_to_compare() -> None:
-    model = TextClassifier().fit(PETS.values(), [name.partition("/")[0] for name in PETS])
+    model = of_pets()
     with pytest.raises(UsageError, match="no documents"):
         compare(model, model, [])

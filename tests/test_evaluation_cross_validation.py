@@ -37,6 +37,7 @@ from nbtext.model.training import learn, looked_up
 from nbtext.selection import rank
 from nbtext.settings import CRITERIA, Settings
 from tests.building import language_models, statistics_from_table
+from tests.models import parted
 from tests.process import SERVICE_DESK
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def assert_as_trained_apart(documents: list[Labelled], training: np.ndarray[Any,
     (block,) = blocks
     inside = [document for document, here in zip(documents, training.tolist(), strict=True) if here]
     outside = [document for document, here in zip(documents, training.tolist(), strict=True) if not here]
-    model = TextClassifier(**settings).fit([text for _, text in inside], [label for label, _ in inside])
+    model = TextClassifier(**settings).fit(*parted(inside))
     wanted = model.predict_log_proba([text for _, text in outside])
     columns = [statistics.classes.index(label) for label in model.classes]
     others = np.setdiff1d(np.arange(statistics.n_classes), columns)
@@ -116,7 +117,7 @@ def test_figures_are_those_of_the_answers_of_all_folds() -> None:
     answers = np.empty(len(DESK), np.int64)
     for training, test in folds:
         inside = [document for document, here in zip(DESK, training.tolist(), strict=True) if here]
-        model = TextClassifier().fit([text for _, text in inside], [label for label, _ in inside])
+        model = TextClassifier().fit(*parted(inside))
         said = model.predict([DESK[row][1] for row in np.flatnonzero(test)]).tolist()
         answers[test] = [statistics.classes.index(label or "") for label in said]
     found = cross_validate(Subsets(statistics, rows), parameters, [folds])
@@ -174,7 +175,7 @@ def test_leaving_one_out_is_training_on_all_others(settings: dict[str, Any]) -> 
     (block,) = leave_one_out_blocks(statistics, rows, parameters)
     for row in range(len(documents)):
         others = documents[:row] + documents[row + 1 :]
-        model = TextClassifier(**settings).fit([text for _, text in others], [label for label, _ in others])
+        model = TextClassifier(**settings).fit(*parted(others))
         columns = [statistics.classes.index(label) for label in model.classes]
         np.testing.assert_allclose(block.log_posterior[row, columns], model.predict_log_proba([documents[row][1]])[0], rtol=1e-9, atol=1e-9)
     assert block.known.tolist() == [True] * (len(documents) - 1) + [False]

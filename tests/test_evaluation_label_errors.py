@@ -12,6 +12,7 @@ from nbtext.evaluation import cross_validation
 from nbtext.evaluation.label_errors import suspects
 from nbtext.model import TextClassifier
 from nbtext.model.training import looked_up
+from tests.models import parted
 from tests.process import SERVICE_DESK
 
 DESK = [(path.parent.name, path.read_bytes()) for path in sorted(SERVICE_DESK.rglob("*/*/*.txt"))]
@@ -26,7 +27,7 @@ def test_log_odds_are_those_of_models_trained_without_the_document() -> None:
     wanted = {}
     for row, (label, text) in enumerate(documents):
         others = documents[:row] + documents[row + 1 :]
-        refitted = TextClassifier(**settings).fit([body for _, body in others], [name for name, _ in others])
+        refitted = TextClassifier(**settings).fit(*parted(others))
         posterior = dict(zip(refitted.classes, refitted.predict_log_proba([text])[0].tolist(), strict=True))
         of_label = posterior.pop(label)
         best = max(posterior, key=lambda other: posterior[other])

@@ -19,7 +19,7 @@ from nbtext.errors import UsageError
 from nbtext.evaluation.judging import judge
 from nbtext.evaluation.leakage import EXAMPLES, _LeakCheck, _SampledLeakCheck, sampled_leaks
 from nbtext.metrics.results import json_values
-from tests.process import PETS
+from tests.models import of_pets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ LONG = "Nobody in the whole house had ever heard the cat purr as loudly as on th
 
 
 def model() -> TextClassifier:
-    return TextClassifier().fit(PETS.values(), [name.partition("/")[0] for name in PETS])
+    return of_pets()
 
 
 def named(side: str, texts: Sequence[str], label: str = "cats") -> list[Document]:

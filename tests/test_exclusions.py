@@ -23,7 +23,7 @@ from nbtext.exclusions import (
     row,
 )
 from nbtext.settings import AVERAGE, CLASSIFIERS, WEIGHTINGS, Settings
-from tests.process import fail, succeed
+from tests.process import fail, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,7 +127,7 @@ def test_help_shows_the_table() -> None:
 
 
 def test_a_file_of_defaults_gives_way_to_the_command_line(pets: Path) -> None:
-    (pets / "nbtext.toml").write_text("[classify]\ncoverage = 0.5\n")
+    write("nbtext.toml", "[classify]\ncoverage = 0.5\n")
     assert "exclude each other" in fail(2, "classify pets --coverage 0.5 --min-probability 0.6")
     plain = succeed("classify pets --min-probability 0.6 --no-config")
     assert succeed("classify pets --min-probability 0.6").out == plain.out

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import sys
 from typing import TYPE_CHECKING
 
-from tests.process import HOUSE, MEMORY, bash, corpus, nbtext, run, succeed, succeeded
+from tests.process import MEMORY, bash, corpus, nbtext, python, succeed, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +40,7 @@ sys.exit(run(sys.argv[1:]))
 
 def test_fault_56_a_file_that_vanishes_after_it_was_listed(pets: Path) -> None:
     corpus(pets, {"in/a": "a cat", "in/gone": "a cat", "in/z": "a dog"})
-    done = run([sys.executable, "-c", PATCHED, "classify", "in"], env=HOUSE)
+    done = python(PATCHED, "classify", "in")
     assert (done.status, done.notes) == (1, ["nbtext: in/gone: cannot read: no such file or directory"])
     assert [row[:2] for row in done.rows] == [["in/a", "cats"], ["in/gone", ""], ["in/z", "dogs"]]
 
@@ -65,7 +63,7 @@ sys.exit(run(sys.argv[1:]))
 def test_fault_57_a_file_that_grows_while_it_is_read(pets: Path) -> None:
     """What is read is what was there when it was opened."""
     corpus(pets, {"log": "cat"})
-    done = run([sys.executable, "-c", GROWING, "classify", "log"], env=HOUSE)
+    done = python(GROWING, "classify", "log")
     assert [row[:2] for row in succeeded(done).rows] == [["log", "cats"]]
     assert (pets / "log").stat().st_size > 16_000
 
@@ -104,7 +102,7 @@ def test_fault_61_binary_documents(pets: Path) -> None:
     blobs = {f"in/{number:02}": bytes([0]) + chance.randbytes(chance.randint(0, 5000)) for number in range(40)}
     corpus(pets, {**blobs, "in/text": "a cat"})
     done = nbtext("classify in -o jsonl")
-    records = [json.loads(line) for line in done.text.split("\n")[:-1]]
+    records = done.records
     assert done.status == 1
     assert len(records) == 41
     assert {record["error"].partition(" (")[0] for record in records[:-1]} == {"binary, not text"}

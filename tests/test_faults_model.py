@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from nbtext import TextClassifier
 from tests.hostile import BY_JOBLIB, DEPTH, GADGETS, LENGTHS, MARK, SHAPES, TYPES, loaded_under_watch, packed
 from tests.model_bytes import Parts, put_together, taken_apart
-from tests.process import HOUSE, MEMORY, error_line, fail, nbtext, run
+from tests.process import MEMORY, error_line, fail, nbtext, python, write
 from tests.test_cli_terminal import EVIL, on_terminal
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def test_fault_1_a_model_that_is_not_there(pets: Path, command: list[str]) -> No
 def test_fault_2_a_model_that_is_no_file(pets: Path) -> None:
     os.mkfifo(pets / "pipe")
     with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(pets / "socket"))
+        server.bind("socket")
         for name in ("pets", "pipe", "socket", "/dev/zero", "/dev/tty"):
             assert f"nbtext: {name}: " in error_line(nbtext("inspect -m", name, limits=MEMORY), 3)
 
@@ -49,7 +48,7 @@ def test_fault_3_a_model_that_may_not_be_read(shared_folder: Path) -> None:
         "import difflib, os, sys; from nbtext.cli import main, inspect; from nbtext import TextClassifier; import nbtext.store\n"
         "os.chdir(sys.argv[1]); os.setgid(65534); os.setuid(65534); sys.exit(main.run(['inspect', '-m', 'm']))"
     )
-    assert "m: cannot read the model: permission denied" in error_line(run([sys.executable, "-c", code, shared_folder], env=HOUSE), 3)
+    assert "m: cannot read the model: permission denied" in error_line(python(code, shared_folder), 3)
 
 
 def test_fault_4_an_empty_model(pets: Path) -> None:
@@ -100,9 +99,9 @@ def test_the_watcher_sees_what_joblib_does(pets: Path) -> None:
 
 
 def test_fault_21_terms_and_labels_cannot_move_the_cursor(pets: Path) -> None:
-    TextClassifier(stop_words="none").fit([f"a {EVIL} cat"], [EVIL]).save(str(pets / "m"))
+    TextClassifier(stop_words="none").fit([f"a {EVIL} cat"], [EVIL]).save("m")
     for arguments in (["inspect"], ["inspect", "--verify"], ["classify", "pets/cats/1"], ["select-features"]):
-        status, screen = on_terminal(*arguments, "-m", "m", cwd=pets, env={"NO_COLOR": "1", "TERM": "dumb"})
+        status, screen = on_terminal(*arguments, "-m", "m", env={"NO_COLOR": "1", "TERM": "dumb"})
         assert (status, set(screen) & set("\x1b\x07\x9b\u202e\u2028")) == (0, set())
 
 
@@ -110,6 +109,6 @@ def test_fault_21_terms_and_labels_cannot_move_the_cursor(pets: Path) -> None:
 def test_fault_22_a_model_can_bring_no_pattern(pets: Path, parts: Parts, name: str) -> None:
     index: Any = parts.decoded
     index["settings"]["training"][name] = r"(\w+\s?)+$"
-    (pets / "m").write_bytes(put_together(index, parts.payload))
+    write("m", put_together(index, parts.payload))
     line = fail(3, "classify pets/cats/1 -m m")
     assert f"settings that this nbtext does not know: there is no parameter '{name}'" in line

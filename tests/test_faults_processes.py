@@ -12,7 +12,7 @@ import pytest
 
 from tests.budget import rounds
 from tests.commands import MODEL, WRITING, Run, run, setting, sound
-from tests.process import corpus, error_line, succeeded
+from tests.process import corpus, error_line, succeeded, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,11 +97,11 @@ def test_fault_41_an_update_with_documents_that_cannot_be_read(tmp_path: Path) -
 
 def test_fault_75_counts_that_double_until_they_would_not_be_exact(tmp_path: Path) -> None:
     """The last model whose counts are exact stays, and loads; a larger one is not written."""
-    (tmp_path / "c.svm").write_text("a x:999999999\nb y:1\n")
+    write("c.svm", "a x:999999999\nb y:1\n")
     succeeded(run("train", "c.svm", "-m", MODEL, cwd=tmp_path))
     doublings = 0
     while True:
-        (tmp_path / "again").write_bytes((tmp_path / MODEL).read_bytes())
+        write("again", (tmp_path / MODEL).read_bytes())
         result = run("merge", MODEL, "again", "--to", "merged", cwd=tmp_path)
         if result.status:
             break

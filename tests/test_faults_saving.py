@@ -12,7 +12,7 @@ import pytest
 
 from tests import commands
 from tests.commands import READING, WRITING, Setting, setting
-from tests.process import HOUSE, TIME_LIMIT, bash, corpus, error_line, run, start, succeed, succeeded
+from tests.process import HOUSE, TIME_LIMIT, bash, content, corpus, error_line, python, run, start, succeed, succeeded, write
 from tests.tracing import CALLS, Fault, untraceable, with_faults
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def test_fault_33_a_hard_link_is_split(training: Setting) -> None:
 def test_fault_43_short_reads(tmp_path: Path) -> None:
     """A corpus that comes byte by byte is the corpus."""
     text = "".join(f"class{number % 3}\tword{number} and others\n" for number in range(30)).encode()
-    (tmp_path / "c.tsv").write_bytes(text)
+    write("c.tsv", text)
     succeed("train c.tsv -m whole")
     with start(
         [sys.executable, "-m", "nbtext", "train", "-", "--format", "tsv", "-m", "dropwise"],
@@ -92,7 +92,7 @@ def test_fault_43_short_reads(tmp_path: Path) -> None:
             child.stdin.write(text[place : place + 1])
         child.stdin.close()
         assert child.wait(TIME_LIMIT) == 0
-    assert (tmp_path / "dropwise").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert content("dropwise") == content("whole")
 
 
 MEMORY = [0, *(int((1 << 16) * 1.6**step) for step in range(16))]
@@ -142,6 +142,6 @@ def test_a_failure_that_names_no_file_is_not_put_down_to_standard_output(pets: P
         "def broken(*_): raise OSError(errno.EIO, os.strerror(errno.EIO))\n"
         "o.overview = broken; sys.exit(run(['inspect']))"
     )
-    assert error_line(run([sys.executable, "-c", code], env=HOUSE), 4) == "nbtext: cannot read or write: input/output error"
+    assert error_line(python(code), 4) == "nbtext: cannot read or write: input/output error"
     full = bash("$NBTEXT inspect > /dev/full")
     assert (full.status, full.notes) == (4, ["nbtext: standard output: cannot write: no space left on device"])

@@ -53,7 +53,7 @@ def test_fault_65_labels_of_json_that_are_no_text(tmp_path: Path) -> None:
     done = nbtext("train t.jsonl")
     assert done.status == 1
     assert [note.partition(": ")[2].partition(":")[2].partition(":")[0] for note in done.notes] == ["4", "5"]
-    made = in_json("inspect -o json")
+    made = in_json("inspect")
     assert sorted(made["classes"]) == ["1.5", "3", "true", "x"]
 
 
@@ -74,7 +74,7 @@ def test_fault_66_bad_tables(pets: Path) -> None:
 def test_fault_67_documents_without_known_words_are_flagged(service_desk_model: Path, tmp_path: Path) -> None:
     corpus(tmp_path, {"empty": "", "stop": "the of and", "unknown": "zyzzyva", "signs": "!!! 😀 …"})
     done = succeed("classify empty stop unknown signs -m", service_desk_model, "-o", "jsonl")
-    records = [json.loads(line) for line in done.text.splitlines()]
+    records = done.records
     assert [record["notice"] for record in records] == ["empty", *["no-known-terms"] * 3]
     assert {round(record["probability"], 4) for record in records} == {round(1 / 6, 4)}
 
@@ -128,7 +128,7 @@ def test_fault_71_very_long_documents(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.tsv": "a\t" + "spam " * words + "\nb\t" + " ".join(f"w{number}" for number in range(words)) + "\n"})
     succeed("train t.tsv")
     assert [row[1:] for row in succeed("classify t.tsv").rows] == [["a", "1"], ["b", "1"]]
-    said = in_json("evaluate -q t.tsv -o json")
+    said = in_json("evaluate -q t.tsv")
     assert said["accuracy"] == 1
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from nbtext import TextClassifier
-from tests.process import HOUSE, PETS, cold, corpus, error_line, run, succeeded
+from tests.process import PETS, cold, content, corpus, error_line, python, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +21,7 @@ def imported(code: str) -> set[str]:
     """Which of the heavy packages a new interpreter has imported after running some code."""
     script = f"{code}\nimport json, sys\nprint(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))"
     with cold():
-        return set(json.loads(run([sys.executable, "-c", script], env=HOUSE).text.splitlines()[-1]))
+        return set(json.loads(python(script).text.splitlines()[-1]))
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +75,7 @@ print(len(found) > 10, [each.__name__ for each in found if each.__init__.__code_
 def test_classifying_compiles_no_dataclass(model_path: Path, tmp_path: Path) -> None:
     """The methods of one take longer than those of twenty of `nbtext.records`."""
     classify = ["classify", "--text", "an engine", "--model", str(model_path)]
-    assert run([sys.executable, "-c", COMPILED, *classify], cwd=tmp_path, env=HOUSE).text.splitlines()[-1] == "True []"
+    assert python(COMPILED, *classify, cwd=tmp_path).text.splitlines()[-1] == "True []"
 
 
 def test_explaining_from_the_command_line_needs_no_more(model_path: Path, tmp_path: Path) -> None:
@@ -126,7 +125,7 @@ def test_nothing_is_imported_while_others_wait_for_the_lock(tmp_path: Path) -> N
         corpus(tmp_path / command, {**{f"pets/{name}": text for name, text in PETS.items()}, "more/birds/1": "the bird sings"})
         for name in ("nbtext.joblib", "other"):
             model.save(str(tmp_path / command / name))
-    done = succeeded(run([sys.executable, "-c", WATCHED], env=HOUSE))
+    done = succeeded(python(WATCHED))
     assert set(done.text.splitlines()) == {f"{command} 0" for command in LOCKING}
 
 
@@ -146,8 +145,8 @@ main()
 @pytest.mark.parametrize("library", ["_multiarray_umath", "Stemmer"])
 def test_a_library_that_cannot_be_loaded_is_status_4_and_the_model_stays(pets: Path, library: str) -> None:
     """One of numpy, which says a page about that, and another."""
-    model = (pets / "nbtext.joblib").read_bytes()
-    line = error_line(run([sys.executable, "-c", FULL, library, "update", "pets"], env=HOUSE), 4)
+    model = content("nbtext.joblib")
+    line = error_line(python(FULL, library, "update", "pets"), 4)
     assert library in line
     assert line.endswith(".so: cannot load it: cannot open shared object file: Too many open files")
-    assert ((pets / "nbtext.joblib").read_bytes(), sorted(path.name for path in pets.iterdir())) == (model, ["nbtext.joblib", "pets"])
+    assert (content("nbtext.joblib"), sorted(path.name for path in pets.iterdir())) == (model, ["nbtext.joblib", "pets"])

@@ -69,7 +69,7 @@ def test_the_command(pets: Path) -> None:
     assert "2 classes: cats 2, dogs 2" in table
     assert "could not be read: 1 document; first pets/dogs/bad: binary, not text (control bytes, the first at 0)" in table
     assert "Python" not in table
-    record = in_json("doctor pets -o json")
+    record = in_json("doctor pets")
     assert record["corpus"]["class_sizes"] == {"cats": 2, "dogs": 2}
     assert record["corpus"]["first_unreadable"] == [{"id": "pets/dogs/bad", "error": "binary, not text (control bytes, the first at 0)"}]
     assert {check["check"] for check in record["checks"]} == {"format", "documents", "classes", "encoding"}

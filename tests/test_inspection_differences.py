@@ -20,7 +20,7 @@ from nbtext.inspection.differences import CameAndWent, Change, Differences, chan
 from nbtext.inspection.terms import ClassSize
 from tests import strategies
 from tests.budget import examples
-from tests.process import SERVICE_DESK, corpus, fail, in_json, succeed
+from tests.process import SERVICE_DESK, corpus, fail, in_json, succeed, write
 from tests.textbook import CHINA
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def half(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_command(service_desk_model: Path, half: Path) -> None:
-    said = in_json("compare", service_desk_model, half, "-o", "json", "--limit", "6")
+    said = in_json("compare", service_desk_model, half, "--limit", "6")
     assert said["models"] == [str(service_desk_model), str(half)]
     assert {"stemmer", "stop_words"} <= set(said["settings"])
     assert set(said["written_by"]) == {"PyStemmer"}
@@ -164,13 +164,13 @@ def test_the_command(service_desk_model: Path, half: Path) -> None:
 
 def test_the_command_on_a_model_and_itself(service_desk_model: Path) -> None:
     assert succeed("compare", service_desk_model, service_desk_model).text.endswith("\nThe two models are the same.\n")
-    said = in_json("compare", service_desk_model, service_desk_model, "-o", "json")
+    said = in_json("compare", service_desk_model, service_desk_model)
     assert {name: said[name] for name in NOTHING} == NOTHING
 
 
 def test_attributes_that_differ_are_named(tmp_path: Path) -> None:
-    (tmp_path / "one.csv").write_text("label,text,age\na,the dog,3\nb,cats,4\n")
-    (tmp_path / "two.csv").write_text("label,text,age\na,the dog,3\nb,cats,5\n")
+    write("one.csv", "label,text,age\na,the dog,3\nb,cats,4\n")
+    write("two.csv", "label,text,age\na,the dog,3\nb,cats,5\n")
     columns = ("--label-column", "label", "--text-column", "text", "--numeric", "age")
     for name in ("one", "two"):
         succeed("train", f"{name}.csv", *columns, "-m", name)
@@ -178,7 +178,7 @@ def test_attributes_that_differ_are_named(tmp_path: Path) -> None:
     assert "attribute age" in text
     assert "The classes are the same." in text
     assert "No term has another probability in a class." in text
-    assert set(in_json("compare one two -o json")["attributes"]) == {"age"}
+    assert set(in_json("compare one two")["attributes"]) == {"age"}
 
 
 @pytest.mark.parametrize(

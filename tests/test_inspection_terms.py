@@ -184,7 +184,7 @@ def test_words_are_shown_in_place_of_stems(tmp_path: Path) -> None:
     stem = stemmer("snowball", "english")
     assert [form for form, stemmed in zip(forms, stems, strict=True) if form != stemmed]
     assert all(form == stemmed or stem([form]) == [stemmed] for form, stemmed in zip(forms, stems, strict=True))
-    shown = in_json("inspect --term lamps -m forms -o json")
+    shown = in_json("inspect --term lamps -m forms")
     (term,) = shown["words"][0]["terms"]
     assert sum(term["forms"].values()) == sum(of["count"] for of in term["classes"].values())
     assert "occurs as" in succeed("inspect --term lamps -m forms").text

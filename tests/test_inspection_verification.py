@@ -21,6 +21,7 @@ from nbtext.inspection.verification import Check, verify
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.store import read_model_file, write_model_file
 from tests.budget import examples
+from tests.models import of_pets
 from tests.process import PETS, in_json, nbtext, succeed
 from tests.strategies import corpora
 
@@ -39,7 +40,7 @@ NAMES = ["file", "contents", "n-grams", "sample", "attributes", "estimates", "an
 
 def saved(folder: Path, **parameters: Any) -> str:
     path = str(folder / "m")
-    TextClassifier(stop_words="none", **parameters).fit(PETS.values(), LABELS).save(path)
+    of_pets(stop_words="none", **parameters).save(path)
     return path
 
 
@@ -275,7 +276,7 @@ def test_a_file_that_does_not_load(tmp_path: Path) -> None:
 def test_the_command(service_desk_model: Path, tmp_path: Path) -> None:
     rows = [line.split() for line in succeed("inspect --verify -m", service_desk_model).text.splitlines()[2:]]
     assert [row[:2] for row in rows] == [[name, "passed"] for name in NAMES]
-    found = in_json("inspect --verify -m", service_desk_model, "--output", "json")
+    found = in_json("inspect --verify -m", service_desk_model)
     assert found["passed"] is True
     assert [check["check"] for check in found["checks"]] == NAMES
     content = bytearray(service_desk_model.read_bytes())

@@ -10,7 +10,7 @@ import pytest
 from nbtext.corpus.document import Document, Notices
 from nbtext.errors import PathError, UsageError
 from nbtext.labelling.patch import LabelPatch
-from tests.process import PETS, corpus, fail, nbtext, succeed
+from tests.process import PETS, corpus, fail, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,10 +48,10 @@ def test_a_model_learns_the_labels_of_a_review_and_the_corpus_stays(pets: Path) 
 
 
 def test_what_does_not_fit_the_corpus_is_told_by_its_line(pets: Path) -> None:
-    (pets / "other.tsv").write_text("wrong/dogs/cats-1\tbirds\tcats\n")
+    write("other.tsv", "wrong/dogs/cats-1\tbirds\tcats\n")
     line = fail(2, "train wrong --relabel other.tsv")
     assert line.startswith("nbtext: other.tsv:1: wrong/dogs/cats-1 has the label 'dogs', not 'birds'")
-    (pets / "gone.tsv").write_text("wrong/dogs/99\tdogs\tcats\n")
+    write("gone.tsv", "wrong/dogs/99\tdogs\tcats\n")
     done = nbtext("train wrong --relabel gone.tsv")
     assert done.status == 0
     assert b"gone.tsv: 1 document not in the corpus: wrong/dogs/99" in done.err
@@ -59,20 +59,20 @@ def test_what_does_not_fit_the_corpus_is_told_by_its_line(pets: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"a\tb\n", b"a\tb\tc", b"a\tb\tc\na\tb\td\n", b"a\t\tc\n"])
 def test_files_that_are_no_patch_are_refused(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "patch").write_bytes(content)
+    write("patch", content)
     with pytest.raises(PathError):
-        LabelPatch(str(tmp_path / "patch"))
+        LabelPatch("patch")
 
 
 def test_line_ends_of_windows_belong_to_no_label(tmp_path: Path) -> None:
-    (tmp_path / "patch").write_bytes(b"a\told\tnew\r\nb\told\tnew\\r\r\n")
-    patch = LabelPatch(str(tmp_path / "patch"))
+    write("patch", b"a\told\tnew\r\nb\told\tnew\\r\r\n")
+    patch = LabelPatch("patch")
     assert [patch(Document(name, "old"), Notices()).label for name in "ab"] == ["new", "new\r"]
 
 
 def test_a_label_that_is_new_already_stays(tmp_path: Path) -> None:
-    (tmp_path / "patch").write_text("a\\tb\told\tnew\n")
-    patch = LabelPatch(str(tmp_path / "patch"))
+    write("patch", "a\\tb\told\tnew\n")
+    patch = LabelPatch("patch")
     assert patch(Document("a\tb", "old"), Notices()).label == patch(Document("a\tb", "new"), Notices()).label == "new"
     assert patch(Document("c", "old"), Notices()).label == "old"
     with pytest.raises(UsageError, match="has the label 'other'"):

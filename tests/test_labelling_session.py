@@ -133,7 +133,7 @@ def test_suggestions_differ_from_each_other_and_change_no_label() -> None:
 
 
 def test_a_session_goes_on_from_its_file_as_if_it_had_not_ended(tmp_path: Path) -> None:
-    path = str(tmp_path / "labels.jsonl")
+    path = "labels.jsonl"
     rows: list[int] = []
     for n in (0, 5, 11, 20):
         with AnswerFile(path, Labelled.of_line) as file:

@@ -312,7 +312,7 @@ def test_the_commands_take_it(tmp_path: Path) -> None:
     desk = SERVICE_DESK / "train"
     succeed("train", desk, "--smoothing", "leave-one-out")
     assert "(by leave-one-out)" in succeed("inspect").text
-    folds = ("--smoothing", "leave-one-out", "--calibration", "none", "--folds", "2", "-o", "json")
+    folds = ("--smoothing", "leave-one-out", "--calibration", "none", "--folds", "2")
     judged = in_json("cross-validate", desk, *folds)
     assert len({fold["smoothing"] for fold in judged["folds"]["each"]}) == 2
     succeed("learning-curve", desk, "--smoothing", "leave-one-out")

@@ -17,7 +17,8 @@ from nbtext.errors import UsageError
 from nbtext.model.changing import merged, pruned, relabelled
 from tests.budget import examples
 from tests.building import plain
-from tests.changing import ADDITIVE, NOT_ADDITIVE, Corpus, corpora, documents, fitted, parted, saved
+from tests.changing import ADDITIVE, NOT_ADDITIVE, Corpus, corpora, documents, fitted, saved
+from tests.models import parted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

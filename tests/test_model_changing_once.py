@@ -140,7 +140,7 @@ def test_a_document_moves_within_a_pruned_model() -> None:
 
 @pytest.mark.parametrize("replaced", ["before it is read", "after it was read"])
 def test_a_model_and_its_ledger_are_read_of_the_same_moment(replaced: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, corpora_ = str(tmp_path / "model"), [[("x", "ant bee")], [("x", "ant"), ("y", "cat")], [("y", "dog"), ("x", "eel"), ("y", "ant")]]
+    path, corpora_ = "model", [[("x", "ant bee")], [("x", "ant"), ("y", "cat")], [("y", "dog"), ("x", "eel"), ("y", "ant")]]
 
     def write(corpus: Corpus) -> None:
         model = TextClassifier()

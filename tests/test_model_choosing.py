@@ -18,7 +18,7 @@ from nbtext.inspection.terms import ranking, term_name
 from nbtext.model.choosing import ALTERNATIVES, APART, HELD_OUT_ALTERNATIVES
 from nbtext.model.learnt import LEAST_DOCUMENTS, NO_CHOICES, PairedTest
 from nbtext.model.scoring import scored
-from tests.process import nbtext
+from tests.process import content, nbtext, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,8 +130,8 @@ def test_an_updated_model_chooses_what_a_trained_one_does(tmp_path: Path) -> Non
     for name, model in (("updated", updated), ("trained", trained)):
         model.save(str(tmp_path / name))
     assert updated.learnt.choices.stop_words_kept
-    assert (tmp_path / "updated").read_bytes() == (tmp_path / "trained").read_bytes()
-    assert TextClassifier.load(str(tmp_path / "updated")).learnt.choices == trained.learnt.choices
+    assert content("updated") == content("trained")
+    assert TextClassifier.load("updated").learnt.choices == trained.learnt.choices
     assert updated.forget(more, others).learnt.choices == TextClassifier().fit(texts, labels).learnt.choices
 
 
@@ -220,7 +220,7 @@ def test_a_comparison_is_paired_and_its_error_that_of_a_mean() -> None:
 
 def test_v_and_inspect_say_what_was_chosen_and_by_how_much(tmp_path: Path) -> None:
     texts, labels = questions(300)
-    (tmp_path / "corpus.tsv").write_text("".join(f"{label}\t{text}\n" for text, label in zip(texts, labels, strict=True)), encoding="utf-8")
+    write("corpus.tsv", "".join(f"{label}\t{text}\n" for text, label in zip(texts, labels, strict=True)))
     trained = nbtext("train corpus.tsv -v")
     figures = r"left-out log loss 0\.\d+ ± 0\.\d+ lower with them"
     assert re.search(f"stop words kept: {figures}", os.fsdecode(trained.err))
@@ -291,14 +291,14 @@ def test_what_answers_left_out_documents_best_is_kept_of_scripts_without_spaces(
         alone = TextClassifier(unspaced=told_by).fit(texts, labels)
         np.testing.assert_allclose(model.predict_log_proba(fresh), alone.predict_log_proba(fresh), rtol=1e-9)
         assert model.class_tokens.tolist() == alone.class_tokens.tolist()
-    model.save(str(tmp_path / "model"))
-    loaded = TextClassifier.load(str(tmp_path / "model"))
+    model.save("model")
+    loaded = TextClassifier.load("model")
     assert loaded.learnt.choices == model.learnt.choices
     assert loaded.settings.unspaced == "auto"
     assert np.array_equal(loaded.predict_log_proba(fresh), model.predict_log_proba(fresh))
     grown = TextClassifier().fit(texts[:60], labels[:60]).partial_fit(texts[60:], labels[60:])
-    grown.save(str(tmp_path / "grown"))
-    assert (tmp_path / "grown").read_bytes() == (tmp_path / "model").read_bytes()
+    grown.save("grown")
+    assert content("grown") == content("model")
     tokens = [token for token in WordWalker.of_model(model).tokens(texts[0].encode()) if token.dropped is None]
     assert {len(token.word) > 2 for token in tokens} == {told_by == "words"}
 
@@ -307,8 +307,8 @@ def test_a_corpus_without_such_scripts_makes_the_file_that_pairs_make(tmp_path: 
     texts, labels = topics(80)
     for name in ("auto", "pairs"):
         TextClassifier(unspaced=name).fit([f"{text} – “été” 한국어" for text in texts], labels).save(str(tmp_path / name))
-    assert (tmp_path / "auto").read_bytes() == (tmp_path / "pairs").read_bytes()
-    grown = TextClassifier.load(str(tmp_path / "auto")).partial_fit(*clauses(300, told_by="words"))
+    assert content("auto") == content("pairs")
+    grown = TextClassifier.load("auto").partial_fit(*clauses(300, told_by="words"))
     assert grown.learnt.choices.unspaced is not None
 
 
@@ -341,7 +341,7 @@ def test_complement_on_tfidf_takes_the_pseudo_count_that_held_out_documents_pref
     assert chosen == model.learnt.smoothing
     assert chosen in HELD_OUT_ALTERNATIVES
     assert model.score(fresh, truth) > usual.score(fresh, truth) + 0.2
-    model.save(str(tmp_path / "model"))
-    assert TextClassifier.load(str(tmp_path / "model")).learnt.smoothing == chosen
+    model.save("model")
+    assert TextClassifier.load("model").learnt.smoothing == chosen
     few = TextClassifier(**complement).fit(texts[:200], labels[:200])
     assert (few.learnt.choices.pseudo_count, few.learnt.smoothing) == (None, 0.2)

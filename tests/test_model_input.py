@@ -121,8 +121,8 @@ def test_with_values_beside_the_text_what_is_no_document_is_told_with_its_place(
 def test_labels_keep_their_type(labels: Any, tmp_path: Path) -> None:
     wanted = list(np.array(labels).tolist())
     model = TextClassifier().fit(["purr", "bark"], labels)
-    model.save(str(tmp_path / "model"))
-    loaded = TextClassifier.load(str(tmp_path / "model"))
+    model.save("model")
+    loaded = TextClassifier.load("model")
     assert loaded.partial_fit(["purr purr"], labels[:1]).forget(["purr purr"], labels[:1]).statistics == model.statistics
     for each in (model, loaded, copy.copy(model)):
         assert [(answer, type(answer)) for answer in each.predict(["purr", "bark"]).tolist()] == [(label, type(label)) for label in wanted]

@@ -34,7 +34,8 @@ from nbtext.model.sharding import (
 )
 from nbtext.parallel.processes import Share
 from nbtext.settings import Reading, Settings
-from tests.process import PETS
+from tests.models import parted
+from tests.process import PETS, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +72,7 @@ def counted(of: Counting, shards: list[Shard], processes: int) -> list[PartialCo
 @SIZES
 @pytest.mark.parametrize("processes", [1, 3])
 def test_who_counted_what_does_not_show_in_the_sum(size: int, processes: int, tmp_path: Path) -> None:
-    (tmp_path / "t.jsonl").write_text(lines())
+    write("t.jsonl", lines())
     source, of_corpus = cut(tmp_path / "t.jsonl", size)
     pieces = counted(Counting(source, Analysis(PARAMETERS, ["the"])), of_corpus, processes)
     whole, found = count_corpus(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])), joined_counts(pieces)
@@ -85,7 +86,7 @@ def test_who_counted_what_does_not_show_in_the_sum(size: int, processes: int, tm
 @SIZES
 @pytest.mark.parametrize("processes", [1, 3])
 def test_all_documents_kept_are_in_the_order_of_the_corpus(size: int, processes: int, tmp_path: Path) -> None:
-    (tmp_path / "t.jsonl").write_text(lines())
+    write("t.jsonl", lines())
     source, of_corpus = cut(tmp_path / "t.jsonl", size)
     pieces = counted(Counting(source, Analysis(PARAMETERS, ["the"]), note=lambda document: document.text), of_corpus, processes)
     outcomes = list(outcomes_in_order(pieces))
@@ -115,7 +116,7 @@ def test_documents_that_cannot_be_read_are_named_as_in_the_whole_file(size: int,
 
 
 def test_a_corpus_of_no_documents_has_no_counts(tmp_path: Path) -> None:
-    (tmp_path / "t.jsonl").write_text("\n")
+    write("t.jsonl", "\n")
     source, of_corpus = cut(tmp_path / "t.jsonl", 1)
     pieces = counted(Counting(source, Analysis(PARAMETERS)), of_corpus, 2)
     assert (joined_counts(pieces), joined_documents(pieces)) == (None, None)
@@ -123,7 +124,7 @@ def test_a_corpus_of_no_documents_has_no_counts(tmp_path: Path) -> None:
 
 @pytest.fixture
 def model() -> TextClassifier:
-    return TextClassifier().fit([text for _, text in LABELLED], [label for label, _ in LABELLED])
+    return TextClassifier().fit(*parted(LABELLED))
 
 
 @SIZES
@@ -170,7 +171,7 @@ def test_a_sum_as_a_tree_is_the_sum(numbers: list[int]) -> None:
 
 
 def test_runs_hold_every_shard_once_and_are_counted_as_pieces(tmp_path: Path) -> None:
-    (tmp_path / "t.jsonl").write_text(lines())
+    write("t.jsonl", lines())
     source, of_corpus = cut(tmp_path / "t.jsonl", 1)
     cut_up = list(runs(Counting(source, Analysis(PARAMETERS, ["the"])), of_corpus, 2))
     assert [shard for run in cut_up for shard in run.shards] == list(enumerate(of_corpus))

@@ -20,6 +20,7 @@ from nbtext.settings import CRITERIA, READING, TRAINING
 from tests import oracle, strategies
 from tests.budget import examples
 from tests.building import plain
+from tests.models import parted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +92,7 @@ def test_a_loaded_model_answers_as_the_saved_one_and_saves_the_same_file(
 ) -> None:
     model = TextClassifier(**setting).fit(TEXTS, LABELS)
     content = saved(model)
-    loaded = TextClassifier.load(str(tmp_path / "model.joblib"))
+    loaded = TextClassifier.load("model.joblib")
     assert loaded.get_params() == model.get_params()
     assert loaded.statistics == model.statistics
     np.testing.assert_array_equal(loaded.joint_log_likelihood(ASKED), model.joint_log_likelihood(ASKED))
@@ -190,7 +191,7 @@ def test_any_corpus_is_counted_as_the_slow_twin_does_in_any_order(
     counts = oracle.count([(label, oracle.terms(text.encode(), split=oracle.pairs)) for label, text in corpus], 2)
     assert plain(model.statistics) == counts
     shuffled = random.sample(corpus, len(corpus))
-    assert saved(TextClassifier(**given).fit([text for _, text in shuffled], [label for label, _ in shuffled])) == saved(model)
+    assert saved(TextClassifier(**given).fit(*parted(shuffled))) == saved(model)
     models = oracle.language_models(counts, counts.terms, 0.5, "symmetric", "mean")
     prior = oracle.class_prior(counts)
     sequences = [oracle.ngrams(oracle.terms(text.encode(), split=oracle.pairs), 2) for text in asked]
@@ -203,7 +204,7 @@ def test_asking_before_training_is_wrong_usage(call: str, tmp_path: Path) -> Non
     with pytest.raises(UsageError, match="not trained"):
         getattr(TextClassifier(), call)(["text"])
     with pytest.raises(UsageError, match="not trained"):
-        TextClassifier().save(str(tmp_path / "model.joblib"))
+        TextClassifier().save("model.joblib")
 
 
 @pytest.mark.parametrize("attribute", ["classes_", "statistics", "learnt", "classifier"])

@@ -5,7 +5,6 @@ Tests `model/corpus_flow.py`.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +14,7 @@ from nbtext.corpus.document import Notices
 from nbtext.decision import DecisionRule
 from nbtext.errors import DocumentError, PathError, UsageError
 from tests.changing import saved
-from tests.process import PETS, corpus, nbtext, succeed
+from tests.process import PETS, content, corpus, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,13 +48,13 @@ def test_the_model_is_that_of_train(folder: Path, path: str, parameters: dict[st
     succeed("train", path, *options, "-m", "trained")
     model = TextClassifier(**parameters)
     assert model.fit_corpus(path, **reading) is model
-    assert saved(model, folder) == (folder / "trained").read_bytes()
+    assert saved(model, folder) == content("trained")
 
 
 @pytest.mark.parametrize("parameters", [{}, {"classifier": "logistic"}], ids=str)
 def test_the_number_of_processes_and_of_paths_does_not_show(folder: Path, parameters: dict[str, Any]) -> None:
-    (folder / "half.tsv").write_text(ROWS[: len(ROWS) // 5 * 2], encoding="utf-8")
-    (folder / "rest.tsv").write_text(ROWS[len(ROWS) // 5 * 2 :], encoding="utf-8")
+    write("half.tsv", ROWS[: len(ROWS) // 5 * 2])
+    write("rest.tsv", ROWS[len(ROWS) // 5 * 2 :])
     whole = saved(TextClassifier(**parameters).fit_corpus("rows.tsv"), folder)
     assert saved(TextClassifier(**parameters).fit_corpus(["half.tsv", "rest.tsv"], jobs=2), folder) == whole
 
@@ -65,7 +64,7 @@ def test_answers_are_those_of_classify(folder: Path) -> None:
     model.save("model")
     (folder / "pets" / "cats" / "binary").write_bytes(b"\0")
     printed = nbtext("classify pets -m model --output jsonl --limit 1 --min-probability 0.6")
-    records = [json.loads(line) for line in printed.text.splitlines()]
+    records = printed.records
     found = list(model.answers("pets", DecisionRule(min_probability=0.6), top_k=1))
     assert [answer.id for answer in found] == [record["id"] for record in records]
     assert [answer.label for answer in found] == [record["label"] for record in records]
@@ -80,7 +79,7 @@ def test_answers_are_those_of_classify(folder: Path) -> None:
 def test_documents_are_read_as_in_training_unless_told_otherwise(folder: Path) -> None:
     model = TextClassifier().fit_corpus("headed.csv", text_column="body", label_column="topic")
     assert [(answer.id, answer.label) for answer in model.answers(["headed.csv"])] == [("headed.csv:2", "cats"), ("headed.csv:3", "dogs")]
-    (folder / "lines").write_text("a cat\na dog\n", encoding="utf-8")
+    write("lines", "a cat\na dog\n")
     assert [answer.label for answer in model.answers("lines", format="lines", text_column=None, label_column=None)] == ["cats", "dogs"]
     with pytest.raises(UsageError, match="no parameter 'colour'"):
         list(model.answers("lines", colour="red"))
@@ -88,7 +87,7 @@ def test_documents_are_read_as_in_training_unless_told_otherwise(folder: Path) -
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_documents_that_cannot_be_read_are_reported_left_out_or_fail(folder: Path, jobs: int) -> None:
-    (folder / "bad.tsv").write_text(f"one column\n{ROWS}\tno label\n", encoding="utf-8")
+    write("bad.tsv", f"one column\n{ROWS}\tno label\n")
     problems: list[tuple[str, str]] = []
 
     def note(name: str, problem: NbtextError) -> None:
@@ -127,7 +126,7 @@ def test_what_ends_the_reading_is_raised_after_the_answers_before(folder: Path) 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_progress_and_notices_are_reported(folder: Path, jobs: int) -> None:
-    (folder / "latin.tsv").write_bytes(ROWS.encode() + "cats\tcafé\n".encode("latin-1"))
+    write("latin.tsv", ROWS.encode() + "cats\tcafé\n".encode("latin-1"))
     heard: list[Progress] = []
     notices = Notices()
     model = TextClassifier().fit_corpus("latin.tsv", jobs=jobs, on_progress=heard.append, notices=notices)

@@ -20,7 +20,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from nbtext import TextClassifier
-from tests.process import SERVICE_DESK, run
+from tests.process import SERVICE_DESK, run, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,7 +159,7 @@ def test_labels_of_an_array_are_plain_ones_in_the_model(desk: Corpus) -> None:
 
 @pytest.mark.cold("what is imported")
 def test_nothing_of_nbtext_imports_scikit_learn_by_itself(tmp_path: Path) -> None:
-    (tmp_path / "sklearn.py").write_text("raise SystemExit('imported')")
+    write("sklearn.py", "raise SystemExit('imported')")
     code = "from nbtext import TextClassifier; TextClassifier().fit(['purr', 'bark'], ['cat', 'dog']).score(['purr'], ['cat'])"
     done = run([sys.executable, "-c", code], env={"PYTHONPATH": f"{tmp_path}:{Path(__file__).parent.parent}"})
     assert (done.status, done.out, done.err) == (0, b"", b"")

@@ -103,8 +103,8 @@ def test_two_thousand_classes_are_told_apart(tmp_path: Path) -> None:
     model = TextClassifier(stemmer="none", smoothing=0.01).fit(texts, names)
     asked = [0, 1, 999, 1998, 1999]
     assert model.predict([f"word{number} shared" for number in asked]).tolist() == [names[number] for number in asked]
-    model.save(str(tmp_path / "model.joblib"))
-    assert TextClassifier.load(str(tmp_path / "model.joblib")).predict([texts[7]]).tolist() == [names[7]]
+    model.save("model.joblib")
+    assert TextClassifier.load("model.joblib").predict([texts[7]]).tolist() == [names[7]]
 
 
 def test_parameters_set_after_training_hold_at_the_next() -> None:

@@ -23,6 +23,8 @@ from nbtext.settings import Reading
 from nbtext.store import read_model_file, write_model_file
 from tests.budget import examples
 from tests.changing import corpora, fitted, saved
+from tests.models import parted
+from tests.process import write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -151,12 +153,12 @@ def test_the_same_number_for_every_term_is_that_number(kind: str, corpus: list[L
 def test_a_number_for_a_term_matters_and_the_file_keeps_it(kind: str, tmp_path: Path) -> None:
     model = trained(GIVEN, **KINDS[kind])
     first = saved(model, tmp_path)
-    loaded = TextClassifier.load(str(tmp_path / "saved"))
+    loaded = TextClassifier.load("saved")
     assert (loaded.parameters, own(loaded)) == (model.settings, own(model))
     assert np.array_equal(loaded.joint_log_likelihood(TEXTS), model.joint_log_likelihood(TEXTS))
     assert saved(loaded, tmp_path) == first
     assert saved(trained(dict(reversed(GIVEN.items())), **KINDS[kind]), tmp_path) == first
-    assert all(check.passed for check in verify(str(tmp_path / "saved")))
+    assert all(check.passed for check in verify("saved"))
     plain = TextClassifier(smoothing=0.5, **KINDS[kind]).fit(TEXTS, LABELS)
     assert not np.array_equal(plain.joint_log_likelihood(TEXTS), model.joint_log_likelihood(TEXTS))
 
@@ -165,21 +167,21 @@ def test_a_number_for_a_term_matters_and_the_file_keeps_it(kind: str, tmp_path: 
 @given(corpora, corpora)
 def test_a_term_that_comes_later_has_its_number_then(corpus: list[Labelled], more: list[Labelled]) -> None:
     setting = {"smoothing": {"*": 0.5, "ants": 3.0, "running": 0.1, "hen": 2.0}}
-    updated = fitted(setting, corpus).partial_fit([text for _, text in more], [label for label, _ in more])
+    updated = fitted(setting, corpus).partial_fit(*parted(more))
     whole = fitted(setting, corpus + more)
     asked = [text for _, text in corpus + more]
     assert own(updated) == own(whole)
     assert np.array_equal(updated.predict_log_proba(asked), whole.predict_log_proba(asked))
-    back = updated.forget([text for _, text in more], [label for label, _ in more])
+    back = updated.forget(*parted(more))
     assert own(back) == own(fitted(setting, corpus))
 
 
 def test_a_loaded_model_learns_on_with_the_stop_list_that_it_was_trained_with(tmp_path: Path) -> None:
-    (tmp_path / "stop").write_text("jams")
-    model = trained({"*": 1, "the": 3}, stop_words=str(tmp_path / "stop"))
-    model.save(str(tmp_path / "model"))
+    write("stop", "jams")
+    model = trained({"*": 1, "the": 3}, stop_words="stop")
+    model.save("model")
     (tmp_path / "stop").unlink()
-    loaded = TextClassifier.load(str(tmp_path / "model")).partial_fit(["the end"], ["net"])
+    loaded = TextClassifier.load("model").partial_fit(["the end"], ["net"])
     assert own(loaded) == {"the": 3.0}
 
 
@@ -217,7 +219,7 @@ def test_categories_have_pseudo_counts_by_evidence() -> None:
 
 @pytest.mark.parametrize("hostile", [{"*": 1, "the": 2}, {"*": 1, "printer": 2, "printers": 3}, {"printer": 1}, {"*": -1}, {}], ids=str)
 def test_a_file_with_words_that_training_refuses_is_no_model(tmp_path: Path, hostile: dict[str, float]) -> None:
-    path = str(tmp_path / "model")
+    path = "model"
     trained(GIVEN).save(path)
     settings, arrays = read_model_file(path)
     settings["training"]["smoothing"] = hostile  # type: ignore[index] # a mapping

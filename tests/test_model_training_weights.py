@@ -30,6 +30,7 @@ from nbtext.model.state import State, from_plain, to_plain
 from nbtext.model.training import looked_up
 from nbtext.settings import Settings
 from tests.budget import examples
+from tests.models import parted
 from tests.process import fail, in_json, nbtext, succeed, succeeded
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def test_a_document_of_weight_two_is_two_documents_and_one_of_weight_zero_none(
     labels, texts, weights = zip(*rows, strict=True)
     weighted = TextClassifier(**options, **PLAIN).fit(texts, labels, weights)
     repeated = [(label, text) for label, text, weight in rows for _ in range(weight)]
-    several = TextClassifier(**options, **PLAIN).fit([text for _, text in repeated], [label for label, _ in repeated])
+    several = TextClassifier(**options, **PLAIN).fit(*parted(repeated))
     assert weighted.statistics == several.statistics
     assert weighted.learnt.smoothing == several.learnt.smoothing
     np.testing.assert_allclose(weighted.joint_log_likelihood(ASKED), several.joint_log_likelihood(ASKED), rtol=1e-12)
@@ -293,7 +294,7 @@ def test_the_column_is_remembered_for_updates_and_ignored_where_documents_are_ju
     succeed("forget more.csv --quiet")
     assert (desk / "nbtext.joblib").read_bytes() == before
     (desk / "test.csv").write_text("label,text\nx,ant\ny,eel\n")
-    evaluation = in_json("evaluate test.csv --output json")
+    evaluation = in_json("evaluate test.csv")
     assert evaluation["n"] == 2
     verified = succeed("inspect --verify").text
     assert "4 documents, all there are" in verified

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -16,7 +15,8 @@ from nbtext.language_model.dirichlet import MOST_SMOOTHING
 from nbtext.model.changing import relabelled
 from nbtext.model.state import from_plain, to_plain
 from nbtext.store import read_model_file, write_model_file
-from tests.process import PETS, SERVICE_DESK, fail, in_json, succeed
+from tests.models import of_pets
+from tests.process import PETS, SERVICE_DESK, fail, in_json, json_lines, succeed
 from tests.test_evaluation_cross_validation import DESK, assert_as_trained_apart
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def larger(cells: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize("change", [shorter, negative, infinite, larger, None])
 @pytest.mark.parametrize("classifier", ["multinomial", "complement"])
 def test_weighted_counts_that_no_training_makes_are_refused(classifier: str, change: Callable[..., Any] | None, tmp_path: Path) -> None:
-    TextClassifier(classifier=classifier, weighting="tfidf").fit(PETS.values(), PET_LABELS).save(str(tmp_path / "m"))
+    of_pets(classifier=classifier, weighting="tfidf").save(str(tmp_path / "m"))
     settings, arrays = read_model_file(str(tmp_path / "m"))
     cells = arrays.pop("fitted_weighted_counts").copy()
     from_plain(settings, {**arrays, "fitted_weighted_counts": cells})
@@ -219,7 +219,7 @@ def test_weighted_counts_that_no_training_makes_are_refused(classifier: str, cha
 
 
 def test_weighted_counts_where_there_are_none_and_no_smoothing_are_refused(tmp_path: Path) -> None:
-    TextClassifier(classifier="complement").fit(PETS.values(), PET_LABELS).save(str(tmp_path / "m"))
+    of_pets(classifier="complement").save(str(tmp_path / "m"))
     settings, arrays = read_model_file(str(tmp_path / "m"))
     with pytest.raises(ModelError, match="weighted counts do not fit its weighting"):
         from_plain(settings, {**arrays, "fitted_weighted_counts": arrays["cell_counts"].astype(np.float64)})
@@ -228,7 +228,7 @@ def test_weighted_counts_where_there_are_none_and_no_smoothing_are_refused(tmp_p
 
 
 def test_a_spread_that_calibration_does_not_choose_is_refused(tmp_path: Path) -> None:
-    TextClassifier(classifier="complement").fit(PETS.values(), PET_LABELS).save(str(tmp_path / "m"))
+    of_pets(classifier="complement").save(str(tmp_path / "m"))
     settings, arrays = read_model_file(str(tmp_path / "m"))
     for right in ([2.0], [0.125]):
         from_plain(settings, {**arrays, "fitted_spread": np.array(right)})
@@ -241,13 +241,13 @@ def test_the_command_trains_answers_and_judges(tmp_path: Path) -> None:
     options = ("--classifier", "complement", "--weighting", "tfidf")
     succeed("train", SERVICE_DESK / "train", "-m", "m", *options)
     assert all(len(row) == 3 for row in succeed("classify", SERVICE_DESK / "train", "-m", "m").rows)
-    said = in_json("evaluate", SERVICE_DESK / "test", "-m", "m", "--output", "json")
+    said = in_json("evaluate", SERVICE_DESK / "test", "-m", "m")
     assert said["accuracy"] > 0.5
-    folds = in_json("cross-validate", SERVICE_DESK / "train", "--folds", "3", *options, "--output", "json")
+    folds = in_json("cross-validate", SERVICE_DESK / "train", "--folds", "3", *options)
     assert folds["accuracy"] > 0.4
     assert all(0.1 < fold["smoothing"] <= MOST_SMOOTHING for fold in folds["folds"]["each"])
     succeed("evaluate", SERVICE_DESK / "test", "-m", "m", "--errors", "e.jsonl")
-    errors = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text(encoding="utf-8").splitlines()]
+    errors = json_lines((tmp_path / "e.jsonl").read_bytes())
     assert len(errors) == said["n"] - round(said["accuracy"] * said["n"])
     assert any(error["terms"] for error in errors)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,8 @@ from nbtext import TextClassifier
 from nbtext.calibration import Calibration
 from nbtext.errors import UsageError
 from tests.budget import examples
-from tests.process import HOUSE, REPOSITORY, nbtext, run, succeed
+from tests.models import parted
+from tests.process import REPOSITORY, content, nbtext, python, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +86,7 @@ def test_whatever_the_numbers_are(tmp_path: Path, classifier: str, rows: Labelle
     assume(classifier != "logistic" or estimate != "ml")
     model = TextClassifier(classifier=classifier, calibration=calibration, estimate=estimate, **COLUMNS)
     try:
-        model.fit([row for _, row in rows], [label for label, _ in rows])
+        model.fit(*parted(rows))
     except UsageError as problem:
         if estimate == "ml" and "have the same" in str(problem):  # maximum likelihood has no variance of equal numbers
             return
@@ -100,7 +100,7 @@ def test_whatever_the_numbers_are(tmp_path: Path, classifier: str, rows: Labelle
 @example(rows=OUTLIER[:12], more=OUTLIER[12:])
 @example(rows=FAR_OUTLIER, more=ONE_EACH)
 def test_whatever_the_numbers_are_that_are_added_and_forgotten(tmp_path: Path, classifier: str, rows: Labelled, more: Labelled) -> None:
-    model = TextClassifier(classifier=classifier, **COLUMNS).fit([row for _, row in rows], [label for label, _ in rows])
+    model = TextClassifier(classifier=classifier, **COLUMNS).fit(*parted(rows))
     before, changes = model.statistics, ([row for _, row in more], [label for label, _ in more])
     model = loaded(model.partial_fit(*changes), tmp_path / "m", rows + more)
     assert loaded(model.forget(*changes), tmp_path / "m", rows + more).statistics == before
@@ -108,7 +108,7 @@ def test_whatever_the_numbers_are_that_are_added_and_forgotten(tmp_path: Path, c
 
 def test_numbers_beyond_the_limits_are_documents_that_cannot_be_read(tmp_path: Path) -> None:
     rows = [{"label": "ab"[place % 2], "x": value} for place, value in enumerate([1, 2, 3, 1e300, 2.5, 1, 1e100, 2, 9999999999, 1])]
-    (tmp_path / "c.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write("c.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     trained = nbtext("train c.jsonl --numeric x -m m")
     assert (trained.status, len(trained.notes)) == (1, 1), trained
     assert "c.jsonl:4" in trained.notes[0]
@@ -131,17 +131,17 @@ def test_what_could_not_be_loaded_is_not_written(pets: Path) -> None:
 
 def test_a_defect_in_training_is_an_internal_error_and_leaves_the_model(pets: Path) -> None:
     """The defect is planted: a fit that ends at a temperature which the loader refuses."""
-    before = (pets / "nbtext.joblib").read_bytes()
+    before = content("nbtext.joblib")
     code = (
         "import sys; from nbtext import calibration; from nbtext.cli.main import run\n"
         "calibration.METHODS['length'] = lambda *_: calibration.Calibration(1e-300)\n"
         "sys.exit(run(sys.argv[1:]))"
     )
     for command in ("train", "update"):
-        done = run([sys.executable, "-c", code, command, "pets"], env=HOUSE)
+        done = python(code, command, "pets")
         assert (done.status, len(done.notes)) == (70, 1), done
         assert "internal error: RuntimeError: not written" in done.notes[0]
-        assert (pets / "nbtext.joblib").read_bytes() == before
+        assert content("nbtext.joblib") == before
         assert sorted(place.name for place in pets.iterdir()) == ["nbtext.joblib", "pets"]
 
 

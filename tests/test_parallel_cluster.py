@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.process import HOUSE, SERVICE_DESK, error_line, fail, nbtext, run, start, succeed, succeeded
+from tests.process import HOUSE, SERVICE_DESK, content, error_line, fail, nbtext, python, start, succeed, succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,10 +92,10 @@ def test_a_cluster_counts_as_one_process_does(cluster: Cluster, tmp_path: Path) 
     train = ("train", SERVICE_DESK / "train")
     succeed(*train, "-m", "here")
     succeed(*train, "-m", "there", "--scheduler", cluster.address)
-    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+    assert content("here") == content("there")
     succeed("update", SERVICE_DESK / "test", "-m", "here")
     succeed("update", SERVICE_DESK / "test", "-m", "there", "--scheduler", cluster.address)
-    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+    assert content("here") == content("there")
 
 
 @pytest.mark.exhaustive
@@ -111,7 +111,7 @@ def test_what_cannot_be_read_is_told_in_order(cluster: Cluster, tmp_path: Path) 
     assert here.status == there.status == 1
     assert here.notes == there.notes
     assert [note.split(":")[2] for note in there.notes] == ["11", "7001"]
-    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+    assert content("here") == content("there")
 
 
 @pytest.mark.exhaustive
@@ -127,7 +127,7 @@ def test_a_worker_that_is_killed_loses_nothing(cluster: Cluster, tmp_path: Path)
     victim.send_signal(signal.SIGKILL)
     _, told = training.communicate(timeout=PATIENCE)
     assert (training.returncode, told) == (0, b"")
-    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+    assert content("here") == content("there")
 
 
 def test_where_there_is_no_cluster(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_where_there_is_no_cluster(tmp_path: Path) -> None:
     assert "--backend dask needs --scheduler" in fail(2, *train, "--backend", "dask")
     assert "is no address of a scheduler" in fail(2, *train, "--scheduler", "nonsense://x")
     code = "import sys; from nbtext.cli.main import run; from nbtext.parallel import cluster; cluster.PATIENCE = 1; sys.exit(run(sys.argv[1:]))"
-    done = run([sys.executable, "-c", code, *train, "--backend", "dask", *nowhere], env=HOUSE)
+    done = python(code, *train, "--backend", "dask", *nowhere)
     assert "does not answer" in error_line(done, 4)
     assert "--scheduler and --classifier logistic exclude each other" in fail(2, *train, *nowhere, "--classifier", "logistic")
     assert "standard input" in fail(2, "train -", *nowhere)
@@ -151,4 +151,4 @@ def test_what_the_cluster_logs_is_not_told(cluster: Cluster) -> None:
         "    for name in ('distributed', 'distributed.client', 'distributed.comm.tcp', 'tornado.application'):\n"
         "        logging.getLogger(name).warning('a worker went')\n"
     )
-    succeeded(run([sys.executable, "-c", code, cluster.address], env=HOUSE))
+    succeeded(python(code, cluster.address))

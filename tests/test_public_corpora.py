@@ -38,7 +38,7 @@ def found(folder: Path, name: str) -> Path:
 
 
 def accuracy(model: Path, *arguments: str | Path) -> float:
-    return float(in_json("evaluate", *arguments, "-m", model, "-o", "json")["accuracy"])
+    return float(in_json("evaluate", *arguments, "-m", model)["accuracy"])
 
 
 def test_banking77_has_quoted_fields(short: Path, tmp_path: Path) -> None:

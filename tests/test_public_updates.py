@@ -34,7 +34,7 @@ def newsgroups(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def documents(folder: Path, model: str) -> Any:
-    return in_json("inspect -m", model, "--output", "json", "--limit", "0", cwd=folder)["documents"]
+    return in_json("inspect -m", model, "--limit", "0", cwd=folder)["documents"]
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: " ".join(setting) or "defaults")

@@ -104,11 +104,11 @@ def test_a_bar_for_each_bin() -> None:
 @pytest.mark.parametrize("width", [100, 40])
 def test_a_terminal_gets_pictures_and_a_pipe_does_not(service_desk_model: Path, tmp_path: Path, width: int) -> None:
     arguments = ("evaluate", str(SERVICE_DESK / "test"), "-m", str(service_desk_model))
-    status, screen = on_terminal(*arguments, cwd=tmp_path, env={"COLUMNS": str(width)})
+    status, screen = on_terminal(*arguments, env={"COLUMNS": str(width)})
     assert status == 0
     assert "15 bins of probability" in screen
     assert re.search(r"\x1b\[[0-9;]*48;", screen) if width == 100 else "█" in screen
-    status, plain = on_terminal(*arguments, cwd=tmp_path, env={"COLUMNS": str(width), "NO_COLOR": "1"})
+    status, plain = on_terminal(*arguments, env={"COLUMNS": str(width), "NO_COLOR": "1"})
     assert "48;" not in plain
     last = plain.rstrip().splitlines()[-1]
     assert "6 waste-collection" in re.sub(r"\x1b\[[0-9;]*m", "", last)

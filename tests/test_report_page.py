@@ -214,7 +214,7 @@ def luminance(colour: str) -> float:
 
 
 def test_how_it_was_made(tmp_path: Path) -> None:
-    path = str(tmp_path / "m.joblib")
+    path = "m.joblib"
     texts = ["a cat and a dog", "dogs bark", "a ship sails", "the harbour"]
     TextClassifier().fit(texts, ["animals", "animals", "ships", "ships"]).save(path)
     made = dict(provenance(TextClassifier.load(path), path, corpus=("one", "two"), command="nbtext report one two"))

@@ -15,7 +15,7 @@ import pytest
 
 from nbtext.errors import PathError
 from nbtext.store.atomic import check_replaceable, remove_abandoned, replace_file
-from tests.process import HOUSE, PETS, TIME_LIMIT, bash, corpus, error_line, fail, nbtext, run, start
+from tests.process import HOUSE, PETS, TIME_LIMIT, bash, corpus, error_line, fail, nbtext, python, start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ def test_permissions_are_kept(tmp_path: Path, mode: int) -> None:
 def test_a_new_file_does_not_run_as_somebody_else(tmp_path: Path, mode: int) -> None:
     (tmp_path / "m").write_bytes(b"old")
     (tmp_path / "m").chmod(mode)
-    replace_file(str(tmp_path / "m"), write)
+    replace_file("m", write)
     assert (tmp_path / "m").stat().st_mode & 0o7777 == mode & 0o777
 
 
@@ -52,7 +52,7 @@ def test_a_file_beside_another_one_has_its_permissions_and_is_no_way_elsewhere(t
         (tmp_path / name).write_bytes(b"old")
     (tmp_path / "m").chmod(0o600)
     (tmp_path / "m.more").symlink_to("elsewhere")
-    replace_file(str(tmp_path / "m.more"), write, beside=tmp_path / "m")
+    replace_file("m.more", write, beside=tmp_path / "m")
     assert ((tmp_path / "m.more").lstat().st_mode, (tmp_path / "m.more").read_bytes()) == (stat.S_IFREG | 0o600, b"new")
     assert ((tmp_path / "elsewhere").read_bytes(), names(tmp_path)) == (b"old", ["elsewhere", "m", "m.more"])
 
@@ -70,7 +70,7 @@ def test_a_link_put_in_place_of_the_temporary_file_is_not_written_through(tmp_pa
 
     monkeypatch.setattr(fcntl, "flock", lock_and_swap)
     with contextlib.suppress(PathError):
-        replace_file(str(tmp_path / "m"), write)
+        replace_file("m", write)
     assert (tmp_path / "elsewhere").read_bytes() == b"precious"
 
 
@@ -137,7 +137,7 @@ def test_a_failure_of_the_writer_leaves_the_old_file(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        replace_file(str(tmp_path / "m"), fail)
+        replace_file("m", fail)
     assert ((tmp_path / "m").read_bytes(), names(tmp_path)) == (b"old", ["m"])
 
 
@@ -152,16 +152,16 @@ def test_what_a_killed_process_left_goes_and_nothing_else_does(tmp_path: Path) -
         (tmp_path / name).write_bytes(b"half")
     os.mkfifo(tmp_path / ".m.nbtext-pipepipe.tmp")
     (tmp_path / ".m.nbtext-linklink.tmp").symlink_to(others[0])
-    replace_file(str(tmp_path / "m"), write)
+    replace_file("m", write)
     assert names(tmp_path) == sorted([*others, "m", ".m.nbtext-pipepipe.tmp", ".m.nbtext-linklink.tmp"])
 
 
 def test_what_a_running_process_writes_stays(tmp_path: Path) -> None:
     with (tmp_path / ABANDONED).open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        replace_file(str(tmp_path / "m"), write)
+        replace_file("m", write)
         assert names(tmp_path) == [ABANDONED, "m"]
-    replace_file(str(tmp_path / "m"), write)
+    replace_file("m", write)
     assert names(tmp_path) == ["m"]
 
 
@@ -177,7 +177,7 @@ def test_a_file_that_is_removed_before_it_is_locked_is_made_again(tmp_path: Path
 
     monkeypatch.setattr(fcntl, "flock", lock_too_late)
     (tmp_path / "m").write_bytes(b"old")
-    replace_file(str(tmp_path / "m"), write)
+    replace_file("m", write)
     assert len(taken) == 2
     assert ((tmp_path / "m").read_bytes(), names(tmp_path)) == (b"new", ["m"])
 
@@ -190,9 +190,9 @@ def test_without_locks_and_in_a_folder_that_cannot_be_listed_it_is_written_all_t
 
     monkeypatch.setattr(fcntl, "flock", refuse)
     (tmp_path / ABANDONED).write_bytes(b"of nobody knows whom")
-    replace_file(str(tmp_path / "m"), write)
+    replace_file("m", write)
     monkeypatch.setattr(os, "scandir", refuse)
-    replace_file(str(tmp_path / "m"), write)
+    replace_file("m", write)
     monkeypatch.undo()
     assert names(tmp_path) == [ABANDONED, "m"]
 
@@ -212,7 +212,7 @@ def test_a_folder_that_may_not_be_written_to(shared_folder: Path) -> None:
         "os.chdir(sys.argv[1]); os.setgid(65534); os.setuid(65534); sys.exit(main.run(['train', 'pets']))"
     )
     corpus(shared_folder, {"pets/" + name: content for name, content in PETS.items()})
-    line = error_line(run([sys.executable, "-c", code, shared_folder], env=HOUSE), 4)
+    line = error_line(python(code, shared_folder), 4)
     assert "cannot write into the folder; check its permissions" in line
     assert names(shared_folder) == ["pets"]
 
@@ -256,6 +256,6 @@ def test_a_model_being_replaced_is_always_a_model(pets: Path) -> None:
     with start(command, env=HOUSE) as child:
         begin = time.monotonic()
         while child.poll() is None and time.monotonic() < begin + TIME_LIMIT:
-            assert TextClassifier.load(str(pets / "nbtext.joblib")).classes in (["cats", "dogs"], ["x", "y"])
+            assert TextClassifier.load("nbtext.joblib").classes in (["cats", "dogs"], ["x", "y"])
         assert child.wait() == 0
     assert names(pets) == ["nbtext.joblib", "pets"]

@@ -10,7 +10,7 @@ import pytest
 
 from nbtext.errors import PathError
 from nbtext.store.atomic import append_line
-from tests.process import HOUSE, TIME_LIMIT, Result, run, start
+from tests.process import HOUSE, TIME_LIMIT, Result, python, start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,7 @@ for number in range(100):
 def appended(path: Path, text: str, before: str = "", room: int | None = None) -> Result:
     """Add a line in a process that may write only so many bytes more to the file."""
     limits = {} if room is None else {"FSIZE": path.stat().st_size + room}
-    return run([sys.executable, "-c", APPENDING.format(before), path, text], env=HOUSE, limits=limits)
+    return python(APPENDING.format(before), path, text, limits=limits)
 
 
 def test_a_log_is_made_and_lines_are_added(tmp_path: Path) -> None:

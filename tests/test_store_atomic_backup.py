@@ -3,14 +3,13 @@ from __future__ import annotations
 import os
 import signal
 import stat
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from nbtext.errors import PathError
 from nbtext.store.atomic import keep_backup, replace_file
-from tests.process import HOUSE, PETS, corpus, error_line, fail, nbtext, run, succeed
+from tests.process import PETS, corpus, error_line, fail, nbtext, python, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,9 +36,9 @@ def test_a_copy_does_where_a_file_can_have_one_name_only(tmp_path: Path, monkeyp
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", refuse)
-    (tmp_path / "elsewhere").write_text("precious")
+    write("elsewhere", "precious")
     (tmp_path / "m.1").symlink_to("elsewhere")
-    (tmp_path / "m").write_text("one")
+    write("m", "one")
     (tmp_path / "m").chmod(0o4640)
     keep_backup(tmp_path / "m")
     assert ((tmp_path / "m.1").read_text(), (tmp_path / "m.1").lstat().st_mode) == ("one", stat.S_IFREG | 0o640)
@@ -56,15 +55,15 @@ def test_what_a_killed_process_left_goes_with_the_next_change(tmp_path: Path, ha
         "Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "keep_backup(Path(sys.argv[1]))"
     )
-    (tmp_path / "m").write_text("one")
-    assert run([sys.executable, "-c", code, tmp_path / "m"], env=HOUSE).status == -signal.SIGKILL
+    write("m", "one")
+    assert python(code, tmp_path / "m").status == -signal.SIGKILL
     assert len(names(tmp_path)) == 2
-    replace_file(str(tmp_path / "m"), lambda file: file.writelines((b"two",)))
+    replace_file("m", lambda file: file.writelines((b"two",)))
     assert names(tmp_path) == ["m"]
 
 
 def test_a_file_that_is_its_own_backup_already(tmp_path: Path) -> None:
-    (tmp_path / "m").write_text("one")
+    write("m", "one")
     for _ in range(2):
         keep_backup(tmp_path / "m")
         assert (tmp_path / "m").samefile(tmp_path / "m.1")
@@ -72,7 +71,7 @@ def test_a_file_that_is_its_own_backup_already(tmp_path: Path) -> None:
 
 
 def test_where_there_can_be_no_backup(tmp_path: Path) -> None:
-    (tmp_path / "m").write_text("one")
+    write("m", "one")
     (tmp_path / "m.1").mkdir()
     (tmp_path / "m.1/x").mkdir()
     with pytest.raises(PathError, match=r"m\.1: cannot keep a backup: is a directory; the model is as it was"):
@@ -83,7 +82,7 @@ def test_where_there_can_be_no_backup(tmp_path: Path) -> None:
 def test_every_command_that_writes_a_model_keeps_the_one_it_replaces(pets: Path) -> None:
     corpus(pets, {"one/birds/1": "the bird sings"})
     first = (pets / "nbtext.joblib").read_bytes()
-    (pets / "other").write_bytes(first)
+    write("other", first)
     for command in (
         ["train", "pets", "--smoothing", "1"],
         ["update", "one"],
@@ -130,6 +129,6 @@ def test_a_model_of_somebody_else_in_a_sticky_folder_is_refused_before_anything_
         "import os, sys; from nbtext.cli import main; main.run(['update', 'pets', '-m', 'm', '--backup'])\n"  # so that all is imported
         "os.remove('m.1'); os.setgid(65534); os.setuid(65534); sys.exit(main.run(sys.argv[1:]))"
     )
-    line = error_line(run([sys.executable, "-c", code, "update", "pets", "-m", "m", "--backup"], cwd=shared_folder, env=HOUSE), 4)
+    line = error_line(python(code, "update", "pets", "-m", "m", "--backup", cwd=shared_folder), 4)
     assert line == "nbtext: m: belongs to another user, and the folder is sticky; write to a folder of your own"
     assert names(shared_folder) == ["m", "pets"]

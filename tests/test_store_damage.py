@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext import TextClassifier
 from nbtext.errors import ModelError
 from nbtext.store import read_model_file
 from tests.budget import some
-from tests.process import HOUSE, PETS, fail, run
+from tests.models import of_pets
+from tests.process import fail, python, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("model") / "m"
-    labels = [name.partition("/")[0] for name in PETS]
-    TextClassifier(ngrams=2, top=5, stop_words="none").fit(PETS.values(), labels).save(str(path))
+    of_pets(ngrams=2, top=5, stop_words="none").save(str(path))
     return path.read_bytes()
 
 
@@ -56,20 +54,20 @@ def test_the_command_refuses_damage_with_one_line(content: bytes, tmp_path: Path
     "text", [b"hello world\n", b"<!doctype html><title>404</title>", b"\x89PNG\r\n\x1a\n", b"\x80\x04N.", b"\x80\x04B"]
 )
 def test_what_is_no_model_is_called_so(text: bytes, tmp_path: Path) -> None:
-    (tmp_path / "m").write_bytes(text)
+    write("m", text)
     with pytest.raises(ModelError, match="not an nbtext model"):
-        read_model_file(str(tmp_path / "m"))
+        read_model_file("m")
 
 
 def test_what_is_no_model_is_not_read_as_a_whole(tmp_path: Path) -> None:
     with (tmp_path / "m").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(ModelError, match="not an nbtext model"):
-        read_model_file(str(tmp_path / "m"))
+        read_model_file("m")
 
 
 @pytest.mark.cold("what is imported")
 def test_reading_a_model_imports_neither_joblib_nor_pickle(pets: Path) -> None:
     code = "import sys; from nbtext.store import read_model_file; read_model_file('nbtext.joblib'); print('joblib' in sys.modules)"
-    done = run([sys.executable, "-c", code], env=HOUSE)
+    done = python(code)
     assert (done.status, done.out) == (0, b"False\n"), done

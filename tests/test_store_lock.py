@@ -14,7 +14,7 @@ import pytest
 
 from nbtext.errors import LockedError, PathError
 from nbtext.store.lock import locked
-from tests.process import HOUSE, PETS, TIME_LIMIT, Running, bash, corpus, error_line, fail, nbtext, run, start, succeed
+from tests.process import HOUSE, PETS, TIME_LIMIT, Running, bash, corpus, error_line, fail, nbtext, python, start, succeed, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ def names(folder: Path) -> list[str]:
 @pytest.fixture
 def holder(pets: Path) -> Iterator[Running]:
     """A process that holds the lock of the model of `pets`."""
-    command = [sys.executable, "-c", HOLDER, str(pets / "nbtext.joblib")]
+    command = [sys.executable, "-c", HOLDER, "nbtext.joblib"]
     with start(command, env=HOUSE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"held\n"
@@ -75,15 +75,15 @@ def test_the_lock_is_named_as_the_model_is(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_nothing_is_left(tmp_path: Path) -> None:
-    with locked(str(tmp_path / "m"), 0):
+    with locked("m", 0):
         assert names(tmp_path) == ["m.lock"]
-    with pytest.raises(KeyboardInterrupt), locked(str(tmp_path / "m"), 0):
+    with pytest.raises(KeyboardInterrupt), locked("m", 0):
         raise KeyboardInterrupt
     assert names(tmp_path) == []
 
 
 def test_one_at_a_time_even_in_one_process(tmp_path: Path) -> None:
-    path = str(tmp_path / "m")
+    path = "m"
     with locked(path, 0):
         with (
             pytest.raises(LockedError, match=r"m\.lock: another process is writing the model now; try again, or give a longer"),
@@ -97,7 +97,7 @@ def test_one_at_a_time_even_in_one_process(tmp_path: Path) -> None:
 
 
 def test_whoever_waits_gets_it_when_it_is_free(tmp_path: Path) -> None:
-    path, order = str(tmp_path / "m"), []
+    path, order = "m", []
     with locked(path, 0):
         begun = threading.Event()
 
@@ -116,7 +116,7 @@ def test_whoever_waits_gets_it_when_it_is_free(tmp_path: Path) -> None:
 
 
 def test_many_processes_count_to_a_thousand(tmp_path: Path) -> None:
-    (tmp_path / "number").write_text("0")
+    write("number", "0")
     children = [start([sys.executable, "-c", COUNTER], env=HOUSE) for _ in range(5)]
     assert [child.wait(TIME_LIMIT) for child in children] == [0] * 5
     assert (tmp_path / "number").read_text() == "1000"
@@ -125,13 +125,13 @@ def test_many_processes_count_to_a_thousand(tmp_path: Path) -> None:
 
 def test_a_lock_through_a_link_is_that_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("real")
-    with locked(str(tmp_path / "link"), 0), pytest.raises(LockedError), locked(str(tmp_path / "real"), 0):
+    with locked("link", 0), pytest.raises(LockedError), locked("real", 0):
         pass
 
 
 def test_a_stale_lock_file_does_not_matter(tmp_path: Path) -> None:
-    (tmp_path / "m.lock").write_text("anything")
-    with locked(str(tmp_path / "m"), 0):
+    write("m.lock", "anything")
+    with locked("m", 0):
         pass
     assert names(tmp_path) == []
 
@@ -153,11 +153,11 @@ def test_where_there_are_no_locks_nothing_is_left(tmp_path: Path, number: int, m
 
     monkeypatch.setattr(fcntl, "flock", refuse)
     wanted = f"cannot lock: {os.strerror(number).lower()}; keep the model on a file system that has locks"
-    with pytest.raises(PathError, match=wanted), locked(str(tmp_path / "m"), 0):
+    with pytest.raises(PathError, match=wanted), locked("m", 0):
         pass
     assert names(tmp_path) == []
     (tmp_path / "m.lock").touch()  # somebody else's, who may hold it by means that are not ours
-    with pytest.raises(PathError, match=wanted), locked(str(tmp_path / "m"), 0):
+    with pytest.raises(PathError, match=wanted), locked("m", 0):
         pass
     assert names(tmp_path) == ["m.lock"]
 
@@ -170,7 +170,7 @@ def test_where_there_are_no_locks_nothing_is_left(tmp_path: Path, number: int, m
 def test_fault_36_a_lock_that_is_held_too_long_is_status_5(pets: Path, holder: Running, command: list[str]) -> None:
     corpus(pets, {"one/cats/1": PETS["cats/1"]})
     model = (pets / "nbtext.joblib").read_bytes()
-    (pets / "second").write_bytes(model)
+    write("second", model)
     done = nbtext(*command, "--lock-timeout", "0.2")
     line = error_line(done, 5)
     assert line == "nbtext: nbtext.joblib.lock: another process is writing the model for 0.2 s; try again, or give a longer --lock-timeout"
@@ -206,7 +206,7 @@ def test_fault_38_a_folder_that_may_not_be_written_to(shared_folder: Path) -> No
         "import nbtext.model.locked_model, Stemmer, tempfile\n"
         "os.chdir(sys.argv[1]); os.setgid(65534); os.setuid(65534); sys.exit(main.run(['update', 'pets']))"
     )
-    line = error_line(run([sys.executable, "-c", code, shared_folder], env=HOUSE), 4)
+    line = error_line(python(code, shared_folder), 4)
     assert line == "nbtext: .: cannot write into the folder; check its permissions"
     assert names(shared_folder) == ["nbtext.joblib", "pets"]
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import pickle
 import struct
-import sys
 from typing import IO, TYPE_CHECKING, Any
 
 import joblib
@@ -19,7 +18,7 @@ from nbtext.errors import ModelError, UsageError
 from nbtext.store import FORMAT, joblib_stream, read_model_file, write_model_file
 from nbtext.store.model_file import DTYPES, MAX_INDEX_BYTES
 from tests.hostile import GADGETS, MARK
-from tests.process import HOUSE, cold, run, succeeded
+from tests.process import cold, python, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,14 +78,14 @@ def test_what_is_written_is_read_by_nbtext_and_by_joblib(
 
 
 def test_arrays_read_cannot_be_written_to(tmp_path: Path) -> None:
-    write_model_file(str(tmp_path / "m"), {}, ARRAYS)
-    _, arrays = read_model_file(str(tmp_path / "m"))
+    write_model_file("m", {}, ARRAYS)
+    _, arrays = read_model_file("m")
     with pytest.raises(ValueError, match="read-only"):
         arrays["bytes"][0] = 1
 
 
 def test_the_file_is_laid_out_as_documented(tmp_path: Path) -> None:
-    write_model_file(str(tmp_path / "m"), SETTINGS, ARRAYS)
+    write_model_file("m", SETTINGS, ARRAYS)
     content = (tmp_path / "m").read_bytes()
     assert content[:3] == b"\x80\x04B"
     header = content[7 : 7 + struct.unpack("<I", content[3:7])[0]]
@@ -107,10 +106,10 @@ def test_the_file_is_laid_out_as_documented(tmp_path: Path) -> None:
 
 def test_equal_contents_give_equal_bytes(tmp_path: Path) -> None:
     twin: dict[str, Any] = json.loads(json.dumps(dict(reversed(SETTINGS.items()))))
-    write_model_file(str(tmp_path / "a"), SETTINGS, ARRAYS)
-    write_model_file(str(tmp_path / "b"), twin, {name: array.copy() for name, array in reversed(ARRAYS.items())})
+    write_model_file("a", SETTINGS, ARRAYS)
+    write_model_file("b", twin, {name: array.copy() for name, array in reversed(ARRAYS.items())})
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    write_model_file(str(tmp_path / "again"), *read_model_file(str(tmp_path / "a")))
+    write_model_file("again", *read_model_file("a"))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "again").read_bytes()
 
 
@@ -132,7 +131,7 @@ def test_bytes_do_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
     for folder, new in ((tmp_path / "0", False), (tmp_path / "1", True)):
         folder.mkdir()
         with cold(new):  # with another hash seed
-            succeeded(run([sys.executable, "-c", code], cwd=folder, env=HOUSE))
+            succeeded(python(code, cwd=folder))
     assert (tmp_path / "0/m").read_bytes() == (tmp_path / "1/m").read_bytes()
 
 
@@ -141,15 +140,15 @@ def test_bytes_do_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
 )
 def test_arrays_that_a_reader_would_refuse_are_not_written(tmp_path: Path, array: NDArray[Any]) -> None:
     with pytest.raises(ValueError, match="does not go into a model file"):
-        write_model_file(str(tmp_path / "m"), {}, {"x": np.asarray(array)})
+        write_model_file("m", {}, {"x": np.asarray(array)})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_settings_that_a_reader_would_refuse_are_not_written(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has room for"):
-        write_model_file(str(tmp_path / "m"), {"long": "x" * MAX_INDEX_BYTES}, {})
+        write_model_file("m", {"long": "x" * MAX_INDEX_BYTES}, {})
     with pytest.raises(ValueError, match="not JSON compliant"):
-        write_model_file(str(tmp_path / "m"), {"nan": float("nan")}, {})
+        write_model_file("m", {"nan": float("nan")}, {})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -173,4 +172,4 @@ def test_what_others_put_in_place_of_the_file_being_written_is_not_unpickled(tmp
 
 def test_a_missing_model_is_told_with_its_name(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"nothing: there is no model; make one with nbtext train"):
-        read_model_file(str(tmp_path / "nothing"))
+        read_model_file("nothing")

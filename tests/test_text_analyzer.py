@@ -19,6 +19,7 @@ from nbtext.text.surfaces import SEPARATORS, Surfaces, find_surfaces
 from nbtext.text.words import words
 from tests import oracle, strategies
 from tests.budget import examples
+from tests.process import content
 from tests.work import DOUBLE
 
 if TYPE_CHECKING:
@@ -201,8 +202,8 @@ def test_a_model_of_pieces_has_the_same_bytes_and_gives_the_same_answers(tmp_pat
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
             model = TextClassifier(ngrams=3, char_ngrams="2").fit(texts, list("abcabc"))
-            model.save(str(tmp_path / "model"))
-            found.append(((tmp_path / "model").read_bytes(), model.predict_log_proba([*texts, "w1 other w2"]).tobytes()))
+            model.save("model")
+            found.append((content("model"), model.predict_log_proba([*texts, "w1 other w2"]).tobytes()))
     assert found[0] == found[1]
 
 

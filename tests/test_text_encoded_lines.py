@@ -255,7 +255,7 @@ def test_dropped_lines_are_counted_exactly_through_update_forget_and_merge() -> 
 
 
 def test_a_model_file_without_the_setting_keeps_encoded_lines(tmp_path: Path) -> None:
-    path = str(tmp_path / "model")
+    path = "model"
     TextClassifier(encoded_lines="keep").fit(texts := corpus("uuencode", "hexadecimal"), list("ab")).save(path)
     wanted = TextClassifier.load(path).joint_log_likelihood(texts)
     settings, arrays = read_model_file(path)

@@ -202,8 +202,8 @@ def test_the_command_learns_saves_updates_and_reports_with_them(pets: Path) -> N
     succeed("train pets --char-ngrams 3-4 --ngrams 2")
     assert succeed("classify -", stdin=b"catlike").rows[0][1] == "cats"
     assert "*ark" in [row[1] for row in succeed("select-features --limit 9999").rows]
-    assert in_json("inspect --output json")["training"]["char_ngrams"] == "3-4"
-    loaded = TextClassifier.load(str(pets / "nbtext.joblib"))
+    assert in_json("inspect")["training"]["char_ngrams"] == "3-4"
+    loaded = TextClassifier.load("nbtext.joblib")
     before = loaded.statistics
     loaded.partial_fit(["a catfish"], ["cats"])
     assert loaded.statistics.n_terms > before.n_terms

@@ -19,6 +19,7 @@ from nbtext.settings import LANGUAGES
 from nbtext.text.words import MAX_BYTES, MISREAD, _stream_safe, stop_words, words
 from tests import oracle, strategies
 from tests.budget import examples
+from tests.process import write
 from tests.work import DOUBLE, steps
 
 if TYPE_CHECKING:
@@ -210,6 +211,6 @@ def test_what_is_neither_a_list_nor_a_file_is_wrong_usage_and_what_cannot_be_rea
         stop_words("klingon", "english")
     with pytest.raises(PathError):
         stop_words(str(tmp_path), "english")
-    (tmp_path / "latin").write_bytes(b"caf\xe9")
+    write("latin", b"caf\xe9")
     with pytest.raises(PathError, match="UTF-8"):
-        stop_words(str(tmp_path / "latin"), "english")
+        stop_words("latin", "english")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import REPOSITORY, run
+from tests.process import REPOSITORY, run, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ def test_the_package_says_that_it_is_typed() -> None:
 @pytest.mark.cold("the type checker")
 def test_mypy_checks_a_users_file_by_the_types_of_nbtext(tmp_path: Path) -> None:
     """The wrong line shows that the types are seen at all: of a package without the marker everything is Any."""
-    (tmp_path / "user.py").write_text(USER)
+    write("user.py", USER)
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", "cache", "user.py"]
     done = run(command, env={"PYTHONPATH": str(REPOSITORY)})
     (line,) = done.text.splitlines()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.process import HOUSE, PETS, Result, bash, cold, corpus, nbtext, run, succeed
+from tests.process import PETS, Result, bash, cold, corpus, nbtext, python, succeed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,4 +93,4 @@ def test_a_warm_run_ends_as_a_cold_one(call: Call, tmp_path: Path) -> None:
     ],
 )
 def test_code_runs_as_with_python_c(code: str, expected: Result) -> None:
-    assert run([sys.executable, "-c", code, "a", "b"], stdin=b"given", env=HOUSE) == expected
+    assert python(code, "a", "b", stdin=b"given") == expected
