@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nbtext.corpus.compression import compression, stream_of, unpacked
 from nbtext.corpus.streams import open_stream
 from nbtext.errors import PathError
-from tests.process import LITTLE_MEMORY, MEMORY, content, corpus, error_line, fail, nbtext
+from tests.process import LITTLE_MEMORY, MEMORY, corpus, error_line, fail, nbtext
 from tests.reading import documents, problems, texts
 
 if TYPE_CHECKING:
@@ -94,10 +94,10 @@ def test_what_was_read_before_a_file_breaks_off_is_answered(pets: Path, kind: st
     assert result.notes == [f"nbtext: cut.tsv{SUFFIX[kind]}: the {kind} file is cut short"]
     assert [row[0] for row in result.rows] == [f"{path.name}:{number}" for number in range(1, len(result.rows) + 1)]
     assert len(result.rows) > 1000 or kind != "gzip"
-    before = content("nbtext.joblib")
+    before = (pets / "nbtext.joblib").read_bytes()
     assert "is cut short" in fail(4, "train", path.name)
     assert "is cut short" in fail(4, "evaluate", path.name, "--format", "tsv")
-    assert content("nbtext.joblib") == before
+    assert (pets / "nbtext.joblib").read_bytes() == before
 
 
 @KINDS
