@@ -10,7 +10,7 @@ from nbtext import TextClassifier
 from nbtext.exclusions import needs_documents
 from nbtext.settings import CLASSIFIERS, Settings
 from tests.models import parted
-from tests.process import corpus, fail, in_json, succeed
+from tests.process import fail, in_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,17 +85,9 @@ def inspected(folder: Path, model: str = "nbtext.joblib") -> Any:
     return in_json("inspect -m", model, cwd=folder)
 
 
-def with_more(pets: Path) -> Path:
-    """Put `MORE` into ``more`` beside a corpus ``pets``, and write the model of both as ``both``, that of the pets as ``nbtext.joblib``."""
-    corpus(pets / "more", MORE)
-    succeed("train pets more --model both", cwd=pets)
-    succeed("train pets", cwd=pets)
-    return pets
-
-
-def refused(folder: Path, line: str | list[str], status: int) -> str:
+def refused(folder: Path, line: str, status: int) -> str:
     """Run a command that must fail with one line and leave all files of the folder as they are; return it."""
     before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    said = fail(status, *([line] if isinstance(line, str) else line), cwd=folder)
+    said = fail(status, line, cwd=folder)
     assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
     return said

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 
 from tests.budget import EXHAUSTIVELY, OF_ROOM, USUAL, exhaustive
-from tests.changing import DAYS, with_more
+from tests.changing import DAYS, MORE
 from tests.models import of_pets
 from tests.process import PETS, SERVICE_DESK, Starts, cold, corpus, succeed
 
@@ -88,7 +88,10 @@ def pets(tmp_path: Path) -> Path:
 @pytest.fixture
 def pets_and_more(pets: Path) -> Path:
     """`pets`, with the documents of `MORE` in ``more``, and the model trained on both as ``both``."""
-    return with_more(pets)
+    corpus(pets / "more", MORE)
+    succeed("train pets more --model both")
+    succeed("train pets")
+    return pets
 
 
 @pytest.fixture

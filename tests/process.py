@@ -263,7 +263,7 @@ def content(name: str) -> bytes:
     return Path(name).read_bytes()
 
 
-def write(name: str, text: str | bytes) -> Path:
+def write(name: str, text: str | bytes | bytearray) -> Path:
     """Write a file of the test's folder."""
     path = Path(name)
     path.write_bytes(text.encode() if isinstance(text, str) else text)

@@ -6,30 +6,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.changing import DAYS, inspected, refused, with_more
-from tests.process import corpus, nbtext, succeed
+from tests.changing import inspected, refused
+from tests.process import corpus, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture
-def desk(pets: Path) -> Path:
-    """`pets`, with further documents in ``more``, and the model trained on both as ``both``."""
-    return with_more(pets)
-
-
-@pytest.fixture
-def days(tmp_path: Path) -> Path:
-    """Three days of documents, some of them met before."""
-    return corpus(tmp_path, DAYS)
-
-
-def test_models_merged_on_the_command_line(desk: Path) -> None:
+def test_models_merged_on_the_command_line(pets_and_more: Path) -> None:
     succeed("train more -m second")
     succeed("merge nbtext.joblib second --to new")
     succeed("merge second nbtext.joblib --to second")
-    assert (desk / "new").read_bytes() == (desk / "second").read_bytes() == (desk / "both").read_bytes()
+    assert (pets_and_more / "new").read_bytes() == (pets_and_more / "second").read_bytes() == (pets_and_more / "both").read_bytes()
 
 
 @pytest.mark.parametrize("output", ["first", "second", "new"])
@@ -86,7 +74,7 @@ def test_a_damaged_ledger_is_as_good_as_none_to_merge(days: Path) -> None:
     for model, documents in (("first", "a"), ("second", "c")):
         succeed("train", documents, "--once", "-q", "-m", model)
     content = (days / "second").read_bytes()
-    (days / "second").write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    write("second", content[:-1] + bytes([content[-1] ^ 1]))
     told = "second: no ledger that can be used, so nbtext update --once may learn again what is in there: 2 documents"
     for output in ("new", "first"):
         assert nbtext("merge first second --to", output).notes == [f"nbtext: warning: {told}"]
@@ -96,14 +84,14 @@ def test_a_damaged_ledger_is_as_good_as_none_to_merge(days: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["merge", "nbtext.joblib", "--to", "new"], 2, "there is only one model to merge; name two or more"),
-        (["merge", "nbtext.joblib", "./nbtext.joblib", "--to", "new"], 2, "./nbtext.joblib: the model is named twice"),
-        (["merge", "nbtext.joblib", "none", "--to", "new"], 3, "none: there is no model"),
-        (["merge", "nbtext.joblib", "both"], 2, "Missing option '--to'"),
-        (["merge", "nbtext.joblib", "both", "--to", "pets"], 4, "pets: is a directory"),
-        (["merge", "nbtext.joblib", "plain", "--to", "new"], 2, "plain: cannot be added to nbtext.joblib: they do not count alike, by --stemmer"),
+        ("merge nbtext.joblib --to new", 2, "there is only one model to merge; name two or more"),
+        ("merge nbtext.joblib ./nbtext.joblib --to new", 2, "./nbtext.joblib: the model is named twice"),
+        ("merge nbtext.joblib none --to new", 3, "none: there is no model"),
+        ("merge nbtext.joblib both", 2, "Missing option '--to'"),
+        ("merge nbtext.joblib both --to pets", 4, "pets: is a directory"),
+        ("merge nbtext.joblib plain --to new", 2, "plain: cannot be added to nbtext.joblib: they do not count alike, by --stemmer"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_told_in_one_line(desk: Path, arguments: list[str], status: int, message: str) -> None:
+def test_what_cannot_be_done_is_told_in_one_line(pets_and_more: Path, arguments: str, status: int, message: str) -> None:
     succeed("train pets --stemmer none -m plain")
-    assert message in refused(desk, arguments, status)
+    assert message in refused(pets_and_more, arguments, status)

@@ -9,17 +9,11 @@ import pytest
 
 from nbtext.model.locked_model import locked_model
 from nbtext.store.ledger import FINGERPRINT, Ledger, fingerprint
-from tests.changing import DAYS, FIRST
-from tests.process import PETS, REPOSITORY, corpus, fail, in_json, nbtext, succeed
+from tests.changing import FIRST
+from tests.process import PETS, REPOSITORY, corpus, fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.fixture
-def days(tmp_path: Path) -> Path:
-    """Three days of documents, some of them met before."""
-    return corpus(tmp_path, DAYS)
 
 
 def test_days_learnt_once_are_the_model_learnt_once_at_once(days: Path) -> None:
@@ -48,7 +42,7 @@ def test_without_once_duplicates_count_and_the_ledger_goes_along(days: Path) -> 
     for _ in range(2):
         done = nbtext("update b")
         assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
-    assert in_json("inspect --output json")["documents"] == 12
+    assert in_json("inspect")["documents"] == 12
     notes = nbtext("update a b --once -v").notes
     assert notes[0] == "nbtext: learnt 1 document; moved from another class: 1, known already: 3, repeated: 3"
 
@@ -120,7 +114,7 @@ def test_a_damaged_ledger_is_refused(days: Path, command: list[str]) -> None:
     succeed("train a --once")
     content = bytearray((days / "nbtext.joblib").read_bytes())
     content[-1] ^= 1
-    (days / "nbtext.joblib").write_bytes(content)
+    write("nbtext.joblib", content)
     succeed("classify a")  # reads no ledger
     assert fail(3, *command) == "nbtext: nbtext.joblib: the ledger is damaged: its checksum is wrong; nbtext prune --ledger takes it out"
     succeed("prune --ledger")
@@ -137,7 +131,7 @@ def test_a_damaged_ledger_is_refused(days: Path, command: list[str]) -> None:
 def test_a_link_in_place_of_the_ledger_leads_nowhere(days: Path) -> None:
     """Whoever may write to the folder could put one there, to have another file read or overwritten."""
     of_format_1(days)
-    (days / "precious").write_text("precious")
+    write("precious", "precious")
     (days / "nbtext.joblib.ledger").unlink()
     (days / "nbtext.joblib.ledger").symlink_to("precious")
     model = (days / "nbtext.joblib").read_bytes()
@@ -184,7 +178,7 @@ def test_equal_documents_of_one_class_count_once_in_training(tmp_path: Path) -> 
     succeed("train c --once")
     assert f"nbtext: {SEVERAL}" in nbtext("train c --once -v").notes
     assert f"nbtext: {SEVERAL}" in nbtext("update c --once -v").notes
-    classes = in_json("inspect --output json")["classes"]
+    classes = in_json("inspect")["classes"]
     assert {label: of["documents"] for label, of in classes.items()} == {"cats": 1, "dogs": 2, "zebras": 1}
 
 
@@ -199,7 +193,7 @@ def test_models_of_all_documents_can_be_trained_once_too(days: Path) -> None:
 
 def test_a_ledger_that_knows_what_the_model_does_not_is_found_out(days: Path) -> None:
     succeed("train a --once")
-    with locked_model(str(days / "nbtext.joblib"), lock_timeout=0) as file:
+    with locked_model("nbtext.joblib", lock_timeout=0) as file:
         known = np.frombuffer(fingerprint(b"the bird sings"), FINGERPRINT)
         file.replace(file.load(), Ledger.empty().changed(known, ["cats"]))
     before = (days / "nbtext.joblib").read_bytes()

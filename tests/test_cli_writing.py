@@ -8,40 +8,34 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import TextClassifier
-from tests.changing import NOT_ADDITIVE, options, with_more
-from tests.process import HOUSE, corpus, fail, nbtext, run, succeed, succeeded
+from tests.changing import NOT_ADDITIVE, options
+from tests.process import HOUSE, content, corpus, fail, nbtext, run, succeed, succeeded, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture
-def desk(pets: Path) -> Path:
-    """`pets`, with further documents in ``more``, and the model trained on both as ``both``."""
-    return with_more(pets)
-
-
-def test_an_empty_night_changes_nothing(desk: Path) -> None:
-    (desk / "night/cats").mkdir(parents=True)
-    before = (desk / "nbtext.joblib").stat().st_ino
+def test_an_empty_night_changes_nothing(pets_and_more: Path) -> None:
+    (pets_and_more / "night/cats").mkdir(parents=True)
+    before = (pets_and_more / "nbtext.joblib").stat().st_ino
     for command in ("update", "forget"):
         assert nbtext(command, "night", "-q").status == 0
         assert nbtext(command, "night", "-v").notes == [
             "nbtext: there is nothing to " + ("learn" if command == "update" else "forget"),
             "nbtext: warning: night/cats: no documents in this class",
         ]
-    assert (desk / "nbtext.joblib").stat().st_ino == before
+    assert (pets_and_more / "nbtext.joblib").stat().st_ino == before
 
 
-def test_what_makes_the_model_less_useful_than_it_was_is_told_once(desk: Path) -> None:
-    corpus(desk, {"c/Cats/1": "another", "d/Cats/1": "and one more"})
+def test_what_makes_the_model_less_useful_than_it_was_is_told_once(pets_and_more: Path) -> None:
+    corpus(pets_and_more, {"c/Cats/1": "another", "d/Cats/1": "and one more"})
     assert "labels that differ only in case" in nbtext("update c").notes[0]
     succeed("update d")
     assert "there is only one class" in nbtext("forget pets c").notes[0]
 
 
 @pytest.mark.parametrize("setting", [NOT_ADDITIVE[name] for name in ("logistic", "tf-idf")], ids=str)
-def test_models_that_are_not_made_of_counts_alone_offer_training(setting: dict[str, Any], desk: Path) -> None:
+def test_models_that_are_not_made_of_counts_alone_offer_training(setting: dict[str, Any], pets_and_more: Path) -> None:
     succeed("train pets more", *options(setting))
     kind = "--weighting tfidf" if setting.get("weighting") == "tfidf" else f"--classifier {setting['classifier']}"
     for command in (
@@ -57,30 +51,30 @@ def test_models_that_are_not_made_of_counts_alone_offer_training(setting: dict[s
     assert line.startswith(f"nbtext: nbtext.joblib: an exact change of a model and {kind}")
 
 
-def test_another_version_of_the_stemmer_is_told_of_once(desk: Path) -> None:
-    model = TextClassifier.load(str(desk / "nbtext.joblib"))
+def test_another_version_of_the_stemmer_is_told_of_once(pets_and_more: Path) -> None:
+    model = TextClassifier.load("nbtext.joblib")
     now = model.written_by["PyStemmer"]
     model.written_by["PyStemmer"] = "1.0"
-    model.save(str(desk / "nbtext.joblib"))
+    model.save("nbtext.joblib")
     done = nbtext("update more")
     text = f"the words of the model were stemmed by PyStemmer 1.0, these are by {now}; where stems differ, train again"
     assert (done.status, done.notes) == (0, [f"nbtext: warning: {text}"])
-    assert (desk / "nbtext.joblib").read_bytes() == (desk / "both").read_bytes()
+    assert content("nbtext.joblib") == content("both")
     succeed("forget more")
 
 
-def test_several_processes_count_for_an_update(desk: Path) -> None:
+def test_several_processes_count_for_an_update(pets_and_more: Path) -> None:
     rows = [f"{label}\t{words} {number // 2}\n" for number in range(60) for label, words in (("x", "ant bee"), ("y", "cat"))]
-    (desk / "rows.tsv").write_text("".join(rows))
-    before, earlier = (desk / "nbtext.joblib").read_bytes(), TextClassifier.load(str(desk / "nbtext.joblib")).statistics
+    write("rows.tsv", "".join(rows))
+    before, earlier = content("nbtext.joblib"), TextClassifier.load("nbtext.joblib").statistics
     for once in ([], ["--once"]):
         files = []
         for shards in ([], [sys.executable, "-m", "tests.small_shards", "200"]):
             jobs = ["rows.tsv", "--format", "tsv", "-q", *(["--jobs", "2"] if shards else [])]
             command = shards or [sys.executable, "-m", "nbtext"]
-            (desk / "nbtext.joblib").write_bytes(before)
+            write("nbtext.joblib", before)
             succeeded(run([*command, "update", *jobs, *once], env=HOUSE))
-            files.append((desk / "nbtext.joblib").read_bytes())
+            files.append(content("nbtext.joblib"))
             succeeded(run([*command, "forget", *jobs, *once], env=HOUSE))
-            assert TextClassifier.load(str(desk / "nbtext.joblib")).statistics == earlier
+            assert TextClassifier.load("nbtext.joblib").statistics == earlier
         assert files[0] == files[1]
