@@ -210,7 +210,7 @@ TOP = (2, 3, 5)
 """The k for which it is counted how often the true class is among the k most probable."""
 
 
-class _Metric(NamedTuple):
+class Metric(NamedTuple):
     """A figure of an evaluation, as its output, its intervals and the gates of the commands go by it."""
 
     of_outcomes: Callable[[Outcomes], Floats] | None = None
@@ -224,29 +224,29 @@ class _Metric(NamedTuple):
 
 
 METRICS = {
-    "n": _Metric(most=inf, has_interval=False),
-    "accuracy": _Metric(accuracy),
-    "macro_precision": _Metric(lambda table: macro(precision(table), table)),
-    "macro_recall": _Metric(lambda table: macro(recall(table), table)),
-    "macro_f1": _Metric(lambda table: macro(f1(table), table)),
-    "micro_precision": _Metric(micro_precision),
-    "micro_recall": _Metric(accuracy),
-    "micro_f1": _Metric(micro_f1),
-    "balanced_accuracy": _Metric(balanced_accuracy, "balanced accuracy"),
-    "matthews": _Metric(matthews, "Matthews correlation", least=-1),
-    **{f"top_{k}_accuracy": _Metric(title=f"top-{k} accuracy") for k in TOP},
-    "macro_roc_auc": _Metric(
+    "n": Metric(most=inf, has_interval=False),
+    "accuracy": Metric(accuracy),
+    "macro_precision": Metric(lambda table: macro(precision(table), table)),
+    "macro_recall": Metric(lambda table: macro(recall(table), table)),
+    "macro_f1": Metric(lambda table: macro(f1(table), table)),
+    "micro_precision": Metric(micro_precision),
+    "micro_recall": Metric(accuracy),
+    "micro_f1": Metric(micro_f1),
+    "balanced_accuracy": Metric(balanced_accuracy, "balanced accuracy"),
+    "matthews": Metric(matthews, "Matthews correlation", least=-1),
+    **{f"top_{k}_accuracy": Metric(title=f"top-{k} accuracy") for k in TOP},
+    "macro_roc_auc": Metric(
         title="area under ROC (AUC), macro", has_interval=False
     ),  # an interval would need a ranking for every replicate
-    "macro_average_precision": _Metric(title="average precision (AP), macro", has_interval=False),
-    "coverage": _Metric(),
-    "answered_accuracy": _Metric(),
-    "log_loss": _Metric(most=inf, more_is_better=False),
-    "brier": _Metric(most=2, more_is_better=False),
-    "ece": _Metric(more_is_better=False),
-    "mean_cost": _Metric(least=-inf, most=inf, more_is_better=False),
-    "set_coverage": _Metric(),
-    "set_size": _Metric(most=inf, more_is_better=False),
+    "macro_average_precision": Metric(title="average precision (AP), macro", has_interval=False),
+    "coverage": Metric(),
+    "answered_accuracy": Metric(),
+    "log_loss": Metric(most=inf, more_is_better=False),
+    "brier": Metric(most=2, more_is_better=False),
+    "ece": Metric(more_is_better=False),
+    "mean_cost": Metric(least=-inf, most=inf, more_is_better=False),
+    "set_coverage": Metric(),
+    "set_size": Metric(most=inf, more_is_better=False),
 }
 """The metrics by name. Those without a function of `Outcomes` are computed by `nbtext.metrics.evaluation`, those of sets by `nbtext.promises`."""
 
