@@ -12,6 +12,7 @@ regression that all classes share.
 from __future__ import annotations
 
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Whole
 
 MOST_STEPS = 50
-"""Newton steps; six are usual."""
+"""Newton steps; six are usual. Of few documents a fit may end here: with more steps models would not be the same bytes."""
 
 LEAST_GAIN = 1e-6
 """Nats over all documents, twice the gain of a Newton step that is not worth taking."""
@@ -100,8 +101,7 @@ def by_length(scores: Floats, truth: Whole, lengths: Whole, weights: Floats | No
 def _fitted(scores: Floats, truth: Whole, lengths: Whole, x: Floats, weights: Floats | None) -> tuple[float, float]:
     """Return (t, b) that minimise Σ_d −w_d log p(truth | s / T) + t²/2 + b²/2 with log T = t + b·x.
 
-    The last two terms are a standard normal prior around "no calibration", for corpora of few documents. By Newton steps with the
-    positive part of the second derivative, halved until the loss falls: with u = 1/T, ∂loss/∂log T = u (s_truth − E[s]) and the positive
+    The last two terms are a standard normal prior around "no calibration", for corpora of few documents. With u = 1/T, ∂loss/∂log T = u (s_truth − E[s]) and the positive
     part of the second is u² Var[s], expectations under the posterior.
     """
     weights = np.ones_like(x) if weights is None else weights
@@ -109,19 +109,33 @@ def _fitted(scores: Floats, truth: Whole, lengths: Whole, x: Floats, weights: Fl
         here = lengths > 0
         scores, truth, x, weights = scores[here], truth[here], x[here], weights[here]
     design = np.stack((np.ones_like(x), x))
-    parameters = np.zeros(2)
-    loss, gradient, curvature = _loss(scores, truth, design, weights, parameters)
-    for _ in range(MOST_STEPS):
-        step = np.linalg.solve(curvature, gradient)
-        if step @ gradient < LEAST_GAIN:
-            break
-        step *= min(1.0, LARGEST_LOG / float(np.abs(step @ design).max()))
-        while (new := _loss(scores, truth, design, weights, parameters - step))[0] > loss:
-            step /= 2
-        parameters = parameters - step
-        loss, gradient, curvature = new
-    t, b = parameters.tolist()
+    loss = partial(_loss, scores, truth, design, weights)
+    t, b = newton_minimum(loss, np.zeros(2), LEAST_GAIN, lambda step: np.abs(step @ design).max(), MOST_STEPS).tolist()
     return max(-LARGEST_LOG, min(t, LARGEST_LOG)), max(-LARGEST_EXPONENT, min(b, LARGEST_EXPONENT))
+
+
+def newton_minimum(
+    loss: Callable[[Floats], tuple[float, Floats, Floats]],
+    start: Floats,
+    least_gain: float,
+    length: Callable[[Floats], float],
+    most_steps: int = 1000,
+) -> Floats:
+    """Return where a loss is least, given the function of its value, its gradient and the positive part of its second derivative.
+
+    The steps are Newton's, at most `LARGEST_LOG` long, halved until the loss falls; the last one's gain would be below half of ``least_gain``. Source:
+    S. Boyd, L. Vandenberghe, Convex optimization (2004), section 9.5.
+    """
+    parameters, (value, gradient, curvature) = start, loss(start)
+    for _ in range(most_steps):
+        step: Floats = np.linalg.solve(curvature, gradient).astype(np.float64, copy=False)
+        if step @ gradient < least_gain:
+            break
+        step *= min(1.0, LARGEST_LOG / float(length(step)))
+        while (new := loss(parameters - step))[0] > value:
+            step /= 2
+        parameters, (value, gradient, curvature) = parameters - step, new
+    return parameters
 
 
 def _loss(scores: Floats, truth: Whole, design: Floats, weights: Floats, parameters: Floats) -> tuple[float, Floats, Floats]:

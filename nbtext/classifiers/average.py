@@ -11,10 +11,12 @@ at the middle length and β_m; θ_0 is 1 / M for each of the M members and no pa
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from nbtext.calibration import LARGEST_LOG, newton_minimum
 from nbtext.classifiers.base import HELD_OUT_FOLDS, AdditiveClassifier, Classifier, Unseen, classifier_class, sorted_by_content, split
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.errors import require
@@ -32,14 +34,8 @@ if TYPE_CHECKING:
     from nbtext.settings import Settings
     from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
 
-MOST_STEPS = 1000
-"""Newton steps; eight are usual, hundreds where few documents tell members apart."""
-
 LEAST_GAIN = 1e-9
 """Nats over all documents, twice the gain of a Newton step that is not worth taking."""
-
-LARGEST_LOG = 30.0
-"""Bound of log u at any length, up or down, and of its change in one step."""
 
 MOST_SCORES = 1 << 21
 """Most scores of a member, documents by classes, that weights are fitted to: 16 MiB."""
@@ -76,7 +72,7 @@ def fitted_pool(scores: Floats, truth: Whole, lengths: Whole, weights: Floats) -
     """Return the weights under which documents are most probable in their own class.
 
     ``scores`` have the shape (n_docs, n_members, n_classes), in nats, ``truth`` are classes, ``lengths`` tokens that count, and ``weights`` those of
-    the documents, shape (n_docs,). By Newton steps with the positive part of the second derivative, halved until the loss falls.
+    the documents, shape (n_docs,).
     """
     n_members, log_lengths = scores.shape[1], np.log(np.maximum(lengths, 1))
     if not lengths.any():
@@ -88,25 +84,15 @@ def fitted_pool(scores: Floats, truth: Whole, lengths: Whole, weights: Floats) -
     design = np.stack((np.ones(truth.size), log_lengths - centre), axis=1)
     beyond = scores - scores.max(axis=2, keepdims=True)  # the same for every class, so it changes no posterior
     middle = np.array([[-np.log(n_members), 0.0]] * n_members)
-    parameters = middle
-    loss, gradient, curvature = _loss(parameters, middle, beyond, truth, weights, design)
-    for _ in range(MOST_STEPS):
-        step = np.linalg.solve(curvature, gradient)
-        if step @ gradient < LEAST_GAIN:
-            break
-        step = step.reshape(parameters.shape) * min(1.0, LARGEST_LOG / float(np.abs(step).max()))
-        while (new := _loss(parameters - step, middle, beyond, truth, weights, design))[0] > loss:
-            step /= 2
-        parameters = parameters - step
-        loss, gradient, curvature = new
+    loss = partial(_loss, middle, beyond, truth, weights, design)
+    parameters: Floats = newton_minimum(loss, middle.ravel(), LEAST_GAIN, lambda step: np.abs(step).max()).reshape(middle.shape)
     pairs = [(float(f"{np.exp(log - exponent * centre):.9g}"), float(f"{exponent:.9g}")) for log, exponent in parameters.tolist()]
     return Pool(*np.array(pairs).T)
 
 
-def _loss(
-    parameters: Floats, middle: Floats, scores: Floats, truth: Whole, documents: Floats, design: Floats
-) -> tuple[float, Floats, Floats]:
+def _loss(middle: Floats, scores: Floats, truth: Whole, documents: Floats, design: Floats, flat: Floats) -> tuple[float, Floats, Floats]:
     """Return the loss, its gradient, shape (2 n_members,), and the positive part of its second derivative; ``documents`` are their weights."""
+    parameters = flat.reshape(middle.shape)
     weights = np.exp(np.clip(design @ parameters.T, -LARGEST_LOG, LARGEST_LOG))
     parts = weights[:, :, np.newaxis] * scores
     pooled = parts.sum(axis=1)

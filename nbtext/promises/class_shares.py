@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.calibration import newton_minimum
 from nbtext.decision import log_posterior as normalised
 from nbtext.errors import NoDocumentsError, UsageError, quantity
 
@@ -122,7 +123,7 @@ class ClassLikelihoods:
 
     @classmethod
     def corrected(cls, left_out: LeftOutPosteriors) -> ClassLikelihoods:
-        """Fit slopes and offsets to left-out documents by Newton steps, halved until the loss falls."""
+        """Fit slopes and offsets to left-out documents by Newton steps."""
         n_documents, n_classes = left_out.log_posterior.shape
         known = left_out.log_posterior[np.arange(n_documents), left_out.classes] > -np.inf
         x, truth = np.maximum(left_out.log_posterior[known], LEAST_LOG), left_out.classes[known]
@@ -131,22 +132,18 @@ class ClassLikelihoods:
         centre, spread = _prior(n_classes)
         precision = np.linalg.inv(spread @ spread.T)
 
-        def fitted(scaling: Floats) -> tuple[float, Floats]:
-            log_p, away = normalised(scaling[:n_classes] * x + scaling[n_classes:]), scaling - centre
-            return float(away @ precision @ away / 2 - log_p[is_true == 1].sum()), np.exp(log_p)
+        def gradients_of(scaling: Floats) -> tuple[Floats, Floats]:
+            log_p = normalised(scaling[:n_classes] * x + scaling[n_classes:])
+            away = np.exp(log_p) - is_true
+            return log_p, np.hstack((away * x, away))
 
-        scaling = centre
-        loss, p = fitted(scaling)
-        while True:
-            gradients = np.hstack(((p - is_true) * x, p - is_true))
-            curvature = _curvature(p, x) + precision
-            gradient = gradients.sum(axis=0) + precision @ (scaling - centre)
-            step = np.linalg.solve(curvature, gradient)
-            if step @ gradient < LEAST_CHANGE:
-                break
-            while (new := fitted(scaling - step))[0] > loss:
-                step /= 2
-            scaling, (loss, p) = scaling - step, new
+        def loss(scaling: Floats) -> tuple[float, Floats, Floats]:
+            (log_p, gradients), away = gradients_of(scaling), scaling - centre
+            value = float(away @ precision @ away / 2 - log_p[is_true == 1].sum())
+            return value, gradients.sum(axis=0) + precision @ away, _curvature(np.exp(log_p), x) + precision
+
+        scaling = newton_minimum(loss, centre, LEAST_CHANGE, lambda _: 1.0)
+        gradients, curvature = gradients_of(scaling)[1], loss(scaling)[2]
         random = np.random.default_rng(0)
         weights = random.standard_exponential((DRAWS, len(x)))
         elsewhere = random.standard_normal((DRAWS, 2 * n_classes)) @ spread.T
