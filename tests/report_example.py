@@ -11,7 +11,7 @@ import numpy as np
 from nbtext.evaluation.gathering import QuotedMistake, ReportData
 from nbtext.evaluation.learning_curves import CurvePoint, Forecast, LearningCurve, _Forecasts
 from nbtext.explain.mistakes import ExcerptPiece, Misclassification, _TippingTerm
-from nbtext.inspection.terms import ClassTerms, TermDetails, TermInClass
+from nbtext.inspection.terms import ClassTerms, TermDetails, _TermInClass
 from nbtext.language_model.dirichlet import beta_intervals
 from nbtext.metrics import BINS, Evaluation, wilson_interval
 from nbtext.metrics.intervals import Bootstrap
@@ -68,10 +68,10 @@ def reliability(gap: float) -> ProbabilityResult:
     return ProbabilityResult(tuple(bins), log_loss=0.5 + gap, brier=0.3 + gap, ece=gap, confidence=0.8 + gap)
 
 
-def _in_class(n: int) -> TermInClass:
+def _in_class(n: int) -> _TermInClass:
     a, b = n + 1.0, 100.0 - n
     low, high = beta_intervals(np.array(a), np.array(b)).tolist()
-    return TermInClass(n, n, a / (a + b), [low, high], [a, b])
+    return _TermInClass(n, n, a / (a + b), [low, high], [a, b])
 
 
 def example(labels: Sequence[str] = ("cats", "dogs", "fish"), text: str = "a text of a document") -> ReportData:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.classifiers.base import _leaves_a_class, class_prior
-from nbtext.cli.option_files import from_file, read_class_prior
+from nbtext.cli.option_files import _read_class_prior, from_file
 from nbtext.errors import PathError, UsageError
 from nbtext.language_model.dirichlet import beta_intervals
 from tests import oracle, strategies
@@ -67,7 +67,7 @@ def test_a_kind_stays_as_it_is(value: str | None) -> None:
 def test_a_file_gives_each_class_its_weight(tmp_path: Path) -> None:
     path = tmp_path / "prior.tsv"
     path.write_text("\ufeffa\t0.25\nété\t3\nwith\ttab\t1e-3\n", encoding="utf-8")
-    assert read_class_prior(str(path)) == {"a": 0.25, "été": 3.0, "with\ttab": 0.001}
+    assert _read_class_prior(str(path)) == {"a": 0.25, "été": 3.0, "with\ttab": 0.001}
 
 
 @pytest.mark.parametrize("line", ["a", "a 1", "a\tone", "a\t"])
@@ -75,19 +75,19 @@ def test_a_line_that_is_no_class_and_number_is_told_by_its_number(tmp_path: Path
     path = tmp_path / "prior.tsv"
     path.write_text(f"b\t1\n{line}\n", encoding="utf-8")
     with pytest.raises(PathError, match="line 2"):
-        read_class_prior(str(path))
+        _read_class_prior(str(path))
 
 
 def test_what_is_neither_kind_nor_file_is_wrong_usage_and_what_cannot_be_read_is_not(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="empiricle"):
-        read_class_prior("empiricle")
+        _read_class_prior("empiricle")
     with pytest.raises(UsageError, match="does not know ''"):
-        read_class_prior("")
+        _read_class_prior("")
     with pytest.raises(PathError, match="cannot read"):
-        read_class_prior(str(tmp_path))
+        _read_class_prior(str(tmp_path))
     write("latin", b"\xe9\t1\n")
     with pytest.raises(PathError, match="UTF-8"):
-        read_class_prior("latin")
+        _read_class_prior("latin")
 
 
 @pytest.mark.parametrize(

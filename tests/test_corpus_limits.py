@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nbtext.corpus.document import size_in_words
 from nbtext.corpus.streams import numbered_lines
-from nbtext.corpus.table import rows_of_csv
+from nbtext.corpus.table import _rows_of_csv
 from tests.process import LITTLE_MEMORY, nbtext, write
 from tests.reading import documents
 
@@ -40,7 +40,7 @@ def test_rows_of_csv_beyond_the_limit_are_read_over(rows: list[list[str]], limit
         record = io.StringIO()
         csv.writer(record, lineterminator="\n").writerow(row)
         records.append(record.getvalue())
-    found = list(rows_of_csv(io.BufferedReader(io.BytesIO(out.getvalue().encode())), ",", limit))
+    found = list(_rows_of_csv(io.BufferedReader(io.BytesIO(out.getvalue().encode())), ",", limit))
     wanted = [None if len(record) > limit + 2 else [field.encode() for field in row] for row, record in zip(rows, records, strict=True)]
     assert [fields for _, fields in found] == wanted
     assert [number for number, _ in found] == list(range(1, len(records) + 1))

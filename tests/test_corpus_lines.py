@@ -17,9 +17,9 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import dump_svmlight_file
 
 from nbtext import TextClassifier
-from nbtext.corpus.lines import split_labels
+from nbtext.corpus.lines import _split_labels
 from nbtext.corpus.streams import rejoined
-from nbtext.counts.counting import FeatureCounter
+from nbtext.counts.counting import _FeatureCounter
 from nbtext.counts.vocabulary import Vocabulary
 from tests.building import plain
 from tests.process import MEMORY, fail, nbtext, succeed, succeeded
@@ -57,7 +57,7 @@ def test_fasttext_lines_with_several_labels_or_none_are_problems(tmp_path: Path)
 @given(st.lists(st.sampled_from([b"__label__", b"a", b" ", b"\t", b"word"])).map(b"".join))
 def test_fasttext_against_a_slow_twin(line: bytes) -> None:
     tokens = [token for token in line.split() if token.startswith(b"__label__")]
-    labels, rest = split_labels(line)
+    labels, rest = _split_labels(line)
     assert labels == [token.removeprefix(b"__label__") for token in tokens]
     assert rest.split() == [token for token in line.split() if not token.startswith(b"__label__")]
 
@@ -129,7 +129,7 @@ def test_counted_features_do_not_meet_a_model_of_texts(pets: Path) -> None:
 def test_counting_equals_adding_up(rows: list[list[tuple[str, int]]]) -> None:
     vocabulary = Vocabulary.of(["a", "b:c", "é"])
     lines = [" ".join(f"{name}:{count}" for name, count in row).encode() for row in rows]
-    matrix = FeatureCounter(vocabulary.find).count(lines).matrix()
+    matrix = _FeatureCounter(vocabulary.find).count(lines).matrix()
     for number, row in enumerate(rows):
         wanted: Counter[str] = Counter()
         for name, count in row:

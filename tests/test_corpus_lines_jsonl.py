@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.lines import value_at
+from nbtext.corpus.lines import _value_at
 from tests.process import nbtext
 from tests.reading import documents, problems, texts
 
@@ -78,8 +78,8 @@ def test_keys_of_any_depth(tmp_path: Path) -> None:
         assert texts(path, label_column=key, text_column="a.b.c") == [(label, "deep")]
         assert documents(path, label_column="n", text_column="a.b.c", id_column=key)[0].id == label
     assert documents(path, label_column="n", text_column="a.b.c", id_column="none")[0].id == f"{path}:1"
-    assert value_at({"a": None}, "a.b") is not None
-    assert value_at({"a": None}, "a") is None
+    assert _value_at({"a": None}, "a.b") is not None
+    assert _value_at({"a": None}, "a") is None
 
 
 def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.corpus.document import Notices
-from nbtext.corpus.mail.mail import MailReading, read_mail, without_quotes, without_signature
+from nbtext.corpus.mail.mail import MailReading, _without_quotes, _without_signature, read_mail
 from nbtext.corpus.parts import shards
 from nbtext.corpus.reading import read_shard, resolved, source_of
 from nbtext.errors import PathError, UsageError
@@ -113,12 +113,12 @@ def test_a_maildir(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_quotes_are_dropped_with_what_introduces_them(text: str, kept: str) -> None:
-    assert without_quotes(text.encode()).decode() == kept
+    assert _without_quotes(text.encode()).decode() == kept
 
 
 def test_a_mail_of_twice_the_empty_lines_takes_twice_the_work() -> None:
     small, large = (b"\n>\n" * n for n in (1_000, 2_000))
-    assert steps(lambda: without_quotes(large)) < DOUBLE * steps(lambda: without_quotes(small))
+    assert steps(lambda: _without_quotes(large)) < DOUBLE * steps(lambda: _without_quotes(small))
 
 
 def test_messages_renamed_while_a_maildir_is_read_are_found(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_messages_renamed_while_a_maildir_is_read_are_found(tmp_path: Path) -> N
     [("body\n-- \nAnn\n", "body\n"), ("a\n--\nb\n--\r\nAnn", "a\n--\nb\n"), ("a -- b\n---\n", "a -- b\n---\n"), ("--", "")],
 )
 def test_signatures_are_dropped(text: str, kept: str) -> None:
-    assert without_signature(text.encode()).decode() == kept
+    assert _without_signature(text.encode()).decode() == kept
 
 
 def test_dropping_is_by_option(tmp_path: Path) -> None:

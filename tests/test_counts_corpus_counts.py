@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from nbtext.attributes import Attributes
 from nbtext.counts.corpus_counts import (
     NeverLearntError,
-    first_impossible,
+    _first_impossible,
+    _missing_from_sample,
     forget_documents,
     is_known,
-    missing_from_sample,
     relabelled_documents,
     relabelled_statistics,
     subtract_documents,
     with_ngram_parts,
 )
-from nbtext.counts.counting import Analysis, AttributedTexts, FeatureCounter, count_corpus, count_documents
+from nbtext.counts.counting import Analysis, _AttributedTexts, _FeatureCounter, count_corpus, count_documents
 from nbtext.counts.vocabulary import Vocabulary, category_term, displayed_term, has_categories, is_category, is_category_of
 from nbtext.errors import UsageError
 from nbtext.settings import Settings
@@ -141,9 +141,9 @@ def test_the_first_document_that_was_never_counted_is_named(gone: Corpus, row: i
     with pytest.raises(NeverLearntError, match=f"document {row + 1} was never learnt as '{gone[row][0]}'; nothing is forgotten") as caught:
         subtract_documents(counts, *documents(gone))
     assert str(caught.value.naming("a.tsv:7")) == f"a.tsv:7: was never learnt as '{gone[row][0]}'; nothing is forgotten"
-    assert missing_from_sample(counts, *documents(gone)) in ([row] if sample else [row, None])
-    assert first_impossible(counts, *documents(gone)) == row
-    assert first_impossible(counts, *documents(LEARNT[:2])) is None
+    assert _missing_from_sample(counts, *documents(gone)) in ([row] if sample else [row, None])
+    assert _first_impossible(counts, *documents(gone)) == row
+    assert _first_impossible(counts, *documents(LEARNT[:2])) is None
 
 
 def test_categories_are_terms_that_no_text_can_hold() -> None:
@@ -164,7 +164,7 @@ def test_categories_are_terms_that_no_text_can_hold() -> None:
 def test_documents_with_values_are_counted_with_their_categories_and_numbers() -> None:
     attributes = Attributes(("colour", "shape"), ("legs",), ("kilos",))
     vocabulary = Vocabulary.of(sorted([category_term("colour", "red"), category_term("shape", "red"), "cat"]))
-    counter = AttributedTexts(FeatureCounter(vocabulary.find), attributes, vocabulary.find)
+    counter = _AttributedTexts(_FeatureCounter(vocabulary.find), attributes, vocabulary.find)
     given_documents = [
         attributes.document(b"cat:2", ["red", "red", "4", "1.5"]),
         attributes.document(b"cat:1", ["blue", "red", "", "-1"]),

@@ -15,7 +15,7 @@ from nbtext.document_parts import Fields, with_fields
 from nbtext.explain.counterfactual import WhyNotFinder
 from nbtext.explain.explanation import Explainer
 from nbtext.explain.mistakes import Excerpts
-from nbtext.report.explanations import explanation_record
+from nbtext.report.explanations import _explanation_record
 
 if TYPE_CHECKING:
     from nbtext.explain.explanation import Explanation
@@ -70,7 +70,7 @@ def test_a_word_of_a_field_has_the_term_of_the_field() -> None:
     words = {word.word: word for word in explained(of, ASKED).words}
     assert words["subject:agenda"].terms == ("subject:agenda",)
     assert words["from:bob@x.org"].terms == ("from:bob@x.org",)
-    record = explanation_record(next(iter(Explainer(of).explain([Document("x", None, ASKED)]))))
+    record = _explanation_record(next(iter(Explainer(of).explain([Document("x", None, ASKED)]))))
     assert {"subject:free", "host:x.org"} <= {word["word"] for word in record["words"]}
 
 

@@ -16,7 +16,7 @@ from scipy.spatial.distance import jensenshannon
 
 from nbtext import TextClassifier
 from nbtext.inspection import differences as module
-from nbtext.inspection.differences import CameAndWent, Change, Differences, changed_terms, differences
+from nbtext.inspection.differences import Change, Differences, _CameAndWent, changed_terms, differences
 from nbtext.inspection.terms import ClassSize
 from tests import strategies
 from tests.budget import examples
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.oracle import Labelled
 
 SAME = Differences(
-    identical=True, settings={}, written_by={}, stop_words=CameAndWent([], []), sizes={}, vocabulary=CameAndWent(0, 0), attributes={}, classes={}, terms=[]
+    identical=True, settings={}, written_by={}, stop_words=_CameAndWent([], []), sizes={}, vocabulary=_CameAndWent(0, 0), attributes={}, classes={}, terms=[]
 )  # fmt: skip
 NOTHING = {
     "identical": True, "settings": {}, "written_by": {}, "stop_words": {"came": [], "went": []}, "sizes": {}, "attributes": {}, "terms": [],
@@ -51,7 +51,7 @@ def test_one_document_more_by_hand() -> None:
     assert found.identical is False
     assert found.sizes["documents"] == Change(4, 5)
     assert found.sizes["terms"] == Change(6, 7)
-    assert found.vocabulary == CameAndWent(1, 0)
+    assert found.vocabulary == _CameAndWent(1, 0)
     assert found.classes["no"].old == ClassSize(1, 3, 0.25)
     assert found.classes["no"].new == ClassSize(2, 5, 0.4)
     before, after = np.array([1, 2, 2, 1, 0, 1, 2]) / 9, np.array([1, 2, 2, 1, 2, 1, 3]) / 12

@@ -18,7 +18,7 @@ from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.inspection import terms as module
 from nbtext.inspection.overview import similarity
-from nbtext.inspection.terms import MEASURES, ProbabilityMeaning, class_details, lift, most_frequent_forms, surface_forms
+from nbtext.inspection.terms import MEASURES, _ProbabilityMeaning, class_details, lift, most_frequent_forms, surface_forms
 from nbtext.text.words import stemmer
 from tests import strategies
 from tests.budget import examples
@@ -51,7 +51,7 @@ def test_china_by_hand() -> None:
 def test_china_by_coins() -> None:
     """Example 13.2: θ is the share of documents that hold a term; mutual information stays that of the language models."""
     found = class_details(trained(CHINA, smoothing=1, classifier="bernoulli"), ["yes"], 10)["yes"]
-    assert found.probability_of == ProbabilityMeaning("θ", "that a document of the class holds the term")
+    assert found.probability_of == _ProbabilityMeaning("θ", "that a document of the class holds the term")
     probability, lifts = ({of.term: of.value for of in getattr(found, name)} for name in ("probability", "lift"))
     assert probability == pytest.approx(
         {"chinese": 4 / 5, "beijing": 2 / 5, "macao": 2 / 5, "shanghai": 2 / 5, "japan": 1 / 5, "tokyo": 1 / 5}

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from nbtext import TextClassifier
 from nbtext.classifiers.attributed import AttributedClassifier
-from nbtext.cli.option_files import read_smoothing
+from nbtext.cli.option_files import _read_smoothing
 from nbtext.errors import ModelError, PathError, UsageError
 from nbtext.inspection.generation import DocumentGenerator
 from nbtext.inspection.verification import verify
@@ -230,13 +230,13 @@ def test_a_file_with_words_that_training_refuses_is_no_model(tmp_path: Path, hos
 
 @pytest.mark.parametrize("value", ["auto", "leave-one-out", "0.5", "1e-3", "-1", "nan"])
 def test_a_name_or_number_stays_as_it_is(value: str) -> None:
-    assert read_smoothing(value) == value
+    assert _read_smoothing(value) == value
 
 
 def test_a_file_gives_each_term_its_number(tmp_path: Path) -> None:
     path = tmp_path / "alpha.tsv"
     path.write_bytes("\ufeffprinter\t0.25\r\nprinter jam\t3\n*\t1e-3\nété\t2".encode())
-    assert read_smoothing(str(path)) == {"printer": 0.25, "printer jam": 3.0, "*": 0.001, "été": 2.0}
+    assert _read_smoothing(str(path)) == {"printer": 0.25, "printer jam": 3.0, "*": 0.001, "été": 2.0}
 
 
 @pytest.mark.parametrize("line", ["a", "a 1", "a\tone", "a\t", "a\t-1", "a\tnan", "a\tinf", ""])
@@ -244,13 +244,13 @@ def test_a_line_that_is_no_term_and_number_is_told_by_its_number(tmp_path: Path,
     path = tmp_path / "alpha.tsv"
     path.write_text(f"*\t1\n{line}\nb\t1\n")
     with pytest.raises(PathError, match="line 2 is not a term, a tab and a number from 0"):
-        read_smoothing(str(path))
+        _read_smoothing(str(path))
 
 
 def test_a_term_on_two_lines_has_one_number(tmp_path: Path) -> None:
     path = tmp_path / "alpha.tsv"
     path.write_text("*\t1\na\t2\na\t2\n")
-    assert read_smoothing(str(path)) == {"*": 1, "a": 2}
+    assert _read_smoothing(str(path)) == {"*": 1, "a": 2}
     path.write_text("*\t1\na\t2\na\t3\n")
     with pytest.raises(PathError, match="line 3 gives 'a' a second number"):
-        read_smoothing(str(path))
+        _read_smoothing(str(path))

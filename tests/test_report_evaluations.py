@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.metrics.results import ReliabilityBin
-from nbtext.report.evaluations import MOST_CLASSES, cell_style, confusion_rows, heat_map, reliability_bars, shade
+from nbtext.report.evaluations import MOST_CLASSES, _cell_style, _confusion_rows, _heat_map, _reliability_bars, shade
 from nbtext.report.numbers import BLOCKS, block
 from tests.process import SERVICE_DESK
 from tests.report_example import evaluated
@@ -26,9 +26,9 @@ def result(confusion: dict[str, dict[str, int]], unseen: int = 0) -> EvaluationR
 
 
 def drawn(confusion: dict[str, dict[str, int]], width: int = 100) -> list[str]:
-    table = confusion_rows(result(confusion))
+    table = _confusion_rows(result(confusion))
     assert table is not None
-    lines: list[str] = heat_map(*table, width).plain.splitlines()
+    lines: list[str] = _heat_map(*table, width).plain.splitlines()
     return lines
 
 
@@ -60,10 +60,10 @@ def test_where_numbers_do_not_fit_there_are_shades() -> None:
 
 
 def test_only_classes_that_occur_are_drawn_and_not_too_many() -> None:
-    assert confusion_rows(result({"a": {"b": 1}}, unseen=100)) == (["a", "b"], [[0, 1, 0], [0, 0, 0]])
-    assert confusion_rows(result({"only": {"only": 7}})) is None
-    assert confusion_rows(result({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES)})) is not None
-    assert confusion_rows(result({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES + 1)})) is None
+    assert _confusion_rows(result({"a": {"b": 1}}, unseen=100)) == (["a", "b"], [[0, 1, 0], [0, 0, 0]])
+    assert _confusion_rows(result({"only": {"only": 7}})) is None
+    assert _confusion_rows(result({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES)})) is not None
+    assert _confusion_rows(result({f"c{k}": {f"c{k}": 1} for k in range(MOST_CLASSES + 1)})) is None
 
 
 def test_long_and_hostile_names_are_cut_and_made_visible() -> None:
@@ -74,7 +74,7 @@ def test_long_and_hostile_names_are_cut_and_made_visible() -> None:
 
 def test_letters_stand_out_on_every_shade() -> None:
     for step in range(101):
-        style = cell_style(step / 100, right=False)
+        style = _cell_style(step / 100, right=False)
         letters, shade_of = style.split(" on ")
         r, g, b = map(int, re.findall(r"\d+", shade_of))
         luminance = [(c / 255 / 12.92) if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in (r, g, b)]
@@ -97,8 +97,8 @@ def test_a_bar_for_each_bin() -> None:
         ReliabilityBin(0.3, 0.6, 10, 0.5, 0.0, (0, 0.3)),
         ReliabilityBin(0.6, 1, 40, 0.99, 1.0, (0.9, 1)),
     ]
-    assert reliability_bars(bins) == {"promised": " ▅█", "came true": " ▁█", "documents": " ▃█"}
-    assert list(reliability_bars(bins[:1]).values()) == [" "] * 3
+    assert _reliability_bars(bins) == {"promised": " ▅█", "came true": " ▁█", "documents": " ▃█"}
+    assert list(_reliability_bars(bins[:1]).values()) == [" "] * 3
 
 
 @pytest.mark.parametrize("width", [100, 40])

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.inspection.overview import ClassPair
-from nbtext.inspection.terms import ClassSize, TermValue
+from nbtext.inspection.overview import _ClassPair
+from nbtext.inspection.terms import ClassSize, _TermValue
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import csv_line, json_line, tsv, visible
+from nbtext.report.forms import _csv_line, json_line, tsv, visible
 from nbtext.report.numbers import six_digits
 
 anything = st.text(st.characters(exclude_categories=()))
@@ -37,7 +37,7 @@ def test_tsv_is_one_line_that_can_be_read_back(fields: list[str]) -> None:
 
 @given(st.lists(anything, min_size=1, max_size=4))
 def test_csv_can_be_read_back(fields: list[str]) -> None:
-    assert list(csv.reader(io.StringIO(csv_line(fields), newline=""))) == [fields]
+    assert list(csv.reader(io.StringIO(_csv_line(fields), newline=""))) == [fields]
 
 
 @given(st.dictionaries(anything, anything | st.floats(allow_nan=False, allow_infinity=False) | st.none(), max_size=4))
@@ -74,7 +74,7 @@ def test_numbers_have_six_digits() -> None:
 
 
 def test_a_record_becomes_json_by_the_names_of_its_fields() -> None:
-    record = {"closest": [ClassPair("a", "b", math.nan)], "best": (TermValue("cat", math.inf),), "size": ClassSize(2, 7, 0.5)}
+    record = {"closest": [_ClassPair("a", "b", math.nan)], "best": (_TermValue("cat", math.inf),), "size": ClassSize(2, 7, 0.5)}
     assert json_values(record) == {
         "closest": [{"a": "a", "b": "b", "divergence": None}],
         "best": [{"term": "cat", "value": None}],

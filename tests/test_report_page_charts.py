@@ -17,6 +17,8 @@ from nbtext.promises.precision import RiskPoint
 from nbtext.report.forms import shortened
 from nbtext.report.page.charts import (
     CURVE,
+    _round_numbers,
+    _shade_class,
     bar,
     chosen_classes,
     confused_first,
@@ -27,10 +29,8 @@ from nbtext.report.page.charts import (
     logarithmic,
     reliability_diagram,
     risk_curve_chart,
-    round_numbers,
-    shade_class,
 )
-from nbtext.report.page.markup import Markup, breakable, escaped, html
+from nbtext.report.page.markup import Markup, _escaped, breakable, html
 from tests.report_example import HOSTILE, Page, example, matrix
 from tests.test_report_forms_records import anything
 
@@ -137,7 +137,7 @@ def test_a_learning_curve_of_one_point() -> None:
 @given(st.integers(1, 10**7), st.integers(1, 10**7))
 def test_ticks_lie_within_their_bounds(one: int, other: int) -> None:
     low, high = sorted((one, other))
-    found = round_numbers(low, high)
+    found = _round_numbers(low, high)
     assert 1 <= len(found) <= 9
     assert found == sorted(set(found))
     assert low <= found[0] <= found[-1] <= high
@@ -164,7 +164,7 @@ def test_a_heat_map_of_many_classes_has_no_visible_numbers() -> None:
 
 
 def test_every_shade_is_in_the_legend() -> None:
-    shades = {shade_class(share / 1000, hit=hit) for share in range(1, 1001) for hit in (False, True)}
+    shades = {_shade_class(share / 1000, hit=hit) for share in range(1, 1001) for hit in (False, True)}
     assert {f"swatch {name}" for name in shades} == {span["class"] for span in Page(legend()).all("span")} - {"name"}
 
 
@@ -177,7 +177,7 @@ def test_what_is_escaped_is_text_and_stays_so(text: str) -> None:
     assert page.elements[0][1]["title"] == shown
     assert not any(ord(character) < 32 or 0x7F <= ord(character) < 0xA0 or character in "\u061c\u200f\u202e\u2066" for character in shown)
     shown.encode()
-    assert escaped(escaped(text)) == escaped(text)
+    assert _escaped(_escaped(text)) == _escaped(text)
 
 
 def test_pairs_that_are_confused_stand_first_and_bars_begin_with_the_worst() -> None:
@@ -200,7 +200,7 @@ def test_what_is_shortened_is_no_longer_than_asked(text: str, most: int) -> None
 @pytest.mark.parametrize("text", [*HOSTILE, "a.b/c-d_e:f", "...", ""])
 def test_breaks_in_names_change_no_letter(text: str) -> None:
     page = Page(f"<p>{breakable(text)}</p>")
-    assert page.text == Page(f"<p>{escaped(text)}</p>").text
+    assert page.text == Page(f"<p>{_escaped(text)}</p>").text
     assert {name for name, _ in page.elements} <= {"p", "wbr"}
 
 

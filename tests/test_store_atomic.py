@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.errors import PathError
-from nbtext.store.atomic import check_replaceable, remove_abandoned, replace_file
+from nbtext.store.atomic import _remove_abandoned, check_replaceable, replace_file
 from tests.process import HOUSE, PETS, TIME_LIMIT, bash, corpus, error_line, fail, nbtext, python, start
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def test_a_file_that_is_removed_before_it_is_locked_is_made_again(tmp_path: Path
     def lock_too_late(descriptor: int, operation: int) -> None:
         if not taken:
             taken.extend(names(tmp_path))
-            remove_abandoned(tmp_path / "m")
+            _remove_abandoned(tmp_path / "m")
         lock(descriptor, operation)
 
     monkeypatch.setattr(fcntl, "flock", lock_too_late)

@@ -17,7 +17,7 @@ from nbtext.store.ledger import (
     FINGERPRINT,
     NO_MODEL,
     Ledger,
-    StaleLedgerError,
+    _StaleLedgerError,
     fingerprint,
     ledger_path,
     read_ledger,
@@ -113,7 +113,7 @@ def test_both_ledgers_beside_a_model_of_format_1(written: tuple[Path, bytes]) ->
     assert after is not None
     assert (len(before), len(after)) == (4, 6)
     for model in (OTHER, NO_MODEL):
-        with pytest.raises(StaleLedgerError, match="belongs to another model; begin a new one with nbtext train once, or remove it"):
+        with pytest.raises(_StaleLedgerError, match="belongs to another model; begin a new one with nbtext train once, or remove it"):
             read_ledger(str(path), model)
 
 

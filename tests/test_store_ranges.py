@@ -21,7 +21,7 @@ from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.given_texts import all_utf8
 from nbtext.model.state import from_plain
 from nbtext.model.unlabelled import UnlabelledDocuments
-from nbtext.report.explanations import explanation_record
+from nbtext.report.explanations import _explanation_record
 from nbtext.store import read_model_file
 from tests.budget import some
 from tests.model_bytes import put_together, taken_apart
@@ -148,7 +148,7 @@ def is_refused(path: Path, what: str) -> bool:
     assert posterior.sum(axis=1) == pytest.approx(np.ones(20)), what
     require_finite(overview(model, 2), what)
     require_finite(judge(model, documents).summary(Bootstrap(5)), what)
-    require_finite([explanation_record(explained) for explained in Explainer(model).explain(documents[:2])], what)
+    require_finite([_explanation_record(explained) for explained in Explainer(model).explain(documents[:2])], what)
     verify(str(path))
     return False
 

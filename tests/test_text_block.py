@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.counts.counting import labelled_blocks
+from nbtext.counts.counting import _labelled_blocks
 from nbtext.text_block import LabelledBlock, TextBlock, recut
 
 TEXTS = st.lists(st.binary(max_size=5), max_size=8)
@@ -77,7 +77,7 @@ def test_blocks_of_about_the_size_stay_as_they_are(blocks: list[list[tuple[str, 
 @given(st.lists(PAIRS, max_size=4), st.lists(st.booleans(), min_size=4, max_size=4))
 def test_single_documents_and_blocks_are_counted_in_the_same_blocks(blocks: list[list[tuple[str, bytes]]], whole: list[bool]) -> None:
     items = [item for block, is_packed in zip(blocks, whole, strict=False) for item in ([packed(block)] if is_packed else block)]
-    found = list(labelled_blocks(items))
+    found = list(_labelled_blocks(items))
     assert [pair for block in found for pair in pairs_of(block)] == [pair for block in blocks for pair in block]
     assert all(
         len(set(block.labels)) == len(block.labels) and set(block.classes.tolist()) == set(range(len(block.labels))) for block in found

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SHELLS = ("bash", "zsh", "fish")
 
 
-class Printable(ShellComplete):
+class _Printable(ShellComplete):
     """Completion by texts that a shell may show and insert: without control characters, which would end a line of the answer."""
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
@@ -25,7 +25,7 @@ class Printable(ShellComplete):
         return [item for item in super().get_completions(args, incomplete) if visible(item.value) == item.value]
 
 
-class Bash(Printable, BashComplete):
+class _Bash(_Printable, BashComplete):
     """Completion in bash, which makes three words of ``--classifier=mul`` and replaces only the last of them.
 
     Bash inserts texts as they are, so the script quotes them, within a quote that is open as that quote needs it.
@@ -74,18 +74,18 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
         return f"{item.type},{item.value.removeprefix(self._kept)}"
 
 
-class Zsh(Printable, ZshComplete):
+class _Zsh(_Printable, ZshComplete):
     """Completion in zsh, which quotes what it inserts."""
 
 
-class Fish(Printable, FishComplete):
+class _Fish(_Printable, FishComplete):
     """Completion in fish, which quotes what it inserts."""
 
     source_template = FishComplete.source_template.replace('split ","', 'split --max 1 ","')
     """A text may hold commas."""
 
 
-for _each in (Bash, Zsh, Fish):
+for _each in (_Bash, _Zsh, _Fish):
     add_completion_class(_each)
 
 

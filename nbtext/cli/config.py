@@ -38,7 +38,7 @@ _NEVER = {"help", "help_all", "config", "no_config"}
 _DECLARED = {parameter.name: parameter for parameter in (*INPUT, *READING, *TRAINING)}
 
 
-class ConfigFile(NamedTuple):
+class _ConfigFile(NamedTuple):
     """A file of defaults: where it is, and what it holds, by the names of options and commands."""
 
     path: Path
@@ -47,16 +47,16 @@ class ConfigFile(NamedTuple):
     """Whether it was found, and not named by ``--config``."""
 
 
-class Default(NamedTuple):
+class _Default(NamedTuple):
     """A default of an option as on a command line, a list for one that may be given several times, and where it comes from."""
 
     value: object
     source: str
-    file: ConfigFile | None = None
+    file: _ConfigFile | None = None
     """None for the environment."""
 
 
-def config_file(arguments: Sequence[str]) -> ConfigFile | None:
+def _config_file(arguments: Sequence[str]) -> _ConfigFile | None:
     """Return the file that ``--config`` among the arguments names, or the one that is found; None if there is none, or with ``--no-config``.
 
     Raises `PathError` for a file that cannot be read.
@@ -71,7 +71,7 @@ def config_file(arguments: Sequence[str]) -> ConfigFile | None:
         if option == "--config":
             named = value if equals else "".join(arguments[place + 1 : place + 2])
     if named:
-        return _read(Path(named)) or ConfigFile(Path(named), {})
+        return _read(Path(named)) or _ConfigFile(Path(named), {})
     try:
         above = Path.cwd().parents
     except OSError:  # the working directory was removed
@@ -84,7 +84,7 @@ def config_file(arguments: Sequence[str]) -> ConfigFile | None:
     return None
 
 
-def _read(path: Path, *, is_found: bool = False, quiet: bool = False) -> ConfigFile | None:
+def _read(path: Path, *, is_found: bool = False, quiet: bool = False) -> _ConfigFile | None:
     """Return what a file holds; None for a pyproject.toml without a table for nbtext, and for a found file of another user, after a warning."""
     try:
         with path.open("rb") as file:
@@ -114,7 +114,7 @@ def _read(path: Path, *, is_found: bool = False, quiet: bool = False) -> ConfigF
         if not isinstance(tool, dict) or not isinstance(tool.get("nbtext"), dict):
             return None
         defaults = tool["nbtext"]
-    return ConfigFile(path, {_key(name): value for name, value in defaults.items()}, is_found)
+    return _ConfigFile(path, {_key(name): value for name, value in defaults.items()}, is_found)
 
 
 @cache
@@ -123,20 +123,20 @@ def _warn_of_owner(path: Path) -> None:
     say("it belongs to another user and is ignored", level="warning", where=str(path), hint=f"--config {path} reads it")
 
 
-def defaults(context: click.Context, arguments: Sequence[str]) -> dict[str, Default]:
+def defaults(context: click.Context, arguments: Sequence[str]) -> dict[str, _Default]:
     """Return the defaults of a command's options from the file and the environment, checked, by the names of parameters.
 
-    Raises `UsageError` for an unknown name or a wrong value in the file, and `PathError` as `config_file` does.
+    Raises `UsageError` for an unknown name or a wrong value in the file, and `PathError` as `_config_file` does.
     """
     options = _options(context.command)
-    file = config_file(arguments)
+    file = _config_file(arguments)
     found = dict(_in_file(file, context, options)) if file is not None else {}
     command = _key(context.command.name or "")
     for name in options:
         variables = (f"NBTEXT_{command.upper()}_{name.upper()}", f"NBTEXT_{name.upper()}")
         variable = next((each for each in variables if os.environ.get(each)), None)
         if variable is not None:
-            found[name] = Default(os.environ[variable], f"${variable}")
+            found[name] = _Default(os.environ[variable], f"${variable}")
     return {options[name].name or "": _checked(options[name], default, context) for name, default in found.items()}
 
 
@@ -151,7 +151,7 @@ def _options(command: click.Command) -> dict[str, click.Option]:
     return {name: option for name, option in named.items() if name not in _NEVER}
 
 
-def _in_file(file: ConfigFile, context: click.Context, options: dict[str, click.Option]) -> Iterator[tuple[str, Default]]:
+def _in_file(file: _ConfigFile, context: click.Context, options: dict[str, click.Option]) -> Iterator[tuple[str, _Default]]:
     """Yield the defaults that the file has for a command, those of its own table last."""
     root = context.find_root().command
     commands = [_key(name) for name in root.list_commands(context)] if isinstance(root, click.Group) else []
@@ -162,7 +162,7 @@ def _in_file(file: ConfigFile, context: click.Context, options: dict[str, click.
                     f"{name!r} is a command, and its defaults are a table", where=str(file.path), hint=f"write [{name}] above them"
                 )
         elif name in options:
-            yield name, Default(value, str(file.path), file)
+            yield name, _Default(value, str(file.path), file)
         elif name not in _DECLARED and not any(name in _options(every) for every in _commands(context)):
             raise _unknown(name, [*_DECLARED, *options, *commands], str(file.path))
     own = file.defaults.get(_key(context.command.name or ""))
@@ -170,7 +170,7 @@ def _in_file(file: ConfigFile, context: click.Context, options: dict[str, click.
         name, source = _key(given), f"{file.path} [{context.command.name}]"
         if name not in options:
             raise _unknown(name, list(options), source)
-        yield name, Default(value, source, file)
+        yield name, _Default(value, source, file)
 
 
 def _commands(context: click.Context) -> Iterator[click.Command]:
@@ -192,7 +192,7 @@ def _unknown(name: str, known: Sequence[str], source: str) -> UsageError:
     )
 
 
-def _checked(option: click.Option, default: Default, context: click.Context) -> Default:
+def _checked(option: click.Option, default: _Default, context: click.Context) -> _Default:
     """Return the default as it would stand on the command line; raise `UsageError` if it could not."""
     value, source, file = default
     if option.is_flag and not isinstance(value, (bool, str)):
@@ -214,14 +214,14 @@ def _checked(option: click.Option, default: Default, context: click.Context) -> 
         raise UsageError(problem.format_message(), where=source) from None
     except UsageError as problem:
         raise UsageError(problem.message, where=source, hint=problem.hint) from None
-    return Default(value, source, file)
+    return _Default(value, source, file)
 
 
 def _longest(option: click.Option) -> str:
     return max(option.opts, key=len)
 
 
-def _beside(option: click.Option, value: str, file: ConfigFile | None, source: str) -> str:
+def _beside(option: click.Option, value: str, file: _ConfigFile | None, source: str) -> str:
     """Return a value as it would stand on the command line; raise `UsageError` for what a found file may not name."""
     if file is None or not isinstance(option.type, InputPath | Address):
         return value
@@ -236,7 +236,7 @@ def what_holds(context: click.Context, arguments: Sequence[str]) -> str:
     """Return the defaults that hold here, each with where it comes from."""
     from textwrap import wrap
 
-    file = config_file(arguments)
+    file = _config_file(arguments)
     lines = [f"File of defaults: {file.path}" if file else f"There is no {FILE} here or in a parent directory."]
     rows: dict[tuple[str, str, str], list[str]] = {}
     for command in _commands(context):

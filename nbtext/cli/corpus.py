@@ -105,7 +105,7 @@ def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
         options.update({"format": "jsonl", "text_column": "text", "id_column": "id", "document": "text", "encoding": "auto"})
         return ("-",)
     if options.get("folders"):
-        return labelled_folders(options)
+        return _labelled_folders(options)
     if source is None:
         if not corpus:
             raise click.UsageError("Missing argument 'CORPUS...'.", click.get_current_context(silent=True))
@@ -115,7 +115,7 @@ def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
     return (*corpus, *listed_paths(source, null=null))
 
 
-def labelled_folders(options: Options) -> tuple[LabelledFolder, ...]:
+def _labelled_folders(options: Options) -> tuple[LabelledFolder, ...]:
     """Return what ``--from-folder`` names, and set the format if no option does: that of the folders, not that of the model's training documents."""
     folders = []
     for value in options["folders"]:

@@ -40,7 +40,7 @@ gate_options = several(
 """For `gates`."""
 
 
-class Gate(NamedTuple):
+class _Gate(NamedTuple):
     """A figure, or the end of its interval nearer to the value, that must not be under the value, or not over it."""
 
     name: str
@@ -63,7 +63,7 @@ class Gate(NamedTuple):
         return None
 
 
-def gates(options: Options, n_classes: int = MOST_CLASSES) -> list[Gate]:
+def gates(options: Options, n_classes: int = MOST_CLASSES) -> list[_Gate]:
     """Return the gates asked for. Raises `UsageError` for an unknown figure, one that is better the other way, or a value out of its range."""
     by_interval = options["fail_under_interval"]
     found = [_gate(text, over=False, by_interval=by_interval) for text in options["fail_under"]]
@@ -76,7 +76,7 @@ def gates(options: Options, n_classes: int = MOST_CLASSES) -> list[Gate]:
     return found
 
 
-def _gate(text: str, *, over: bool, by_interval: bool) -> Gate:
+def _gate(text: str, *, over: bool, by_interval: bool) -> _Gate:
     from nbtext.metrics.outcomes import METRICS  # needs numpy, which --help does without
 
     option, other = ("--fail-over", "--fail-under") if over else ("--fail-under", "--fail-over")
@@ -94,7 +94,7 @@ def _gate(text: str, *, over: bool, by_interval: bool) -> Gate:
         raise UsageError(f"{option} {name} must be a number{within}, not {number!r}")
     if by_interval and not METRICS[name].has_interval:
         raise UsageError(f"there is no interval for {name}", hint="leave out --fail-under-interval")
-    return Gate(name, value, over, by_interval)
+    return _Gate(name, value, over, by_interval)
 
 
 def distance_gate(text: str) -> tuple[str, float]:
@@ -117,7 +117,7 @@ def _value(number: str) -> float:
         return nan
 
 
-def failures(asked: Iterable[Gate], result: EvaluationResult) -> list[str]:
+def failures(asked: Iterable[_Gate], result: EvaluationResult) -> list[str]:
     """Return what is wrong with each gate that is not met."""
     return [failure for gate in asked if (failure := gate.failure(result)) is not None]
 

@@ -23,7 +23,7 @@ _AGAINST = ("", "\x1b[4;38;5;16;48;5;223m", "\x1b[4;38;5;16;48;5;215m", "\x1b[4;
 _BOLD, _UNDERLINED, _END = "\x1b[1m", "\x1b[4m", "\x1b[0m"
 
 
-class Mark(NamedTuple):
+class _Mark(NamedTuple):
     """What stands before and after a word."""
 
     begin: str = ""
@@ -32,20 +32,20 @@ class Mark(NamedTuple):
     """Whether it takes columns of the screen."""
 
 
-NO_MARK = Mark()
+NO_MARK = _Mark()
 
 
-def mark(nats: float, strongest: float) -> Mark:
+def mark(nats: float, strongest: float) -> _Mark:
     """Return how a word is marked by what it adds for the first class, or against it."""
     depth = level(nats, strongest)
     if not depth:
         return NO_MARK
     if has_colours():
-        return Mark((_FOR if nats > 0 else _AGAINST)[depth], _END)
+        return _Mark((_FOR if nats > 0 else _AGAINST)[depth], _END)
     if has_styles():
-        return Mark(_BOLD if nats > 0 else _UNDERLINED, _END)
+        return _Mark(_BOLD if nats > 0 else _UNDERLINED, _END)
     sign = "*" if nats > 0 else "_"
-    return Mark(sign, sign, is_text=True) if depth > 1 else NO_MARK
+    return _Mark(sign, sign, is_text=True) if depth > 1 else NO_MARK
 
 
 def safe(text: str) -> str:
@@ -106,10 +106,10 @@ class _Wrapping:
     def __init__(self, width: int) -> None:
         self.lines: list[str] = []
         self._width = width
-        self._line: list[tuple[str, Mark]] = []
+        self._line: list[tuple[str, _Mark]] = []
         self._used = 0
 
-    def add(self, word: str, how: Mark) -> None:
+    def add(self, word: str, how: _Mark) -> None:
         """Add a word or the blanks between two, on a new line if it does not fit; cut a word that is longer than a line."""
         around, is_blank = 2 * how.is_text, word.isspace()
         size = screen_width(word) + around
@@ -133,11 +133,11 @@ class _Wrapping:
         self.lines.append("".join(f"{how.begin}{word}{how.end}" for word, how in self._line).rstrip())
         self._line, self._used = [], 0
 
-    def _put(self, word: str, how: Mark) -> None:
+    def _put(self, word: str, how: _Mark) -> None:
         self._line.append((word, how))
         self._used += screen_width(word) + 2 * how.is_text
 
-    def _together_with_next(self) -> list[tuple[str, Mark]]:
+    def _together_with_next(self) -> list[tuple[str, _Mark]]:
         """Take the last parts of the line that no blank separates from what follows, unless they are all of it."""
         place = len(self._line)
         while place and not self._line[place - 1][0].isspace():

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
-class OfDocument(Protocol):
+class _OfDocument(Protocol):
     """The result of one document."""
 
     @property
@@ -26,7 +26,7 @@ class OfDocument(Protocol):
         """Why it could not be read, or None."""
 
 
-Result = TypeVar("Result", bound=OfDocument)
+Result = TypeVar("Result", bound=_OfDocument)
 
 SHOWN = 10
 """Lines about single documents before they are only counted."""

@@ -23,18 +23,18 @@ def from_file(name: str, value: object) -> object:
 
     Raise `UsageError` if it is neither a value nor a file, `PathError` for a file that cannot be read.
     """
-    reads = {"class_prior": read_class_prior, "smoothing": read_smoothing}
+    reads = {"class_prior": _read_class_prior, "smoothing": _read_smoothing}
     return reads[name](value) if name in reads and isinstance(value, str) else value
 
 
-def read_class_prior(value: str) -> str | dict[str, float]:
+def _read_class_prior(value: str) -> str | dict[str, float]:
     """Return the value of ``--class-prior``: a kind unchanged, or the weights by label of a file."""
     if value in ("empirical", "uniform") or value.startswith("smoothed:"):
         return value
     return _numbers(value, "a class", "--class-prior", "use empirical, uniform, smoothed:A or a file")
 
 
-def read_smoothing(value: str) -> str | dict[str, float]:
+def _read_smoothing(value: str) -> str | dict[str, float]:
     """Return the value of ``--smoothing``: a name or a number unchanged, or the pseudo-counts by word of a file, which also has that of all others."""
     if value in ("auto", "evidence", "leave-one-out") or all(map(_is_number, value.split(",", 1))):
         return value

@@ -124,7 +124,7 @@ cluster_options = several(
 """The cluster to count on; ``--backend dask`` once had to stand beside it."""
 
 
-def suggest_values(choices: Sequence[str]) -> Suggestions:
+def _suggest_values(choices: Sequence[str]) -> Suggestions:
     """Return a function that suggests the values beginning with the incomplete text, or files if there are none."""
 
     def suggest(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -306,7 +306,7 @@ def _table_options(table: Iterable[Parameter], *, defaults: bool) -> Callable[[C
             names, attributes = [parameter.option], {
                 "metavar": parameter.metavar,
                 "shown_default": str(parameter.default) if defaults and parameter.default is not None else None,
-                "shell_complete": suggest_values(_OTHER_CHOICES.get(parameter.name, parameter.choices)),
+                "shell_complete": _suggest_values(_OTHER_CHOICES.get(parameter.name, parameter.choices)),
                 "type": _type(parameter),
             }  # fmt: skip
         elif parameter.name == "null":

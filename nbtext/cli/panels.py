@@ -78,7 +78,7 @@ class Option(click.Option):
         record = super().get_help_record(ctx)
         if record is None or not self.help or EVERYTHING in ctx.meta:
             return record
-        return record[0], record[1].replace(self.help, first_sentence(self.help))
+        return record[0], record[1].replace(self.help, _first_sentence(self.help))
 
 
 class Command(click.Command):
@@ -255,10 +255,10 @@ def did_you_mean_command(given: str, known: Sequence[str]) -> str:
     return f" (did you mean {meant[0]!r}?)" if meant else did_you_mean(given, known)
 
 
-def first_sentence(text: str) -> str:
+def _first_sentence(text: str) -> str:
     """Return the first sentence.
 
-    >>> first_sentence("Use N processes. The result is the same.")
+    >>> _first_sentence("Use N processes. The result is the same.")
     'Use N processes.'
     """
     return text.partition(". ")[0].rstrip(".") + "."

@@ -66,7 +66,7 @@ class ProgressBar:
         if share:
             parts.append(f"{_clock(seconds * (1 - share) / share)} left")
         self._console = self._console or console()
-        set_progress(erase)
+        set_progress(_erase)
         draw(self._console, ", ".join(parts), share)
 
 
@@ -93,7 +93,7 @@ def draw(console: Console, text: str, share: float | None) -> None:
         sys.stderr.flush()
 
 
-def erase() -> None:
+def _erase() -> None:
     """Erase the line."""
     set_progress(None)
     sys.stderr.write(_ERASE)

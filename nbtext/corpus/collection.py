@@ -172,7 +172,7 @@ class Corpus:
         """Whether each file is a document, and the number of files, else of bytes, there are to read; None if it is unknown."""
         file_format = self._source.reading.format
         by_files = FORMATS[file_format].file_per_document
-        return by_files, number_of_files(self.paths, file_format) if by_files else size_of_files(self.paths)
+        return by_files, _number_of_files(self.paths, file_format) if by_files else _size_of_files(self.paths)
 
 
 @dataclass()
@@ -228,7 +228,7 @@ def with_label(item: LabelledBlock | Document) -> Labelled:
     return item if isinstance(item, LabelledBlock) else (item.label or "", item.text)
 
 
-def number_of_files(paths: Sequence[str], file_format: str) -> int | None:
+def _number_of_files(paths: Sequence[str], file_format: str) -> int | None:
     """Return the number of files in and below the paths; None if there are too many, or if they cannot be counted."""
     if file_format == "maildir":
         paths = [os.path.join(path, part) for path in paths for part in ("cur", "new")]  # noqa: PTH118 - texts
@@ -249,7 +249,7 @@ def number_of_files(paths: Sequence[str], file_format: str) -> int | None:
     return count if count <= MOST_COUNTED else None
 
 
-def size_of_files(paths: Sequence[str]) -> int | None:
+def _size_of_files(paths: Sequence[str]) -> int | None:
     """Return the bytes of all files together; None if one is no regular file."""
     total = 0
     for path in paths:

@@ -137,7 +137,7 @@ def read_listed(file: ListedFile, source: Source) -> Document:
     path, label, problem = file
     if problem is None:
         try:
-            content = _read_begun(path, source.limit) if can_be_read_here_only(path) else read_file(path, source.limit)
+            content = _read_begun(path, source.limit) if can_be_read_here_only(path) else _read_file(path, source.limit)
             return Document(path, label, unpacked_document(path, content, source.limit))
         except Exception as raised:  # noqa: BLE001 - one file never ends a run
             problem = problem_of(raised)
@@ -155,7 +155,7 @@ def _read_begun(path: str, limit: int) -> bytes:
     return body
 
 
-def read_file(path: str, limit: int) -> bytes:
+def _read_file(path: str, limit: int) -> bytes:
     """Return the content of a file, or what comes through a pipe until its writer ends; raise `DocumentError` for more than ``limit`` bytes."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)

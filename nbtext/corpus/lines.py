@@ -90,7 +90,7 @@ def fasttext(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     encoding = source.reading.encoding
 
     def document(name: str, line: bytes) -> Document | None:
-        labels, text = split_labels(line)
+        labels, text = _split_labels(line)
         if not source.labelled:
             return Document(name, None, text)
         if not labels and not text.strip():
@@ -118,10 +118,10 @@ def _block_of_fasttext(content: bytes) -> LabelledBlock | None:
     return LabelledBlock.of([names[label] for label in labels], [text for _, _, text in parts])
 
 
-def split_labels(line: bytes) -> tuple[list[bytes], bytes]:
+def _split_labels(line: bytes) -> tuple[list[bytes], bytes]:
     """Return the fastText labels of a line, and the rest of it.
 
-    >>> split_labels(b"__label__spam win a prize")
+    >>> _split_labels(b"__label__spam win a prize")
     ([b'spam'], b'win a prize')
     """
     if PREFIX not in line:
@@ -225,31 +225,31 @@ def _fields_of(record: dict[str, object]) -> Fields:
 
 def _column(record: dict[str, object], key: str) -> str:
     """Return the value of a column: null is empty, like a cell of a table; a missing key may be a mistake in the name."""
-    if value_at(record, key) is _ABSENT:
+    if _value_at(record, key) is _ABSENT:
         raise DocumentError(f"no value at the key {key!r}")
     return _scalar(record, key) or ""
 
 
 def _text_at(record: dict[str, object], key: str) -> bytes:
-    text = value_at(record, key)
+    text = _value_at(record, key)
     if isinstance(text, str):
         return text.encode("utf-8", "replace")
     problem = f"no value at the key {key!r}" if text is None or text is _ABSENT else f"the value at the key {key!r} is not text"
     raise DocumentError(problem, hint="see --text-column")
 
 
-def value_at(record: dict[str, object], key: str) -> object:
+def _value_at(record: dict[str, object], key: str) -> object:
     """Return the value at a key, or if there is none and the key has dots, inside the objects on the way; else a sentinel."""
     if key in record:
         return record[key]
     head, dot, rest = key.partition(".")
     inside = record.get(head) if dot else None
-    return value_at(inside, rest) if isinstance(inside, dict) else _ABSENT
+    return _value_at(inside, rest) if isinstance(inside, dict) else _ABSENT
 
 
 def _scalar(record: dict[str, object], key: str) -> str | None:
     """Return text, or a number or truth value as JSON writes it; None for null and for a missing key."""
-    value = value_at(record, key)
+    value = _value_at(record, key)
     if value is None or value is _ABSENT:
         return None
     if isinstance(value, str):

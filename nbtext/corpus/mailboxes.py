@@ -53,7 +53,7 @@ def label_of(path: str, *suffixes: str) -> str:
     return decoded_name(os.fsencode(name))
 
 
-def is_maildir(path: str) -> bool:
+def _is_maildir(path: str) -> bool:
     """Return whether a path is a directory with the three folders of a Maildir."""
     return all(os.path.isdir(os.path.join(path, folder)) for folder in FOLDERS)  # noqa: PTH112, PTH118 - do not raise, and keep the path as given
 
@@ -65,12 +65,12 @@ def _maildirs_in(path: str) -> list[str]:
             folders = [entry.path for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
     except OSError:
         return []
-    return sorted(folders, key=os.fsencode) if all(map(is_maildir, folders)) else []
+    return sorted(folders, key=os.fsencode) if all(map(_is_maildir, folders)) else []
 
 
 def holds_maildirs(path: str) -> bool:
     """Return whether a path is a Maildir or a folder of Maildirs."""
-    return is_maildir(path) or bool(_maildirs_in(path))
+    return _is_maildir(path) or bool(_maildirs_in(path))
 
 
 def is_mbox(start: bytes) -> bool:
@@ -83,11 +83,11 @@ def maildir(path: str, source: Source) -> Iterator[ListedFile]:
 
     Raise `PathError` for any other path if classes are wanted and it has none; else it is a message or a directory of messages.
     """
-    if not is_maildir(path) and not isinstance(path, LabelledFolder) and (several := _maildirs_in(path)):
+    if not _is_maildir(path) and not isinstance(path, LabelledFolder) and (several := _maildirs_in(path)):
         for each in several:
             yield from maildir(each, source)
         return
-    folders = [os.path.join(path, folder) for folder in FOLDERS[:2]] if is_maildir(path) else None  # noqa: PTH118
+    folders = [os.path.join(path, folder) for folder in FOLDERS[:2]] if _is_maildir(path) else None  # noqa: PTH118
     if source.labelled:
         if folders is None and not (stat.S_ISDIR(must_exist(path).st_mode) and isinstance(path, LabelledFolder)):
             raise PathError("not a Maildir: a folder cur, new or tmp is missing", where=path)
@@ -102,7 +102,7 @@ def read_message(file: ListedFile, source: Source) -> Document:
     """Read a listed file; a message of a Maildir that has another name since, because somebody read or flagged it, is found by what stays of the name."""
     document = read_listed(file, source)
     path, label, _ = file
-    if document.problem is None or os.path.lexists(path) or not is_maildir(folder := os.path.dirname(os.path.dirname(path))):  # noqa: PTH120
+    if document.problem is None or os.path.lexists(path) or not _is_maildir(folder := os.path.dirname(os.path.dirname(path))):  # noqa: PTH120
         return document
     with os.scandir(os.path.join(folder, "cur")) as entries:  # noqa: PTH118
         renamed = next((entry.path for entry in entries if _unique_name(entry.name) == _unique_name(os.path.basename(path))), None)  # noqa: PTH119

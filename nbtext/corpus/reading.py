@@ -259,22 +259,22 @@ def resolved(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Readi
     if document in ("auto", BY_NAME) and not layout.file_per_document:
         document = "text"
     elif document == "auto":
-        document = kind_of_files(paths, labelled=labelled)
+        document = _kind_of_files(paths, labelled=labelled)
     text_column = reading.text_column or (NO_TEXT if Attributes.of(reading).names else None)
     found = replace(reading, format=file_format, document=document, text_column=text_column)
     return _with_columns(found, paths[0], labelled=labelled) if layout.columns and not layout.decoded and paths else found
 
 
-def kind_of_file(path: str) -> str:
+def _kind_of_file(path: str) -> str:
     """Return what a document is by the name of its file: mail, html or text.
 
-    >>> kind_of_file("inbox/7.eml.gz"), kind_of_file("page.HTML"), kind_of_file("letter")
+    >>> _kind_of_file("inbox/7.eml.gz"), _kind_of_file("page.HTML"), _kind_of_file("letter")
     ('mail', 'html', 'text')
     """
     return KINDS_OF_FILES.get(Path(uncompressed_name(path)).suffix.lower(), "text")
 
 
-def kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
+def _kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
     """Return the kind that all files in and below the paths have by their names, `BY_NAME` if they differ."""
     from nbtext.corpus.directory import names_below
 
@@ -284,7 +284,7 @@ def kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
         if suffix not in seen:
             if uncompressed_name(name) == name:
                 seen.add(suffix)
-            kinds.add(kind_of_file(name))
+            kinds.add(_kind_of_file(name))
             if len(kinds) > 1:
                 return BY_NAME
     return kinds.pop() if kinds else "text"
@@ -381,7 +381,7 @@ def _decoders(reading: Reading) -> Callable[[str], Decoder]:
         decoder = _decoder(reading)
         return lambda _: decoder
     by_kind = {kind: _decoder(replace(reading, document=kind)) for kind in ("text", "html", "mail")}
-    return lambda name: by_kind[kind_of_file(name)]
+    return lambda name: by_kind[_kind_of_file(name)]
 
 
 def _decoder(reading: Reading) -> Decoder:

@@ -261,7 +261,7 @@ def numbered_lines(stream: BufferedReader, limit: int, lines_before: int = 0) ->
         yield number, text if len(text) <= limit else None
 
 
-class LineBlock(NamedTuple):
+class _LineBlock(NamedTuple):
     """Consecutive lines of a file."""
 
     lines_before: int
@@ -271,7 +271,7 @@ class LineBlock(NamedTuple):
     """The same for `numbered_lines`."""
 
 
-def line_blocks(stream: BufferedReader, limit: int, lines_before: int = 0) -> Iterator[LineBlock]:
+def line_blocks(stream: BufferedReader, limit: int, lines_before: int = 0) -> Iterator[_LineBlock]:
     """Yield the lines of a stream in blocks of about `LINES_AT_ONCE` bytes; the first line of a file, which may be a header, is a block of its own.
 
     Raise what reading raises after the whole lines before it.
@@ -293,10 +293,10 @@ def line_blocks(stream: BufferedReader, limit: int, lines_before: int = 0) -> It
         if failure is not None:
             content = content[: content.rfind(b"\n") + 1]
         elif len(pieces[-1]) == limit + 3 and not content.endswith(b"\n"):
-            yield LineBlock(lines_before, None, rejoined(content, stream))
+            yield _LineBlock(lines_before, None, rejoined(content, stream))
             return
         if content:
-            yield LineBlock(lines_before, content, cast("BufferedReader", io.BytesIO(content)))
+            yield _LineBlock(lines_before, content, cast("BufferedReader", io.BytesIO(content)))
         lines_before += content.count(b"\n")
         is_last = is_last or not content
         wanted = LINES_AT_ONCE

@@ -80,7 +80,7 @@ class _RecordLines:
             line = self._text.readline(self._limit + 3)
 
 
-def rows_of_tsv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[Row]:
+def _rows_of_tsv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[Row]:
     """Yield the lines split at the delimiter; quotes are characters."""
     del rows_before  # as many as lines
     separator = delimiter.encode("utf-8", "surrogateescape")
@@ -91,7 +91,7 @@ def rows_of_tsv(stream: BufferedReader, delimiter: str, limit: int, rows_before:
             yield number, (line.removeprefix(BOM_UTF8) if number == 1 else line).split(separator)
 
 
-def rows_of_csv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[Row]:
+def _rows_of_csv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[Row]:
     """Yield the records of quoted fields, which may hold line ends, numbered as a spreadsheet numbers its rows.
 
     Bytes that are not UTF-8 pass through the text layer as surrogates, so that each document's encoding is found by itself.
@@ -139,7 +139,7 @@ def _blocks_of_tsv(stream: BufferedReader, delimiter: str, limit: int, rows_befo
     del rows_before
     for before, content, one_by_one in line_blocks(stream, limit, lines_before):
         columns = None if content is None or len(content) > limit else partial(_columns_of_lines, content, delimiter)
-        yield _RowBlock(rows_of_tsv(one_by_one, delimiter, limit, lines_before=before), columns)
+        yield _RowBlock(_rows_of_tsv(one_by_one, delimiter, limit, lines_before=before), columns)
 
 
 def _blocks_of_csv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[_RowBlock]:
@@ -176,7 +176,7 @@ def _as_one(rows_of: Callable[..., Generator[Row]]) -> Callable[..., Generator[_
     return block
 
 
-_rest_of_csv = _as_one(rows_of_csv)
+_rest_of_csv = _as_one(_rows_of_csv)
 
 
 def _size_of_records(content: bytes) -> int:
@@ -229,7 +229,7 @@ def delimited(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     with open_stream(path, source.unpacked_limit, part, ahead=source.blocks) as stream, ExitStack() as also:
         is_csv = source.reading.format == "csv"
         delimiter, rows_of, blocks_of = (
-            (delimiter or ",", rows_of_csv, _blocks_of_csv) if is_csv else (delimiter or "\t", rows_of_tsv, _blocks_of_tsv)
+            (delimiter or ",", _rows_of_csv, _blocks_of_csv) if is_csv else (delimiter or "\t", _rows_of_tsv, _blocks_of_tsv)
         )
         found = (blocks_of if source.in_blocks else _as_one(rows_of))(stream, delimiter, limit, source.records_before, source.lines_before)
         first_rows = None

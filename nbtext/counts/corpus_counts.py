@@ -138,14 +138,14 @@ def with_ngram_parts(vocabulary: Vocabulary, kept: NDArray[np.bool_]) -> NDArray
         kept[parts] = True
 
 
-class Relabelled(NamedTuple):
+class _Relabelled(NamedTuple):
     """Statistics, and the new number of each old class."""
 
     statistics: ClassStatistics
     numbers: NDArray[np.int64]
 
 
-def relabelled_statistics(statistics: ClassStatistics, labels: Sequence[str]) -> Relabelled:
+def relabelled_statistics(statistics: ClassStatistics, labels: Sequence[str]) -> _Relabelled:
     """Return the statistics with a new label for each class; classes with the same label are merged."""
     classes, numbers = _numbered(labels)
     keys, (counts, documents, *logs) = sum_cells(pair(statistics.cell_terms, numbers[statistics.cell_classes]), *statistics.columns)
@@ -165,7 +165,7 @@ def relabelled_statistics(statistics: ClassStatistics, labels: Sequence[str]) ->
         cell_logs=logs[0] if logs else None,
         moments=statistics.moments and statistics.moments.scattered(numbers, len(classes)),
     )
-    return Relabelled(relabelled, numbers)
+    return _Relabelled(relabelled, numbers)
 
 
 class Recounted(NamedTuple):
@@ -341,7 +341,7 @@ def forget_documents(counts: CorpusCounts, statistics: ClassStatistics, document
 def subtract_documents(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> CorpusCounts:
     """Subtract documents as `forget_documents` does; nothing need be left."""
     counts.statistics.require_alike(statistics)
-    row = missing_from_sample(counts, statistics, documents)
+    row = _missing_from_sample(counts, statistics, documents)
     if row is None:
         gone = CorpusCounts(statistics, DocumentSample(documents, len(documents)))
         if counts.is_closed:
@@ -349,13 +349,13 @@ def subtract_documents(counts: CorpusCounts, statistics: ClassStatistics, docume
         try:
             return counts - gone
         except UsageError:
-            row = first_impossible(counts, gone.statistics, gone.sample.documents)
+            row = _first_impossible(counts, gone.statistics, gone.sample.documents)
             if row is None:
                 raise
     raise NeverLearntError(row, statistics.classes[documents.classes[row]])
 
 
-def missing_from_sample(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> int | None:
+def _missing_from_sample(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> int | None:
     """Return the first document that would be in the sample, by its hash, if it had been counted, and is not; None if there is none.
 
     ``statistics`` are those of the documents. A complete sample shows this for all documents but very long ones.
@@ -373,7 +373,7 @@ def missing_from_sample(counts: CorpusCounts, statistics: ClassStatistics, docum
     return None
 
 
-def first_impossible(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> int | None:
+def _first_impossible(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> int | None:
     """Return the first document that, subtracted with those before it, makes ``counts`` negative; None if all can be subtracted.
 
     ``statistics`` are those of the documents.

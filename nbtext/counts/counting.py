@@ -51,7 +51,7 @@ OF_WORDS = (*ANALYSIS, "surface_forms")
 """Parameters without effect on features that are counted already."""
 
 
-class TermIds(Protocol):
+class _TermIds(Protocol):
     """A vocabulary, growing or fixed."""
 
     def find(self, terms: Sequence[str]) -> list[int]:
@@ -61,7 +61,7 @@ class TermIds(Protocol):
         """Return the id of each n-gram, by its parts."""
 
 
-class DocumentCounter(Protocol):
+class _DocumentCounter(Protocol):
     """Documents to postings over a vocabulary."""
 
     def count(self, texts: Sequence[bytes]) -> Postings:
@@ -131,17 +131,17 @@ class Analysis:
         ]
 
 
-def document_counter(analysis: Analysis, vocabulary: TermIds) -> DocumentCounter:
+def document_counter(analysis: Analysis, vocabulary: _TermIds) -> _DocumentCounter:
     """Return the counter of documents as they are read: texts, features ``name:count name:count``, or texts with attributes."""
     reading = analysis.settings.reading
     if reading.is_counted:
-        return FeatureCounter(vocabulary.find)
-    texts = AnalyzedTerms(analysis, vocabulary)
+        return _FeatureCounter(vocabulary.find)
+    texts = _AnalyzedTerms(analysis, vocabulary)
     attributes = Attributes.of(reading)
-    return AttributedTexts(texts, attributes, vocabulary.find) if attributes.names else texts
+    return _AttributedTexts(texts, attributes, vocabulary.find) if attributes.names else texts
 
 
-def char_ngram_analyzers(analysis: Analysis, vocabulary: TermIds) -> list[Analyzer]:
+def _char_ngram_analyzers(analysis: Analysis, vocabulary: _TermIds) -> list[Analyzer]:
     """Return what finds the character n-grams of words, if they are asked for."""
     found: list[Analyzer] = []
     if analysis.settings.char_ngrams is not None:
@@ -165,7 +165,7 @@ def require_words(settings: Settings) -> None:
             )
 
 
-class FeatureCounter(DocumentCounter):
+class _FeatureCounter(_DocumentCounter):
     """Counts features over the vocabulary whose ids ``term_ids`` gives. A count stays a number, so memory does not grow with it."""
 
     def __init__(self, term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]]) -> None:
@@ -211,10 +211,10 @@ def name_and_count(item: bytes) -> tuple[bytes, int]:
     return (name, int(count)) if name and count.isdigit() and len(count) < 18 else (item, 1)
 
 
-class AttributedTexts(DocumentCounter):
+class _AttributedTexts(_DocumentCounter):
     """Counts the terms of documents as `Attributes.document` makes them: categories are terms that no text can hold, numbers stand beside."""
 
-    def __init__(self, texts: DocumentCounter, attributes: Attributes, term_ids: Callable[[list[str]], Sequence[int]]) -> None:
+    def __init__(self, texts: _DocumentCounter, attributes: Attributes, term_ids: Callable[[list[str]], Sequence[int]]) -> None:
         self._texts, self._attributes, self._term_ids = texts, attributes, term_ids
 
     def count(self, texts: Sequence[bytes]) -> Postings:
@@ -248,7 +248,7 @@ class InTurn:
     If a process forks while one of its threads counts, the child has a lock that nobody releases and half-written tables; it makes a new counter.
     """
 
-    def __init__(self, make: Callable[[], DocumentCounter]) -> None:
+    def __init__(self, make: Callable[[], _DocumentCounter]) -> None:
         self._make = make
         self._turn = Lock(), make()
         self._process = getpid()
@@ -264,12 +264,12 @@ class InTurn:
             return counter.count(texts)
 
 
-class AnalyzedTerms(DocumentCounter):
+class _AnalyzedTerms(_DocumentCounter):
     """Counts the terms of texts, and the n-grams of words."""
 
-    def __init__(self, analysis: Analysis, vocabulary: TermIds) -> None:
+    def __init__(self, analysis: Analysis, vocabulary: _TermIds) -> None:
         self._analysis = analysis
-        self._words, self._char_ngrams = analysis.words(vocabulary.find), char_ngram_analyzers(analysis, vocabulary)
+        self._words, self._char_ngrams = analysis.words(vocabulary.find), _char_ngram_analyzers(analysis, vocabulary)
         self._order = analysis.settings.ngrams
         self._vocabulary = vocabulary
 
@@ -278,9 +278,9 @@ class AnalyzedTerms(DocumentCounter):
         texts, fields = split_block(TextBlock.of(texts))
         texts, encoded_lines = self._analysis.without_encoded_lines(texts)
         words, *sides = self._words
-        postings = count_terms(words, texts, self._vocabulary.find_pairs, self._order)
+        postings = _count_terms(words, texts, self._vocabulary.find_pairs, self._order)
         for analyzer in (*sides, *self._char_ngrams):
-            postings = postings.beside(count_terms(analyzer, texts, self._vocabulary.find_pairs))
+            postings = postings.beside(_count_terms(analyzer, texts, self._vocabulary.find_pairs))
         if fields is not None:
             postings = postings.beside(self._count_fields(fields, len(texts)))
         return postings._replace(encoded_lines=encoded_lines)
@@ -294,7 +294,7 @@ class AnalyzedTerms(DocumentCounter):
         return Postings.sum(Postings.of(part, n_documents) for part in parts)
 
 
-def count_terms(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, order: int = 1) -> Postings:
+def _count_terms(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, order: int = 1) -> Postings:
     """Count the terms of some documents in valid UTF-8, and their 2- to ``order``-grams; long documents piece by piece."""
     return Postings.sum(Postings.of(sequence, len(texts)) for sequence in _sequences(analyzer, texts, pair_ids, order))
 
@@ -344,7 +344,7 @@ def content_hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join([sha256(text).digest() for text in texts]), "<u8")[::4].astype(np.uint64)
 
 
-def labelled_blocks(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
+def _labelled_blocks(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
     """Yield all documents in order, in blocks for the kernel."""
     return recut(_packed(labelled), BLOCK_BYTES, BLOCK_DOCUMENTS)
 
@@ -361,24 +361,24 @@ def _count(labelled: Iterable[Labelled], analysis: Analysis, collector: Document
     counter = document_counter(analysis, builder.vocabulary)
     inflected = _inflected(analysis, builder.vocabulary) if analysis.settings.surface_forms else None
     empty = True
-    for block in labelled_blocks(labelled):
+    for block in _labelled_blocks(labelled):
         empty = False
         for label in block.labels:
             check_label(label)
-        texts, weights = split_weights(block.texts)
+        texts, weights = _split_weights(block.texts)
         postings, classes = counter.count(texts), builder.class_numbers(block.labels)[block.classes]
         builder.add(postings, classes, weights)
         collector.add(postings, classes, content_hashes(texts), builder.labels, weights)
         if inflected is not None:
             readable, _ = analysis.without_encoded_lines(split_block([split_values(text)[0] for text in texts])[0])
-            builder.add_cells(count_terms(inflected, readable, builder.vocabulary.find_pairs), classes, weights)
+            builder.add_cells(_count_terms(inflected, readable, builder.vocabulary.find_pairs), classes, weights)
     if empty:
         raise NoDocumentsError
     del counter, inflected  # what it remembers of the vocabulary takes as much memory as the vocabulary
     return builder.freeze()
 
 
-def split_weights(documents: TextBlock) -> tuple[TextBlock, NDArray[np.int64] | None]:
+def _split_weights(documents: TextBlock) -> tuple[TextBlock, NDArray[np.int64] | None]:
     """Return documents without their weights, and these, shape (n_docs,), in units of 1 / `WEIGHT_UNIT`; None if all are 1."""
     if BEFORE_WEIGHT not in documents.joined:
         return documents, None
@@ -387,7 +387,7 @@ def split_weights(documents: TextBlock) -> tuple[TextBlock, NDArray[np.int64] | 
     return TextBlock.of([document for document, _ in parts]), weights
 
 
-def _inflected(analysis: Analysis, vocabulary: TermIds) -> Analyzer:
+def _inflected(analysis: Analysis, vocabulary: _TermIds) -> Analyzer:
     from nbtext.text.analyzer import InflectedWords
 
     return InflectedWords(

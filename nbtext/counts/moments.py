@@ -49,11 +49,11 @@ class Moments(NamedTuple):
             here = ~np.isnan(values[:, column])
             x, groups = values[here, column], classes[here]
             found.documents[:, column] = np.bincount(groups, minlength=n_classes)
-            found.sums[:, column] = exact_sums(x, groups, n_classes)
+            found.sums[:, column] = _exact_sums(x, groups, n_classes)
             high = SPLITTER * x - (SPLITTER * x - x)
             low = x - high
             parts = np.concatenate((high * high, 2 * high * low, low * low))
-            found.squares[:, column] = exact_sums(parts, np.tile(groups, 3), n_classes)
+            found.squares[:, column] = _exact_sums(parts, np.tile(groups, 3), n_classes)
         return found
 
     def plus(self, other: Moments) -> Moments:
@@ -103,7 +103,7 @@ class Moments(NamedTuple):
         return Moments(*(part.sum(axis=0, keepdims=True) for part in self))
 
 
-def exact_sums(values: NDArray[np.float64], groups: NDArray[np.int64], n_groups: int) -> NDArray[Any]:
+def _exact_sums(values: NDArray[np.float64], groups: NDArray[np.int64], n_groups: int) -> NDArray[Any]:
     """Return the sum of each group's values as a fraction, shape (n_groups,); exact for fewer than 2³⁶ values.
 
     Significands are summed as whole numbers by group and power of two.

@@ -241,7 +241,7 @@ class ClassStatistics:
         if (self.cell_logs is None) != (other.cell_logs is None):
             raise no_log_sums()
 
-    def combined(self, other: ClassStatistics, sign: int) -> Combined:
+    def combined(self, other: ClassStatistics, sign: int) -> _Combined:
         """Return the sum (``sign`` 1) or difference (−1), and the new numbers of terms and classes of both.
 
         Raises `UsageError` if their attributes differ, or ``other`` counts anything that is subtracted and not there.
@@ -274,7 +274,7 @@ class ClassStatistics:
         statistics, numbers = from_cells(vocabulary, classes, documents, key[left], *columns)
         moments = moments and moments.of_classes(np.flatnonzero(documents))
         statistics = replace(statistics, attributes=self.attributes, moments=moments, unit=unit)
-        return Combined(statistics, numbers.after(mine, labels[0]), numbers.after(theirs, labels[1]))
+        return _Combined(statistics, numbers.after(mine, labels[0]), numbers.after(theirs, labels[1]))
 
     def _over_classes(self, cells: NDArray[Any]) -> NDArray[Any]:
         if cells.dtype.kind == "f":  # for weighted counts, differences of running sums would not be exact
@@ -302,7 +302,7 @@ class CountedStatistics(NamedTuple):
     numbers: Renumbering
 
 
-class Combined(NamedTuple):
+class _Combined(NamedTuple):
     """Statistics made of two, and the numbers in them of the terms and classes of each."""
 
     statistics: ClassStatistics

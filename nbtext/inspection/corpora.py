@@ -26,7 +26,7 @@ NAMED, LONGEST = 10, 50
 """Classes and documents that are named, the others are counted; characters of a class that are shown."""
 
 
-class Unreadable(NamedTuple):
+class _Unreadable(NamedTuple):
     """The name of a document, and why it could not be read."""
 
     id: str
@@ -52,7 +52,7 @@ class CorpusOverview:
     """Bytes of text, in UTF-8."""
     most_bytes: int
     unreadable: int
-    first_unreadable: tuple[Unreadable, ...]
+    first_unreadable: tuple[_Unreadable, ...]
     not_utf8: int
     """Documents that were not valid UTF-8 and were read as Windows-1252."""
 
@@ -65,11 +65,11 @@ def look_at_corpus(paths: Sequence[str], reading: Reading) -> CorpusOverview:
     notices = Notices()
     classes, sizes = Counter[str](), array("q")
     unreadable = 0
-    named: list[Unreadable] = []
+    named: list[_Unreadable] = []
     for document in read_corpus(paths, reading, notices, labelled=labelled):
         if document.problem is not None:
             unreadable += 1
-            named += [Unreadable(document.id, document.problem.message)][: NAMED - len(named)]
+            named += [_Unreadable(document.id, document.problem.message)][: NAMED - len(named)]
             continue
         sizes.append(len(document.text))
         if document.label is not None:

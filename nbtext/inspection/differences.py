@@ -35,7 +35,7 @@ class Change(Generic[Value_co]):
 
 
 @dataclass(frozen=True)
-class CameAndWent(Generic[Value_co]):
+class _CameAndWent(Generic[Value_co]):
     """Items of the new model only, and items of the old model only."""
 
     came: Value_co
@@ -59,17 +59,17 @@ class Differences:
     settings: dict[str, Change[object]]
     """Settings of training and of reading."""
     written_by: dict[str, Change[str]]
-    stop_words: CameAndWent[list[str]]
+    stop_words: _CameAndWent[list[str]]
     sizes: dict[str, Change[float]]
-    vocabulary: CameAndWent[int]
+    vocabulary: _CameAndWent[int]
     """Numbers of terms."""
     attributes: dict[str, Change[AttributeOverview | CategoriesOverview]]
     classes: dict[str, ClassChange]
     """All classes of either model."""
-    terms: list[TermChange]
+    terms: list[_TermChange]
 
 
-class TermChange(NamedTuple):
+class _TermChange(NamedTuple):
     """A term whose probability in a class changed."""
 
     term: str
@@ -81,13 +81,13 @@ class TermChange(NamedTuple):
     """Its weighted part of the divergence of the two models' classes, in nats."""
 
 
-class VocabularyChange(NamedTuple):
+class _VocabularyChange(NamedTuple):
     """The change of language models, and the terms that it comes from."""
 
     divergence: dict[str, float]
     """Of each class that is in both models, in nats."""
-    terms: list[TermChange]
-    vocabulary: CameAndWent[int]
+    terms: list[_TermChange]
+    vocabulary: _CameAndWent[int]
 
 
 def differences(old: TextClassifier, new: TextClassifier, top: int) -> Differences:
@@ -98,7 +98,7 @@ def differences(old: TextClassifier, new: TextClassifier, top: int) -> Differenc
         identical=_same(old, new),
         settings=_changes({**old.parameters, **old.reading}, {**new.parameters, **new.reading}),
         written_by=_changes(old.written_by, new.written_by),
-        stop_words=CameAndWent(sorted(new_words - old_words), sorted(old_words - new_words)),
+        stop_words=_CameAndWent(sorted(new_words - old_words), sorted(old_words - new_words)),
         sizes=_changes(_sizes(old), _sizes(new)),
         vocabulary=changed.vocabulary,
         attributes=_changes(attributes_overview(old), attributes_overview(new)),
@@ -110,7 +110,7 @@ def differences(old: TextClassifier, new: TextClassifier, top: int) -> Differenc
     )
 
 
-def changed_terms(old: TextClassifier, new: TextClassifier, top: int) -> VocabularyChange:
+def changed_terms(old: TextClassifier, new: TextClassifier, top: int) -> _VocabularyChange:
     """Return JS(φ_k, φ'_k) of each class that is in both models, in nats, and the terms that add most to Σ_k ½(π_k + π'_k) JS(φ_k, φ'_k).
 
     The part of a term in the divergence is the change of log φ weighted by probability, from the middle of both, so that it is at least 0, the
@@ -138,12 +138,12 @@ def changed_terms(old: TextClassifier, new: TextClassifier, top: int) -> Vocabul
         order = np.lexsort((best, -values[0]))[:top]
         best, values = best[order], values[:, order]
     changes = [
-        TermChange(displayed_term(vocabulary.term(place // len(labels))), labels[place % len(labels)], before, after, share)
+        _TermChange(displayed_term(vocabulary.term(place // len(labels))), labels[place % len(labels)], before, after, share)
         for place, (share, before, after) in zip(best.tolist(), values.T.tolist(), strict=True)
     ]
     of_texts = ~is_category(vocabulary) & ~is_stop_word(vocabulary)
     came, went = (int(np.count_nonzero(of_texts & (side.own < 0))) for side in sides)
-    return VocabularyChange(dict(zip(labels, divergence.tolist(), strict=True)), changes, CameAndWent(came, went))
+    return _VocabularyChange(dict(zip(labels, divergence.tolist(), strict=True)), changes, _CameAndWent(came, went))
 
 
 class _Side(NamedTuple):

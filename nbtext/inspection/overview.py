@@ -60,11 +60,11 @@ class Criteria:
     tokens: float
     aic: float
     bic: float
-    columns: dict[str, ColumnCriteria] | None = field(default=None, metadata=IF_KNOWN)
+    columns: dict[str, _ColumnCriteria] | None = field(default=None, metadata=IF_KNOWN)
     """The parts of the columns beside the texts; None without any."""
 
 
-class ColumnCriteria(NamedTuple):
+class _ColumnCriteria(NamedTuple):
     """The part of one column."""
 
     evidence: float | None
@@ -98,7 +98,7 @@ def criteria(models: LanguageModels, settings: Settings) -> Criteria:
         sum(getattr(part, name) for part in parts) for name in ("log_likelihood", "parameters", "aic", "bic")
     )
     of_columns = {
-        name: ColumnCriteria(None if found is None else float(found.sum()), *fit, fit.aic, fit.bic)
+        name: _ColumnCriteria(None if found is None else float(found.sum()), *fit, fit.aic, fit.bic)
         for name, (found, fit) in columns.items()
     }
     return Criteria(evidence, of_labels, by_class, log_likelihood, parameters, fit.tokens, aic, bic, of_columns)
@@ -161,7 +161,7 @@ def compared_models(models: LanguageModels, settings: Settings) -> list[Compared
 
 
 @dataclass(frozen=True)
-class ClassPerplexity:
+class _ClassPerplexity:
     """The held-out documents of a class."""
 
     documents: int
@@ -178,8 +178,8 @@ class ClassPerplexity:
 class Perplexities:
     """The perplexity of language models on held-out documents of their classes."""
 
-    classes: dict[str, ClassPerplexity]
-    all: ClassPerplexity
+    classes: dict[str, _ClassPerplexity]
+    all: _ClassPerplexity
     unknown_labels: dict[str, int]
     """Documents by label, of labels that the model has no class of."""
 
@@ -205,8 +205,8 @@ def perplexities(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -
     return Perplexities(classes, _class_perplexities(everything)[0], dict(sorted(others.items())))
 
 
-def _class_perplexities(sums: HeldOutText) -> list[ClassPerplexity]:
-    return [ClassPerplexity(*values) for values in zip(*(column.tolist() for column in (*sums, sums.perplexity)), strict=True)]
+def _class_perplexities(sums: HeldOutText) -> list[_ClassPerplexity]:
+    return [_ClassPerplexity(*values) for values in zip(*(column.tolist() for column in (*sums, sums.perplexity)), strict=True)]
 
 
 MOST_COMPARED = 128
@@ -216,7 +216,7 @@ MOST_PAIRS = 20
 
 
 @dataclass(frozen=True)
-class ClassPair:
+class _ClassPair:
     """Two classes and their Jensen–Shannon divergence, in nats."""
 
     a: str
@@ -233,7 +233,7 @@ class Similarity:
     """Classes that were too many to be compared."""
     divergence: list[list[float]]
     """Jensen–Shannon divergences in nats, shape (n, n); nan for a class that has no distribution."""
-    closest: list[ClassPair]
+    closest: list[_ClassPair]
     """Nearest first."""
 
 
@@ -247,7 +247,7 @@ def similarity(model: TextClassifier, labels: Sequence[str] = ()) -> Similarity:
     first, second = np.triu_indices(compared.size, 1)
     order = np.argsort(divergence[first, second], kind="stable")[:MOST_PAIRS]
     pairs = zip(first[order].tolist(), second[order].tolist(), divergence[first, second][order].tolist(), strict=True)
-    closest = [ClassPair(names[a], names[b], value) for a, b, value in pairs if isfinite(value)]
+    closest = [_ClassPair(names[a], names[b], value) for a, b, value in pairs if isfinite(value)]
     return Similarity(names, int(chosen.size - compared.size), divergence.tolist(), closest)
 
 
@@ -317,7 +317,7 @@ def _categories(model: TextClassifier, attribute: CategoricalAttribute) -> Categ
 
 
 @dataclass(frozen=True)
-class LengthPower:
+class _LengthPower:
     """A temperature, or the weight of a member of an average: scale · n^exponent for a document of n known tokens."""
 
     scale: float
@@ -329,7 +329,7 @@ class CalibrationOverview:
     """The calibration of posteriors, and figures of those of left-out documents before and after it, by name."""
 
     method: str
-    temperature: LengthPower
+    temperature: _LengthPower
     after: Mapping[str, float]
     before: Mapping[str, float]
     documents: int
@@ -346,7 +346,7 @@ class ClassBoundary:
 
 
 @dataclass(frozen=True)
-class SampleOverview:
+class _SampleOverview:
     """The training documents that a model keeps."""
 
     documents: int
@@ -369,7 +369,7 @@ class UnlabelledOverview:
 
 
 @dataclass(frozen=True)
-class ClassOverview(ClassSize):
+class _ClassOverview(ClassSize):
     """A class and the terms that speak most for it."""
 
     top_terms: list[str]
@@ -396,10 +396,10 @@ class Overview:
     l2: float | None = field(metadata=IF_KNOWN)
     """Strength of the penalty of a logistic model."""
     boundary: dict[str, ClassBoundary] | None
-    members: dict[str, LengthPower]
+    members: dict[str, _LengthPower]
     """Of an average, by name; else empty."""
     attributes: AttributeOverviews
-    sample: SampleOverview
+    sample: _SampleOverview
     seeds: dict[str, dict[str, float]] | None = field(metadata=IF_KNOWN)
     """The pseudo-counts of seed words by class, as terms; None if there are none."""
     unlabelled: UnlabelledOverview | None = field(metadata=IF_KNOWN)
@@ -407,14 +407,14 @@ class Overview:
     reading: Mapping[str, Parsed]
     stop_words: int
     written_by: Mapping[str, str]
-    classes: dict[str, ClassOverview]
+    classes: dict[str, _ClassOverview]
 
 
 def overview(model: TextClassifier, top: int) -> Overview:
     """Return what is in a model, with up to ``top`` terms of each class: those that add most mutual information to it."""
     statistics, sample = model.counts.labelled, model.counts.sample
     calibration, judgement = model.learnt.calibration, model.learnt.judgement
-    top_terms, temperature = _top_terms(model, top), LengthPower(calibration.scale, calibration.exponent)
+    top_terms, temperature = _top_terms(model, top), _LengthPower(calibration.scale, calibration.exponent)
     return Overview(
         documents=statistics.n_documents,
         tokens=whole_or_float(model.class_tokens.sum()),
@@ -430,16 +430,16 @@ def overview(model: TextClassifier, top: int) -> Overview:
         calibration=None if judgement is None else CalibrationOverview(calibration_method(model.settings), temperature, **judgement),
         l2=model.classifier.of_texts.penalty(),
         boundary=_boundary(model),
-        members={name: LengthPower(*weight) for name, weight in model.classifier.of_texts.member_weights().items()},
+        members={name: _LengthPower(*weight) for name, weight in model.classifier.of_texts.member_weights().items()},
         attributes=attributes_overview(model),
-        sample=SampleOverview(len(sample.documents), sample.is_complete),
+        sample=_SampleOverview(len(sample.documents), sample.is_complete),
         seeds=_seeds(model),
         unlabelled=_unlabelled(model),
         training=dict(model.settings),
         reading=dict(model.reading),
         stop_words=len(model.stop_list),
         written_by=model.written_by,
-        classes={label: ClassOverview(*class_size(model, k), top_terms[k]) for k, label in enumerate(statistics.classes)},
+        classes={label: _ClassOverview(*class_size(model, k), top_terms[k]) for k, label in enumerate(statistics.classes)},
     )
 
 

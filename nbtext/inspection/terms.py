@@ -95,7 +95,7 @@ def as_words(model: TextClassifier, terms: Sequence[int]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class ProbabilityMeaning:
+class _ProbabilityMeaning:
     """The meaning of the probabilities shown for terms."""
 
     symbol: str
@@ -104,7 +104,7 @@ class ProbabilityMeaning:
 
 
 @dataclass(frozen=True)
-class TermInClass:
+class _TermInClass:
     """A term in one class."""
 
     count: float
@@ -128,7 +128,7 @@ class TermDetails:
     """The words that it stands for, with their counts; empty unless the model keeps them."""
     known: bool
     selected: bool
-    classes: dict[str, TermInClass]
+    classes: dict[str, _TermInClass]
     """Empty for a term that is not known."""
 
 
@@ -137,14 +137,14 @@ class WordDetails:
     """The terms that a word becomes; none for a stop word or for what is no word."""
 
     word: str
-    probability_of: ProbabilityMeaning
+    probability_of: _ProbabilityMeaning
     terms: list[TermDetails]
 
 
 def term_details(model: TextClassifier, words: Sequence[str]) -> list[WordDetails]:
     """Return the details of each word, or of each text of several words with the n-grams that they make."""
     forms, probabilities = surface_forms(model), term_probabilities(model)
-    meaning = ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
+    meaning = _ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
     return [
         WordDetails(
             word,
@@ -180,7 +180,7 @@ def _details(model: TextClassifier, name: str, term: int, forms: dict[str, int],
         documents = documents - seed_statistics(seeds, model.counts.statistics).documents_of(terms)[0]
     columns = (statistics.counts_of(terms)[0], documents, probability, *pairs)
     classes = {
-        label: TermInClass(whole_or_float(count), whole_or_float(documents), value, interval, posterior)
+        label: _TermInClass(whole_or_float(count), whole_or_float(documents), value, interval, posterior)
         for label, count, documents, value, interval, posterior in zip(statistics.classes, *columns, strict=True)
     }
     return TermDetails(name, forms, known=True, selected=selected, classes=classes)
@@ -225,7 +225,7 @@ def _analysed(model: TextClassifier, document: bytes) -> dict[str, int]:
     return {name: UNKNOWN if number is None else number for name, number in found}
 
 
-class TermValue(NamedTuple):
+class _TermValue(NamedTuple):
     """A term and its value by a measure."""
 
     term: str
@@ -252,12 +252,12 @@ class ClassSize:
 class ClassDetails(ClassSize):
     """A class and its best terms by three measures, best first; only terms with values above 0."""
 
-    probability_of: ProbabilityMeaning
-    probability: list[TermValue]
+    probability_of: _ProbabilityMeaning
+    probability: list[_TermValue]
     """By what ``probability_of`` names: frequent in the class."""
-    lift: list[TermValue]
+    lift: list[_TermValue]
     """By `lift`, which may be infinite: its own."""
-    mutual_information: list[TermValue]
+    mutual_information: list[_TermValue]
     """By the summand of the mutual information of the language models, in nats, whatever the classifier: tells it apart."""
 
 
@@ -274,7 +274,7 @@ def class_details(model: TextClassifier, labels: Sequence[str], top: int) -> dic
     """Return each class with its ``top`` terms by each of `MEASURES`; raise `UsageError` for a class that the model does not have."""
     classes = np.array([class_number(model, label) for label in labels], np.int64)
     models, prior, probabilities = model.language_models, model.prior, term_probabilities(model)
-    meaning = ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
+    meaning = _ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
 
     def tables(terms: Whole) -> dict[str, Floats]:
         probability = probabilities.probability(terms)
@@ -319,7 +319,7 @@ def lift(probability: Floats, prior: Floats) -> Floats:
 
 def _best_terms(
     model: TextClassifier, classes: Whole, top: int, measures: Sequence[str], tables: Callable[[Whole], Mapping[str, Floats]], width: int
-) -> list[list[list[TermValue]]]:
+) -> list[list[list[_TermValue]]]:
     """Return for each class, by each measure, the ``top`` selected terms with the largest values above 0.
 
     ``tables`` gives the values of some terms in these classes by each measure, and under "" the table whose larger value decides between
@@ -337,7 +337,7 @@ def _best_terms(
             best[column, name] = numbers[order], values[:, order]
     term = model.statistics.vocabulary.term
 
-    def listed(numbers: Whole, values: Floats) -> list[TermValue]:
-        return [TermValue(term(number), value) for number, value in zip(numbers.tolist(), values[0].tolist(), strict=True)]
+    def listed(numbers: Whole, values: Floats) -> list[_TermValue]:
+        return [_TermValue(term(number), value) for number, value in zip(numbers.tolist(), values[0].tolist(), strict=True)]
 
     return [[listed(*best[column, name]) for name in measures] for column in range(classes.size)]

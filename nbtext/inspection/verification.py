@@ -46,7 +46,7 @@ def verify(path: str) -> list[Check]:
     for name, check in CHECKS.items():
         try:
             checks.append(Check(name, None, NOT_LOOKED_AT) if model is None else Check(name, True, check(model)))
-        except DisagreementError as problem:
+        except _DisagreementError as problem:
             checks.append(Check(name, False, str(problem)))
     return checks
 
@@ -73,13 +73,13 @@ def _loaded(path: str) -> tuple[TextClassifier | None, list[Check]]:
         return None, [whole, Check("contents", False, problem.message)]
 
 
-class DisagreementError(Exception):
+class _DisagreementError(Exception):
     """Two parts of a model do not agree."""
 
 
 def _require(condition: object, otherwise: str) -> None:
     if not condition:
-        raise DisagreementError(otherwise)
+        raise _DisagreementError(otherwise)
 
 
 def _ngrams(model: TextClassifier) -> str:
@@ -137,7 +137,7 @@ def _attributes(model: TextClassifier) -> str:
         try:
             others = statistics.moments.minus(of_sample)
         except UsageError:
-            raise DisagreementError("the numbers of the sample are not among those summed") from None
+            raise _DisagreementError("the numbers of the sample are not among those summed") from None
         whole = sample.is_complete and len(sample.documents) == statistics.n_documents
         _require(not whole or not others.documents.any(), "the sample holds all documents, and their numbers are not those summed")
     return f"{len(statistics.attributes.names):,}, their categories and sums within the counts of the classes"
@@ -154,8 +154,8 @@ def _estimates(model: TextClassifier) -> str:
                 _sum_to_one(probabilities, model)
             else:
                 _have_opposites(probabilities, probabilities.absence, model, smoothed=smoothed)
-        except DisagreementError as problem:
-            raise DisagreementError(f"{problem} ({probabilities.symbol}, {probabilities.meaning})") from None
+        except _DisagreementError as problem:
+            raise _DisagreementError(f"{problem} ({probabilities.symbol}, {probabilities.meaning})") from None
         checked |= probabilities.selected
     n_terms, n_values = np.count_nonzero(model.learnt.selected), np.count_nonzero(checked & ~model.learnt.selected)
     of_values = f" and {quantity(int(n_values), 'value')} of attributes" if n_values else ""

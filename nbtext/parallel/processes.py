@@ -73,11 +73,11 @@ class Share(Generic[Task]):
             self._heard(documents, read)
 
 
-class ShareOfWorker(Share[Task]):
+class _ShareOfWorker(Share[Task]):
     """The tasks that a worker asks its parent for, one after the other."""
 
     def __init__(self, connection: Connection, *, reports: bool) -> None:
-        super().__init__(iter(self._asked, None), (lambda *so_far: connection.send(ReadSoFar(*so_far))) if reports else None)
+        super().__init__(iter(self._asked, None), (lambda *so_far: connection.send(_ReadSoFar(*so_far))) if reports else None)
         self._connection = connection
 
     def _asked(self) -> Task | None:
@@ -95,7 +95,7 @@ NEXT, ENOUGH = "next", "enough"
 """What a worker says to its parent: it wants a task; nobody should get more."""
 
 
-class ReadSoFar(NamedTuple):
+class _ReadSoFar(NamedTuple):
     """The documents and bytes that a worker has read so far."""
 
     documents: int
@@ -103,7 +103,7 @@ class ReadSoFar(NamedTuple):
 
 
 @contextmanager
-def signals_blocked() -> Iterator[None]:
+def _signals_blocked() -> Iterator[None]:
     """Hold back signals while workers are started: none is to be interrupted before it ignores them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
@@ -112,7 +112,7 @@ def signals_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def serve(connection: Connection, function: Callable[[Never], object], parent: int) -> None:
+def _serve(connection: Connection, function: Callable[[Never], object], parent: int) -> None:
     """Answer each task with what the function returns or raises, as a worker of the process with the number ``parent``, until the task is None."""
     _become_worker(parent)
     with suppress(EOFError):  # the parent is gone
@@ -120,11 +120,11 @@ def serve(connection: Connection, function: Callable[[Never], object], parent: i
             send(connection, _attempt(function, *task))
 
 
-def serve_share(connection: Connection, work: Callable[[Never], object], parent: int, *, reports: bool = False) -> None:
+def _serve_share(connection: Connection, work: Callable[[Never], object], parent: int, *, reports: bool = False) -> None:
     """Answer with what work returns or raises for a share of the tasks, as a worker of the process with the number ``parent``."""
     _become_worker(parent)
     with suppress(EOFError, OSError):  # the parent is gone
-        send(connection, _attempt(work, ShareOfWorker(connection, reports=reports)))
+        send(connection, _attempt(work, _ShareOfWorker(connection, reports=reports)))
         connection.recv()
 
 
@@ -156,21 +156,21 @@ def send(connection: Connection, answer: object) -> None:
         for view in views:
             file.write(view)
         file.flush()
-        connection.send(SharedAnswer(rest, [view.nbytes for view in views]))
+        connection.send(_SharedAnswer(rest, [view.nbytes for view in views]))
         send_handle(connection, file.fileno(), None)
 
 
-class SharedAnswer(NamedTuple):
+class _SharedAnswer(NamedTuple):
     """An answer without its large arrays, which are in a file, and the bytes of each of them."""
 
     rest: bytes
     sizes: list[int]
 
 
-def receive(connection: Connection) -> Any:  # noqa: ANN401 - whatever was sent
+def _receive(connection: Connection) -> Any:  # noqa: ANN401 - whatever was sent
     """Return what `send` sent."""
     answer = connection.recv()
-    if not isinstance(answer, SharedAnswer):
+    if not isinstance(answer, _SharedAnswer):
         return answer
     import mmap
     from multiprocessing.reduction import recv_handle
@@ -204,7 +204,7 @@ def side_by_side(
     read by all. Raises what the work raises, and `WorkerError` for a process that ended before its work.
     """
     if jobs > 1:
-        tasks, serving = iter(tasks), partial(serve_share, reports=heard is not None)
+        tasks, serving = iter(tasks), partial(_serve_share, reports=heard is not None)
         with suppress(CannotStartError), workers(jobs, partial(work, shared), serving) as others:
             return others.share_out(tasks, heard)
     return [work(shared, Share(tasks, heard))]
@@ -268,7 +268,7 @@ def forks() -> bool:
 
 
 @contextmanager
-def workers(n: int, function: Callable[[Never], object], serving: Serving = serve) -> Iterator[Workers]:
+def workers(n: int, function: Callable[[Never], object], serving: Serving = _serve) -> Iterator[Workers]:
     """Have ``n`` workers, started with the first task, that call a function; they are gone in the end.
 
     Raises `WorkerError` if one ended before its work.
@@ -293,7 +293,7 @@ class Workers:
     the pipe is closed then, and the thread knows.
     """
 
-    def __init__(self, n: int, function: Callable[[Never], object], serving: Serving = serve) -> None:
+    def __init__(self, n: int, function: Callable[[Never], object], serving: Serving = _serve) -> None:
         from queue import SimpleQueue
 
         self._n, self._function, self._serving = n, function, serving
@@ -305,7 +305,7 @@ class Workers:
 
     def submit(self, task: object) -> Future[Any]:
         """Have a worker do a task; raises `CannotStartError` if it is the first and there can be no worker."""
-        with signals_blocked():
+        with _signals_blocked():
             if self._threads is None:
                 from concurrent.futures import ThreadPoolExecutor
 
@@ -314,19 +314,19 @@ class Workers:
             return self._threads.submit(self._done, task)
 
     def share_out(self, tasks: Iterator[object], heard: Callable[[int, int], object] | None) -> list[Any]:
-        """Return what comes of the shares of all workers, which `serve_share`; as `side_by_side`."""
+        """Return what comes of the shares of all workers, which `_serve_share`; as `side_by_side`."""
         from multiprocessing.connection import wait
 
-        with signals_blocked():
+        with _signals_blocked():
             self._start()
         results, waiting = [], list(self._pipes)
-        progress = dict.fromkeys(range(self._n), ReadSoFar(0, 0))
+        progress = dict.fromkeys(range(self._n), _ReadSoFar(0, 0))
         upcoming = next(tasks, None)
         while waiting:
             ready: list[Any] = wait(waiting, WAIT)
             for pipe in ready:
                 try:
-                    said = receive(pipe)
+                    said = _receive(pipe)
                     if said == NEXT:
                         pipe.send(upcoming)
                 except (EOFError, OSError):
@@ -335,7 +335,7 @@ class Workers:
                     upcoming = next(tasks, None)
                 elif said == ENOUGH:
                     upcoming, tasks = None, iter(())
-                elif heard is not None and isinstance(said, ReadSoFar):
+                elif heard is not None and isinstance(said, _ReadSoFar):
                     progress[self._pipes.index(pipe)] = said
                     heard(*map(sum, zip(*progress.values(), strict=True)))
                 else:
@@ -388,7 +388,7 @@ class Workers:
         pipe = self._idle.get()
         try:
             pipe.send((task,))
-            is_result, answer = receive(pipe)
+            is_result, answer = _receive(pipe)
         except (EOFError, OSError):
             raise _worker_ended() from None
         finally:
@@ -408,7 +408,7 @@ class Workers:
 
     def kill(self) -> None:
         """End the workers, whatever they do; return when they are gone."""
-        with signals_blocked():
+        with _signals_blocked():
             for process in self._processes:
                 if process.exitcode is None and process.pid is not None:
                     with suppress(ProcessLookupError):

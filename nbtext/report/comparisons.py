@@ -48,12 +48,12 @@ def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None
         listing(lines),
         table(None, COMPARED_FIGURES, figures),
         table(None, {"documents": "0", "B right": "1:,", "B wrong": "2:,"}, right),
-        "".join(f"{line}\n" for line in verdicts(result)),
+        "".join(f"{line}\n" for line in _verdicts(result)),
         table("most frequent changes", CHANGES, result.changes[:CHANGES_SHOWN]) if result.changed else "",
     )
 
 
-def verdicts(result: ComparisonResult) -> list[str]:
+def _verdicts(result: ComparisonResult) -> list[str]:
     """Return sentences on which model is better, and whether beyond chance."""
     if result.identical:
         return ["The two models give the same answers with the same probabilities."]
@@ -177,11 +177,11 @@ def print_learning_curve(curve: LearningCurve) -> None:
     show(
         listing({"documents": f"{curve.documents:,}", "runs": f"{curve.runs:,}, of which 95 % lie in a band"}),
         table(None, CURVE, curve.points, ("training documents", "accuracy", "band", "macro F1", "band", "accuracy on these")),
-        "".join(f"{forecast_sentence(FIGURES[name], curve.documents, forecast)}\n" for name, forecast in forecasts),
+        "".join(f"{_forecast_sentence(FIGURES[name], curve.documents, forecast)}\n" for name, forecast in forecasts),
     )
 
 
-def forecast_sentence(title: str, now: int, forecast: Forecast) -> str:
+def _forecast_sentence(title: str, now: int, forecast: Forecast) -> str:
     """Return the forecast of one figure in words."""
     if forecast.withheld is not None:
         return f"No forecast of {title}: {forecast.withheld}."

@@ -196,13 +196,13 @@ def _risk(risk: Sequence[RiskPoint]) -> Iterator[str]:
 
 
 def _pictures(result: EvaluationResult) -> Iterator[str]:
-    yield listing({f"{len(result.reliability)} bins of probability": "", **reliability_bars(result.reliability)})
-    table = confusion_rows(result)
+    yield listing({f"{len(result.reliability)} bins of probability": "", **_reliability_bars(result.reliability)})
+    table = _confusion_rows(result)
     if table is not None:
-        yield drawing(lambda width: heat_map(*table, width))
+        yield drawing(lambda width: _heat_map(*table, width))
 
 
-def reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
+def _reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
     """Return three rows of bars, one bar for each bin. The first two are the same where probabilities are calibrated."""
     most = max((part.documents for part in bins), default=0)
     return {
@@ -212,7 +212,7 @@ def reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
     }
 
 
-def confusion_rows(result: EvaluationResult) -> tuple[list[str], list[list[int]]] | None:
+def _confusion_rows(result: EvaluationResult) -> tuple[list[str], list[list[int]]] | None:
     """Return the labels that occur, and for each its documents by answer, no answer last; None with one label or more than `MOST_CLASSES`."""
     labels = [label for label, of_class in result.per_class.items() if of_class.occurs]
     if not 1 < len(labels) <= MOST_CLASSES:
@@ -220,7 +220,7 @@ def confusion_rows(result: EvaluationResult) -> tuple[list[str], list[list[int]]
     return labels, [[result.confusion.get(truth, {}).get(answer, 0) for answer in (*labels, "")] for truth in labels]
 
 
-def heat_map(labels: Sequence[str], rows: Sequence[Sequence[int]], width: int) -> Text:
+def _heat_map(labels: Sequence[str], rows: Sequence[Sequence[int]], width: int) -> Text:
     """Return shaded cells with numbers, at most ``width`` columns wide; where numbers do not fit, shades without colour."""
     from rich.text import Text
 
@@ -240,7 +240,7 @@ def heat_map(labels: Sequence[str], rows: Sequence[Sequence[int]], width: int) -
         for answer, n in enumerate(row if unanswered else row[:-1], 1):
             if numbers:
                 drawn.append(" ")
-                drawn.append((str(n) if n else "·").rjust(cell - 1), style=cell_style(n / total, right=answer == place) if n else "dim")
+                drawn.append((str(n) if n else "·").rjust(cell - 1), style=_cell_style(n / total, right=answer == place) if n else "dim")
             else:
                 drawn.append(shade(n / total))
         drawn.append("\n")
@@ -256,7 +256,7 @@ def shade(share: float) -> str:
     return SHADES[bisect_left(SHADE_STEPS, share)]
 
 
-def cell_style(share: float, *, right: bool) -> str:
+def _cell_style(share: float, *, right: bool) -> str:
     """Return the colours of a cell, the darker the larger the root of the share, which shows small ones; bold where right."""
     r, g, b = (round(light + (dark - light) * share**0.5) for light, dark in zip(LIGHT, DARK, strict=True))
     letters = "rgb(255,255,255)" if share**0.5 > WHITE_FROM else "rgb(0,0,0)"

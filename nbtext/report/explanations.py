@@ -128,7 +128,7 @@ def write_explanations(stream: Iterable[Explained], output: str, top: int) -> No
         print_parts(stream, lambda explained: _print(explained, top))
     else:
         write(
-            stream, output, by_place("id", "label", "against", "kind", "name", "nats", "count", "places", "note"), rows, explanation_record
+            stream, output, by_place("id", "label", "against", "kind", "name", "nats", "count", "places", "note"), rows, _explanation_record
         )
 
 
@@ -160,7 +160,7 @@ def _layers(word: WordContribution) -> str:
     return ", ".join(f"{share:.0%} of its counts from {layer}" for share, layer in shares if share)
 
 
-def explanation_record(explained: Explained) -> dict[str, Parsed]:
+def _explanation_record(explained: Explained) -> dict[str, Parsed]:
     """Return everything; infinite numbers are null, with ``rules_out`` beside them."""
     explanation = explained.explanation
     if explanation is None:
@@ -272,10 +272,10 @@ def write_why_not(stream: Iterable[WhyNot], output: str) -> None:
         print_parts(stream, lambda found: show(listing(sentences(found))))
     else:
         columns = by_place("id", "label", "wanted", "change", "word", "count", "probability:.6g", "found")
-        write(stream, output, columns, why_not_rows, why_not_record)
+        write(stream, output, columns, _why_not_rows, _why_not_record)
 
 
-def why_not_rows(found: WhyNot) -> Iterator[tuple[object, ...]]:
+def _why_not_rows(found: WhyNot) -> Iterator[tuple[object, ...]]:
     """Yield document, answer, wanted class, remove or add or none, word, occurrences, probability of the wanted class then, smallest or not."""
     first = found.id, found.label, found.wanted
     if found.removal is None or found.addition is None:
@@ -292,7 +292,7 @@ def why_not_rows(found: WhyNot) -> Iterator[tuple[object, ...]]:
         yield *first, "add", term, times, addition.probability, KNOWN[addition.smallest]
 
 
-def why_not_record(found: WhyNot) -> dict[str, object]:
+def _why_not_record(found: WhyNot) -> dict[str, object]:
     """Return the answer, the wanted class, and ``remove`` and ``add``, null where nothing was found; or ``why`` nothing was searched."""
     removal, addition = found.removal, found.addition
     return {

@@ -103,7 +103,7 @@ def tsv(fields: Iterable[str]) -> str:
     return "\t".join([visible_on_terminal(field.translate(_TSV_ESCAPES)) for field in fields]) + "\n"
 
 
-def csv_line(fields: Iterable[str]) -> str:
+def _csv_line(fields: Iterable[str]) -> str:
     """Return a record of comma-separated fields, quoted where needed."""
     import csv
 
@@ -221,10 +221,10 @@ def write(
         if output == "table":
             show(grid(None, heads or tuple(columns), texts, _numeric(columns)))
             return
-        lines = map(csv_line if output == "csv" else tsv, texts)
+        lines = map(_csv_line if output == "csv" else tsv, texts)
     first = list(islice(lines, 1))
     if output == "csv" or (output == "tsv" and tsv_heads):
-        sys.stdout.write(csv_line(tuple(columns)) if output == "csv" else tsv(tuple(columns)))
+        sys.stdout.write(_csv_line(tuple(columns)) if output == "csv" else tsv(tuple(columns)))
     for line in chain(first, lines):
         sys.stdout.write(line)
         if flush:

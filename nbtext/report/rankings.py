@@ -45,7 +45,7 @@ def _of_term(term: TermDetails) -> str:
 SCREEN, LONGEST_LABEL, MOST_DENSITIES = 80, 24, 20
 
 
-class Densities(NamedTuple):
+class _Densities(NamedTuple):
     """Posterior densities of the probability of a term along an axis from 0 to ``end``."""
 
     end: float
@@ -62,13 +62,13 @@ class Densities(NamedTuple):
         return found
 
 
-def densities(term: TermDetails, most: int) -> Densities:
+def densities(term: TermDetails, most: int) -> _Densities:
     """Return the posterior densities of at most ``most`` classes; of none without a prior."""
     ordered = sorted(term.classes.items(), key=lambda entry: -(entry[1].probability or 0.0))
     found = {label: (cell.posterior, cell.interval) for label, cell in ordered if cell.posterior and cell.interval}
     kept = dict(islice(found.items(), most))
     end = max((interval[1] for _, interval in kept.values()), default=0.0)
-    return Densities(min(1.0, 1.25 * end), {label: (posterior[0], posterior[1]) for label, (posterior, _) in kept.items()})
+    return _Densities(min(1.0, 1.25 * end), {label: (posterior[0], posterior[1]) for label, (posterior, _) in kept.items()})
 
 
 def _strips(term: TermDetails, symbol: str) -> str:

@@ -86,7 +86,7 @@ def replace_file(
     """
     target = check_replaceable(path, follow=beside is None)
     main = beside or target
-    remove_abandoned(main)
+    _remove_abandoned(main)
     try:
         descriptor, temporary = _locked_temporary(main)
     except OSError as problem:
@@ -110,7 +110,7 @@ def replace_file(
         raise PathError(f"written, but may not survive a power cut: {reason(problem)}", where=path) from None
 
 
-def remove_abandoned(target: Path) -> None:
+def _remove_abandoned(target: Path) -> None:
     """Remove the temporary files beside ``target`` of processes that were killed while they replaced it.
 
     Files of running processes stay, and all files where the file system has no locks or the folder cannot be listed.
@@ -134,10 +134,10 @@ def _remove_unless_locked(path: Path) -> None:
         os.close(descriptor)
 
 
-def create_beside(target: Path, make: Callable[[str], Created]) -> tuple[Created, Path]:
+def _create_beside(target: Path, make: Callable[[str], Created]) -> tuple[Created, Path]:
     """Call ``make`` with unpredictable paths beside ``target`` until one is free; return its result and that path.
 
-    `remove_abandoned` finds such paths. ``make`` raises `FileExistsError` for a path that is not free.
+    `_remove_abandoned` finds such paths. ``make`` raises `FileExistsError` for a path that is not free.
     """
     while True:
         mark = "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(8))
@@ -154,7 +154,7 @@ def _locked_temporary(target: Path) -> tuple[int, Path]:
     """Create an empty file beside ``target``; return a descriptor that holds a lock on it until closed, and its path."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     while True:
-        descriptor, temporary = create_beside(target, lambda path: os.open(path, flags, 0o600))
+        descriptor, temporary = _create_beside(target, lambda path: os.open(path, flags, 0o600))
         try:
             with contextlib.suppress(OSError):  # without locks nobody takes it for abandoned
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -206,7 +206,7 @@ def keep_backup(target: Path) -> None:
     kept = target.with_name(target.name + BACKUP_SUFFIX)
     try:
         try:
-            _, second = create_beside(target, lambda path: os.link(target, path, follow_symlinks=False))
+            _, second = _create_beside(target, lambda path: os.link(target, path, follow_symlinks=False))
         except FileNotFoundError:
             return
         except OSError:

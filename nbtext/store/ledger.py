@@ -59,7 +59,7 @@ _FIELDS = struct.Struct("<8sIIQQ32s32s32s")
 _DIGEST = slice(_FIELDS.size - 32, _FIELDS.size)
 
 
-class StaleLedgerError(ModelError):
+class _StaleLedgerError(ModelError):
     """The ledger belongs to another model than the one beside it."""
 
 
@@ -155,7 +155,7 @@ def ledger_path(model_path: str) -> str:
 def read_ledger(path: str, model: bytes) -> Ledger | None:
     """Return the ledger of the model with a digest; None if there is none.
 
-    Raises `StaleLedgerError` if it belongs to other models, `ModelError` if it is damaged or of a newer format, `PathError` if it cannot be read.
+    Raises `_StaleLedgerError` if it belongs to other models, `ModelError` if it is damaged or of a newer format, `PathError` if it cannot be read.
     """
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
@@ -201,7 +201,7 @@ def _parsed(content: bytes, model: bytes) -> Ledger:
         return _merged(*first, second[0], changed, labels)
     if model == before:
         return Ledger(*first, labels)
-    raise StaleLedgerError("the ledger belongs to another model", hint="begin a new one with nbtext train --once, or remove it")
+    raise _StaleLedgerError("the ledger belongs to another model", hint="begin a new one with nbtext train --once, or remove it")
 
 
 def _entries(content: bytes, size: int, begin: int) -> tuple[NDArray[np.bytes_], Whole]:

@@ -91,8 +91,8 @@ def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledg
     from nbtext.store.joblib_stream import dump
 
     canonical = json.loads(json.dumps(settings, sort_keys=True))  # equal settings become equal objects, so pickle writes equal bytes
-    largest = {name: ArrayPlace(array.dtype.str, array.size, 2**62) for name, array in arrays.items()}
-    room = len(encode_index(canonical, largest, ledger))
+    largest = {name: _ArrayPlace(array.dtype.str, array.size, 2**62) for name, array in arrays.items()}
+    room = len(_encode_index(canonical, largest, ledger))
     if room + ALIGNMENT > MAX_INDEX_BYTES:
         raise UsageError(f"the settings take {room:,} bytes; a model file has room for {MAX_INDEX_BYTES:,}")
     room += -(_HEAD + room + len(_POP)) % ALIGNMENT
@@ -101,9 +101,10 @@ def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledg
     offsets = dump({"format": FORMAT, "settings": canonical, **arrays}, file)
     length = file.tell() - begin
     places = {
-        name: ArrayPlace(array.dtype.str, array.size, offset - begin) for (name, array), offset in zip(arrays.items(), offsets, strict=True)
+        name: _ArrayPlace(array.dtype.str, array.size, offset - begin)
+        for (name, array), offset in zip(arrays.items(), offsets, strict=True)
     }
-    index = encode_index(canonical, places, ledger).ljust(room)
+    index = _encode_index(canonical, places, ledger).ljust(room)
     file.seek(0)
     file.write(_head(index, length) + index)
     file.seek(0)
@@ -127,16 +128,16 @@ def _digest(file: IO[bytes]) -> bytes:
     return digest.digest()
 
 
-class Index(NamedTuple):
+class _Index(NamedTuple):
     """The index of a model file."""
 
     settings: dict[str, object]
-    places: dict[str, ArrayPlace]
+    places: dict[str, _ArrayPlace]
     ledger: tuple[int, str]
     """Length and SHA-256 of the ledger behind the payload; 0 if there is none."""
 
 
-class ModelBytes(NamedTuple):
+class _ModelBytes(NamedTuple):
     """The bytes of a model file, checked."""
 
     content: bytes
@@ -144,7 +145,7 @@ class ModelBytes(NamedTuple):
     """Where the payload begins."""
     end: int
     """Where it ends."""
-    parts: Index
+    parts: _Index
 
 
 def read_model_file(path: str) -> tuple[dict[str, object], dict[str, Numbers]]:
@@ -202,7 +203,7 @@ def model_digest(path: str) -> bytes | None:
     return head[_DIGEST] if is_model else None
 
 
-def _read(path: str, *, with_ledger: bool = False) -> ModelBytes:
+def _read(path: str, *, with_ledger: bool = False) -> _ModelBytes:
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
             status = os.fstat(file.fileno())
@@ -232,7 +233,7 @@ def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)  # a pipe without a writer must not block
 
 
-def _parse(content: bytes, size: int) -> ModelBytes:
+def _parse(content: bytes, size: int) -> _ModelBytes:
     """Return the parts of a model file of ``size`` bytes, of which the ledger need not be read."""
     if content[: len(_START)] != _START or content[_OPCODES.size : _OPCODES.size + len(MAGIC)] != MAGIC:
         raise ModelError("not an nbtext model", hint="make one with nbtext train")
@@ -254,13 +255,13 @@ def _parse(content: bytes, size: int) -> ModelBytes:
         raise _damaged("its checksum is wrong")
     if not version or content[begin - 1 : begin] != _POP or begin % ALIGNMENT:
         raise _damaged("its header is malformed")
-    index = decode_index(content[_HEAD : begin - 1], payload_length)
+    index = _decode_index(content[_HEAD : begin - 1], payload_length)
     if end + index.ledger[0] != size:
         raise _damaged(f"it has {size} bytes, its header says {end + index.ledger[0]}")
-    return ModelBytes(content, begin, end, index)
+    return _ModelBytes(content, begin, end, index)
 
 
-class ArrayPlace(NamedTuple):
+class _ArrayPlace(NamedTuple):
     """Place of an array of one dimension: its type, its number of elements, and its first byte from the start of the payload."""
 
     dtype: str
@@ -273,14 +274,14 @@ class ArrayPlace(NamedTuple):
         return self.offset + self.length * np.dtype(self.dtype).itemsize
 
 
-def encode_index(settings: Mapping[str, object], places: Mapping[str, ArrayPlace], ledger: bytes = b"") -> bytes:
+def _encode_index(settings: Mapping[str, object], places: Mapping[str, _ArrayPlace], ledger: bytes = b"") -> bytes:
     """Return the index as JSON in ASCII, keys sorted."""
     arrays = {name: {"dtype": dtype, "shape": [length], "offset": offset} for name, (dtype, length, offset) in places.items()}
     index = {"settings": settings, "arrays": arrays, **({"ledger": [len(ledger), hashlib.sha256(ledger).hexdigest()]} if ledger else {})}
     return json.dumps(index, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
-def decode_index(text: bytes, payload_length: int) -> Index:
+def _decode_index(text: bytes, payload_length: int) -> _Index:
     """Return the index; raise `ModelError` unless all is well formed and every array lies inside the payload, apart from others."""
     try:
         index = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
@@ -296,10 +297,10 @@ def decode_index(text: bytes, payload_length: int) -> Index:
     _check_depth(settings)
     places = {name: _place(name, entry) for name, entry in arrays.items()}
     _check_layout(places, payload_length, len(text))
-    return Index(settings, places, (ledger[0], str(ledger[1])))
+    return _Index(settings, places, (ledger[0], str(ledger[1])))
 
 
-def _place(name: str, entry: object) -> ArrayPlace:
+def _place(name: str, entry: object) -> _ArrayPlace:
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "offset"}:
         raise ModelError(f"array {name[:40]!r} is not described by dtype, shape and offset")
     dtype, shape, offset = entry["dtype"], entry["shape"], entry["offset"]
@@ -307,14 +308,14 @@ def _place(name: str, entry: object) -> ArrayPlace:
         raise ModelError(f"array {name[:40]!r} has a type that models do not use")
     if not isinstance(shape, list) or len(shape) != 1 or not _is_count(shape[0]) or not shape[0] or not _is_count(offset):
         raise ModelError(f"array {name[:40]!r} has an impossible shape or offset")
-    return ArrayPlace(dtype, shape[0], offset)
+    return _ArrayPlace(dtype, shape[0], offset)
 
 
 def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < 2**62
 
 
-def _check_layout(places: Mapping[str, ArrayPlace], payload_length: int, index_length: int) -> None:
+def _check_layout(places: Mapping[str, _ArrayPlace], payload_length: int, index_length: int) -> None:
     """Raise `ModelError` for arrays outside the payload, overlaps, and gaps larger than joblib's framing: every byte is accounted for."""
     position = 0
     allowed = MAX_FRAMING + 2 * index_length  # joblib's stream has the settings too, before the first array or after the last

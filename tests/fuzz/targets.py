@@ -19,7 +19,7 @@ from nbtext.inspection.verification import verify
 from nbtext.model import TextClassifier
 from nbtext.model.state import State, from_plain, to_plain
 from nbtext.settings import FORMATS, Reading
-from nbtext.store.model_file import decode_index
+from nbtext.store.model_file import _decode_index
 from tests.model_bytes import FIELDS, HEAD, OPCODES, outcome, put_together
 from tests.test_corpus_reading_shards import in_shards, whole
 
@@ -54,7 +54,7 @@ def index(content: bytes) -> None:
     """The index of a model file is refused, or its arrays lie inside the payload."""
     payload_length = 1 << 12
     try:
-        places = decode_index(content, payload_length).places
+        places = _decode_index(content, payload_length).places
     except ModelError:
         return
     assert all(0 <= place.offset < place.end <= payload_length for place in places.values())

@@ -24,15 +24,15 @@ _QUOTED = re.compile(rb"[ \t]*\w{0,4}>")
 _COPY = re.compile(rb"^-{2,}[ ]*original message[ ]*-{2,}", re.MULTILINE | re.IGNORECASE)
 
 
-def without_signature(text: bytes) -> bytes:
+def _without_signature(text: bytes) -> bytes:
     """Return the text up to the last line that is only "--", or "-- " as in RFC 3676 (4.3)."""
     return text[: max((line.start() for line in _SIGNATURE.finditer(text)), default=len(text))]
 
 
-def without_quotes(text: bytes) -> bytes:
+def _without_quotes(text: bytes) -> bytes:
     r"""Return the text without lines that begin with ">" (or initials and ">"), and without the line ending in a colon before them.
 
-    >>> without_quotes(b"On Monday Ann wrote:\n> the moon\n\nNo.\n")
+    >>> _without_quotes(b"On Monday Ann wrote:\n> the moon\n\nNo.\n")
     b'\nNo.\n'
 
     Drop also all text after a line "-----Original Message-----".
@@ -95,9 +95,9 @@ def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, bool, Fields]
             pages.append(HtmlDocument.of(text))
             text = pages[-1].text(drop_quotes=wanted.drop_quotes)
         if wanted.drop_signatures:
-            text = without_signature(text)
+            text = _without_signature(text)
         if wanted.drop_quotes:
-            text = without_quotes(text)
+            text = _without_quotes(text)
         if not is_page:
             plain.append(text)
         decoded.append((text, guessed))

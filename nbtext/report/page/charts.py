@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 BAR_WIDTH, BAR_HEIGHT = 100.0, 8.0
 
 
-class Box(NamedTuple):
+class _Box(NamedTuple):
     """The place of a plot in its picture; y grows downwards, as in SVG."""
 
     left: float
@@ -42,13 +42,13 @@ class Box(NamedTuple):
         return self.top + (1 - share) * self.height
 
 
-SQUARE = Box(46.0, 12.0, 280.0, 280.0)
+SQUARE = _Box(46.0, 12.0, 280.0, 280.0)
 """The points of a reliability diagram."""
 
-COUNTS = Box(46.0, 310.0, 280.0, 44.0)
+COUNTS = _Box(46.0, 310.0, 280.0, 44.0)
 """Its counts, below."""
 
-CURVE = Box(46.0, 12.0, 560.0, 240.0)
+CURVE = _Box(46.0, 12.0, 560.0, 240.0)
 """A learning curve."""
 
 FEW = 20
@@ -139,7 +139,7 @@ def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: For
     accuracy = [place(point.documents, point.accuracy) for point in points]
     lower, upper = ([place(point.documents, point.accuracy_band[end]) for point in points] for end in (0, 1))
     levels = [lowest + step / 10 for step in range(round(span * 10) + 1)]
-    ticks = {n: CURVE.x(along(n)) for n in round_numbers(*bounds)}
+    ticks = {n: CURVE.x(along(n)) for n in _round_numbers(*bounds)}
     large = {n for n in ticks if str(n)[0] == "1"} or set(ticks)
     meanings = (
         f"{quantity(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs {percent_bounds(point.accuracy_band)}; "
@@ -214,10 +214,10 @@ def logarithmic(low: float, high: float) -> Callable[[float], float]:
     return lambda value: (log10(value) - log10(low)) / span if span else 0.5
 
 
-def round_numbers(low: float, high: float) -> list[int]:
+def _round_numbers(low: float, high: float) -> list[int]:
     """Return 1, 2 and 5 times powers of ten within the bounds; only the powers if there are more than eight; the bounds if there are none.
 
-    >>> round_numbers(90, 1200)
+    >>> _round_numbers(90, 1200)
     [100, 200, 500, 1000]
     """
     found = [n for power in range(floor(log10(low)), ceil(log10(high)) + 1) for n in (10**power, 2 * 10**power, 5 * 10**power)]
@@ -306,13 +306,13 @@ def _cell(truth: str, answer: str, n: int, support: int, *, small: bool) -> Mark
     names = f"{shortened(truth, LABEL)}, right" if hit else f"{shortened(truth, LABEL)} taken for {shortened(answer, LABEL)}"
     words = f"{names}: {n:,} of {quantity(support, 'document')}, {percent(n / support)}"
     number = '<span class="unseen">{}</span>' if small else "{}"
-    return html('<td class="{}" title="{}">{}</td>', shade_class(n / support, hit=hit), words, html(number, f"{n:,}"))
+    return html('<td class="{}" title="{}">{}</td>', _shade_class(n / support, hit=hit), words, html(number, f"{n:,}"))
 
 
-def shade_class(share: float, *, hit: bool) -> str:
+def _shade_class(share: float, *, hit: bool) -> str:
     """Return the class of the style for a share of a row above 0.
 
-    >>> shade_class(0.8, hit=True), shade_class(0.03, hit=False)
+    >>> _shade_class(0.8, hit=True), _shade_class(0.03, hit=False)
     ('h3', 'm2')
     """
     return f"h{bisect_right(HIT_STEPS, share)}" if hit else f"m{bisect_right(MISTAKE_STEPS, share)}"

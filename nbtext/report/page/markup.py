@@ -36,10 +36,10 @@ class Markup(str):
 NOTHING = Markup()
 
 
-def escaped(part: object) -> Markup:
+def _escaped(part: object) -> Markup:
     r"""Return text that is inert in elements and in quoted attributes, with codes for control and direction characters; several parts are joined.
 
-    >>> escaped('<b> & "\u202e"'), escaped([Markup("<b>"), "<"]), escaped(2.5049)
+    >>> _escaped('<b> & "\u202e"'), _escaped([Markup("<b>"), "<"]), _escaped(2.5049)
     ('&lt;b&gt; &amp; &quot;\\u202e&quot;', '<b>&lt;', '2.5')
     """
     if isinstance(part, Markup):
@@ -53,7 +53,7 @@ def escaped(part: object) -> Markup:
 
 def joined(parts: Iterable[object], between: object = "") -> Markup:
     """Return the parts one after the other, plain text escaped."""
-    return Markup(escaped(between).join(map(escaped, parts)))
+    return Markup(_escaped(between).join(map(_escaped, parts)))
 
 
 def html(template: LiteralString, *parts: object) -> Markup:
@@ -62,7 +62,7 @@ def html(template: LiteralString, *parts: object) -> Markup:
     >>> html('<p class="{}">{}</p>', "note", "a < b")
     '<p class="note">a &lt; b</p>'
     """
-    return Markup(template.format(*map(escaped, parts)))
+    return Markup(template.format(*map(_escaped, parts)))
 
 
 def attribute(name: LiteralString, value: object) -> Markup:
@@ -138,9 +138,9 @@ def scrolling(content: Markup, name: str) -> Markup:
 def whole_page(title: str, parts: Sequence[tuple[str, object, Markup]], *further_styles: str) -> str:
     """Return a self-contained page of HTML, without script: sections, each with its anchor and its name in the contents, in the common style."""
     return Template(_resource("page.html")).substitute(
-        title=escaped(title),
+        title=_escaped(title),
         style="".join(map(_resource, ("style.css", *further_styles))),
-        contents=escaped(html('<li><a href="#{}">{}</a></li>', anchor, name) for anchor, name, _ in parts),
+        contents=_escaped(html('<li><a href="#{}">{}</a></li>', anchor, name) for anchor, name, _ in parts),
         content="\n".join(content for _, _, content in parts),
     )
 

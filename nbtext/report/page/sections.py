@@ -91,7 +91,7 @@ def _sections(data: ReportData) -> Sequence[tuple[str, str, str, Markup]]:
     )
 
 
-def wrong_answers(result: EvaluationResult) -> list[tuple[str, str, int]]:
+def _wrong_answers(result: EvaluationResult) -> list[tuple[str, str, int]]:
     """Return true class, answer and number of documents of the mistakes that are answers, the most frequent first."""
     return [mistake for mistake in result.mistakes if mistake[1]]
 
@@ -125,7 +125,7 @@ def _accuracy(data: ReportData) -> Markup:
 
 
 def _errors(result: EvaluationResult) -> Markup:
-    mistakes = wrong_answers(result)
+    mistakes = _wrong_answers(result)
     if not mistakes:
         return html("It made no mistake on these documents.")
     (truth, answer, most), n = mistakes[0], sum(mistake[2] for mistake in mistakes)
@@ -242,7 +242,7 @@ def _loss(result: ProbabilityResult, key: str) -> str:
 
 def _confusion(result: EvaluationResult) -> Markup:
     """Return the most frequent mistakes as a table, and the heat map."""
-    caption, mistakes = "Most frequent confusions", wrong_answers(result)
+    caption, mistakes = "Most frequent confusions", _wrong_answers(result)
     shown = confused_first(chosen_classes(result.per_class, MOST_CLASSES), mistakes)
     heads = {"True class": None, "Answer": None, "Documents": "number", "Share of the class": "number wide"}
     rows = [
