@@ -230,7 +230,7 @@ def test_every_option_that_is_a_path_has_a_type_that_knows_it() -> None:
         command: click.Command = import_module(f"nbtext.cli.{name.replace('-', '_')}").command
         for option in command.params:
             if isinstance(option, click.Option) and option.name != "config":
-                is_path = {"FILE", "PATH", "CORPUS"} & set(re.split(r"\W", option.metavar or ""))
+                is_path = {"FILE", "PATH", "CORPUS"} & set(re.split(r"\W", option.make_metavar(click.Context(command))))
                 assert isinstance(option.type, InputPath) == bool(is_path), (name, option.opts)
                 assert isinstance(option.type, OutputPath) == (
                     bool(is_path) and (option.opts[-1] == "--model" or option.name in WRITTEN)
