@@ -201,6 +201,7 @@ TWELVE = [f"{('cats', 'dogs')[n % 2]}|a longer text, number {n}" for n in range(
         ([swapped(line) for line in TWELVE], "2", "1", None),
         ([f"{n}|{line}" for n, line in enumerate(TWELVE)], "2", "3", None),
         ([line.replace("|", f"|{n}|") for n, line in enumerate(TWELVE)], "1", "3", None),
+        ([f"{n % 5}th|{'' if n % 6 else 'ok'}" for n in range(12)], None, None, None),
     ],
 )  # fmt: skip
 def test_what_first_rows_show(lines: list[str], label: str | None, text: str | None, header: bool | None) -> None:

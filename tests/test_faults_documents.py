@@ -28,12 +28,12 @@ PATCHED = """
 import os, sys
 import nbtext.corpus.directory as directory
 from nbtext.cli.main import run
-real = directory.read_file
+real = directory._read_file
 def read_file(path, *arguments):
     if path.endswith('/gone'):
         os.unlink(path)
     return real(path, *arguments)
-directory.read_file = read_file
+directory._read_file = read_file
 sys.exit(run(sys.argv[1:]))
 """
 

@@ -70,7 +70,7 @@ class _Column(NamedTuple):
     name: str
     example: str
     is_classes: bool
-    """Values repeat, none is long, and not all are empty."""
+    """Values repeat, none is long, and most are not empty."""
     has_rare: bool
     """More than `_RARE` of the values occur once."""
     is_distinct: bool
@@ -315,7 +315,7 @@ def _columns(rows: Sequence[Sequence[str]], names: Sequence[str]) -> list[_Colum
                 place,
                 name,
                 next(iter(values), ""),
-                enough and len(counted) <= len(values) / 2 and 0 < lengths[-1] <= _LONGEST_CLASS,
+                enough and len(counted) <= len(values) / 2 and lengths[len(lengths) // 2] > 0 and lengths[-1] <= _LONGEST_CLASS,
                 sum(n == 1 for n in counted.values()) > _RARE * len(values),
                 enough and len(counted) >= _SAME_WIDTH * len(values),
                 enough and _are_numbers(value for value in values if value),
