@@ -50,7 +50,9 @@ class LockedModelFile:
 
     def ledger(self) -> Ledger | None:
         """Return the ledger of the model, None if there is none; raise `ModelError` if it is damaged or that of another model."""
-        return None if self._digest == NO_MODEL else ledger_of(self.path, self._digest)
+        if self._digest == NO_MODEL and not Path(self.path).exists():  # a model that could not be opened may have one
+            return None
+        return ledger_of(self.path, self._digest)
 
     def ledger_if_usable(self) -> Ledger | None:
         """Return the ledger of the model, or None if it cannot be used."""
