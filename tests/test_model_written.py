@@ -73,6 +73,9 @@ def loaded(model: TextClassifier, path: Path, rows: Labelled, *, may_be_impossib
     return again
 
 
+FAR_FROM_FEW: Labelled = [("ab"[place % 2], {"x": x}) for place, x in enumerate([0.1, 1e-05, 2.5, 0.1, 1e20])]
+"""A left-out number so far from the others that its logarithm is beyond single precision."""
+
 BUDGET = examples(3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -82,6 +85,7 @@ BUDGET = examples(3, suppress_health_check=[HealthCheck.function_scoped_fixture]
 @example(rows=OUTLIER, calibration="auto", estimate="mean")
 @example(rows=FAR_OUTLIER, calibration="isotonic", estimate="map")
 @example(rows=ONE_EACH, calibration="temperature", estimate="mean")
+@example(rows=FAR_FROM_FEW, calibration="auto", estimate="mean")
 def test_whatever_the_numbers_are(tmp_path: Path, classifier: str, rows: Labelled, calibration: str, estimate: str) -> None:
     assume(classifier != "logistic" or estimate != "ml")
     model = TextClassifier(classifier=classifier, calibration=calibration, estimate=estimate, **COLUMNS)

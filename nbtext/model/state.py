@@ -280,7 +280,8 @@ def _profile(figures: Parsed, answers: Whole) -> Profile | None:
 
 def _left_out_to_plain(posteriors: LeftOutPosteriors) -> dict[str, Numbers | None]:
     """Return −log p in single precision, the labels, and the weights unless all are 1."""
-    nats = np.maximum(-posteriors.log_posterior, 0).astype(np.float32).ravel()
+    with np.errstate(over="ignore"):  # a number far from all others is as good as impossible
+        nats = np.maximum(-posteriors.log_posterior, 0).astype(np.float32).ravel()
     weights = None if np.all(posteriors.weights == 1) else posteriors.weights
     return {"left_out_labels": posteriors.classes, "left_out_nats": nats, "left_out_weights": weights}
 
