@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -109,12 +110,40 @@ def test_the_model_before_the_last_change_still_has_its_ledger(days: Path) -> No
     assert (days / "nbtext.joblib").read_bytes() == updated
 
 
+def damage_the_ledger(folder: Path) -> bytes:
+    """Change the last byte of the model file, and return what it holds then."""
+    content = bytearray((folder / "nbtext.joblib").read_bytes())
+    content[-1] ^= 1
+    write("nbtext.joblib", content)
+    return bytes(content)
+
+
+@pytest.mark.parametrize("command", ["update c", "forget c", "relabel cats kittens", "prune --min-df 1"])
+def test_no_change_loses_a_damaged_ledger(days: Path, command: str) -> None:
+    succeed("train a c --once")
+    damaged = damage_the_ledger(days)
+    assert "the ledger is damaged: its checksum is wrong; nbtext prune --ledger takes it out" in fail(3, command)
+    assert (days / "nbtext.joblib").read_bytes() == damaged
+
+
+def test_a_damaged_ledger_does_not_pass_inspection(days: Path) -> None:
+    succeed("train a --once")
+    damage_the_ledger(days)
+    checked = nbtext("inspect --verify -o json")
+    assert checked.status == 3
+    assert json.loads(checked.out)["checks"][0] == {
+        "check": "file",
+        "passed": False,
+        "detail": "the ledger is damaged: its checksum is wrong",
+    }
+    succeed("prune --ledger")
+    succeed("inspect --verify")
+
+
 @pytest.mark.parametrize("command", [["update", "c", "--once"], ["forget", "a", "--once"]], ids=lambda command: command[0])
 def test_a_damaged_ledger_is_refused(days: Path, command: list[str]) -> None:
     succeed("train a --once")
-    content = bytearray((days / "nbtext.joblib").read_bytes())
-    content[-1] ^= 1
-    write("nbtext.joblib", content)
+    damage_the_ledger(days)
     succeed("classify a")  # reads no ledger
     assert fail(3, *command) == "nbtext: nbtext.joblib: the ledger is damaged: its checksum is wrong; nbtext prune --ledger takes it out"
     succeed("prune --ledger")

@@ -55,10 +55,16 @@ class LockedModelFile:
         return ledger_of(self.path, self._digest)
 
     def ledger_if_usable(self) -> Ledger | None:
-        """Return the ledger of the model, or None if it cannot be used."""
-        with suppress(ModelError):
+        """Return the ledger of the model; None if it has none, or one beside it that cannot be used.
+
+        Raises `ModelError` if the ledger in the file is damaged: a change would lose it.
+        """
+        try:
             return self.ledger()
-        return None
+        except ModelError:
+            if read_ledger_bytes(self.path):
+                raise
+            return None
 
     def replace(self, model: TextClassifier, ledger: Ledger | None = None) -> None:
         """Replace the file by a model, with a ledger or without one; raise `PathError`, and leave it as it was."""

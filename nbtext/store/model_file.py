@@ -158,15 +158,13 @@ def read_model_file(path: str) -> tuple[dict[str, object], dict[str, Numbers]]:
 
 
 def read_model_bytes(path: str) -> bytes:
-    """Return the bytes of a model file and its ledger; raises as `read_model_file`."""
+    """Return the bytes of a model file and its ledger; raises as `read_model_file`, and if the ledger is damaged."""
     return _read(path, with_ledger=True).content
 
 
 def read_ledger_bytes(path: str) -> bytes:
     """Return the ledger of a model file, empty if it has none; raises as `read_model_file`, and if the ledger is damaged."""
-    content, _, end, parts = _read(path, with_ledger=True)
-    if parts.ledger[0] and hashlib.sha256(content[end:]).hexdigest() != parts.ledger[1]:
-        raise ModelError("the ledger is damaged: its checksum is wrong", where=path, hint="nbtext prune --ledger takes it out")
+    content, _, end, _ = _read(path, with_ledger=True)
     return content[end:]
 
 
@@ -213,7 +211,11 @@ def _read(path: str, *, with_ledger: bool = False) -> _ModelBytes:
             if len(content) == _HEAD and content[: len(_START)] == _START:
                 file.seek(0)
                 content = file.read(status.st_size if with_ledger else min(_end_of(content), status.st_size))
-            return _parse(content, status.st_size)
+            found = _parse(content, status.st_size)
+            length, digest = found.parts.ledger
+            if with_ledger and length and hashlib.sha256(memoryview(content)[found.end :]).hexdigest() != digest:
+                raise ModelError("the ledger is damaged: its checksum is wrong", hint="nbtext prune --ledger takes it out")  # noqa: TRY301 - likewise
+            return found
     except ModelError as problem:
         problem.where = path
         raise
