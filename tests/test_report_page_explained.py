@@ -47,7 +47,7 @@ def test_words_are_marked_with_their_nats_and_listed() -> None:
     of = explained(model(), TEXT)
     page = Page(page_of(TEXT))
     shown = {mark["title"] for mark in page.all("mark") if "title" in mark}
-    assert shown == {f"{nats:+.2f} nats".replace("-", "−") for text, nats in pieces(of) if level(nats, strongest(of))}
+    assert shown == {f"{nats:+.2f} nats".replace("-", "−") for text, nats in pieces(of) if level(nats, strongest(pieces(of)))}
     assert "".join(text for text, _ in pieces(of)) == TEXT
     for word in of.words:
         assert not word.nats or f"{word.nats:+.2f}".replace("-", "−") in page.text

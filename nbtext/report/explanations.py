@@ -107,9 +107,9 @@ def pieces(explanation: Explanation) -> Iterator[tuple[str, float]]:
     yield text[done:].decode(), 0.0
 
 
-def strongest(explanation: Explanation) -> float:
-    """Return the largest finite |nats| of one occurrence of a word."""
-    return max((abs(contribution) for _, contribution in pieces(explanation) if abs(contribution) < inf), default=0.0)
+def strongest(pieces: Iterable[tuple[str, float]]) -> float:
+    """Return the largest finite |nats| of pieces of a text."""
+    return max((abs(contribution) for _, contribution in pieces if abs(contribution) < inf), default=0.0)
 
 
 def signed(contribution: float) -> str:
@@ -238,21 +238,23 @@ def _print(explained: Explained, top: int) -> None:
     rows.append(("log odds", signed(explanation.log_odds), "", idle_words(idle) if idle else ""))
     show(
         listing(head),
-        drawing(lambda _: _shaded(explanation)) if explanation.text.strip() else "",
+        drawing(lambda _: shaded(pieces(explanation))) if explanation.text.strip() else "",
         grid(None, ("part", "nats", "times", "terms"), rows, numeric=(1, 2)),
         "".join(f"{visible(line)}\n" for line in calibration_lines(explanation)),
     )
 
 
-def _shaded(explanation: Explanation) -> Text:
+def shaded(pieces: Iterable[tuple[str, float]], safe: Callable[[str], str] = visible) -> Text:
+    """Return a text in pieces with nats for rich, made safe to look at; on a screen without styles nats stand behind the words."""
     from rich.text import Text
 
-    drawn, most, marks = Text(), strongest(explanation), not has_styles()
-    for text, contribution in pieces(explanation):
-        shown = "\n".join(visible(line) for line in text.expandtabs(8).splitlines()) + ("\n" if text.endswith("\n") else "")
+    pieces, drawn, marks = list(pieces), Text(), not has_styles()
+    most = strongest(pieces)
+    for text, contribution in pieces:
+        shown = "\n".join(safe(line) for line in text.expandtabs(8).splitlines()) + ("\n" if text.endswith("\n") else "")
         depth = level(contribution, most)
         if depth and marks:
-            shown += f"[{signed(contribution)}]"
+            shown += safe(f"[{signed(contribution)}]")
         drawn.append(shown, style=None if marks else (FOR if contribution > 0 else AGAINST)[depth] or None)
     return drawn
 

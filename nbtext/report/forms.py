@@ -305,9 +305,9 @@ def grid(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[str]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def drawing(draw: Callable[[int], Text]) -> str:
-    """Return the lines of what ``draw`` makes for rich, given the columns of the screen."""
-    console = _console()
+def drawing(draw: Callable[[int], Text], width: int | None = None) -> str:
+    """Return the lines of what ``draw`` makes for rich, given the columns of the screen, if not others."""
+    console = _console(width)
     return "\n".join(_drawn(console, draw(console.width))) + "\n"
 
 
@@ -406,10 +406,10 @@ def has_colours() -> bool:
     return has_styles() and (_styles.when == "always" or not os.environ.get("NO_COLOR"))
 
 
-def _console() -> Console:
+def _console(width: int | None = None) -> Console:
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else WIDE
+    width = width or (None if sys.stdout.isatty() else WIDE)
     if _styles.when == "always":
         return Console(width=width, color_system="256", force_terminal=True, no_color=False)
-    return Console(width=width, color_system="auto" if has_styles() else None, force_terminal=None if width is None else False)
+    return Console(width=width, color_system="auto" if has_styles() else None, force_terminal=None if sys.stdout.isatty() else False)

@@ -39,7 +39,7 @@ def _no_answer(explained: Explained) -> Markup:
 
 
 def _content(explanation: Explanation, top: int) -> Markup:
-    label, against, most = class_name(explanation.label), class_name(explanation.against), strongest(explanation)
+    label, against, most = class_name(explanation.label), class_name(explanation.against), strongest(pieces(explanation))
     return html(
         '<p class="answer">The answer is {} (probability {}), compared here with {} ({}). The log odds of the one over the other are {} nats before '
         'calibration.</p>{}<div class="text" role="region" aria-label="text of the document" tabindex="0"><p dir="auto">{}</p></div>{}'
