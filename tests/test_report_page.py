@@ -219,9 +219,9 @@ def test_how_it_was_made(tmp_path: Path) -> None:
     TextClassifier().fit(texts, ["animals", "animals", "ships", "ships"]).save(path)
     made = dict(provenance(TextClassifier.load(path), path, corpus=("one", "two"), command="nbtext report one two"))
     assert dict(made["Report"])["documents"] == "one, two"
-    assert dict(made["Model"])["training documents"] == "4"
+    assert dict(made["Model"])["documents"] == "4"
     assert len(dict(made["Model"])["SHA-256"]) == 64
-    assert dict(made["Model"])["calibration"].startswith("length, temperature ")
-    assert dict(made["Model"])["sample kept"] == "4 training documents"
+    assert dict(made["Model"])["calibration"].startswith("length: temperature ")
+    assert dict(made["Model"])["sample"] == "4 documents, all there are"
     assert dict(made["Training"])["ngrams"] == "1"
     assert dict(made["Reading"])["document"] == "text"

@@ -20,6 +20,7 @@ from math import isfinite
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from nbtext.errors import listed
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -277,6 +278,30 @@ def listing(pairs: Mapping[str, object]) -> str:
     known = {name: visible(str(value)) for name, value in pairs.items() if value is not None}
     width = max(map(len, known), default=0)
     return "".join(f"{name.ljust(width)}  {value}\n" for name, value in known.items())
+
+
+NUMBERS_NAMED = 10
+"""Of a setting that has numbers by name."""
+
+
+def setting(value: object) -> str:
+    """Return the value of a setting for people.
+
+    >>> setting(4096), setting(False), setting({"a": 1.0, "b": 0.5}), setting(None)
+    ('4,096', 'no', 'a 1, b 0.5', '—')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+    if isinstance(value, dict):
+        return listed([f"{name} {number:g}" for name, number in value.items()], NUMBERS_NAMED)
+    return "—" if value is None else str(value)
+
+
+def named_settings(settings: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """Return the names and values of settings that are not None, for people."""
+    return tuple((name.replace("_", " "), setting(value)) for name, value in settings.items() if value is not None)
 
 
 def grid(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterable[int] = ()) -> str:

@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import listed, quantity
-from nbtext.report.forms import cells, escaped_json, visible
+from nbtext.report.forms import cells, escaped_json, setting, visible
 from nbtext.report.numbers import FIGURES, PROBABILITY_FIGURES, bounds, figure
 from nbtext.settings import LANGUAGE_CODES, Settings
 from nbtext.version import __version__
@@ -183,7 +183,7 @@ def _classes(facts: CardFacts) -> str:
 
 def _settings(facts: CardFacts) -> str:
     defaults, given = Settings(), facts.overview.training
-    changed = [(f"`{name}`", _text(value)) for name, value in given.items() if value != defaults[name]]
+    changed = [(f"`{name}`", _text(setting(value))) for name, value in given.items() if value != defaults[name]]
     text = "All settings are the defaults.\n"
     if changed:
         text = f"Settings that differ from the defaults:\n\n{_table(('setting', 'value'), changed)}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbtext.errors import listed, quantity
-from nbtext.report.forms import grid, listing, show, table, visible_on_terminal, write, write_result
+from nbtext.report.forms import grid, listing, named_settings, show, table, visible_on_terminal, write, write_result
 from nbtext.report.numbers import FIGURES, PROBABILITY_FIGURES
 from nbtext.version import __version__
 
@@ -45,33 +45,26 @@ PARTS = {
 def print_criteria(criteria: Criteria) -> None:
     """Print the result of `nbtext.inspection.overview.criteria`."""
     labels, classes, evidence = criteria.evidence_of_labels, criteria.evidence_of_classes, criteria.evidence
-    of_model = "not defined: there is no prior" if evidence is None else _nats(evidence)
     lines = {
-        "log evidence": of_model
-        if labels is not None or evidence is None or not isfinite(evidence)
-        else f"{of_model}, of the {'terms and columns' if criteria.columns else 'terms'}",
-        "of the labels": "not defined: the class prior is of maximum likelihood"
-        if labels is None or not isfinite(labels)
-        else _nats(labels),
+        "log evidence": "not defined: there is no prior"
+        if evidence is None
+        else _nats(evidence) + ", without the labels" * (labels is None),
+        "of the labels": "not defined: the class prior is of maximum likelihood" if labels is None else _nats(labels),
         "log likelihood": f"{_nats(criteria.log_likelihood)}, at maximum likelihood",
         "parameters": f"{criteria.parameters:,}",
         "tokens": f"{criteria.tokens:,}",
-        "AIC": _figure(criteria.aic),
-        "BIC": _figure(criteria.bic),
+        "AIC": f"{criteria.aic:,.2f}",
+        "BIC": f"{criteria.bic:,.2f}",
     }
     show(
         listing(lines),
-        table(None, {"class": "0", "log evidence of its counts (nats)": "1:,.2f"}, (classes or {}).items()) if classes is not None else "",
+        table(None, {"class": "0", "log evidence of its counts (nats)": "1:,.2f"}, classes.items()) if classes else "",
         table(None, PARTS, criteria.columns.items()) if criteria.columns else "",
     )
 
 
-def _figure(value: float, digits: int = 2) -> str:
-    return f"{value:,.{digits}f}" if isfinite(value) else "infinite"
-
-
 def _nats(value: float) -> str:
-    return f"{_figure(value)} nats" if isfinite(value) else "minus infinite"
+    return f"{value:,.2f} nats" if isfinite(value) else "minus infinite"
 
 
 COMPARED = {
@@ -144,13 +137,6 @@ def print_thresholds(thresholds: Sequence[PrecisionThreshold]) -> None:
 _FIELDS = _SEEDS = 10
 """Fields and seed words that are named."""
 
-_PSEUDO_COUNT = 0.1
-"""Where counts have no evidence, and in models of earlier versions for bernoulli and on weights."""
-
-_BY_EVIDENCE = ("multinomial", "bernoulli", "complement", "dirichlet-multinomial")
-"""The classifiers whose automatic smoothing is by evidence, multinomial but on tf-idf."""
-
-
 CLASSES = {
     "class": "0", "documents": "1.documents:,", "tokens": "1.tokens:,", "prior": "1.prior:.4f", "terms that speak most for it": "1.top_terms",
 }  # fmt: skip
@@ -158,38 +144,40 @@ CLASSES = {
 
 def print_overview(overview: Overview) -> None:
     """Print the result of `nbtext.inspection.overview.overview`."""
-    training, calibration = overview.training, overview.calibration
-    per_term = isinstance(training["smoothing"], dict)
+    settings = {name: ", ".join(map(" ".join, named_settings(getattr(overview, name)))) for name in ("training", "reading")}
+    blocks = [listing({**_lines(overview), **settings})]
+    if (calibration := overview.calibration) is not None:
+        rows = [(FIGURES[name], calibration.before[name], calibration.after[name]) for name in PROBABILITY_FIGURES]
+        head = f"{quantity(calibration.documents, 'document')}, each judged by a model without it"
+        blocks.append(table(None, {head: "0", "before": "1:.4f", "after calibration": "2:.4f"}, rows))
+    show(*blocks, *_attribute_tables(overview.attributes), table(None, CLASSES, overview.classes.items()))
+
+
+def _lines(overview: Overview) -> dict[str, str | None]:
+    """Return names and values of what a model is, None where it does not apply."""
     ngrams = f", {overview.ngrams:,} of them n-grams" if overview.ngrams else ""
     selected = f", {overview.selected_terms:,} selected" if overview.selected_terms != overview.terms else ""
+    own = f", {quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if (n_own := overview.terms_with_own_smoothing) else ""
     weights = [f"{name} {weight.scale:.4g} · n^{weight.exponent:.4g}" for name, weight in overview.members.items()]
-    lines = {
+    return {
         "classes": f"{len(overview.classes):,}",
         "documents": f"{overview.documents:,}",
         "tokens": f"{overview.tokens:,}",
         "encoded lines": f"{overview.encoded_lines:,} dropped" if overview.encoded_lines else None,
         "vocabulary": f"{overview.terms:,}{ngrams}{selected}{'; pruned, so no others are learnt' if overview.closed_vocabulary else ''}",
         "fields": listed([f"{name} {quantity(n, 'term')}" for name, n in overview.fields.items()], _FIELDS) if overview.fields else None,
-        "smoothing": _smoothing(overview, per_term=per_term),
+        "smoothing": f"{overview.smoothing:g}{own}{f' ({chosen})' if (chosen := overview.choices.of_smoothing) else ''}",
         "penalty": None if overview.l2 is None else _penalty(overview, overview.l2),
         "boundary": None if overview.boundary is None else _boundary(overview.boundary),
         "weights": f"{', '.join(weights)}, n the document's known tokens" if weights else None,
-        "calibration": _calibration(calibration, " · n^{:.4g}, n the document's known tokens", ": "),
+        "calibration": _calibration(overview.calibration),
         "sample": f"{quantity(overview.sample.documents, 'document')}{', all there are' if overview.sample.complete else ''}",
         "seed words": None if overview.seeds is None else _seeds(overview.seeds),
         "unlabelled": None if overview.unlabelled is None else _unlabelled(overview.unlabelled),
         "unspaced": overview.choices.of_unspaced or None,
         "stop words": ", ".join(filter(None, (f"{overview.stop_words:,}", overview.choices.of_stop_words))),
-        "training": _settings({**training, "smoothing": "per term"} if per_term else training),
-        "reading": _settings(overview.reading),
-        "written by": _writers(overview),
+        "written by": ", ".join(f"{name} {version}" for name, version in overview.written_by.items()),
     }
-    blocks = [listing(lines)]
-    if calibration is not None:
-        rows = [(FIGURES[name], calibration.before[name], calibration.after[name]) for name in PROBABILITY_FIGURES]
-        head = f"{quantity(calibration.documents, 'document')}, each judged by a model without it"
-        blocks.append(table(None, {head: "0", "before": "1:.4f", "after calibration": "2:.4f"}, rows))
-    show(*blocks, *_attribute_tables(overview.attributes), table(None, CLASSES, overview.classes.items()))
 
 
 def _penalty(overview: Overview, l2: float) -> str:
@@ -221,40 +209,13 @@ def _unlabelled(unlabelled: UnlabelledOverview) -> str:
     return f"{found}: left-out log loss {loss:.3g} nats, {without:.3g} without them"
 
 
-def _smoothing(overview: Overview, *, per_term: bool) -> str:
-    training = overview.training
-    if training["estimate"] == "ml" or per_term:
-        chosen = "given"
-    else:
-        without = training["classifier"] not in _BY_EVIDENCE or training["weighting"] == "tfidf"
-        auto = "automatic" if without or overview.smoothing == _PSEUDO_COUNT else "by evidence"
-        chosen_by = {"auto": overview.choices.of_smoothing or auto, "evidence": auto, "leave-one-out": "by leave-one-out"}
-        chosen = chosen_by.get(training["smoothing"], "given")
-    own = f"; {_own(overview.terms_with_own_smoothing)}" if per_term and training["estimate"] != "ml" else ""
-    pair = f" with a term, {training['smoothing'][1]:g} without" if isinstance(training["smoothing"], tuple) else ""
-    return f"{overview.smoothing:g}{pair} ({chosen}{own})"
-
-
-def _own(n_terms: int) -> str:
-    return f"{quantity(n_terms, 'term')} {'has its' if n_terms == 1 else 'have their'} own"
-
-
-def _calibration(calibration: CalibrationOverview | None, power: str, colon: str) -> str:
-    """Return method and temperature, with the ``power`` of the number of tokens that it may have."""
+def _calibration(calibration: CalibrationOverview | None) -> str:
+    """Return method and temperature, with the power of the number of tokens that it may have."""
     if calibration is None:
         return "none"
-    temperature = calibration.temperature
-    by_length = power.format(temperature.exponent) if temperature.exponent else ""
-    return f"{calibration.method}{colon}temperature {temperature.scale:.4g}{by_length}"
-
-
-def _settings(values: Mapping[str, object]) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {value!r}" if isinstance(value, str) else f"{name.replace('_', ' ')} {value}"
-                     for name, value in values.items() if value is not None)  # fmt: skip
-
-
-def _writers(overview: Overview) -> str:
-    return ", ".join(f"{name} {version}" for name, version in overview.written_by.items())
+    scale, exponent = calibration.temperature.scale, calibration.temperature.exponent
+    by_length = f" · n^{exponent:.4g}, n the document's known tokens" if exponent else ""
+    return f"{calibration.method}: temperature {scale:.4g}{by_length}"
 
 
 def _attribute_tables(attributes: AttributeOverviews) -> Iterable[str]:
@@ -277,10 +238,6 @@ def _cells(distribution: Mapping[str, float | Mapping[str, float]]) -> dict[str,
     return cells
 
 
-_MOST_NUMBERS = 50
-"""Numbers by name, such as the pseudo-counts of terms, that a page lists."""
-
-
 def provenance(model: TextClassifier, model_path: str, *, corpus: Sequence[str], command: str) -> Provenance:
     """Return headings, each with names and values; ``corpus`` and ``command`` as they were given. No clock: the same report has the same bytes."""
     from nbtext.inspection.overview import overview
@@ -288,37 +245,15 @@ def provenance(model: TextClassifier, model_path: str, *, corpus: Sequence[str],
     found = overview(model, 0)
     with Path(model_path).open("rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
-    own, calibration = found.terms_with_own_smoothing, _calibration(found.calibration, " × tokens^{:.4g}", ", ")
-    if found.calibration is not None:
-        calibration += f", from {quantity(found.calibration.documents, 'training document')}, each judged by a model without it"
     report = (("command", command), ("documents", ", ".join(corpus) or "the list of files"), ("page written by", f"nbtext {__version__}"))
-    sizes = (
-        ("file", model_path),
-        ("SHA-256", digest),
-        ("written by", _writers(found)),
-        ("classes", f"{len(found.classes):,}"),
-        ("training documents", f"{found.documents:,}"),
-        ("training tokens", f"{found.tokens:,}"),
-        ("terms", f"{found.terms:,}, {found.selected_terms:,} of them selected, {quantity(found.ngrams, 'n-gram')}"),
-        ("stop words", f"{found.stop_words:,}"),
-        ("smoothing", f"{found.smoothing:.6g}{f', {_own(own)}' if own else ''}"),
-        ("calibration", calibration),
-        ("sample kept", quantity(found.sample.documents, "training document")),
+    lines = tuple((name, value) for name, value in _lines(found).items() if value is not None)
+    model_file = (("file", model_path), ("SHA-256", digest), *lines)
+    return (
+        ("Report", report),
+        ("Model", model_file),
+        ("Training", named_settings(found.training)),
+        ("Reading", named_settings(found.reading)),
     )
-    return ("Report", report), ("Model", sizes), ("Training", _named(found.training)), ("Reading", _named(found.reading))
-
-
-def _named(settings: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
-    return tuple((name.replace("_", " "), _value(value)) for name, value in settings.items() if value is not None)
-
-
-def _value(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, dict):
-        many = len(value) > _MOST_NUMBERS
-        return f"{len(value):,} numbers by name" if many else ", ".join(f"{name} {number}" for name, number in value.items())
-    return str(value)
 
 
 def print_checks(checks: Sequence[Check], output: str | None) -> None:

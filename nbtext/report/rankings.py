@@ -6,9 +6,9 @@ from itertools import islice, zip_longest
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.errors import quantity
+from nbtext.errors import listed, quantity
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import cut_end, grid, is_plain_terminal, listing, show, table, write
+from nbtext.report.forms import cut_end, grid, is_plain_terminal, listing, setting, show, table, write
 from nbtext.report.numbers import bounds, strip
 
 if TYPE_CHECKING:
@@ -142,32 +142,17 @@ def _settings(found: Differences) -> list[tuple[str, str, str]]:
         **found.sizes,
         **{f"written by {name}": change for name, change in found.written_by.items()},
     }
-    rows = [(name.replace("_", " "), _value(change.old), _value(change.new)) for name, change in changes.items()]
+    rows = [(name.replace("_", " "), setting(change.old), setting(change.new)) for name, change in changes.items()]
     for name, attribute in found.attributes.items():
         old, new = (
             "—" if side is None else f"{side.kind}, {quantity(side.documents, 'document')}" for side in (attribute.old, attribute.new)
         )
         rows.append((f"attribute {name}", old, new))
     if found.stop_words.came or found.stop_words.went:
-        rows.append(("stop words only there", _first(found.stop_words.went), _first(found.stop_words.came)))
+        rows.append(("stop words only there", listed(found.stop_words.went, _MOST_WORDS), listed(found.stop_words.came, _MOST_WORDS)))
     if found.vocabulary.came or found.vocabulary.went:
         rows.append(("terms only there", f"{found.vocabulary.went:,}", f"{found.vocabulary.came:,}"))
     return rows
-
-
-def _value(value: object) -> str:
-    if value is None:
-        return "—"
-    if isinstance(value, dict):
-        return f"given for {len(value):,}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _first(words: list[str]) -> str:
-    more = f" and {quantity(len(words) - _MOST_WORDS, 'other')}" if len(words) > _MOST_WORDS else ""
-    return ", ".join(words[:_MOST_WORDS]) + more
 
 
 def _of_classes(classes: Mapping[str, ClassChange]) -> str:
