@@ -21,7 +21,7 @@ from nbtext.classifiers.attribute_likelihoods import normal_fits, poisson_fits
 from nbtext.classifiers.attributed import AttributedClassifier
 from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
 from nbtext.counts.moments import Moments
-from nbtext.errors import ModelError, UsageError
+from nbtext.errors import UsageError
 from tests.budget import examples
 from tests.process import content
 from tests.textbook import DATING
@@ -262,29 +262,6 @@ def test_an_attribute_of_no_document_is_told() -> None:
     model = TextClassifier(categorical="colour,shape", numeric="age").fit([{"colour": "red"}, {"colour": "blue"}], ["a", "b"])
     assert model.warnings() == ["no document has a value of shape, age"]
     assert model.predict([{"colour": "red", "shape": "round", "age": 3}]).tolist() == ["a"]
-
-
-def test_a_model_with_impossible_sums_is_refused(tmp_path: Path) -> None:
-    from nbtext.model.state import from_plain
-    from nbtext.store import read_model_file
-
-    fitted().save("m")
-    settings, arrays = read_model_file("m")
-    sums = arrays["value_sums"].tobytes().decode().splitlines()
-    for lines in (
-        sums[:-1],
-        [*sums[:-1], "1 0"],
-        [*sums[:-1], "x 0"],
-        [*sums[:-1], "9" * 5000 + " 0"],
-        [*sums[:-1], "1 99999"],
-        ["-1 0", *sums[1:]],
-    ):
-        wrong = np.frombuffer("".join(line + "\n" for line in lines).encode(), np.uint8)
-        with pytest.raises(ModelError, match="malformed"):
-            from_plain(settings, {**arrays, "value_sums": wrong})
-    for name in ("values", "sample_values", "fitted_attribute_smoothing"):
-        with pytest.raises(ModelError, match="malformed"):
-            from_plain(settings, {other: array for other, array in arrays.items() if other != name})
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 3.0])

@@ -19,7 +19,6 @@ from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBa
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts import matrix
 from nbtext.counts.matrix import DocumentTermMatrix
-from nbtext.errors import ModelError
 from nbtext.language_model.polya import LEAST_CONCENTRATION, MOST_CONCENTRATION
 from nbtext.settings import Settings
 from tests import oracle, strategies
@@ -208,17 +207,6 @@ def test_smoothing_is_by_the_evidence_of_documents_that_hold_a_term() -> None:
     wanted = TextClassifier(**plain).fit(once, labels).learnt.smoothing
     assert TextClassifier(**plain, classifier="dirichlet-multinomial").fit(texts, labels).learnt.smoothing == wanted
     assert TextClassifier(**plain).fit(texts, labels).learnt.smoothing != wanted
-
-
-@pytest.mark.parametrize(
-    "arrays",
-    [{}, {"concentration": np.ones(2)}, {"concentration": np.empty(0)}, {"concentration": np.full(1, -1.0)},
-     {"concentration": np.full(1, 2 * MOST_CONCENTRATION)}, {"concentration": np.full(1, np.nan)}, {"concentration": np.ones((1, 1))},
-     {"concentration": np.ones(1), "more": np.ones(1)}],
-)  # fmt: skip
-def test_what_it_cannot_have_kept_is_refused(arrays: dict[str, Floats]) -> None:
-    with pytest.raises(ModelError, match="the model is malformed"):
-        DirichletMultinomialNaiveBayes.restored(training(CHINA), arrays)
 
 
 def test_it_trains_classifies_evaluates_and_cross_validates(tmp_path: Path) -> None:

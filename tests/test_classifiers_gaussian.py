@@ -28,15 +28,12 @@ from nbtext.classifiers.gaussian import (
     second_moments,
 )
 from nbtext.decision import log_posterior
-from nbtext.errors import ModelError, UsageError
-from nbtext.model.state import from_plain
-from nbtext.store import read_model_file
+from nbtext.errors import UsageError
 from tests.budget import examples
 from tests.models import parted
 from tests.process import SERVICE_DESK, content, fail, in_json, succeed, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -387,36 +384,6 @@ def test_covariances_beyond_memory_are_refused(monkeypatch: pytest.MonkeyPatch) 
     TextClassifier(**PLAIN, latent=10).fit(texts, labels)
     with pytest.raises(UsageError, match="3 covariances of 10 features are too many; use covariance shared"):
         TextClassifier(**PLAIN, latent=10, covariance="separate").fit(texts, labels)
-
-
-CHANGES: dict[str, Callable[[dict[str, NDArray[Any]]], object]] = {
-    "no means": lambda arrays: arrays.pop("fitted_means"),
-    "no projection": lambda arrays: arrays.pop("fitted_projection"),
-    "no roots": lambda arrays: arrays.pop("fitted_roots"),
-    "another name": lambda arrays: arrays.update(fitted_other=np.ones(3)),
-    "a mean more": lambda arrays: arrays.update(fitted_means=np.append(arrays["fitted_means"], 0.5)),
-    "a feature more": lambda arrays: arrays.update(fitted_means=np.append(arrays["fitted_means"], np.zeros(3))),
-    "a projection more": lambda arrays: arrays.update(fitted_projection=np.append(arrays["fitted_projection"], 0.5)),
-    "a root less": lambda arrays: arrays.update(fitted_roots=arrays["fitted_roots"][:-1]),
-    "long means": lambda arrays: arrays["fitted_means"].__setitem__(0, 3.0),
-    "a long projection": lambda arrays: arrays["fitted_projection"].__setitem__(0, -1e30),
-    "a root of 0": lambda arrays: arrays["fitted_roots"].__setitem__(0, 0.0),
-    "a negative root": lambda arrays: arrays["fitted_roots"].__setitem__(0, -1.0),
-    "a large root": lambda arrays: arrays["fitted_roots"].__setitem__(1, 1e35),
-    "no number": lambda arrays: arrays["fitted_means"].__setitem__(0, np.nan),
-}
-
-
-@pytest.mark.parametrize("kind", [TEXT_KINDS[0], TEXT_KINDS[4]], ids=["full", "diagonal"])
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_arrays_that_training_cannot_make_are_refused(tmp_path: Path, kind: dict[str, Any], change: Callable[[Any], object]) -> None:
-    TextClassifier(**PLAIN, **kind, latent=5).fit(*drawn_texts()).save("m")
-    settings_, arrays = read_model_file("m")
-    arrays = {name: array.copy() for name, array in arrays.items()}
-    from_plain(settings_, arrays)
-    change(arrays)
-    with pytest.raises(ModelError, match="the model is malformed"):
-        from_plain(settings_, arrays)
 
 
 def test_the_command_trains_classifies_evaluates_and_cross_validates(tmp_path: Path) -> None:

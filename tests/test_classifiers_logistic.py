@@ -35,7 +35,7 @@ from nbtext.classifiers.logistic import (
     minimise,
 )
 from nbtext.counts.counting import Analysis, count_documents
-from nbtext.errors import ModelError, UsageError
+from nbtext.errors import UsageError
 from nbtext.settings import Settings
 from tests.budget import examples, rounds
 from tests.process import SERVICE_DESK, in_json, nbtext, succeed, succeeded
@@ -267,19 +267,6 @@ def test_a_fit_that_does_not_converge_warns_now_and_later(monkeypatch: pytest.Mo
     for each in (model, TextClassifier.load("m")):
         (warning,) = each.warnings()
         assert warning.startswith("the fit did not converge in 1 iterations")
-
-
-@pytest.mark.parametrize("name", ["weights", "bias", "outcome"])
-def test_arrays_that_no_fit_keeps_are_refused(name: str) -> None:
-    given_ = training(*drawn(1))
-    kept = LogisticRegression.estimate(given_).arrays()
-    assert LogisticRegression.restored(given_, kept).outcome.iterations > 0
-    others = {other: array for other, array in kept.items() if other != name}
-    wrong = [others, {**others, name: kept[name][:-1]}, {**others, name: np.tile(kept[name], 2)}, {**kept, "more": kept[name]}]
-    wrong.append({**kept, "weights": kept["weights"].astype(np.float64)} if name == "weights" else {**kept, "outcome": -kept["outcome"]})
-    for arrays in wrong:
-        with pytest.raises(ModelError, match="malformed"):
-            LogisticRegression.restored(given_, arrays)
 
 
 def test_classifying_needs_no_scipy(tmp_path: Path) -> None:

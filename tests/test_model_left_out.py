@@ -11,9 +11,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.calibration import LeftOutPosteriors
 from nbtext.decision import log_posterior
-from nbtext.errors import ModelError, UsageError
-from nbtext.model.state import from_plain
-from nbtext.store import read_model_file
+from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,37 +95,6 @@ def test_a_class_of_one_document_is_unknown_to_the_others() -> None:
     found = TextClassifier(stop_words="none", stemmer="none").fit([*texts, "moon"], [*labels, "d"]).left_out_posteriors()
     assert found.log_posterior[found.classes == 3, 3].tolist() == [-np.inf]
     assert LeftOutPosteriors.of(log_posterior(np.full((1, 2), -np.inf)), np.zeros(1, np.int64), np.ones(1)).classes.size == 0
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"left_out_labels": np.array([9, 0], np.uint8)},
-        {"left_out_labels": np.array([0], np.uint8)},
-        {"left_out_nats": np.array([0.5, 1, 1, 1], np.float32)},
-        {"left_out_nats": np.array([0.5, np.nan, 1, 1, 1, 1], np.float32)},
-        {"left_out_nats": np.array([0.5, -1, 1, 1, 1, 1], np.float32)},
-        {"left_out_nats": np.array([0.5, 1, 1, 1, 1, 1])},
-        {"left_out_weights": np.array([0.0, 1.0])},
-        {"left_out_weights": np.array([1.0])},
-    ],
-)
-def test_impossible_arrays_are_refused(change: dict[str, Any], tmp_path: Path) -> None:
-    whole = model(classifier="logistic")
-    posteriors = LeftOutPosteriors(np.log([[0.25, 0.75], [0.5, 0.5]]), np.array([1, 0]), np.array([1.0, 2.0]))
-    whole._learnt = replace(whole.learnt, left_out=replace_classes(posteriors, whole.statistics.n_classes))
-    whole.save(str(tmp_path / "m"))
-    kept = TextClassifier.load(str(tmp_path / "m")).left_out_posteriors()
-    assert kept.weights.tolist() == [1, 2]
-    settings, arrays = read_model_file(str(tmp_path / "m"))
-    with pytest.raises(ModelError):
-        from_plain(settings, {**arrays, **change})
-
-
-def replace_classes(posteriors: LeftOutPosteriors, n_classes: int) -> LeftOutPosteriors:
-    """The same with more classes, impossible ones."""
-    more = np.full((len(posteriors.classes), n_classes - 2), -np.inf)
-    return posteriors._replace(log_posterior=np.hstack([posteriors.log_posterior, more]))
 
 
 def test_learnt_without_posteriors_loads_as_files_of_old() -> None:

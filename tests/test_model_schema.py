@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+import ast
+import inspect
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from nbtext.classifiers import attributed, average, base, complement, dirichlet_multinomial, gaussian, logistic, multinomial
+from nbtext.counts import layers
 from nbtext.errors import ModelError, UsageError
-from nbtext.model.schema import ARRAYS, MOST, REQUIRED, RESERVED, SETTINGS, UNLABELLED, OrNull, Range, decoded, encoded, fits
+from nbtext.model import schema, state
+from nbtext.model.schema import (
+    ARRAYS,
+    KEYS,
+    MOST,
+    REQUIRED,
+    RESERVED,
+    SETTINGS,
+    TEXT,
+    VALUES,
+    OrNull,
+    Range,
+    decoded,
+    encoded,
+    fits,
+)
 from nbtext.model.state import from_plain
 from nbtext.store import read_model_file
+from tests.budget import some
 from tests.fixtures.make import FOLDER
 from tests.process import REPOSITORY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
 
 def test_the_docs_show_the_schema() -> None:
@@ -65,26 +90,156 @@ def test_sums_below_2_to_the_53_are_exact_and_others_are_refused() -> None:
             decoded({"values": numbers}, 1)
 
 
-@pytest.mark.parametrize("name", sorted(RESERVED))
-def test_what_a_later_version_may_add_is_refused_by_name(name: str) -> None:
-    with pytest.raises(ModelError, match=f"made by a newer nbtext: it has the {RESERVED[name]}; upgrade nbtext"):
-        decoded({name: np.ones(1, np.uint8)}, 1)
+CLASSIFIERS = (attributed, average, base, complement, dirichlet_multinomial, gaussian, logistic, multinomial)
+READERS = (schema, state, layers, *CLASSIFIERS)
+RARE = {
+    "its sums are not those of counts",  # tests/test_model_state.py
+    "it has layers of unknown kinds",  # rows of BY_HAND
+    "a cell has no column", "a column has no documents", "a label has neither documents nor seed words", "its means are too large",
+    "its numbers are too large", "its sample holds impossible documents",
+}  # fmt: skip
+"""Findings that one change of a fixture does not lead to."""
+FILES = sorted(FOLDER.glob("format-*/*.model"))
+WRONG: tuple[Any, ...] = (None, True, -1, 0.5, float("inf"), "x", [7], {}, {"x": 7})
+LOOSE = {"stop_words", "value_sums"}
+OPTIONAL = {"stop_words", "selected", "sample_weights", "left_out_weights", "curve_places", "curve_shares", "fitted_spread"}
+SORTED = {"ngrams", "sample_hashes", "curve_places", "curve_shares", "column_labels"}
+BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
+    ("its sample exceeds its bound", "multinomial", {"sample_bound": 7}, {}),
+    ("its sample does not fit its size", "multinomial", {"training": {"sample": 1}}, {}),
+    ("its temperature or curve is out of range", "multinomial", {"temperature": {"scale": 1e-300, "exponent": 999.9}}, {}),
+    ("its temperature or curve is out of range", "multinomial", {"temperature": {"scale": 1e-300, "exponent": -1000.0}}, {}),
+    ("its temperature or curve is out of range", "multinomial", {"temperature": {"scale": 1e-300, "exponent": 0}}, {}),
+    *(("its smoothing is not what its settings say", "multinomial", {"smoothing": number}, {}) for number in (0, 1e-300, 1e-7, 1e6)),
+    ("its smoothing is not what its settings say", "own-smoothing", {"smoothing": 0.5}, {}),
+    *(
+        ("attributes and their smoothing do not fit", "attributes", {}, {"fitted_attribute_smoothing": [number]})
+        for number in (0.0, 1e-300, 1e-7, 1e6)
+    ),
+    ("its likelihoods are not as many as there are quantiles", "multinomial", {}, {"typicality": [0.5]}),
+    ("its likelihoods do not rise", "multinomial", {}, {"typicality": -np.arange(240.0)}),
+    ("it has values of no attribute", "multinomial", {}, {"values": [1]}),
+    ("it has values of no attribute", "multinomial", {}, {"value_sums": [1]}),
+    ("it has values of no attribute", "multinomial", {}, {"sample_values": [1.0]}),
+    ("it has sums of log weights and does not use them", "log-weights", {"training": {"weighting": "counts"}}, {}),
+    ("its layers have more documents than were read", "unlabelled", {"unlabelled": {"documents": 1, "losses": {}}}, {}),
+    ("its n-grams are longer than its settings say", "ngrams", {"training": {"ngrams": 1}}, {}),
+    ("its labels are of an unknown type", "multinomial", {"label_kind": "bytes"}, {}),
+    ("class prior", "multinomial", {"training": {"class_prior": {"čas\tnaïve": 1}}}, {}),
+    *(
+        ("malformed", "seeds-and-unlabelled", {"training": each}, {})
+        for each in ({"classifier": "bernoulli"}, {"estimate": "ml"}, {"top": 5}, {"weighting": "tfidf"})
+    ),
+    *(
+        (f"made by a newer nbtext: it has the {content}; upgrade nbtext", "multinomial", {}, {name: [1]})
+        for name, content in RESERVED.items()
+    ),
+    ("it has not the parts of a model", "multinomial", {"extra": 1}, {}),
+    ("it has not the parts of a model", "multinomial", {}, {"extra": [1]}),
+    ("its classifier keeps nothing beside the statistics", "bernoulli", {}, {"fitted_extra": [1.0]}),
+    ("its weighted counts do not fit its weighting", "multinomial", {}, {"fitted_weighted_counts": [1.0]}),
+    ("its smoothing is not what its settings say", "complement", {"smoothing": 0}, {}),
+    *(
+        ("it has not one concentration", "dirichlet-multinomial", {}, {"fitted_concentration": each})
+        for each in ([-1.0], [1e300], [1.0, 1.0])
+    ),
+    *(
+        ("layers of unknown kinds", "multinomial", {"layers": each}, {})
+        for each in ([], [["", 1, 0.5]], [["", 1, None], ["2025", 1, None]])
+    ),
+    ("training makes no such choices", "multinomial", {"choices": {"more": 1}}, {}),
+    ("columns and labels do not fit", "multinomial", {"layers": [["", 1, None], ["unlabelled", 1000, 0.5]]}, {}),
+    *(
+        ("layers", "unlabelled", {"layers": [["", 1, None], *more]}, {})
+        for more in ([], [["unlabelled", 1000, 0]], [["unlabelled", 1000, None]])
+    ),
+    ("the model is malformed", "weighted-documents", {"layers": [["", 1, None]]}, {}),
+    *(("training makes no such sample_bound", "multinomial", {"sample_bound": number}, {}) for number in (-1, 2**64)),
+    ("its classifier keeps what no member does", "average", {}, {"fitted_extra": [1.0]}),
+    ("what it keeps of Gaussian classes has other names", "gaussian", {}, {"fitted_extra": [1.0]}),
+    ("its sample has impossible weights", "multinomial", {}, {"sample_weights": [1] * 9}),
+    *(
+        (("malformed", "../format-1/unlabelled", {"unlabelled": each}, {}))
+        for each in ({"weight": 0}, {"weight": None}, {"documents": 1}, {"seeds": 3})
+    ),
+]
+"""What is found, in which model, and the settings and arrays that are wrong in it."""
 
 
-@pytest.mark.parametrize("name", sorted(UNLABELLED))
-def test_counts_of_unlabelled_documents_of_format_1_must_fit(name: str) -> None:
-    settings, arrays = read_model_file(str(FOLDER / "format-1/unlabelled-and-logs.model"))
-    from_plain(settings, arrays)
-    for array in (arrays[name][1:], arrays[name].astype(np.float64)):
-        with pytest.raises(ModelError, match="malformed"):
-            from_plain(settings, {**arrays, name: array})
-    with pytest.raises(ModelError, match="malformed"):
-        from_plain(settings, {other: array for other, array in arrays.items() if other != name})
+def changed_arrays(name: str, array: NDArray[Any]) -> Iterator[tuple[NDArray[Any], bool]]:
+    """Yield the array changed in every way, and whether a model with it must be refused."""
+    kind, is_real = ARRAYS[name].kind if name in ARRAYS else "", array.dtype.kind == "f"
+    yield np.ones(array.shape, np.uint8 if is_real else np.float64), True
+    yield np.append(array, array[-1:]), name not in LOOSE
+    yield array[:-1], array.size > 1 and name not in LOOSE
+    yield array[:0], name not in OPTIONAL
+    yield array[::-1], name in SORTED and array.size > 1
+    for changed in (np.roll(array, 1), array * 2, -array if is_real else array // 2):
+        yield changed, name == "cell_logs" and changed.size == 0
+    for value in (np.nan, np.inf, -1e35, 0, 1e35) if is_real else (0, 255, 2**63):
+        for place in (0, -1):
+            changed = array.astype(np.uint64) if value == 2**63 else array.copy()
+            changed[place] = value
+            yield changed, (np.isnan(value) and kind != VALUES) or (value == 255 and kind == TEXT) or (value == 2**63 and kind != KEYS)
 
 
-@pytest.mark.parametrize("change", [{"weight": 0}, {"weight": None}, {"documents": 1}, {"seeds": 3}, {"other": 1}])
-def test_figures_of_unlabelled_documents_of_format_1_must_fit(change: dict[str, Any]) -> None:
-    settings, arrays = read_model_file(str(FOLDER / "format-1/unlabelled.model"))
-    unlabelled: Any = settings["unlabelled"]
-    with pytest.raises(ModelError, match="malformed"):
-        from_plain({**settings, "unlabelled": {**unlabelled, **change}}, arrays)
+def changed_values(value: Any) -> Iterator[Any]:
+    """Yield a value of JSON with one part changed, missing or too many."""
+    yield from WRONG
+    parts = dict(enumerate(value)) if isinstance(value, list) else value if isinstance(value, dict) else {}
+    for key, part in parts.items():
+        others = {other: each for other, each in parts.items() if other != key}
+        for changed in (*({**parts, key: changed} for changed in changed_values(part)), *([others] if others else ())):
+            yield changed if parts is value else [*changed.values()]
+    if isinstance(value, dict):
+        yield {**value, "more": 1}
+
+
+def finding(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
+    """Return why a model is refused, or nothing."""
+    try:
+        from_plain(settings, arrays)
+    except ModelError as problem:
+        return str(problem)
+    return ""
+
+
+@pytest.mark.parametrize(("found", "name", "settings", "arrays"), BY_HAND)
+def test_what_does_not_fit_together_is_refused(found: str, name: str, settings: dict[str, Any], arrays: dict[str, Any]) -> None:
+    before: Any
+    before, kept = read_model_file(str(FOLDER / f"format-2/{name}.model"))
+    wrong = {key: {**before.get(key, {}), **value} if isinstance(value, dict) else value for key, value in settings.items()}
+    numbers = {key: np.array(value, np.uint8 if isinstance(value[0], int) else np.float64) for key, value in arrays.items()}
+    assert found in finding({**before, **wrong}, {**kept, **numbers})
+
+
+def findings_in_source() -> set[str]:
+    """Return all that the reader of a model can find."""
+    calls = [node for module in READERS for node in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(node, ast.Call)]
+    said = [node.args[-1] for node in calls if getattr(node.func, "id", "") in ("require", "malformed") and node.args]
+    parts = [part.value for each in said for part in ast.walk(each) if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+    return {part for part in parts if " " in part.strip()}
+
+
+def test_a_changed_part_is_refused_and_each_check_finds_one() -> None:
+    """Of models of every kind and format: with a true digest, so that only the schema and what fits together tell."""
+    models = {path: read_model_file(str(path)) for path in FILES}
+    found = {each for each, *_ in BY_HAND}
+    for name in dict.fromkeys(name for _, arrays in models.values() for name in arrays):
+        having = [each for each in models.values() if name in each[1]]
+        for settings, arrays in some(having, 3):
+            for changed, is_wrong in changed_arrays(name, arrays[name]):
+                found.add(said := finding(settings, {key: array for key, array in {**arrays, name: changed}.items() if array.size}))
+                assert said or not is_wrong, (name, changed)
+                assert "\n" not in said
+    assert {each for each in findings_in_source() if not any(each in said for said in found)} == RARE
+
+
+def test_a_changed_setting_is_refused_or_of_its_form() -> None:
+    models = [read_model_file(str(path)) for path in FILES if path.parent.name == "format-2"]
+    for name, setting in SETTINGS.items():
+        having = [each for each in models if name in each[0]]
+        for settings, arrays in some(having, 2):
+            assert finding({key: value for key, value in settings.items() if key != name}, arrays) or setting.absent is not REQUIRED
+            for value in changed_values(settings[name]):
+                assert finding({**settings, name: value}, arrays) or fits(value, setting.form), (name, value)

@@ -15,7 +15,6 @@ from nbtext import TextClassifier
 from nbtext.attributes import LARGEST, SMALLEST, Attributes
 from nbtext.counts.moments import Moments
 from nbtext.errors import ModelError, UsageError
-from nbtext.model.schema import ARRAYS, KEYS, LONG, TEXT, WHOLE
 from nbtext.model.state import (
     MOST_DIGITS,
     _sorted,
@@ -27,13 +26,11 @@ from nbtext.model.state import (
 )
 from nbtext.ragged import offsets
 from nbtext.store import read_model_file, write_model_file
-from nbtext.text.hashing import pair
 from tests.budget import rounds, some
 from tests.process import HOUSE, MEMORY, PETS, run
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -82,171 +79,12 @@ def test_sorted_is_what_python_calls_sorted(terms: list[str]) -> None:
         assert _sorted(b"".join(encoded), bounds) == all(first < second for first, second in pairwise(encoded))
 
 
-def replaced(name: str, values: Any) -> Callable[[Arrays], None]:
-    def change(arrays: Arrays) -> None:
-        arrays[name] = np.asarray(values, np.uint64 if name == "ngrams" else np.uint8)
-
-    return change
-
-
-def at(name: str, place: int, value: int) -> Callable[[Arrays], None]:
-    def change(arrays: Arrays) -> None:
-        arrays[name] = arrays[name].astype(np.uint64) if value > 255 else arrays[name]
-        arrays[name][place] = value
-
-    return change
-
-
-def as_text(name: str, text: bytes) -> Callable[[Arrays], None]:
-    return replaced(name, list(text))
-
-
-def swapped_terms(arrays: Arrays) -> None:
-    lengths = arrays["term_lengths"].tolist()
-    first, second = lengths[0], lengths[0] + lengths[1]
-    text = arrays["terms"].tobytes()
-    arrays["terms"] = np.frombuffer(text[first:second] + text[:first] + text[second:], np.uint8)
-    arrays["term_lengths"][:2] = arrays["term_lengths"][1::-1]
-
-
-# The model: 2 classes, cats and dogs, of 2 documents each, 11 terms, the first of them bark, barks; see `plain`.
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (swapped_terms, "terms are not sorted"),
-        (at("terms", 0, 0xFF), "terms does not hold UTF-8"),
-        (at("term_lengths", 0, 0), "term_lengths has a number out of range"),
-        (at("term_lengths", 0, 200), "terms do not fit"),
-        (at("term_lengths", 0, 2**64 - 1), "too large"),
-        (as_text("labels", b"dogscats"), "labels are not sorted"),
-        (as_text("labels", b"catscats"), "labels are not sorted"),
-        (as_text("labels", b"cats"), "labels do not fit"),
-        (as_text("labels", b"cat\xc3\xa9dog"), "labels do not fit"),
-        (as_text("labels", b"cat\xc3\xa9dogs"[:7] + b"\xff"), "labels does not hold UTF-8"),
-        (replaced("label_lengths", [8]), "out of range|columns and labels do not fit"),
-        (replaced("label_lengths", [4, 4, 0]), "label_lengths has a number out of range"),
-        (at("column_documents", 0, 0), "more documents than its column|a column has no documents"),
-        (at("column_documents", 0, 1), "more documents than its column"),
-        (at("column_documents", 0, 2**60), "too large"),
-        (replaced("column_documents", [2]), "cell_columns has a number out of range"),
-        (replaced("column_labels", [0, 1]), "columns and labels do not fit"),
-        (replaced("column_layers", [0, 0]), "columns and labels do not fit"),
-        (at("term_cells", 0, 0), "terms and cells do not fit"),
-        (at("term_cells", 0, 9), "terms and cells do not fit"),
-        (at("cell_columns", 0, 2), "cell_columns has a number out of range"),
-        (at("cell_counts", 0, 0), "cell_counts has a number out of range"),
-        (at("cell_counts", 0, 2**63), "too large"),
-        (at("cell_documents", 0, 0), "cell_documents has a number out of range"),
-        (at("cell_documents", 0, 9), "counts less than its documents"),
-        (replaced("cell_columns", [0] * 99), "cell_counts has 1[0-9] elements, and there are 99 cells"),
-        (replaced("selected", [1]), "selected has 1 elements"),
-        (at("selected", 0, 2), "selected has a number out of range"),
-        (replaced("ngrams", [0]), "terms and cells do not fit|parts that are no terms"),
-        (replaced("stop_words", [0xFF]), "stop_words does not hold UTF-8"),
-        (replaced("sample_labels", [0]), "sample_labels has 1 elements, and there are 4 documents"),
-        (at("sample_labels", 0, 2), "sample_labels has a number out of range"),
-        (at("sample_entries", 0, 0), "sample does not fit its terms"),
-        (at("sample_terms", 0, 99), "sample_terms has a number out of range"),
-        (at("sample_terms", 1, 0), "sample is not sorted"),
-        (at("sample_counts", 0, 0), "sample_counts has a number out of range"),
-        (at("sample_counts", 0, 2**63), "too large"),
-        (at("sample_hashes", 0, 2**64 - 1), "sample is not sorted"),
-        (replaced("curve_places", [1, 2]), "curve_places does not hold finite numbers"),
-        (replaced("typicality", [1, 2]), "typicality does not hold finite numbers"),
-        (replaced("sample_times", [1, 2]), "newer nbtext: it has the time of each sampled document"),
-    ],
-)
-def test_arrays_that_no_training_makes_are_refused(tmp_path: Path, change: Callable[[Arrays], None], message: str) -> None:
-    settings, arrays = plain(tmp_path, top=4, stemmer="none")
-    change(arrays)
-    with pytest.raises(ModelError, match=message):
-        from_plain(settings, arrays)
-
-
-def test_cells_of_a_term_are_sorted_by_column(tmp_path: Path) -> None:
-    settings, arrays = plain(tmp_path, stemmer="none", stop_words="none")
-    shared = int(np.flatnonzero(arrays["term_cells"] == 2)[0])
-    first = int(arrays["term_cells"][:shared].sum())
-    arrays["cell_columns"][first : first + 2] = [1, 0]
-    with pytest.raises(ModelError, match="not sorted by column"):
-        from_plain(settings, arrays)
-
-
 def test_a_term_does_not_begin_inside_a_character(tmp_path: Path) -> None:
     path = str(tmp_path / "m")
     TextClassifier(stemmer="none").fit(["aaéa bbbb"], ["x"]).save(path)
     settings, arrays = read_model_file(path)
     with pytest.raises(ModelError, match="terms do not fit their lengths"):
         from_plain(settings, {**arrays, "term_lengths": np.array([3, 6], np.uint8)})
-
-
-@pytest.mark.parametrize(
-    ("left", "last", "message"),
-    [([0, 0], [1, 1], "not sorted"), ([0, 90], [1, 1], "no terms"), ([0, 1], [1, 90], "no terms"), ([0, 2], [1, 0], "longer")],
-)
-def test_ngrams_refer_to_what_stands_before_them(tmp_path: Path, left: list[int], last: list[int], message: str) -> None:
-    path = str(tmp_path / "m")
-    TextClassifier(ngrams=2).fit(["aa bb", "bb aa"], ["x", "y"]).save(path)
-    settings, arrays = read_model_file(path)
-    assert arrays["ngrams"].size == len(left)
-    with pytest.raises(ModelError, match=message):
-        from_plain(settings, {**arrays, "ngrams": pair(np.array(left), np.array(last))})
-
-
-@pytest.mark.parametrize("name", sorted(name for name, each in ARRAYS.items() if each.kind in (TEXT, WHOLE, LONG, KEYS)))
-def test_counts_and_text_are_whole_numbers(tmp_path: Path, name: str) -> None:
-    settings, arrays = plain(tmp_path, top=4)
-    arrays[name] = arrays.get(name, np.zeros(1)).astype(np.float64)
-    with pytest.raises(ModelError, match=f"{name} does not hold {ARRAYS[name].kind}"):
-        from_plain(settings, arrays)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"sample_bound": -1}, "no such sample_bound"),
-        ({"sample_bound": 2**64}, "no such sample_bound"),
-        ({"sample_bound": 7}, "exceeds its bound"),
-        ({"smoothing": -1}, "smoothing"),
-        ({"smoothing": True}, "smoothing"),
-        ({"temperature": None}, "temperature"),
-        ({"temperature": {"scale": 1}}, "temperature"),
-        ({"temperature": {"scale": 0, "exponent": 0}}, "temperature"),
-        ({"temperature": {"scale": 1e999, "exponent": 0}}, "temperature"),
-        ({"temperature": {"scale": 1, "exponent": "1"}}, "temperature"),
-        ({"calibration": {}}, "no such calibration"),
-        ({"calibration": {"documents": 1, "before": {}, "after": {}}}, "no such calibration"),
-        ({"layers": []}, "layers of unknown kinds"),
-        ({"layers": [["", 7, None]]}, "no such layers"),
-        ({"layers": [["", 1, 0.5]]}, "layers of unknown kinds"),
-        ({"layers": [["", 1, None], ["2025", 1, None]]}, "layers of unknown kinds"),
-        ({"layers": [["", 1, None], ["unlabelled", 1000, 0.5]]}, "columns and labels do not fit"),
-        ({"choices": {}}, "no such choices"),
-        ({"label_kind": "bytes"}, "labels are of an unknown type"),
-        ({"extra": 1}, "parts of a model"),
-    ],
-)
-def test_settings_that_no_training_makes_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
-    settings, arrays = plain(tmp_path)
-    with pytest.raises(ModelError, match=message):
-        from_plain({**settings, **changes}, arrays)
-
-
-@pytest.mark.parametrize(
-    ("places", "shares", "message"),
-    [
-        ([0.0, 1.0], [0.5, 0.4], "does not rise"),
-        ([1.0, 0.0], [0.4, 0.5], "does not go on"),
-        ([0.0, np.inf], [0.4, 0.5], "curve_places does not hold finite numbers"),
-        ([0.0, 1.0], [0.0, 0.5], "does not rise"),
-        ([0.0, 1.0], [0.1, np.nan], "curve_shares does not hold finite numbers"),
-        ([0.0], [0.1], "does not go on"),
-    ],
-)
-def test_a_calibration_curve_rises(tmp_path: Path, places: list[float], shares: list[float], message: str) -> None:
-    settings, arrays = plain(tmp_path)
-    with pytest.raises(ModelError, match=message):
-        from_plain(settings, {**arrays, "curve_places": np.array(places), "curve_shares": np.array(shares)})
 
 
 @pytest.mark.parametrize("prior", [{"cats": 1}, {"cats": 0, "dogs": 0, "else": 1}])
@@ -258,26 +96,6 @@ def test_a_class_prior_fits_the_classes(tmp_path: Path, prior: dict[str, int]) -
     with pytest.raises(UsageError, match="class prior"):
         TextClassifier(class_prior=prior).fit(PETS.values(), LABELS).save(str(tmp_path / "new"))
     assert not (tmp_path / "new").exists()
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"profile": None}, "answers do not go with its profile"),
-        ({"profile": {}}, "no such profile"),
-        ({"profile": {"unknown": [1, 0, 0], "log_likelihood": [1, 0, 0], "length": [1, 0]}}, "no such profile"),
-        ({"profile": {"unknown": [1, 0, 0], "log_likelihood": [1, 0, 0], "length": [1, 0, -1]}}, "no such profile"),
-        ({"profile": {"unknown": [1, 0, 0], "log_likelihood": [1, 0, 0], "length": [True, 0, 1]}}, "no such profile"),
-        ({"closed_vocabulary": 1}, "no such closed_vocabulary"),
-        ({"written_by": {"nbtext": 1}}, "no such written_by"),
-    ],
-    ids=str,
-)
-def test_a_profile_and_marks_that_no_training_makes_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
-    settings, arrays = plain(tmp_path)
-    assert from_plain(settings, arrays).learnt.profile is not None
-    with pytest.raises(ModelError, match=message):
-        from_plain({**settings, **changes}, arrays)
 
 
 def test_likelihoods_of_training_documents_rise(tmp_path: Path) -> None:
@@ -351,13 +169,6 @@ def test_sums_that_are_of_no_numbers_are_refused(name: str, value: Any, message:
 def test_values_that_no_document_of_the_sample_has_are_refused(values: NDArray[Any], message: str) -> None:
     with pytest.raises(ModelError, match=message):
         sample_values_from_plain(values, 2, ATTRIBUTES)
-
-
-def test_values_of_no_attribute_are_refused(tmp_path: Path) -> None:
-    settings, arrays = plain(tmp_path)
-    for name, kind in {"values": np.uint8, "value_sums": np.uint8, "sample_values": np.float64}.items():
-        with pytest.raises(ModelError, match="values of no attribute"):
-            from_plain(settings, {**arrays, name: np.ones(1, kind)})
 
 
 CHILD = """

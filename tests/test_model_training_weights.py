@@ -23,10 +23,10 @@ from nbtext.counts.seeds import Seed
 from nbtext.counts.statistics import LOG_UNITS, ClassStatistics, log_units
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.counts.weighting import weighted_cells
-from nbtext.errors import ModelError, UsageError
+from nbtext.errors import UsageError
 from nbtext.evaluation.cross_validation import evaluate_leave_one_out
 from nbtext.model.given_texts import labelled_texts
-from nbtext.model.state import State, from_plain, to_plain
+from nbtext.model.state import State, to_plain
 from nbtext.model.training import looked_up
 from nbtext.settings import Settings
 from tests.budget import examples
@@ -231,21 +231,6 @@ def test_calibration_weighs_the_documents_that_it_learns_from() -> None:
 def test_wrong_weights_are_refused(weights: list[Any]) -> None:
     with pytest.raises(UsageError, match=r"texts\[0\]|texts\[1\]|weights than texts"):
         TextClassifier().fit(["ant", "bee"], ["x", "y"], weights)
-
-
-def test_a_damaged_unit_or_weight_is_refused() -> None:
-    model = TextClassifier().fit(["ant", "bee"], ["x", "y"], [2, 0.5])
-    plain, arrays = to_plain(State(model.settings, model.stop_list, model.counts, model.learnt, model.written_by))
-    arrays = {name: array for name, array in arrays.items() if array.size}
-    assert from_plain(plain, arrays).counts.statistics == model.counts.statistics
-    for changed, other in (
-        ({**plain, "layers": [["", 7, None]]}, arrays),
-        ({name: value for name, value in plain.items() if name != "layers"}, arrays),
-        (plain, {**arrays, "sample_weights": np.array([500, 0], np.uint16)}),
-        (plain, {**arrays, "sample_weights": np.array([500], np.uint16)}),
-    ):
-        with pytest.raises(ModelError, match="malformed"):
-            from_plain(changed, other)
 
 
 TABLE = """label,text,weight

@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 
 from nbtext import TextClassifier
 from nbtext.counts.seeds import Seed
-from nbtext.errors import ModelError, UsageError
+from nbtext.errors import UsageError
 from nbtext.inspection.verification import verify
 from nbtext.model import unlabelled
-from nbtext.model.state import from_plain
 from nbtext.model.unlabelled import ITERATIONS, UnlabelledDocuments
-from nbtext.store import read_model_file
 from tests.changing import saved
 
 if TYPE_CHECKING:
@@ -200,32 +198,6 @@ def test_what_unlabelled_documents_made_does_not_follow_from_counts() -> None:
             change(["a cat"], ["cats"])
     with pytest.raises(UsageError, match="learnt from unlabelled documents"):
         model.learn(model.counts)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        {"column_labels": np.zeros(4, np.uint8)},
-        {"column_labels": np.array([0, 0, 1, 2], np.uint8)},
-        {"column_layers": np.array([0, 1, 1], np.uint8)},
-        {"column_layers": np.array([0, 2, 0, 1], np.uint8)},
-        {"column_documents": np.zeros(4, np.uint8)},
-        {"layers": [["", 1, None]]},
-        {"layers": [["", 1, None], ["unlabelled", 1000, 0]]},
-        {"layers": [["", 1, None], ["unlabelled", 1000, None]]},
-        {"unlabelled": {"documents": 1, "losses": {}}},
-        {"unlabelled": {"documents": 99, "losses": []}},
-    ],
-    ids=str,
-)
-def test_a_layer_that_training_cannot_have_made_is_refused(damage: dict[str, Any], tmp_path: Path) -> None:
-    model = few()
-    saved(model.learn_unlabelled(pool(model)), tmp_path)
-    plain, arrays = read_model_file(str(tmp_path / "saved"))
-    from_plain(plain, arrays)
-    changed = [{**part, **{name: value for name, value in damage.items() if name in part}} for part in (plain, arrays)]
-    with pytest.raises(ModelError, match="malformed"):
-        from_plain(*changed)
 
 
 def test_weighted_labelled_documents_learn_from_unlabelled_ones() -> None:

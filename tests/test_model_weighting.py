@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -10,17 +10,15 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.counts.counting import content_hashes
 from nbtext.counts.statistics import LOG_UNITS
-from nbtext.errors import ModelError, UsageError
+from nbtext.errors import UsageError
 from nbtext.language_model.dirichlet import MOST_SMOOTHING
 from nbtext.model.changing import relabelled
 from nbtext.model.state import from_plain, to_plain
 from nbtext.store import read_model_file, write_model_file
-from tests.models import of_pets
 from tests.process import PETS, SERVICE_DESK, fail, in_json, json_lines, succeed
 from tests.test_evaluation_cross_validation import DESK, assert_as_trained_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -142,18 +140,6 @@ def test_a_model_of_an_earlier_version_answers_and_cannot_be_changed(tmp_path: P
         relabelled(old, LABELS[0], "x")
 
 
-def test_sums_of_logs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    TextClassifier(weighting="log").fit(TEXTS, LABELS).save(str(tmp_path / "m"))
-    settings, arrays = read_model_file(str(tmp_path / "m"))
-    logs = arrays["cell_logs"]
-    for wrong in (logs[:-1], logs * 2, logs // 2, logs.astype(np.float64)):
-        with pytest.raises(ModelError, match=r"its sums of log weights do not fit|cell_logs (has|does not hold)"):
-            from_plain(settings, {**arrays, "cell_logs": wrong})
-    training = {**cast("dict[str, object]", settings["training"]), "weighting": "counts"}
-    with pytest.raises(ModelError, match="does not use them"):
-        from_plain({**settings, "training": training}, arrays)
-
-
 @pytest.mark.parametrize(
     "settings", [{"weighting": "log"}, {"weighting": "binary"}, {"weighting": "log", "prior_shape": "background"}], ids=str
 )
@@ -188,53 +174,6 @@ def test_one_class_and_no_terms() -> None:
         assert empty.predict_proba(["anything"]).tolist() == [[0.5, 0.5]]
         same = TextClassifier(classifier="complement", weighting=weighting).fit(["fish", "fish"], ["x", "y"])
         assert same.predict_proba(["fish"]).tolist() == [[0.5, 0.5]]
-
-
-def shorter(cells: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return cells[1:]
-
-
-def negative(cells: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return -1 - cells
-
-
-def infinite(cells: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return cells + np.inf
-
-
-def larger(cells: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return cells + 99
-
-
-@pytest.mark.parametrize("change", [shorter, negative, infinite, larger, None])
-@pytest.mark.parametrize("classifier", ["multinomial", "complement"])
-def test_weighted_counts_that_no_training_makes_are_refused(classifier: str, change: Callable[..., Any] | None, tmp_path: Path) -> None:
-    of_pets(classifier=classifier, weighting="tfidf").save(str(tmp_path / "m"))
-    settings, arrays = read_model_file(str(tmp_path / "m"))
-    cells = arrays.pop("fitted_weighted_counts").copy()
-    from_plain(settings, {**arrays, "fitted_weighted_counts": cells})
-    changed = {} if change is None else {"fitted_weighted_counts": change(cells)}
-    with pytest.raises(ModelError, match=r"malformed: (its weighted counts|its classifier's numbers)"):
-        from_plain(settings, {**arrays, **changed})
-
-
-def test_weighted_counts_where_there_are_none_and_no_smoothing_are_refused(tmp_path: Path) -> None:
-    of_pets(classifier="complement").save(str(tmp_path / "m"))
-    settings, arrays = read_model_file(str(tmp_path / "m"))
-    with pytest.raises(ModelError, match="weighted counts do not fit its weighting"):
-        from_plain(settings, {**arrays, "fitted_weighted_counts": arrays["cell_counts"].astype(np.float64)})
-    with pytest.raises(ModelError, match="its smoothing is not what its settings say"):
-        from_plain({**settings, "smoothing": 0}, arrays)
-
-
-def test_a_spread_that_calibration_does_not_choose_is_refused(tmp_path: Path) -> None:
-    of_pets(classifier="complement").save(str(tmp_path / "m"))
-    settings, arrays = read_model_file(str(tmp_path / "m"))
-    for right in ([2.0], [0.125]):
-        from_plain(settings, {**arrays, "fitted_spread": np.array(right)})
-    for wrong in ([], [3.0], [2.0, 2.0], [0.0]):
-        with pytest.raises(ModelError, match="no such spread"):
-            from_plain(settings, {**arrays, "fitted_spread": np.array(wrong)})
 
 
 def test_the_command_trains_answers_and_judges(tmp_path: Path) -> None:

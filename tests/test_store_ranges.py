@@ -19,10 +19,8 @@ from nbtext.inspection.overview import overview
 from nbtext.inspection.verification import verify
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.given_texts import all_utf8
-from nbtext.model.state import from_plain
 from nbtext.model.unlabelled import UnlabelledDocuments
 from nbtext.report.explanations import _explanation_record
-from nbtext.store import read_model_file
 from tests.budget import some
 from tests.model_bytes import put_together, taken_apart
 from tests.process import REPOSITORY, fail
@@ -161,83 +159,6 @@ def test_one_changed_number_is_refused_or_does_no_harm(tmp_path: Path, content: 
         (tmp_path / "m").write_bytes(bad)
         refused.append(is_refused(tmp_path / "m", what))
     assert 0 < sum(refused) < len(refused)
-
-
-def from_changed(content: bytes, path: Path, settings: dict[str, Any] | None = None, **arrays: Any) -> None:
-    """Load a model file with some settings and array elements (name to place and value) replaced."""
-    path.write_bytes(content)
-    given, kept = read_model_file(str(path))
-    kept = {name: array.copy() for name, array in kept.items()}
-    for name, (place, value) in arrays.items():
-        kept[name][place] = value
-    from_plain({**given, **(settings or {})}, kept)
-
-
-@pytest.fixture(scope="module")
-def attributed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    path = tmp_path_factory.mktemp("model") / "m"
-    TextClassifier(**ATTRIBUTES).fit(ROWS, LABELS).save(str(path))
-    return path.read_bytes()
-
-
-@pytest.mark.parametrize("value", [-1.0, 0.5, 2.0**53, np.inf])
-def test_counts_of_the_sample_are_whole_numbers(tmp_path: Path, attributed: bytes, value: float) -> None:
-    from_changed(attributed, tmp_path / "m", sample_values=(0, np.nan))
-    with pytest.raises(ModelError, match="an impossible count"):
-        from_changed(attributed, tmp_path / "m", sample_values=(0, value))
-
-
-@pytest.mark.parametrize("value", [1e-101, -1e101, np.inf])
-def test_numbers_of_the_sample_are_in_the_range_of_documents(tmp_path: Path, attributed: bytes, value: float) -> None:
-    from_changed(attributed, tmp_path / "m", sample_values=(1, -1e100))
-    with pytest.raises(ModelError, match="an impossible number"):
-        from_changed(attributed, tmp_path / "m", sample_values=(1, value))
-
-
-@pytest.mark.parametrize(
-    "temperature", [{"scale": 1e-300, "exponent": 999.9}, {"scale": 1e-300, "exponent": -1000.0}, {"scale": 1e-300, "exponent": 0}]
-)
-def test_temperatures_are_those_of_fits(tmp_path: Path, attributed: bytes, temperature: dict[str, float]) -> None:
-    with pytest.raises(ModelError, match="its temperature or curve is out of range"):
-        from_changed(attributed, tmp_path / "m", {"temperature": temperature})
-
-
-@pytest.mark.parametrize("smoothing", [0, 1e-300, 1e-7, 1e6])
-def test_smoothing_is_what_is_chosen(tmp_path: Path, attributed: bytes, smoothing: float) -> None:
-    with pytest.raises(ModelError, match="its smoothing is not what its settings say"):
-        from_changed(attributed, tmp_path / "m", {"smoothing": smoothing})
-    with pytest.raises(ModelError, match="attributes and their smoothing do not fit"):
-        from_changed(attributed, tmp_path / "m", fitted_attribute_smoothing=(0, smoothing))
-
-
-@pytest.mark.parametrize("smoothing", [0.25, {"*": 0.25, "cat": 3}])
-def test_smoothing_is_what_was_given(tmp_path: Path, smoothing: Any) -> None:
-    model = TextClassifier(smoothing=smoothing).fit([row["text"] for row in ROWS], LABELS)
-    model.save(str(tmp_path / "m"))
-    content = (tmp_path / "m").read_bytes()
-    with pytest.raises(ModelError, match="its smoothing is not what its settings say"):
-        from_changed(content, tmp_path / "m", {"smoothing": 0.5})
-
-
-@pytest.mark.parametrize("name", ["seeds", "seeds and a pool"])
-def test_seeds_go_with_settings_that_take_them(tmp_path: Path, name: str) -> None:
-    trained(name).save(str(tmp_path / "m"))
-    content = (tmp_path / "m").read_bytes()
-    for setting in ({"classifier": "bernoulli"}, {"estimate": "ml"}, {"top": 5}, {"weighting": "tfidf"}):
-        settings = {**taken_apart(content).decoded["settings"]["training"], **setting}
-        with pytest.raises(ModelError, match="malformed"):
-            from_changed(content, tmp_path / "m", {"training": settings})
-
-
-def test_unlabelled_documents_have_sums_of_logs_where_labelled_ones_have(tmp_path: Path) -> None:
-    """Also where there are no labelled ones, so that their sums are none."""
-    model = TextClassifier(weighting="log").begin_with(SEEDS)
-    model.learn_unlabelled(UnlabelledDocuments.of(model.analysis, [row["text"].encode() for row in ROWS]))
-    model.save(str(tmp_path / "m"))
-    settings, arrays = read_model_file(str(tmp_path / "m"))
-    from_plain(settings, arrays)
-    with pytest.raises(ModelError, match="malformed"):
-        from_plain(settings, {name: array for name, array in arrays.items() if name != "cell_logs"})
 
 
 @pytest.mark.skipif(not FOUND.exists(), reason="the inputs that were found are not beside the repository")
