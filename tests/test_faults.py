@@ -39,7 +39,7 @@ FAULTS = {
     19: ("a model of an older format", "store_formats.a_model_of_a_released_format_scores_as_it_did"),
     20: (
         "contents that no training makes",
-        "model_state.arrays_that_no_training_makes_are_refused", "model_state.settings_that_no_training_makes_are_refused",
+        "model_schema.a_changed_part_is_refused_and_each_check_finds_one", "model_schema.what_does_not_fit_together_is_refused",
         "inspection_verification.counts_that_do_not_go_together_are_found",
     ),
     21: ("terms and labels that move the cursor", "faults_model.fault_21_terms_and_labels_cannot_move_the_cursor", "cli_terminal.names_cannot_move_the_cursor"),
