@@ -26,6 +26,7 @@ from nbtext import TextClassifier
 from nbtext.corpus.collection import Corpus
 from nbtext.errors import UsageError
 from nbtext.model.corpus_flow import score_corpus
+from nbtext.model.training import left_out_posteriors
 from nbtext.promises.class_shares import ClassLikelihoods, class_likelihoods, class_shares, most_likely_shares, require_labels
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def methods(model: TextClassifier, left_out: LeftOutPosteriors) -> dict[str, Cal
         return np.stack([by(left_out.log_posterior[left_out.classes == number]) for number in range(n_classes)])
 
     of_counts, of_means = confusion(counts), confusion(means)
-    uncorrected, corrected = ClassLikelihoods.uncorrected(model.prior), class_likelihoods(model)
+    uncorrected, corrected = ClassLikelihoods.uncorrected(model.classifier.prior), class_likelihoods(model)
     return {
         "counting answers": counts,
         "EM on the class prior": lambda given: most_likely_shares(uncorrected.given(given)),
@@ -89,12 +90,12 @@ def compare(name: str, train: Path, test: Path, samples: int) -> list[str]:
     progress(name)
     model = TextClassifier().fit_corpus(str(train), document="mail")
     parts, labels = [], []
-    for block in score_corpus(model, Corpus([str(test)], model.reading, labelled=True)):
+    for block in score_corpus(model.fitted, Corpus([str(test)], model.reading, labelled=True)):
         parts.append(block.log_posterior)
         labels += [model.classes.index(str(document.label)) for document in block.documents]
     posterior, classes = np.concatenate(parts), np.array(labels)
     of_class = [np.flatnonzero(classes == number) for number in range(len(model.classes))]
-    by_method, likelihoods = methods(model, model.left_out_posteriors()), class_likelihoods(model)
+    by_method, likelihoods = methods(model, left_out_posteriors(model.fitted)), class_likelihoods(model)
     draw, errors, held, widths = np.random.default_rng(7), [], [], []
     for _ in range(samples):
         drawn = draw.choice(len(of_class), DOCUMENTS, p=draw.dirichlet(np.ones(len(of_class))))

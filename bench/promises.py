@@ -70,7 +70,7 @@ def given(train: Path, test: Path, reading: Reading) -> Judged:
     """Return the model of a corpus with a test part."""
     model = TextClassifier().fit_corpus(train, **dict(reading))
     number, watch = {label: place for place, label in enumerate(model.classes)}, DriftWatch(model, "")
-    blocks = watch.watched(score_corpus(model, Corpus((str(test),), model.reading, labelled=True)))
+    blocks = watch.watched(score_corpus(model.fitted, Corpus((str(test),), model.reading, labelled=True)))
     parts = [(block.log_posterior, [number[document.label] for document in block.documents]) for block in blocks]
     found, line = map(np.concatenate, zip(*parts, strict=True)), watch.line()
     drift = ", ".join(
@@ -78,7 +78,7 @@ def given(train: Path, test: Path, reading: Reading) -> Judged:
         for name in ("unknown", "log_likelihood")
         if line[name]["distance"] is not None
     )
-    return Judged(model.classes, model.left_out_posteriors(), *found, drift)
+    return Judged(model.classes, left_out_posteriors(model.fitted), *found, drift)
 
 
 def share(hits: NDArray[np.bool_]) -> str:

@@ -53,6 +53,6 @@ def document(text: str | bytes) -> Document:
 
 def explained(of: TextClassifier, text: str | bytes, against: str | None = None) -> Explanation:
     """The explanation of its answer."""
-    [found] = Explainer(of, against).explain([document(text)])
+    [found] = Explainer(of.fitted, against).explain([document(text)])
     assert found.explanation is not None
     return found.explanation

@@ -22,6 +22,7 @@ from nbtext.classifiers.attributed import AttributedClassifier
 from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
 from nbtext.counts.moments import Moments
 from nbtext.errors import UsageError
+from nbtext.model.description import warnings
 from tests.budget import examples
 from tests.process import content
 from tests.textbook import DATING
@@ -87,7 +88,7 @@ def test_one_attribute_without_any_term_beside_it(classifier: str, estimate: str
 
 def test_missing_and_unknown_values_say_nothing() -> None:
     model = dating()
-    assert model.predict_proba([{}])[0].tolist() == pytest.approx(model.prior.tolist())
+    assert model.predict_proba([{}])[0].tolist() == pytest.approx(model.classifier.prior.tolist())
     of_hair = model.joint_log_likelihood([{"hair": "d"}, {"hair": "d", "eye": None}, {"hair": "d", "eye": "green", "height": ""}])
     assert of_hair[0].tolist() == of_hair[1].tolist() == of_hair[2].tolist()
 
@@ -260,7 +261,7 @@ def test_attributes_are_parameters_that_copies_keep() -> None:
 
 def test_an_attribute_of_no_document_is_told() -> None:
     model = TextClassifier(categorical="colour,shape", numeric="age").fit([{"colour": "red"}, {"colour": "blue"}], ["a", "b"])
-    assert model.warnings() == ["no document has a value of shape, age"]
+    assert warnings(model.fitted) == ["no document has a value of shape, age"]
     assert model.predict([{"colour": "red", "shape": "round", "age": 3}]).tolist() == ["a"]
 
 

@@ -16,6 +16,7 @@ from nbtext.classifiers.average import Pool, PooledClassifier, fitted_pool
 from nbtext.decision import log_posterior
 from nbtext.errors import UsageError
 from nbtext.inspection.overview import overview
+from nbtext.model.training import left_out_posteriors
 from nbtext.report.models import print_overview
 from nbtext.settings import Settings
 from tests.budget import examples
@@ -35,7 +36,7 @@ def pooled_by_hand(of: TextClassifier, texts: list[str]) -> Floats:
     average = of.classifier
     assert isinstance(average, PooledClassifier)
     total: Floats = np.zeros((len(texts), len(of.classes)))
-    lengths = of.score_block([text.encode() for text in texts]).lengths
+    lengths = of.fitted.score([text.encode() for text in texts]).lengths
     for settings, scale, exponent in zip(of.settings.models, *average.pool, strict=True):
         alone = model(classifier=settings.classifier, weighting=settings.weighting, calibration="none")
         weights = np.where(lengths > 0, scale * np.maximum(lengths, 1.0) ** exponent, 1 / len(average.members))
@@ -124,7 +125,7 @@ def test_left_out_documents_are_answered_no_better_than_new_ones() -> None:
     losses = []
     for _ in range(24):
         texts = [" ".join(f"w{word}" for word in draw.integers(0, 40, 12)) for _ in range(60)]
-        found = TextClassifier(classifier="average").fit(texts, list("ab") * 30).left_out_posteriors()
+        found = left_out_posteriors(TextClassifier(classifier="average").fit(texts, list("ab") * 30).fitted)
         losses.append(-found.log_posterior[np.arange(len(found.classes)), found.classes].mean())
     assert np.mean(losses) > np.log(2)
 
@@ -135,7 +136,7 @@ def test_a_long_document_left_out_under_a_wrong_label_is_not_impossible(seed: in
     draw = np.random.default_rng(seed)
     short = [" ".join(f"w{word + 10 * (row % 2)}" for word in draw.integers(0, 30, draw.integers(3, 9))) for row in range(150)]
     long = [" ".join(f"w{word + 10}" for word in draw.integers(0, 30, 200)) for _ in range(5)]
-    found = TextClassifier(classifier="average").fit(short + long, list("ab") * 75 + ["a"] * 5).left_out_posteriors()
+    found = left_out_posteriors(TextClassifier(classifier="average").fit(short + long, list("ab") * 75 + ["a"] * 5).fitted)
     assert found.log_posterior[np.arange(len(found.classes)), found.classes].min() > -5
 
 

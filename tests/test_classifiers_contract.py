@@ -84,7 +84,7 @@ def saved(model: TextClassifier, folder: Path) -> bytes:
 
 def is_additive(options: Options) -> bool:
     """Whether its statistics are enough, so that nothing depends on the order of anything."""
-    return not needs_documents(TextClassifier(**options).parameters)
+    return not needs_documents(TextClassifier(**options).settings)
 
 
 def assert_same_scores(found: NDArray[np.float64], wanted: NDArray[np.float64], options: Options) -> None:

@@ -316,8 +316,8 @@ def test_scores_are_those_of_scikit_learn_on_the_same_features() -> None:
     texts, labels = drawn_texts()
     model = TextClassifier(**PLAIN, latent=8, shrinkage=0.1).fit(texts, labels)
     asked = drawn_texts(90)[0][60:]
-    rows, _ = of(model).space.features(model._counter.count([text.encode() for text in texts]).matrix())
-    others, _ = of(model).space.features(model._counter.count([text.encode() for text in asked]).matrix())
+    rows, _ = of(model).space.features(model.fitted.counter.count([text.encode() for text in texts]).matrix())
+    others, _ = of(model).space.features(model.fitted.counter.count([text.encode() for text in asked]).matrix())
     reference = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1).fit(rows, labels)
     np.testing.assert_allclose(model.predict_log_proba(asked), reference.predict_log_proba(others), rtol=1e-4, atol=1e-5)
     assert model.predict(asked).tolist() == reference.predict(others).tolist()
@@ -345,7 +345,7 @@ def test_any_corpus_gives_a_model(kind: dict[str, Any], corpus: list[tuple[str, 
     probabilities = model.predict_proba(["ant bee", "unknown words", "", *(text for _, text in corpus)])
     assert np.isfinite(probabilities).all()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    np.testing.assert_allclose(probabilities[1:3], [model.prior] * 2, rtol=1e-12)
+    np.testing.assert_allclose(probabilities[1:3], [model.classifier.prior] * 2, rtol=1e-12)
 
 
 @EVERY_TEXT_KIND

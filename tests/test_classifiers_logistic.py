@@ -36,6 +36,7 @@ from nbtext.classifiers.logistic import (
 )
 from nbtext.counts.counting import Analysis, count_documents
 from nbtext.errors import UsageError
+from nbtext.model.description import warnings
 from nbtext.settings import Settings
 from tests.budget import examples, rounds
 from tests.process import SERVICE_DESK, in_json, nbtext, succeed, succeeded
@@ -212,7 +213,7 @@ def test_classes_of_one_document_are_learnt_even_if_it_was_held_out() -> None:
     model = TextClassifier(**PLAIN).fit([*texts, *rare], [*labels, *rare])
     assert model.learnt.fitted["outcome"][0] in (STRENGTH, *WEAKER, *STRONGER)
     assert np.isfinite(model.learnt.fitted["bias"]).all()
-    assert model.warnings() == []
+    assert warnings(model.fitted) == []
     assert np.isfinite(model.predict_log_proba(texts)).all()
 
 
@@ -260,12 +261,12 @@ def test_another_class_prior_moves_the_scores() -> None:
 
 
 def test_a_fit_that_does_not_converge_warns_now_and_later(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert fitted().warnings() == []
+    assert warnings(fitted().fitted) == []
     monkeypatch.setattr(logistic, "minimise", partial(minimise, most_iterations=1))
     model = fitted(l2=0.001)
     model.save("m")
     for each in (model, TextClassifier.load("m")):
-        (warning,) = each.warnings()
+        (warning,) = warnings(each.fitted)
         assert warning.startswith("the fit did not converge in 1 iterations")
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.model.scoring import Answer
+from nbtext.fitted.scoring import Answer
 from nbtext.report.answers import mail_header
 from tests.process import LITTLE_MEMORY, corpus, error_line, nbtext, succeed, write
 

@@ -98,7 +98,7 @@ def test_tune_tries_files_as_it_tries_numbers(pets: Path) -> None:
     evidence = {setting["setting"]["smoothing"]: setting["evidence"] for setting in by_evidence["settings"]}
     assert evidence["equal"] == evidence["3"] != evidence["alpha"]
     succeed("tune pets --smoothing alpha --try estimate=mean,map --folds 2 -m tuned")
-    assert TextClassifier.load("tuned").parameters["smoothing"]["sofas"] == 4
+    assert TextClassifier.load("tuned").settings["smoothing"]["sofas"] == 4
 
 
 @pytest.mark.parametrize("command", ["suspects", "learning-curve"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -53,8 +54,8 @@ def test_models_that_are_not_made_of_counts_alone_offer_training(setting: dict[s
 
 def test_another_version_of_the_stemmer_is_told_of_once(pets_and_more: Path) -> None:
     model = TextClassifier.load("nbtext.joblib")
-    now = model.written_by["PyStemmer"]
-    model.written_by["PyStemmer"] = "1.0"
+    now = model.fitted.written_by["PyStemmer"]
+    model._fitted = replace(model.fitted, written_by={**model.fitted.written_by, "PyStemmer": "1.0"})
     model.save("nbtext.joblib")
     done = nbtext("update more")
     text = f"the words of the model were stemmed by PyStemmer 1.0, these are by {now}; where stems differ, train again"

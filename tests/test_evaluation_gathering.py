@@ -132,9 +132,9 @@ def marked(pieces: Sequence[ExcerptPiece]) -> dict[str, float]:
 
 def test_words_are_marked_with_what_they_add() -> None:
     model = model_of(stemmer="none", stop_words="none", smoothing=0.1)
-    excerpt = Excerpts(model).excerpt("A CAT, a\n\tcat in the «harbour»: unheard-of!".encode(), 0, 1)
+    excerpt = Excerpts(model.fitted).excerpt("A CAT, a\n\tcat in the «harbour»: unheard-of!".encode(), 0, 1)
     assert "".join(piece.text for piece in excerpt) == "A CAT, a cat in the «harbour»: unheard-of!"
-    linear = model.linear
+    linear = model.classifier.of_texts.linear
     assert linear is not None
     weights = linear.weights(np.array(model.statistics.vocabulary.find(["cat", "in", "harbour", "the"])))
     nats = dict(zip(("cat", "in", "harbour", "the"), (weights[:, 0] - weights[:, 1]).tolist(), strict=True))
@@ -145,7 +145,7 @@ def test_words_are_marked_with_what_they_add() -> None:
 
 def test_the_loudest_part_of_a_long_text_is_quoted() -> None:
     text = "and so on " * 300 + "a dog chases the cat " + "and so forth " * 300
-    excerpt = Excerpts(model_of()).excerpt(text.encode(), 0, 1)
+    excerpt = Excerpts(model_of().fitted).excerpt(text.encode(), 0, 1)
     quoted = "".join(piece.text for piece in excerpt)
     assert quoted.startswith("… ")
     assert quoted.endswith(" …")
@@ -154,7 +154,7 @@ def test_the_loudest_part_of_a_long_text_is_quoted() -> None:
     assert set(marked(excerpt)) >= {"dog", "cat"}
 
 
-QUOTING = Excerpts(model_of())
+QUOTING = Excerpts(model_of().fitted)
 
 
 @given(texts, st.integers(1, 60))
@@ -170,14 +170,14 @@ def test_counted_features_are_marked_as_they_stand() -> None:
     model = TextClassifier()
     model.reading = replace(model.reading, format="svmlight")
     model.fit_stream([("a", b"1:3 2:1"), ("a", b"1:2"), ("b", b"3:4 2:1"), ("b", b"3:1")])
-    assert set(marked(Excerpts(model).excerpt(b"1:2 3:1 2:1 9:9", 0, 1))) == {"1:2", "3:1"}
+    assert set(marked(Excerpts(model.fitted).excerpt(b"1:2 3:1 2:1 9:9", 0, 1))) == {"1:2", "3:1"}
 
 
 @pytest.mark.parametrize("most", [selection.MOST_PROBABILITIES, 0], ids=["all classes", "classes with the term"])
 def test_terms_that_speak_most_for_each_class(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selection, "MOST_PROBABILITIES", most)
     model = model_of(stemmer="none", stop_words="none", smoothing=1)
-    models, prior = model.language_models, model.prior
+    models, prior = model.language_models, model.classifier.prior
     every = np.arange(model.statistics.n_terms)
     probability = models.probability(every)
     summands = probability * prior * np.log(probability / (probability @ prior)[:, np.newaxis])

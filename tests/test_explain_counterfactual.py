@@ -19,6 +19,7 @@ from nbtext import TextClassifier
 from nbtext.errors import DocumentError, UsageError
 from nbtext.explain import counterfactual as module
 from nbtext.explain.counterfactual import ANSWERED_SO, NO_PRIOR, WhyNot, WhyNotFinder, _smallest_by_trying, smallest_cover
+from nbtext.fitted.fitted_model import FittedModel
 from tests.budget import examples
 from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, document, model
 
@@ -40,7 +41,7 @@ def model_of(number: int) -> TextClassifier:
 
 
 def found_for(of: TextClassifier, wanted: str, text: str) -> WhyNot:
-    [found] = WhyNotFinder(of, wanted).find([document(text)])
+    [found] = WhyNotFinder(of.fitted, wanted).find([document(text)])
     return found
 
 
@@ -148,11 +149,11 @@ def test_a_long_document_is_read_a_few_times_whatever_is_tried_out(monkeypatch: 
     """Work is bytes read and counts scored: all of the document's words anew for each set would be hundreds of times its length."""
     read, scored = [], []
 
-    def count(model: TextClassifier, texts: Any) -> Any:
+    def count(model: FittedModel, texts: Any) -> Any:
         read.append(sum(map(len, texts)))
         return of_texts(model, texts)
 
-    def score(model: TextClassifier, matrix: Any) -> Any:
+    def score(model: FittedModel, matrix: Any) -> Any:
         scored.append(matrix.terms.size)
         return of_counts(model, matrix)
 
@@ -160,9 +161,9 @@ def test_a_long_document_is_read_a_few_times_whatever_is_tried_out(monkeypatch: 
     words = [f"{label}{number:04d}" for label in "ab" for number in range(2000)]
     training = [" ".join(generator.choice(words[half : half + 2400], 100)) for half in (0, 1600) for _ in range(60)]
     model = TextClassifier(stemmer="none", stop_words="none", **parameters).fit(training, ["a"] * 60 + ["b"] * 60)
-    of_texts, of_counts = TextClassifier.score_block, TextClassifier.score_counts
-    monkeypatch.setattr(TextClassifier, "score_block", count)
-    monkeypatch.setattr(TextClassifier, "score_counts", score)
+    of_texts, of_counts = FittedModel.score, FittedModel.score_counts
+    monkeypatch.setattr(FittedModel, "score", count)
+    monkeypatch.setattr(FittedModel, "score_counts", score)
     work = []
     for n_words in (15_000, 30_000):
         read.clear()
@@ -189,12 +190,12 @@ def test_nothing_is_looked_for_where_nothing_can_be_found() -> None:
     of = model(class_prior={"cats": 1.0, "dogs": 1.0, "fish": 0.0})
     found = found_for(of, "fish", "the cat purrs")
     assert (found.why, found.removal, found.addition, found.wanted_probability) == (NO_PRIOR, None, None, 0)
-    [bad] = WhyNotFinder(of, "dogs").find([document("")._replace(problem=DocumentError("cannot be read"))])
+    [bad] = WhyNotFinder(of.fitted, "dogs").find([document("")._replace(problem=DocumentError("cannot be read"))])
     assert (bad.label, bad.removal, bad.problem is not None) == (None, None, True)
     with pytest.raises(UsageError, match="no class 'birds'"):
-        WhyNotFinder(of, "birds")
+        WhyNotFinder(of.fitted, "birds")
     with pytest.raises(UsageError, match="single class"):
-        WhyNotFinder(TextClassifier(smoothing=1).fit(["a text"], ["only"]), "only")
+        WhyNotFinder(TextClassifier(smoothing=1).fit(["a text"], ["only"]).fitted, "only")
 
 
 def test_no_removal_is_enough_where_the_prior_is_against_it() -> None:
@@ -227,7 +228,7 @@ def test_attributes_stay(parameters: dict[str, Any]) -> None:
 
     row = {"text": "cat fish purrs sleeps", "legs": 3}
     [bytes_of] = all_utf8([row], of.reading)
-    [found] = WhyNotFinder(of, "fish").find([document(bytes_of)])
+    [found] = WhyNotFinder(of.fitted, "fish").find([document(bytes_of)])
     assert found.label == "cats"
     assert found.addition is not None
     assert found.addition.items is not None

@@ -110,8 +110,10 @@ def test_an_ngram_is_shared_by_its_words() -> None:
     )
     found = explained(pairs, "red dog", "a")
     nats = {word.word: word.nats for word in found.words}
+    linear = pairs.classifier.of_texts.linear
+    assert linear is not None
     weights = {
-        term: pairs.linear.weights(np.array([number]))[0, 1] - pairs.linear.weights(np.array([number]))[0, 0]  # type: ignore[union-attr]
+        term: linear.weights(np.array([number]))[0, 1] - linear.weights(np.array([number]))[0, 0]
         for number in range(pairs.statistics.n_terms)
         for term in [pairs.statistics.vocabulary.term(number)]
     }
@@ -139,9 +141,9 @@ def test_against_another_class() -> None:
     runner_up = explained(model(), "the cat purrs and sleeps").against
     assert explained(model(), "the cat purrs and sleeps", "cats").against == runner_up
     with pytest.raises(UsageError, match=r"no class 'dog'.*did you mean 'dogs'"):
-        Explainer(model(), "dog")
+        Explainer(model().fitted, "dog")
     with pytest.raises(UsageError, match="single class"):
-        Explainer(TextClassifier(smoothing=1).fit(["a text"], ["only"]))
+        Explainer(TextClassifier(smoothing=1).fit(["a text"], ["only"]).fitted)
 
 
 def test_a_term_of_weight_0_in_one_member_of_an_average() -> None:
@@ -179,7 +181,7 @@ def test_a_missing_term_that_rules_a_class_out() -> None:
 def test_what_cannot_be_explained() -> None:
     of = model(estimate="ml")
     bad = document("")._replace(problem=DocumentError("cannot be read"))
-    impossible, unread = Explainer(of).explain([document("cat dog fish"), bad])
+    impossible, unread = Explainer(of.fitted).explain([document("cat dog fish"), bad])
     assert (impossible.explanation, impossible.abstained) == (None, "impossible")
     assert (unread.explanation, unread.problem) == (None, bad.problem)
 
@@ -245,7 +247,7 @@ TRAINED_WORDS = sorted({word.strip(",") for of_class in TEXTS.values() for text 
 
 
 def ruled_out(of: TextClassifier, text: str | bytes) -> Sequence[RuledOut]:
-    [found] = Explainer(of).explain([document(text)])
+    [found] = Explainer(of.fitted).explain([document(text)])
     assert (found.abstained == "impossible") == bool(found.ruled_out)
     return found.ruled_out
 
@@ -286,7 +288,7 @@ def test_a_value_beside_the_text_a_prior_and_a_word_that_is_lacking() -> None:
     of = TextClassifier(estimate="ml", categorical="colour", class_prior={"a": 1, "b": 1, "c": 0}).fit(
         [{"text": "cat", "colour": "red"}, {"text": "cat", "colour": "blue"}, {"text": "cat", "colour": "green"}], list("abc")
     )
-    [found] = Explainer(of).explain([Document("x", None, Attributes.of(of.reading).document(b"cat", ["green"]))])
+    [found] = Explainer(of.fitted).explain([Document("x", None, Attributes.of(of.reading).document(b"cat", ["green"]))])
     assert found.ruled_out == (
         RuledOut("a", "attribute", "colour", value="green"), RuledOut("b", "attribute", "colour", value="green"), RuledOut("c", "prior"),
     )  # fmt: skip
@@ -297,5 +299,5 @@ def test_a_value_beside_the_text_a_prior_and_a_word_that_is_lacking() -> None:
 
 
 def test_a_document_with_an_answer_has_none() -> None:
-    [found] = Explainer(model(estimate="ml")).explain([document("cat purrs")])
+    [found] = Explainer(model(estimate="ml").fitted).explain([document("cat purrs")])
     assert (found.ruled_out, found.abstained) == ((), None)

@@ -45,7 +45,7 @@ ASKED = mail("You win the meeting", "the free Agenda", "from:bob@x.org host:x.or
 
 
 def explained(of: TextClassifier, document: bytes) -> Explanation:
-    [found] = Explainer(of).explain([Document("x", None, document)])
+    [found] = Explainer(of.fitted).explain([Document("x", None, document)])
     assert found.explanation is not None
     return found.explanation
 
@@ -54,7 +54,7 @@ def explained(of: TextClassifier, document: bytes) -> Explanation:
 def test_the_parts_sum_to_the_log_odds_and_stand_where_they_are_shown(parameters: dict[str, Any]) -> None:
     of = model(**parameters)
     found = explained(of, ASKED)
-    joint = of.score_block([ASKED]).scores[0]
+    joint = of.fitted.score([ASKED]).scores[0]
     assert found.log_odds == pytest.approx(abs(joint[0] - joint[1]), abs=1e-9)
     assert math.fsum([found.prior, *(word.nats for word in found.words)]) == pytest.approx(found.log_odds, abs=1e-9)
     assert found.text == "You win the meeting\nsubject: the free Agenda\n  from:bob@x.org host:x.org"
@@ -70,7 +70,7 @@ def test_a_word_of_a_field_has_the_term_of_the_field() -> None:
     words = {word.word: word for word in explained(of, ASKED).words}
     assert words["subject:agenda"].terms == ("subject:agenda",)
     assert words["from:bob@x.org"].terms == ("from:bob@x.org",)
-    record = _explanation_record(next(iter(Explainer(of).explain([Document("x", None, ASKED)]))))
+    record = _explanation_record(next(iter(Explainer(of.fitted).explain([Document("x", None, ASKED)]))))
     assert {"subject:free", "host:x.org"} <= {word["word"] for word in record["words"]}
 
 
@@ -82,12 +82,12 @@ def test_words_of_fields_go_and_terms_of_fields_come(parameters: dict[str, Any],
         model(**parameters),
         mail("prize", "free agenda", "from:win@y.com") if wanted == "ham" else mail("meeting", "agenda", "host:x.org"),
     )
-    [found] = WhyNotFinder(of, wanted).find([Document("x", None, document)])
+    [found] = WhyNotFinder(of.fitted, wanted).find([Document("x", None, document)])
     assert found.removal is not None
     assert found.addition is not None
 
     def answer(text: bytes) -> str:
-        return of.classes[int(np.argmax(of.score_block([text]).log_posterior[0]))]
+        return of.classes[int(np.argmax(of.fitted.score([text]).log_posterior[0]))]
 
     names = {
         "prize": b"prize",
@@ -122,7 +122,7 @@ def test_words_of_fields_go_and_terms_of_fields_come(parameters: dict[str, Any],
 def test_an_excerpt_may_come_from_a_field() -> None:
     of = model(stop_words="none", smoothing=0.1, calibration="none")
     document = mail("nothing here " * 100, "free  free\tfree offer", "from:win@y.com")
-    pieces = Excerpts(of).excerpt(document, of.classes.index("spam"), of.classes.index("ham"))
+    pieces = Excerpts(of.fitted).excerpt(document, of.classes.index("spam"), of.classes.index("ham"))
     quoted = "".join(piece.text for piece in pieces)
     assert quoted.startswith("… ")
     assert quoted.endswith("nothing here subject: free free free offer   from:win@y.com")

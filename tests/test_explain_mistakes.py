@@ -29,7 +29,7 @@ def fitted(**parameters: Any) -> TextClassifier:
 
 def found(model: TextClassifier, documents: Sequence[tuple[str, str]], rule: DecisionRule = DecisionRule()) -> list[Misclassification]:
     made: list[Misclassification] = []
-    finder = MistakeFinder(model)
+    finder = MistakeFinder(model.fitted)
     stream = [Document(f"{number}", label, text.encode()) for number, (label, text) in enumerate(documents)]
     judge(model, stream, rule, look=lambda block, decision: made.extend(finder.mistakes(block, decision)))
     return made

@@ -55,7 +55,9 @@ def model_of(number: int) -> TextClassifier:
     )
     if number in SIDES_CHOSEN:
         choices = replace(model.learnt.choices, sides=SIDES_CHOSEN[number])
-        model._learnt = replace(model.learnt, choices=choices, selected=np.ones(model.statistics.n_terms, np.bool_))
+        model._fitted = replace(
+            model.fitted, learnt=replace(model.learnt, choices=choices, selected=np.ones(model.statistics.n_terms, np.bool_))
+        )
     return model
 
 
@@ -98,9 +100,9 @@ def test_words_have_the_terms_that_are_counted(number: int, text: bytes) -> None
     """The counter's known and unknown terms are those of the tokens, and those of the located words."""
     model = model_of(number)
     vocabulary, selected, n_terms = model.statistics.vocabulary, model.learnt.selected, model.statistics.n_terms
-    matrix = document_counter(model.answered_analysis, vocabulary).count([text]).matrix()
+    matrix = document_counter(model.fitted.analysis, vocabulary).count([text]).matrix()
     wanted = np.bincount(matrix.terms, matrix.counts, n_terms)
-    walker = WordWalker.of_model(model)
+    walker = WordWalker.of_model(model.fitted)
     located, tokens = walker.locate(text), list(walker.tokens(text))
     known = located.terms != UNKNOWN
     assert np.bincount(located.terms[known], located.shares[known], n_terms) == pytest.approx(wanted)
@@ -118,7 +120,7 @@ def test_words_have_the_terms_that_are_counted(number: int, text: bytes) -> None
 
 @given(st.sampled_from(range(len(SETTINGS))), documents_with_fields)
 def test_words_stand_one_after_the_other_and_are_whole_characters(number: int, text: bytes) -> None:
-    located = WordWalker.of_model(model_of(number)).locate(text)
+    located = WordWalker.of_model(model_of(number).fitted).locate(text)
     bounds = np.stack((located.begins, located.ends), axis=1).ravel()
     assert np.all(np.diff(bounds)[::2] > 0)
     assert np.all(np.diff(bounds) >= 0)
@@ -136,9 +138,9 @@ BESIDE_UNSPACED = re.compile(r"[^\W\u0e00-\uffff][\u0e00-\uffff]|[\u0e00-\uffff]
 def test_a_text_without_words_is_one(number: int, text: bytes) -> None:
     """Spaces in place of a word leave the other words as they are, but where pairs and words are counted apart: `Analysis.words` says why."""
     model = model_of(number)
-    apart = model.settings.counts_both and PAIRS in model.answered_analysis.sides
+    apart = model.settings.counts_both and PAIRS in model.fitted.analysis.sides
     assume(not (apart and BESIDE_UNSPACED.search(text.decode("utf-8", "replace"))))
-    walker = WordWalker.of_model(model)
+    walker = WordWalker.of_model(model.fitted)
     located = walker.locate(text)
     for place in range(min(len(located.names), 3)):
         left = walker.locate(text[: located.begins[place]] + b" " + text[located.ends[place] :])
@@ -150,7 +152,7 @@ def test_counted_features_are_words_that_occur_so_often() -> None:
     model = TextClassifier(smoothing=1)
     model.reading = replace(model.reading, format="svmlight")
     model.fit_stream([("a", b"x:3 y:1"), ("b", b"y:2 z:5")])
-    located = WordWalker.of_model(model).locate(b"x:2 q:4  x:1")
+    located = WordWalker.of_model(model.fitted).locate(b"x:2 q:4  x:1")
     assert (located.names, located.counts.tolist(), located.notes) == (["x", "q", "x"], [2, 4, 1], [None, "not-in-model", None])
     assert (located.begins.tolist(), located.ends.tolist(), located.shares.tolist()) == ([0, 4, 9], [3, 7, 12], [2, 4, 1])
 

@@ -75,7 +75,7 @@ def test_a_slow_twin_finds_the_same_moves(first: list[Labelled], second: list[La
         names = [model.statistics.vocabulary.term(number) for number in range(model.statistics.n_terms)]
         table = model.language_models.probability(np.arange(len(names))).tolist()
         phi.append({(name, k): p for name, row in zip(names, table, strict=True) for k, p in zip(model.classes, row, strict=True)})
-    prior = [dict(zip(model.classes, model.prior.tolist(), strict=True)) for model in (old, new)]
+    prior = [dict(zip(model.classes, model.classifier.prior.tolist(), strict=True)) for model in (old, new)]
     both = set(old.classes) & set(new.classes)
     assert set(divergence) == both
     expected: dict[tuple[str, str], float] = {}

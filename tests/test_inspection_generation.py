@@ -47,7 +47,7 @@ RECOVERED: list[dict[str, Any]] = [
 def test_a_model_of_twenty_thousand_generated_documents_recovers_prior_and_probabilities(parameters: dict[str, Any], draw: bool) -> None:
     generator = DocumentGenerator(model := fitted(**parameters), seed=5, draw=draw)
     statistics = again(generator, 20_000).statistics
-    assert scipy.stats.chisquare(statistics.class_documents, 20_000 * model.prior).pvalue > LEAST
+    assert scipy.stats.chisquare(statistics.class_documents, 20_000 * model.classifier.prior).pvalue > LEAST
     for label in range(2):
         phi = dict(zip(generator.words, generator.probability(label).tolist(), strict=True))
         names = [statistics.vocabulary.term(term) for term in range(statistics.n_terms)]
@@ -66,7 +66,7 @@ def test_the_log_likelihood_of_generated_text_is_the_negative_entropy_within_its
         mean = float((phi * np.log(phi)).sum())
         deviation = float(np.sqrt((phi * np.log(phi) ** 2).sum() - mean**2))
         texts = [" ".join(document.terms) for document in generator.documents(5000, label, length=20)]
-        joint = model.joint_log_likelihood(texts)[:, number] - np.log(model.prior[number])
+        joint = model.joint_log_likelihood(texts)[:, number] - np.log(model.classifier.prior[number])
         assert abs(joint.sum() / 100_000 - mean) < 3.3 * deviation / np.sqrt(100_000)
 
 

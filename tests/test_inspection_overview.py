@@ -9,7 +9,7 @@ import pytest
 from nbtext import TextClassifier, __version__
 from nbtext.inspection.overview import CategoriesOverview, overview
 from nbtext.inspection.terms import ranking, term_name
-from nbtext.model.description import SHOWN, similar_labels
+from nbtext.model.description import SHOWN, describe, similar_labels, warnings
 from nbtext.model.state import versions
 from nbtext.settings import Settings
 from tests.textbook import CHINA_LABELS, CHINA_TEXTS, model_of_china
@@ -19,21 +19,21 @@ def test_one_class_is_always_the_answer_and_is_warned_of() -> None:
     model = TextClassifier().fit(["engine oil", ""], ["cars", "cars"])
     assert model.predict(["engine", "", "roses"]).tolist() == ["cars"] * 3
     assert model.predict_proba(["engine", ""]).tolist() == [[1], [1]]
-    assert any("only one class" in warning for warning in model.warnings())
-    assert model_of_china().warnings() == []
+    assert any("only one class" in warning for warning in warnings(model.fitted))
+    assert warnings(model_of_china().fitted) == []
 
 
 def test_documents_without_terms_train_to_the_class_prior_and_are_warned_of() -> None:
     model = TextClassifier().fit(["", "?", "!"], ["a", "b", "b"])
     assert model.predict_proba(["words"])[0] == pytest.approx([1 / 3, 2 / 3])
-    assert any("no terms" in warning for warning in model.warnings())
+    assert any("no terms" in warning for warning in warnings(model.fitted))
 
 
 def test_settings_of_another_classifier_are_warned_of() -> None:
-    assert TextClassifier(l2=3, latent=5).fit(CHINA_TEXTS, CHINA_LABELS).warnings() == [
+    assert warnings(TextClassifier(l2=3, latent=5).fit(CHINA_TEXTS, CHINA_LABELS).fitted) == [
         "--classifier multinomial makes no use of --l2, --latent"
     ]
-    assert TextClassifier(classifier="gaussian", latent=2).fit(CHINA_TEXTS, CHINA_LABELS).warnings() == []
+    assert warnings(TextClassifier(classifier="gaussian", latent=2).fit(CHINA_TEXTS, CHINA_LABELS).fitted) == []
 
 
 def test_the_overview_tells_sizes_and_the_terms_that_speak_for_each_class() -> None:
@@ -46,19 +46,19 @@ def test_the_overview_tells_sizes_and_the_terms_that_speak_for_each_class() -> N
 
 
 def test_a_model_in_a_line() -> None:
-    assert model_of_china().describe() == "2 classes, 4 documents, 11 tokens, 6 terms, smoothing 1"
-    assert model_of_china(top=2).describe() == "2 classes, 4 documents, 11 tokens, 2 terms, smoothing 1"
+    assert describe(model_of_china().fitted) == "2 classes, 4 documents, 11 tokens, 6 terms, smoothing 1"
+    assert describe(model_of_china(top=2).fitted) == "2 classes, 4 documents, 11 tokens, 2 terms, smoothing 1"
     one = model_of_china(smoothing={"*": 0.5, "tokyo": 3})
-    assert one.describe().endswith(", 6 terms, smoothing 0.5, 1 term with its own")
+    assert describe(one.fitted).endswith(", 6 terms, smoothing 0.5, 1 term with its own")
     both = model_of_china(smoothing={"*": 0.5, "tokyo": 3, "japan": 2})
-    assert both.describe().endswith(", smoothing 0.5, 2 terms with their own")
+    assert describe(both.fitted).endswith(", smoothing 0.5, 2 terms with their own")
 
 
 def test_attributes_without_a_value_are_warned_of() -> None:
     rows = [{"text": "cat", "legs": 4, "colour": "", "kilos": ""}, {"text": "fish", "legs": 0}]
     model = TextClassifier(categorical="colour", count="legs", numeric="kilos").fit(rows, ["cats", "fish"])
-    assert ", 3 attributes, " in model.describe()
-    assert model.warnings() == ["no document has a value of colour, kilos"]
+    assert ", 3 attributes, " in describe(model.fitted)
+    assert warnings(model.fitted) == ["no document has a value of colour, kilos"]
 
 
 @pytest.mark.parametrize(
@@ -118,4 +118,4 @@ def test_what_wrote_a_model_is_nbtext_and_what_stems_its_words() -> None:
     assert versions(Settings(stemmer="none")) == {"nbtext": __version__}
     assert versions(Settings(stemmer="snowball")).keys() == {"nbtext", "PyStemmer"}
     assert versions(Settings(stemmer="lancaster")) == {"nbtext": __version__, "nltk": version("nltk")}
-    assert model_of_china().written_by == overview(model_of_china(), 0).written_by == {"nbtext": __version__}
+    assert model_of_china().fitted.written_by == overview(model_of_china(), 0).written_by == {"nbtext": __version__}

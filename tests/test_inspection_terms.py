@@ -19,6 +19,7 @@ from nbtext.errors import UsageError
 from nbtext.inspection import terms as module
 from nbtext.inspection.overview import similarity
 from nbtext.inspection.terms import MEASURES, _ProbabilityMeaning, class_details, lift, most_frequent_forms, surface_forms
+from nbtext.model.description import describe
 from nbtext.text.words import stemmer
 from tests import strategies
 from tests.budget import examples
@@ -71,7 +72,7 @@ def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
         patch.setattr(module, "PROBABILITIES_AT_ONCE", 3)
         found = class_details(model, model.classes, 5)
     phi = model.language_models.probability(np.flatnonzero(model.language_models.selected)).tolist()
-    prior = model.prior.tolist()
+    prior = model.classifier.prior.tolist()
     for k, label in enumerate(model.classes):
         rows: dict[str, list[float]] = {name: [] for name in MEASURES}
         for of_term in phi:
@@ -91,7 +92,9 @@ def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
 def test_lift_is_one_on_average_and_its_logarithm_is_in_mutual_information() -> None:
     model = trained(CHINA, smoothing=1)
     terms = np.arange(model.statistics.n_terms)
-    assert (lift(model.language_models.probability(terms), model.prior) * model.prior).sum(axis=1) == pytest.approx(np.ones(terms.size))
+    assert (lift(model.language_models.probability(terms), model.classifier.prior) * model.classifier.prior).sum(axis=1) == pytest.approx(
+        np.ones(terms.size)
+    )
 
 
 def test_a_term_that_is_possible_only_in_a_class_without_prior_has_infinite_lift() -> None:
@@ -161,7 +164,7 @@ def test_answers_stay_as_they_are_and_parts_add_up(texts: list[str], more: list[
     model, plain = fitted(texts), TextClassifier().fit(texts, ["ab"[number % 2] for number in range(len(texts))])
     asked = [*more, "printers of happy people", ""]
     assert model.predict_log_proba(asked).tolist() == plain.predict_log_proba(asked).tolist()
-    assert model.describe() == plain.describe()
+    assert describe(model.fitted) == describe(plain.fitted)
     labels = ["a"] * len(more)
     together = TextClassifier(surface_forms=True).fit([*texts, *more], ["ab"[number % 2] for number in range(len(texts))] + labels)
     updated = model.partial_fit(more, labels)

@@ -183,7 +183,7 @@ def test_given_class_priors_follow_their_classes(old: str, new: str, weights: di
     corpus = [("x", "ant bee"), ("y", "ant cat"), ("z", "dog")]
     model = relabelled(fitted({"class_prior": {"x": 1, "y": 2, "z": 4}}, corpus), old, new)
     expected = fitted({"class_prior": weights}, [(new if label == old else label, text) for label, text in corpus])
-    assert model.prior.tolist() == expected.prior.tolist()
+    assert model.classifier.prior.tolist() == expected.classifier.prior.tolist()
     assert saved(model, tmp_path) == saved(expected, tmp_path)
 
 

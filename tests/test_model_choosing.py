@@ -1,4 +1,4 @@
-"""What ``auto`` chooses for stop words and smoothing: what answers left-out documents clearly better, and otherwise the usual; also `model/learnt.py`."""
+"""What ``auto`` chooses for stop words and smoothing: what answers left-out documents clearly better, and otherwise the usual; also `fitted/learnt.py`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from nbtext.calibration import by_length
 from nbtext.corpus.document import Document
 from nbtext.evaluation.drift_log import DriftWatch
 from nbtext.explain.word_walk import WordWalker
+from nbtext.fitted.learnt import LEAST_DOCUMENTS, NO_CHOICES, PairedTest
+from nbtext.fitted.scoring import scored
 from nbtext.inspection.terms import ranking, term_name
 from nbtext.model.choosing import ALTERNATIVES, APART, HELD_OUT_ALTERNATIVES
-from nbtext.model.learnt import LEAST_DOCUMENTS, NO_CHOICES, PairedTest
-from nbtext.model.scoring import scored
+from nbtext.model.description import describe
 from tests.process import content, nbtext, write
 
 if TYPE_CHECKING:
@@ -97,8 +98,8 @@ def test_other_stop_words_go() -> None:
     assert model.learnt.choices.stop_words.gain < 0
     fresh, _ = topics(200, seed=1)
     np.testing.assert_allclose(model.predict_log_proba(fresh), without.predict_log_proba(fresh), rtol=1e-12)
-    assert model.describe().split(", stop words")[0] == without.describe()
-    scored = model.score_block([text.encode() for text in fresh])
+    assert describe(model.fitted).split(", stop words")[0] == describe(without.fitted)
+    scored = model.fitted.score([text.encode() for text in fresh])
     assert not scored.unknown.any()  # a dropped stop word is not an unknown term
 
 
@@ -142,7 +143,7 @@ def left_out_loss(texts: list[str], labels: list[str], **settings: Any) -> np.nd
     for place, (text, label) in enumerate(zip(texts, labels, strict=True)):
         rest = TextClassifier(**{**settings, "calibration": "none", "smoothing": whole.learnt.smoothing})
         rest.fit(texts[:place] + texts[place + 1 :], labels[:place] + labels[place + 1 :])
-        scored = rest.score_block([text.encode()])
+        scored = rest.fitted.score([text.encode()])
         scores.append(scored.scores[0])
         lengths.append(scored.lengths[0])
         truth.append(whole.classes.index(label))
@@ -242,7 +243,7 @@ def test_the_profile_of_training_is_that_of_documents_without_dropped_stop_words
     assert profile.figures["unknown"].mean == 0
     watch = DriftWatch(model)
     documents = [Document(str(number), None, text.encode()) for number, text in enumerate(topics(100, seed=1)[0])]
-    for _ in watch.watched(scored(model, documents)):
+    for _ in watch.watched(scored(model.fitted, documents)):
         pass
     drift = watch.drift()
     assert drift is not None
@@ -252,7 +253,7 @@ def test_the_profile_of_training_is_that_of_documents_without_dropped_stop_words
 def test_stop_words_that_stay_are_shown_as_words() -> None:
     model = TextClassifier().fit(*questions(300))
     assert model.learnt.choices.stop_words_kept
-    tokens = list(WordWalker.of_model(model).tokens(b"Who was at the lamppost?"))
+    tokens = list(WordWalker.of_model(model.fitted).tokens(b"Who was at the lamppost?"))
     assert [token.term for token in tokens] == ["who", "was", "at", "the", "lamppost"]
     assert not any(token.dropped for token in tokens)
     best = ranking(model, "mutual-information").terms[:5]
@@ -290,7 +291,7 @@ def test_what_answers_left_out_documents_best_is_kept_of_scripts_without_spaces(
     if told_by != "both":
         alone = TextClassifier(unspaced=told_by).fit(texts, labels)
         np.testing.assert_allclose(model.predict_log_proba(fresh), alone.predict_log_proba(fresh), rtol=1e-9)
-        assert model.class_tokens.tolist() == alone.class_tokens.tolist()
+        assert model.fitted.class_tokens.tolist() == alone.fitted.class_tokens.tolist()
     model.save("model")
     loaded = TextClassifier.load("model")
     assert loaded.learnt.choices == model.learnt.choices
@@ -299,7 +300,7 @@ def test_what_answers_left_out_documents_best_is_kept_of_scripts_without_spaces(
     grown = TextClassifier().fit(texts[:60], labels[:60]).partial_fit(texts[60:], labels[60:])
     grown.save("grown")
     assert content("grown") == content("model")
-    tokens = [token for token in WordWalker.of_model(model).tokens(texts[0].encode()) if token.dropped is None]
+    tokens = [token for token in WordWalker.of_model(model.fitted).tokens(texts[0].encode()) if token.dropped is None]
     assert {len(token.word) > 2 for token in tokens} == {told_by == "words"}
 
 

@@ -12,6 +12,7 @@ from nbtext import TextClassifier
 from nbtext.calibration import LeftOutPosteriors
 from nbtext.decision import log_posterior
 from nbtext.errors import UsageError
+from nbtext.model.training import left_out_posteriors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,12 +33,12 @@ def model(**parameters: Any) -> TextClassifier:
 def test_each_document_is_answered_by_a_model_trained_without_it() -> None:
     texts, labels = corpus()
     whole = TextClassifier(stop_words="none", stemmer="none", smoothing=1.0).fit(texts, labels)
-    found, calibration = whole.left_out_posteriors(), whole.learnt.calibration
+    found, calibration = left_out_posteriors(whole.fitted), whole.learnt.calibration
     twins = []
     for place, text in enumerate(texts):
         others = TextClassifier(stop_words="none", stemmer="none", smoothing=1.0, calibration="none")
         others.fit(texts[:place] + texts[place + 1 :], labels[:place] + labels[place + 1 :])
-        scored = others.score_block([text.encode()])
+        scored = others.fitted.score([text.encode()])
         twins.append((labels[place], *calibration.log_posterior(scored.scores, scored.lengths)[0].tolist()))
     mine = [("abc"[label], *row) for label, row in zip(found.classes.tolist(), found.log_posterior.tolist(), strict=True)]
     assert np.array([row[1:] for row in sorted(mine)]) == pytest.approx(np.array([row[1:] for row in sorted(twins)]), abs=1e-9)
@@ -60,12 +61,12 @@ def test_each_document_is_answered_by_a_model_trained_without_it() -> None:
 def test_models_of_counts_leave_documents_out_also_from_their_files(parameters: dict[str, Any], tmp_path: Path) -> None:
     whole = model(**parameters)
     assert whole.learnt.left_out is None
-    found = whole.left_out_posteriors()
+    found = left_out_posteriors(whole.fitted)
     assert len(found.classes) == len(found.weights) == 60
     assert np.exp(found.log_posterior).sum(axis=1) == pytest.approx(1)
     assert found.log_posterior.argmax(axis=1).tolist() != found.classes.tolist()
     whole.save(str(tmp_path / "m"))
-    again = TextClassifier.load(str(tmp_path / "m")).left_out_posteriors()
+    again = left_out_posteriors(TextClassifier.load(str(tmp_path / "m")).fitted)
     for first, second in zip(found, again, strict=True):
         assert first == pytest.approx(second)
 
@@ -76,29 +77,29 @@ def test_models_of_counts_leave_documents_out_also_from_their_files(parameters: 
 )
 def test_models_of_all_documents_keep_what_they_say_of_those_left_out(parameters: dict[str, Any], tmp_path: Path) -> None:
     whole = model(**parameters)
-    found = whole.left_out_posteriors()
+    found = left_out_posteriors(whole.fitted)
     whole.save(str(tmp_path / "m"))
-    again = TextClassifier.load(str(tmp_path / "m")).left_out_posteriors()
+    again = left_out_posteriors(TextClassifier.load(str(tmp_path / "m")).fitted)
     assert again.log_posterior == pytest.approx(found.log_posterior, rel=1e-6)
     assert again.classes.tolist() == found.classes.tolist()
 
 
 def test_a_model_that_kept_nothing_says_so() -> None:
     with pytest.raises(UsageError, match="train it again"):
-        model(classifier="logistic", calibration="none").left_out_posteriors()
+        left_out_posteriors(model(classifier="logistic", calibration="none").fitted)
     with pytest.raises(UsageError, match="keeps no documents"):
-        model(sample=0).left_out_posteriors()
+        left_out_posteriors(model(sample=0).fitted)
 
 
 def test_a_class_of_one_document_is_unknown_to_the_others() -> None:
     texts, labels = corpus()
-    found = TextClassifier(stop_words="none", stemmer="none").fit([*texts, "moon"], [*labels, "d"]).left_out_posteriors()
+    found = left_out_posteriors(TextClassifier(stop_words="none", stemmer="none").fit([*texts, "moon"], [*labels, "d"]).fitted)
     assert found.log_posterior[found.classes == 3, 3].tolist() == [-np.inf]
     assert LeftOutPosteriors.of(log_posterior(np.full((1, 2), -np.inf)), np.zeros(1, np.int64), np.ones(1)).classes.size == 0
 
 
 def test_learnt_without_posteriors_loads_as_files_of_old() -> None:
     whole = model(classifier="logistic")
-    whole._learnt = replace(whole.learnt, left_out=None)
+    whole._fitted = replace(whole.fitted, learnt=replace(whole.learnt, left_out=None))
     with pytest.raises(UsageError, match="train it again"):
-        whole.left_out_posteriors()
+        left_out_posteriors(whole.fitted)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.collection import Outcome
     from nbtext.corpus.document import Source
     from nbtext.corpus.parts import Shard
-    from nbtext.model.scoring import ScoredBlock
+    from nbtext.fitted.scoring import ScoredBlock
     from nbtext.model.sharding import PartialCounts
 
 PARAMETERS = Settings.of({"sample": 7})
@@ -133,7 +133,7 @@ def test_scores_in_shards_are_those_of_the_documents_in_their_order(size: int, m
     path.write_text(lines("{"))
     source, of_corpus = cut(path, size, on_error="record")
     heard: list[tuple[int, int]] = []
-    blocks = list(score_shards(Scoring(model, source), of_corpus, 1, lambda _: None, lambda seen, read: heard.append((seen, read))))
+    blocks = list(score_shards(Scoring(model.fitted, source), of_corpus, 1, lambda _: None, lambda seen, read: heard.append((seen, read))))
     read = [document for block in blocks for document in block.documents]
     wanted = list(read_corpus([str(path)], source.reading, Notices(), labelled=True))
     assert [(document.id, document.text, document.problem is None) for document in read] == [
@@ -151,7 +151,7 @@ def test_what_cannot_be_read_is_left_out_or_ends_the_scores(model: TextClassifie
     outcomes: list[Outcome] = []
 
     def scored(on_error: str) -> Iterator[ScoredBlock]:
-        return score_shards(Scoring(model, replace(source, on_error=on_error)), of_corpus, 1, outcomes.append)
+        return score_shards(Scoring(model.fitted, replace(source, on_error=on_error)), of_corpus, 1, outcomes.append)
 
     assert sum(len(block.documents) for block in scored("skip")) == len(LABELLED)
     assert [name for outcome in outcomes for name, _ in outcome.problems] == [f"{path}:4"]

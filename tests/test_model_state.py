@@ -57,7 +57,7 @@ def test_a_model_saved_and_loaded_is_the_same(tmp_path: Path, parameters: dict[s
     model.save(str(tmp_path / "m"))
     loaded = TextClassifier.load(str(tmp_path / "m"))
     assert loaded.statistics == model.statistics
-    assert (loaded.parameters, loaded.reading, loaded.stop_list) == (model.settings, model.reading, model.stop_list)
+    assert (loaded.settings, loaded.reading, loaded.analysis.stop_list) == (model.settings, model.reading, model.analysis.stop_list)
     texts = [*PETS.values(), "", "nothing known"]
     assert np.array_equal(loaded.joint_log_likelihood(texts), model.joint_log_likelihood(texts))
     loaded.save(str(tmp_path / "again"))

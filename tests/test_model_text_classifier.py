@@ -127,7 +127,7 @@ def test_unknown_words_are_as_if_not_there_and_an_empty_document_gets_the_class_
     model = TextClassifier(**{**setting, "ngrams": 1}).fit(TEXTS, LABELS)
     with_unknown, without = ["engine qwertyuiop oil", "zxcvbnm", ""], ["engine oil", "", ""]
     np.testing.assert_allclose(model.joint_log_likelihood(with_unknown), model.joint_log_likelihood(without), rtol=1e-14)
-    np.testing.assert_allclose(model.predict_proba([""])[0], model.prior, rtol=1e-12)
+    np.testing.assert_allclose(model.predict_proba([""])[0], model.classifier.prior, rtol=1e-12)
 
 
 @EVERY

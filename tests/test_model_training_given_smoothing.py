@@ -154,7 +154,7 @@ def test_a_number_for_a_term_matters_and_the_file_keeps_it(kind: str, tmp_path: 
     model = trained(GIVEN, **KINDS[kind])
     first = saved(model, tmp_path)
     loaded = TextClassifier.load("saved")
-    assert (loaded.parameters, own(loaded)) == (model.settings, own(model))
+    assert (loaded.settings, own(loaded)) == (model.settings, own(model))
     assert np.array_equal(loaded.joint_log_likelihood(TEXTS), model.joint_log_likelihood(TEXTS))
     assert saved(loaded, tmp_path) == first
     assert saved(trained(dict(reversed(GIVEN.items())), **KINDS[kind]), tmp_path) == first

@@ -25,9 +25,10 @@ from nbtext.counts.vocabulary import Vocabulary
 from nbtext.counts.weighting import weighted_cells
 from nbtext.errors import UsageError
 from nbtext.evaluation.cross_validation import evaluate_leave_one_out
+from nbtext.model.description import describe, warnings
 from nbtext.model.given_texts import labelled_texts
-from nbtext.model.state import State, to_plain
-from nbtext.model.training import looked_up
+from nbtext.model.state import to_plain
+from nbtext.model.training import left_out_posteriors, looked_up
 from nbtext.settings import Settings
 from tests.budget import examples
 from tests.models import parted
@@ -56,7 +57,7 @@ def drawn(seed: int, n: int = 60) -> tuple[list[str], list[str], list[float]]:
 
 
 def content(model: TextClassifier) -> tuple[Any, dict[str, list[float]]]:
-    plain, arrays = to_plain(State(model.settings, model.stop_list, model.counts, model.learnt, model.written_by))
+    plain, arrays = to_plain(model.fitted)
     return plain, {name: array.tolist() for name, array in arrays.items() if array.size}
 
 
@@ -107,9 +108,9 @@ def test_balanced_classes_are_weighted_by_hand(classifier: str) -> None:
     balanced = TextClassifier(class_weight="balanced", **options).fit(texts, labels)
     weighted = TextClassifier(**options).fit(texts, labels, by_hand)
     np.testing.assert_allclose(balanced.predict_proba(ASKED), weighted.predict_proba(ASKED), rtol=1e-9)
-    assert balanced.prior == pytest.approx(np.full(3, 1 / 3), abs=1e-3)
-    assert any("drawn from all classes alike" in warning for warning in balanced.warnings())
-    assert balanced.describe().startswith("3 classes, 60 documents")
+    assert balanced.classifier.prior == pytest.approx(np.full(3, 1 / 3), abs=1e-3)
+    assert any("drawn from all classes alike" in warning for warning in warnings(balanced.fitted))
+    assert describe(balanced.fitted).startswith("3 classes, 60 documents")
 
 
 @given(documents, documents)
@@ -185,7 +186,7 @@ def test_documents_left_out_by_folds_are_scored_with_the_seeds(word: str) -> Non
     for class_weight in (None, "balanced"):
         model = TextClassifier(**options, class_weight=class_weight).begin_with([Seed("x", (word,), 30.0), Seed("y", ("bee",), 20.0)])
         model.fit(texts, ["x", "y"] * 5)
-        found.append(model.left_out_posteriors().log_posterior)
+        found.append(left_out_posteriors(model.fitted).log_posterior)
     np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
 
 

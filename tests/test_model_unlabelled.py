@@ -15,6 +15,8 @@ from nbtext.counts.seeds import Seed
 from nbtext.errors import UsageError
 from nbtext.inspection.verification import verify
 from nbtext.model import unlabelled
+from nbtext.model.description import warnings
+from nbtext.model.training import left_out_posteriors
 from nbtext.model.unlabelled import ITERATIONS, UnlabelledDocuments
 from tests.changing import saved
 
@@ -87,7 +89,7 @@ def test_language_models_are_those_of_a_slow_twin(weighting: str, topics: dict[s
     found = model.classifier.term_probabilities()
     assert found is not None
     assert np.allclose(found.probability(np.arange(len(vocabulary))), expected, rtol=1e-6)
-    assert np.allclose(model.prior, prior / prior.sum())
+    assert np.allclose(model.classifier.prior, prior / prior.sum())
 
 
 def test_unlabelled_documents_help_and_labelled_counts_stay_whole() -> None:
@@ -162,7 +164,7 @@ def test_calibration_and_promises_are_from_labelled_documents_that_were_left_out
     model.learn_unlabelled(pool(model))
     assert model.learnt.judgement is not None
     assert model.learnt.judgement["documents"] == 40
-    assert len(model.left_out_posteriors().classes) == 40
+    assert len(left_out_posteriors(model.fitted).classes) == 40
 
 
 @pytest.mark.parametrize(
@@ -221,7 +223,7 @@ def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(weighting: s
     loaded = TextClassifier.load(str(tmp_path / "saved"))
     assert saved(loaded, tmp_path) == content
     assert [check for check in verify(str(tmp_path / "saved")) if check.passed is not True] == []
-    assert "not calibrated" in loaded.warnings()[0]
+    assert "not calibrated" in warnings(loaded.fitted)[0]
     with pytest.raises(UsageError, match="learnt from unlabelled documents"):
         loaded.partial_fit(["a cat"], ["cats"])
     with pytest.raises(UsageError, match="nothing would be left"):

@@ -207,10 +207,10 @@ def test_words_are_marked_by_what_they_add_to_the_score(monkeypatch: pytest.Monk
     text = b"oil oil engine goals"
     found = [
         piece.nats
-        for piece in mistakes.Excerpts(model).excerpt(text, model.classes.index("cars"), model.classes.index("sport"))
+        for piece in mistakes.Excerpts(model.fitted).excerpt(text, model.classes.index("cars"), model.classes.index("sport"))
         if piece.text.strip()
     ]
-    block = model.score_block([text])
+    block = model.fitted.score([text])
     difference = block.scores[0, model.classes.index("cars")] - block.scores[0, model.classes.index("sport")]
     assert found[0] == found[1]
     assert sum(found) == pytest.approx(difference)  # the prior is the same for both

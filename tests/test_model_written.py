@@ -126,7 +126,7 @@ def test_numbers_beyond_the_limits_are_documents_that_cannot_be_read(tmp_path: P
 def test_what_could_not_be_loaded_is_not_written(pets: Path) -> None:
     path = pets / "nbtext.joblib"
     before, model = path.read_bytes(), TextClassifier.load(str(path))
-    model._learnt = replace(model.learnt, calibration=Calibration(scale=1e-300))
+    model._fitted = replace(model.fitted, learnt=replace(model.learnt, calibration=Calibration(scale=1e-300)))
     with pytest.raises(RuntimeError, match="not written, because it would not load: the model is malformed: its temperature"):
         model.save(str(path))
     assert path.read_bytes() == before

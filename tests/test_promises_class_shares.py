@@ -13,7 +13,7 @@ from nbtext.calibration import LeftOutPosteriors
 from nbtext.corpus.document import Document
 from nbtext.decision import log_posterior as normalised
 from nbtext.errors import UsageError
-from nbtext.model.scoring import scored
+from nbtext.fitted.scoring import scored
 from nbtext.promises import class_shares as module
 from nbtext.promises.class_shares import (
     ClassLikelihoods,
@@ -230,13 +230,13 @@ def test_posteriors_for_a_prior_are_the_corrected_ones() -> None:
     model = TextClassifier().fit(TEXTS, LABELS)
     likelihoods = class_likelihoods(model)
     documents = [Document(str(place), None, text.encode()) for place, text in enumerate([*TEXTS, ""])]
-    shares = estimate_prevalence(scored(model, documents), model.classes, likelihoods).all
+    shares = estimate_prevalence(scored(model.fitted, documents), model.classes, likelihoods).all
     assert shares.documents == len(TEXTS) + 1
     training = shares._replace(
         documents=10**9,
         prevalence={"cats": shares.prevalence["cats"]._replace(share=0.7), "dogs": shares.prevalence["dogs"]._replace(share=0.3)},
     )
-    [before], [after] = list(scored(model, documents)), list(with_prior_of(scored(model, documents), training, likelihoods))
+    [before], [after] = list(scored(model.fitted, documents)), list(with_prior_of(scored(model.fitted, documents), training, likelihoods))
     corrected = normalised(likelihoods.scaling[0] * before.log_posterior + likelihoods.scaling[1] + np.log((0.7, 0.3)))
     assert after.log_posterior == pytest.approx(corrected, abs=1e-6)
     assert np.exp(after.log_posterior).sum(axis=1) == pytest.approx(1)
@@ -244,14 +244,14 @@ def test_posteriors_for_a_prior_are_the_corrected_ones() -> None:
 
 def test_documents_that_no_class_can_have_are_left_out_and_keep_no_answer() -> None:
     model = TextClassifier(estimate="ml").fit(TEXTS, LABELS)
-    likelihoods = ClassLikelihoods.uncorrected(model.prior)
+    likelihoods = ClassLikelihoods.uncorrected(model.classifier.prior)
     documents = [Document("1", None, b"sofa"), Document("2", None, b"purr bone")]
-    result = estimate_prevalence(scored(model, documents), model.classes, likelihoods)
+    result = estimate_prevalence(scored(model.fitted, documents), model.classes, likelihoods)
     assert (result.impossible, result.all.documents, result.by) == (1, 1, {})
-    [block] = with_prior_of(scored(model, documents), result.all, likelihoods)
+    [block] = with_prior_of(scored(model.fitted, documents), result.all, likelihoods)
     assert np.isnan(block.log_posterior).all(axis=1).tolist() == [False, True]
     with pytest.raises(UsageError, match="no documents"):
-        estimate_prevalence(scored(model, documents[1:]), model.classes, likelihoods)
+        estimate_prevalence(scored(model.fitted, documents[1:]), model.classes, likelihoods)
 
 
 def test_too_many_classes_for_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:

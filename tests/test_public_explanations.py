@@ -40,7 +40,7 @@ def test_a_thousand_explanations_sum_to_the_log_odds(newsgroups: Corpus, paramet
     model = TextClassifier(**parameters).fit([of.text for of in train], [of.label or "" for of in train])
     scores = model.joint_log_likelihood([of.text for of in test])
     answers = model.predict([of.text for of in test]).tolist()
-    for row, explained in enumerate(Explainer(model).explain(test)):
+    for row, explained in enumerate(Explainer(model.fitted).explain(test)):
         of = explained.explanation
         assert of is not None
         assert of.label == answers[row]
@@ -54,10 +54,10 @@ def test_what_why_not_names_turns_the_answers(newsgroups: Corpus) -> None:
     train, test = newsgroups
     model = TextClassifier().fit([of.text for of in train], [of.label or "" for of in train])
     found = 0
-    for document, explained in zip(test[:100], Explainer(model).explain(test[:100]), strict=True):
+    for document, explained in zip(test[:100], Explainer(model.fitted).explain(test[:100]), strict=True):
         of = explained.explanation
         assert of is not None
-        [why_not] = WhyNotFinder(model, of.against).find([document])
+        [why_not] = WhyNotFinder(model.fitted, of.against).find([document])
         assert why_not.removal is not None
         assert why_not.addition is not None
         if why_not.removal.items is not None:

@@ -31,7 +31,7 @@ PROGRAM = browser.found()
 
 
 def page_of(*some: str, top: int = 20, **parameters: Any) -> str:
-    return explanations_page(Explainer(model(**parameters)).explain([document(text) for text in some]), top)
+    return explanations_page(Explainer(model(**parameters).fitted).explain([document(text) for text in some]), top)
 
 
 def test_each_document_is_a_section_in_the_contents() -> None:

@@ -146,7 +146,7 @@ def is_refused(path: Path, what: str) -> bool:
     assert posterior.sum(axis=1) == pytest.approx(np.ones(20)), what
     require_finite(overview(model, 2), what)
     require_finite(judge(model, documents).summary(Bootstrap(5)), what)
-    require_finite([_explanation_record(explained) for explained in Explainer(model).explain(documents[:2])], what)
+    require_finite([_explanation_record(explained) for explained in Explainer(model.fitted).explain(documents[:2])], what)
     verify(str(path))
     return False
 

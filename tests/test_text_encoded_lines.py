@@ -17,6 +17,7 @@ from nbtext import TextClassifier
 from nbtext.counts.counting import Analysis, count_corpus, document_counter
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.explain.word_walk import WordWalker
+from nbtext.model.description import describe
 from nbtext.settings import Settings
 from nbtext.store import read_model_file, write_model_file
 from nbtext.text.encoded_lines import (
@@ -245,7 +246,7 @@ def test_dropped_lines_are_counted_exactly_through_update_forget_and_merge() -> 
     one = TextClassifier().fit(first, list("ab"))
     n_lines = [sum(len(encoded(NOISE)[kind]) for kind in kinds) for kinds in (("uuencode", "base64 of mail"), ("hexadecimal",))]
     assert (one.statistics.encoded_lines, both.statistics.encoded_lines) == (n_lines[0], sum(n_lines))
-    assert f"{n_lines[0]} encoded lines dropped" in one.describe()
+    assert f"{n_lines[0]} encoded lines dropped" in describe(one.fitted)
     one.partial_fit(second, list("abb"))
     assert one.statistics == both.statistics
     one.forget(first, list("ab"))

@@ -147,7 +147,7 @@ def test_explanations_name_pairs_where_they_begin() -> None:
 
     lamps, bins, _ = LAMPS_AND_BINS["chinese"]
     model = TextClassifier().fit([*lamps, *bins], ["lamps"] * 5 + ["bins"] * 5)
-    walker, text = WordWalker.of_model(model), "a路灯坏 火。".encode()
+    walker, text = WordWalker.of_model(model.fitted), "a路灯坏 火。".encode()
     located = walker.locate(text, pairs=True)
     assert located.names == ["a", "路灯", "灯坏", "火"]
     assert (located.begins.tolist(), located.ends.tolist()) == ([0, 1, 4, 11], [1, 4, 10, 14])

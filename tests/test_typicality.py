@@ -14,6 +14,7 @@ from scipy import stats
 
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
+from nbtext.fitted.scoring import typicality
 from nbtext.typicality import BANDS, FARTHEST, FEWEST, LEVELS, Profile, Spread, Typicality, chance_of_shares, shares_apart
 from tests.process import PETS
 
@@ -52,7 +53,7 @@ def test_few_documents_tell_nothing() -> None:
     assert Typicality.of(np.full(FEWEST, -np.inf), np.ones(FEWEST, np.int64)) is None
     model = TextClassifier().fit(PETS.values(), ["a", "b", "a", "b"])
     with pytest.raises(UsageError, match="typical"):
-        model.typicality(np.zeros((1, 2)), np.ones(1, np.int64), np.zeros(1, np.int64))
+        typicality(model.fitted, model.fitted.score([b""]))
 
 
 def test_a_document_without_tokens_is_not_atypical() -> None:
@@ -75,8 +76,8 @@ def test_foreign_documents_are_atypical_and_new_ones_of_the_same_kind_are_not(pa
     model = TextClassifier(stop_words="none", stemmer="none", **parameters).fit(texts, ["x", "y"] * 200)
 
     def share_atypical(documents: list[str]) -> float:
-        scored = model.score_block([text.encode() for text in documents])
-        return float((model.typicality(scored.scores, scored.lengths, scored.unknown) < 0.01).mean())
+        scored = model.fitted.score([text.encode() for text in documents])
+        return float((typicality(model.fitted, scored) < 0.01).mean())
 
     assert share_atypical(planted(2, "abcdefgh", 400)) < 0.05
     assert share_atypical(planted(3, "hgfedcbaklmnop", 200)) > 0.9

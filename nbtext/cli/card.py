@@ -80,7 +80,7 @@ def _judged(model: TextClassifier, corpus: tuple[str, ...], options: option.Opti
     from nbtext.model.corpus_flow import score_corpus
 
     documents = documents_for(model, corpus_paths(corpus, options), options, labelled=True)
-    result = judge_scored(score_corpus(model, documents, options.get("jobs", 1)), model, DecisionRule()).result()
+    result = judge_scored(score_corpus(model.fitted, documents, options.get("jobs", 1)), model, DecisionRule()).result()
     documents.say_notices()
     messages.warn_of_unknown("the model", result.unknown_labels)
     found: dict[str, Parsed] = json_values(result)
@@ -120,10 +120,11 @@ def card_facts(
 
     from nbtext.evaluation.label_errors import suspects_in_sample
     from nbtext.inspection.overview import overview
+    from nbtext.model.training import left_out_posteriors
     from nbtext.report.model_card import TERMS_SHOWN, CardFacts
 
     try:
-        suspects = suspects_in_sample(model.left_out_posteriors())
+        suspects = suspects_in_sample(left_out_posteriors(model.fitted))
     except UsageError:  # the model cannot leave documents out
         suspects = None
     return CardFacts(name or Path(model_path).stem, overview(model, TERMS_SHOWN), license_name, dataset, evaluation, suspects)

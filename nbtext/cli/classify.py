@@ -93,8 +93,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     """
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, reading_of, recognised
     from nbtext.corpus.reading import column_names
+    from nbtext.fitted.scoring import AnswerCounts, answers_to
     from nbtext.model.corpus_flow import score_corpus
-    from nbtext.model.scoring import AnswerCounts, answers_to
     from nbtext.report.answers import answer_form, write_answers
     from nbtext.report.forms import json_line
     from nbtext.text_block import BLOCK_DOCUMENTS
@@ -125,9 +125,9 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
         from nbtext.evaluation.drift_log import DriftWatch
 
         drift = DriftWatch(model, model_path)
-    blocks = for_prior(score_corpus(model, documents, options["jobs"], at_once), model, options)
+    blocks = for_prior(score_corpus(model.fitted, documents, options["jobs"], at_once), model, options)
     watched = blocks if drift is None else drift.watched(blocks)
-    answers = answers_to(watched, model, rule, min_typicality=options["min_typicality"], top_k=form.top_k, sets=sets)
+    answers = answers_to(watched, model.fitted, rule, min_typicality=options["min_typicality"], top_k=form.top_k, sets=sets)
     counts = AnswerCounts()
     write_answers(counts.watched(messages.reported(answers)), form)
     if drift is not None and log is not None:

@@ -91,12 +91,12 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     with nullcontext() if errors is None else MistakeFile(errors) as mistakes:
         leaks = leak_watch(model, paths, options)
         documents = documents_for(model, paths, options, labelled=True, columns=by)
-        scored = leaks.watched_scored(for_prior(score_corpus(model, documents, options["jobs"]), model, options))
+        scored = leaks.watched_scored(for_prior(score_corpus(model.fitted, documents, options["jobs"]), model, options))
         scored = scored if tally is None else tally.watched(scored)
         if mistakes is None:
             evaluation = judge_scored(scored, model, rule, by=by)
         else:
-            finder, file = MistakeFinder(model), mistakes
+            finder, file = MistakeFinder(model.fitted), mistakes
             evaluation = judge_scored(scored, model, rule, by=by, look=lambda block, decision: file.add(finder.mistakes(block, decision)))
             file.write()
     sets, risk = None if tally is None else tally.result(), () if options["min_precision"] is None else risk_curve(evaluation.judged)
@@ -108,7 +108,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
         messages.notice("too many documents and classes to keep all scores: no areas under ROC curves, no average precision")
     if leaked is not None and (warning := leaked.warning(result.n)):
         messages.warn(warning)
-    threshold = None if rule.costs is None else answer_threshold(rule.costs, model.prior, model.classes)
+    threshold = None if rule.costs is None else answer_threshold(rule.costs, model.classifier.prior, model.classes)
     write_result(
         output,
         evaluation_record(result, leaked, threshold, sets, risk),

@@ -70,7 +70,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     if to is not None:
         check_output_file(to, "--to", [model_path, *paths])
     model = option.load_model(model_path)
-    explainer = Explainer(model, options["against"])
+    explainer = Explainer(model.fitted, options["against"])
     documents = documents_for(model, paths, options, labelled=False, progress=to is not None)
     explained = messages.reported(explainer.explain(documents))
     if to is not None:
@@ -93,7 +93,7 @@ def print_why_not(label: str, corpus: tuple[str, ...], model_path: str, output: 
 
     paths = corpus_paths(corpus, options)
     model = option.load_model(model_path)
-    finder = WhyNotFinder(model, label)
+    finder = WhyNotFinder(model.fitted, label)
     documents = documents_for(model, paths, options, labelled=False, progress=False)
     write_why_not(messages.reported(finder.find(documents)), option.row_form(output))
     documents.say_notices()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.cli.options import Options
-    from nbtext.model.scoring import Answer
+    from nbtext.fitted.scoring import Answer
 
 _PIECE = 1 << 20
 
@@ -36,8 +36,8 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> 
         from nbtext.cli.promises import answer_rule
         from nbtext.corpus.document import too_large
         from nbtext.corpus.reading import read_bytes
+        from nbtext.fitted.scoring import answers
         from nbtext.model import TextClassifier
-        from nbtext.model.scoring import answers
         from nbtext.settings import BY_NAME, FORMATS, in_bytes
 
         model = TextClassifier.load(model_path)
@@ -51,7 +51,7 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> 
         if len(start) + len(rest) > limit:
             document = document._replace(problem=too_large(limit))
         rule = answer_rule(options, model)
-        [answer] = messages.reported(answers(model, [document], rule, min_typicality=options["min_typicality"]))
+        [answer] = messages.reported(answers(model.fitted, [document], rule, min_typicality=options["min_typicality"]))
     finally:
         _write(message, answer, rest)
 

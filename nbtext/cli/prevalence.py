@@ -48,7 +48,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: st
     options["on_error"] = options["on_error"] or "skip"  # reported, and with no part in the shares
     documents = documents_for(model, corpus_paths(corpus, options), options, labelled=False, columns=[] if by is None else [by])
     likelihoods = likelihoods_of(model)
-    blocks = score_corpus(model, documents, options["jobs"])
+    blocks = score_corpus(model.fitted, documents, options["jobs"])
     watch = None if model.learnt.profile is None else DriftWatch(model)
     result = estimate_prevalence(blocks if watch is None else watch.watched(blocks), model.classes, likelihoods)
     drift = None if watch is None else watch.drift()

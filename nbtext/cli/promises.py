@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from nbtext.cli.options import Options
     from nbtext.decision import DecisionRule
+    from nbtext.fitted.scoring import ScoredBlock
     from nbtext.model import TextClassifier
-    from nbtext.model.scoring import ScoredBlock
     from nbtext.promises.class_shares import ClassLikelihoods
     from nbtext.promises.precision import PrecisionThreshold
     from nbtext.promises.prediction_sets import SetRule
@@ -53,9 +53,10 @@ def set_rule_of(options: Options, model: TextClassifier) -> SetRule | None:
     coverage = options["coverage"]
     if coverage is None:
         return None
+    from nbtext.model.training import left_out_posteriors
     from nbtext.promises.prediction_sets import least_documents, set_rule
 
-    rule = set_rule(model.left_out_posteriors(), model.classes, coverage, by_class=options["by_class"])
+    rule = set_rule(left_out_posteriors(model.fitted), model.classes, coverage, by_class=options["by_class"])
     if rule.always:
         few = f"fewer than {least_documents(coverage):,} of their documents of training were left out"
         messages.warn(f"every set has {quantity(len(rule.always), 'class')}, such as {rule.always[0]}, of which {few}")
@@ -84,10 +85,11 @@ def thresholds_of(
     asked: float | dict[str, float], model: TextClassifier, rule: DecisionRule, *, by_class: bool
 ) -> tuple[PrecisionThreshold, ...]:
     """Return the thresholds of a precision for all answers, or of those for single classes; raise `UsageError` for an unknown class."""
+    from nbtext.model.training import left_out_posteriors
     from nbtext.promises.precision import precision_thresholds
 
     wanted = asked if isinstance(asked, float) else per_class(asked, model.classes, "--min-precision", None)
-    return precision_thresholds(model.left_out_posteriors(), model.classes, rule, wanted, by_class=by_class)
+    return precision_thresholds(left_out_posteriors(model.fitted), model.classes, rule, wanted, by_class=by_class)
 
 
 def likelihoods_of(model: TextClassifier) -> ClassLikelihoods:
@@ -99,7 +101,7 @@ def likelihoods_of(model: TextClassifier) -> ClassLikelihoods:
         return class_likelihoods(model)
     except UsageError as problem:
         messages.warn(f"shares are not corrected by left-out documents, and may be off: {problem.message}")
-        return ClassLikelihoods.uncorrected(model.prior)
+        return ClassLikelihoods.uncorrected(model.classifier.prior)
 
 
 def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: Options) -> Iterable[ScoredBlock]:
@@ -117,6 +119,6 @@ def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: Opt
     kept = {name: value for name, value in options.items() if name not in others}
     options = {**kept, "format": kept.get("format"), "lines": False, "text": None, "on_error": "skip"}
     documents = documents_for(model, paths, options, labelled=False)
-    shares = estimate_prevalence(score_corpus(model, documents, options["jobs"]), model.classes, likelihoods).all
+    shares = estimate_prevalence(score_corpus(model.fitted, documents, options["jobs"]), model.classes, likelihoods).all
     documents.say_notices()
     return with_prior_of(blocks, shares, likelihoods)

@@ -39,6 +39,6 @@ def command(model_path: str, limit: int, by: str, output: str | None, **options:
     model = option.load_model(model_path)
     terms, scores, labels = (column.tolist() for column in ranking(model, by, limit))
     columns = [range(1, 1 + len(terms)), [term_name(model, term) for term in terms], scores, [model.classes[label] for label in labels]]
-    if words := bool(model.parameters["surface_forms"]):
+    if words := model.settings.surface_forms:
         columns.append(as_words(model, terms))
     write_features(zip(*columns, strict=True), output, words=words, safe=safe)

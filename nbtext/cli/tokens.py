@@ -47,7 +47,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
         walker = WordWalker(analysis_of(options, reading))
     else:
         model = option.load_model(model_path)
-        walker, reading = WordWalker.of_model(model), reading_of(model, paths, options)
+        walker, reading = WordWalker.of_model(model.fitted), reading_of(model, paths, options)
     documents = CommandCorpus(paths, reading, options, labelled=False, progress=False)
     output = option.row_form(output)
     write_tokens(((document.id, walker.tokens(document.text)) for document in documents.readable()), output)

@@ -119,9 +119,9 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     """
     from nbtext.cli.corpus import CommandCorpus, recognised, require_distinct
     from nbtext.cli.options import given
+    from nbtext.fitted.learnt import require_additive
     from nbtext.model.changing import require_changeable, stemmer_difference
     from nbtext.model.corpus_flow import reading_like
-    from nbtext.model.learnt import require_additive
     from nbtext.settings import READING
     from nbtext.store.atomic import check_replaceable
 
@@ -143,8 +143,10 @@ def say_overruled(batch: Batch) -> None:
 
 def say_model(model: TextClassifier, path: str, before: TextClassifier | None = None, more: str = "") -> None:
     """Say what a new model is, and what makes it less useful than it might be, or than it was before."""
-    if found := model.warnings():
-        known = () if before is None else before.warnings()
+    from nbtext.model.description import describe, warnings
+
+    if found := warnings(model.fitted):
+        known = () if before is None else warnings(before.fitted)
         for warning in found:
             if warning not in known:
                 messages.warn(warning)
@@ -153,4 +155,4 @@ def say_model(model: TextClassifier, path: str, before: TextClassifier | None = 
         messages.notice(
             f"{unused} not used: without them left-out documents are answered best, so the model is that of labelled documents alone"
         )
-    messages.notice(f"{path}: {model.describe()}{more}")
+    messages.notice(f"{path}: {describe(model.fitted)}{more}")

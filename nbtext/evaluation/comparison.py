@@ -15,10 +15,10 @@ import numpy as np
 
 from nbtext.decision import minimum_error
 from nbtext.errors import NoDocumentsError, UsageError
+from nbtext.fitted.scoring import scored
 from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import Bootstrap, drawn_cells, percentile_interval, with_present_labels
 from nbtext.metrics.outcomes import ConfusionCells, accuracy, f1, macro, outcomes
-from nbtext.model.scoring import scored
 from nbtext.text_block import blocks
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def compare(a: TextClassifier, b: TextClassifier, documents: Iterable[Document],
     there is no document.
     """
     comparison = _Comparison(Evaluation(a.classes, scores_kept=0), Evaluation(b.classes, scores_kept=0))
-    for block in blocks(documents, lambda document: len(document.text), min(a.documents_at_once, b.documents_at_once)):
+    for block in blocks(documents, lambda document: len(document.text), min(a.fitted.documents_at_once, b.fitted.documents_at_once)):
         of_a, of_b = (_judged(model, evaluation, block) for model, evaluation in ((a, comparison.a), (b, comparison.b)))
         if keep_changed:
             rows = zip(block, of_a, of_b, strict=True)
@@ -264,7 +264,7 @@ def _judged(model: TextClassifier, evaluation: Evaluation, documents: Sequence[D
     """Judge some documents; return their answers with their probabilities, as `nbtext.evaluation.judging.judge` takes them."""
     classes = model.classes
     found: list[tuple[str | None, float | None]] = []
-    for block in scored(model, documents):
+    for block in scored(model.fitted, documents):
         answers = minimum_error(block.log_posterior)
         evaluation.add([document.label or "" for document in block.documents], block.log_posterior, answers)
         probabilities = np.exp(block.log_posterior.max(axis=1)).tolist()

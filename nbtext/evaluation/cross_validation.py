@@ -25,13 +25,13 @@ from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.decision import DecisionRule
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import LEAVE_ONE_OUT, needs_documents, require_fitting
+from nbtext.fitted.learnt import classifier
 from nbtext.metrics import Evaluation
 from nbtext.metrics.evaluation import known_result
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import accuracy, confusion_cells, f1, macro, outcomes
 from nbtext.metrics.results import IF_KNOWN, json_values
 from nbtext.model.choosing import has_choice
-from nbtext.model.learnt import classifier
 from nbtext.model.training import choices_of, learn, needs_sample
 from nbtext.parallel.processes import in_order
 from nbtext.steps import stepped
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.fitted.learnt import Choices, Learnt
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.outcomes import ConfusionCells
     from nbtext.metrics.results import EvaluationResult
     from nbtext.model.corpus_flow import CountedCorpus
-    from nbtext.model.learnt import Choices, Learnt
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Parsed, Whole
 

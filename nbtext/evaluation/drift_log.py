@@ -22,7 +22,7 @@ from nbtext.typicality import ANSWERS, FARTHEST, FIGURES, LIKELIHOOD, UNKNOWN, P
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from nbtext.model.scoring import ScoredBlock
+    from nbtext.fitted.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Floats, Parsed, Whole
 

@@ -10,10 +10,10 @@ import numpy as np
 from nbtext.decision import DecisionRule, log_posterior
 from nbtext.evaluation.judging import judge
 from nbtext.explain.mistakes import Excerpts, MistakeFinder, runner_up
+from nbtext.fitted.scoring import ScoredBlock
 from nbtext.inspection.terms import class_terms, telling_terms
 from nbtext.metrics.evaluation import probability_result
 from nbtext.metrics.outcomes import join_judged, judge_documents, uniform_where_impossible
-from nbtext.model.scoring import ScoredBlock
 from nbtext.promises.precision import risk_curve
 
 if TYPE_CHECKING:
@@ -172,14 +172,14 @@ class _SurestMistakes:
         decision = DecisionRule().decide(block.log_posterior)
         truth = self._truth(block.documents)
         rivals = np.where(truth >= 0, truth, runner_up(block.log_posterior, decision.answers))
-        excerpts = Excerpts(self._model)
+        excerpts = Excerpts(self._model.fitted)
         return tuple(
             QuotedMistake(
                 mistake,
                 None if truth[row] < 0 else float(np.exp(block.log_posterior[row, truth[row]])),
                 excerpts.excerpt(block.documents[row].text, int(decision.answers[row]), int(rivals[row])),
             )
-            for row, mistake in enumerate(MistakeFinder(self._model).mistakes(block, decision))
+            for row, mistake in enumerate(MistakeFinder(self._model.fitted).mistakes(block, decision))
         )
 
     def _truth(self, documents: Sequence[Document]) -> Whole:

@@ -9,9 +9,9 @@ from nbtext.counts.counting import document_counter
 from nbtext.decision import DecisionRule
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.exclusions import needs_documents
+from nbtext.fitted.scoring import scored
 from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.model.scoring import scored
 from nbtext.text_block import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.document import Document
     from nbtext.decision import Decision
-    from nbtext.model.scoring import ScoredBlock
+    from nbtext.fitted.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
 
 
@@ -36,7 +36,7 @@ def judge(
     ``by`` names the columns that the documents carry. ``look`` is called with each block and the decision on it.
     A document that is impossible under every class has no answer.
     """
-    return judge_scored(scored(model, documents), model, rule, by=by, look=look)
+    return judge_scored(scored(model.fitted, documents), model, rule, by=by, look=look)
 
 
 def judge_scored(
@@ -100,10 +100,10 @@ def sweep_prior(model: TextClassifier, documents: Iterable[Document]) -> PriorSw
     models = [copy(model).learn(model.counts, smoothing=smoothing, calibration="none") for smoothing in smoothings]
     evaluations = [Evaluation(model.classes, class_documents=model.statistics.class_documents) for _ in smoothings]
     counter, rule = document_counter(model.analysis, model.statistics.vocabulary), DecisionRule()
-    for block in blocks(documents, lambda document: len(document.text), min(BLOCK_DOCUMENTS, model.documents_at_once)):
+    for block in blocks(documents, lambda document: len(document.text), min(BLOCK_DOCUMENTS, model.fitted.documents_at_once)):
         matrix, labels = counter.count([document.text for document in block]).matrix(), [document.label or "" for document in block]
         for each, evaluation in zip(models, evaluations, strict=True):
-            log_posterior = each.score_counts(matrix).log_posterior
+            log_posterior = each.fitted.score_counts(matrix).log_posterior
             evaluation.add(labels, log_posterior, rule.decide(log_posterior).answers)
     if not evaluations[0].n:
         raise NoDocumentsError

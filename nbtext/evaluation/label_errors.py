@@ -11,7 +11,7 @@ import numpy as np
 
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.evaluation.cross_validation import FoldTraining, choices_of_corpus, judge_folds, leave_one_out_blocks, stratified_folds
-from nbtext.model.learnt import class_for
+from nbtext.fitted.learnt import class_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Document
     from nbtext.counts.documents import DocumentSample
     from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.fitted.scoring import ScoredBlock
     from nbtext.metrics import Evaluation
-    from nbtext.model.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
 
 EXAMPLES = 20

@@ -32,8 +32,8 @@ from nbtext.steps import stepped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from nbtext.fitted.learnt import Choices
     from nbtext.metrics.intervals import Interval
-    from nbtext.model.learnt import Choices
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Whole

@@ -19,12 +19,12 @@ from nbtext.counts.layers import estimated, weights_of
 from nbtext.errors import UsageError
 from nbtext.evaluation.candidates import OF_THE_SAME_COUNTS
 from nbtext.evaluation.cross_validation import HeldOutEvaluation, evaluate_leave_one_out, train_and_score
+from nbtext.fitted.learnt import language_models
 from nbtext.inspection.overview import criteria
 from nbtext.language_model.measures import model_posteriors
 from nbtext.metrics.evaluation import known_result
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import Outcomes, accuracy, confusion_cells, f1, join_judged, macro, outcomes
-from nbtext.model.learnt import language_models
 from nbtext.model.training import terms_and_smoothing
 
 if TYPE_CHECKING:

@@ -13,16 +13,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.classifiers.base import difference
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, in_blocks
 from nbtext.document_parts import split_values
-from nbtext.model.changing import changed_counts
+from nbtext.ragged import offsets
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from nbtext.classifiers.base import Classifier
-    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.explain.word_walk import LocatedWords
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.fitted.fitted_model import FittedModel
     from nbtext.type_names import Floats, Whole
+
+CELLS_AT_ONCE = 1 << 21
+"""Counts of changed documents that are held in memory at once."""
 
 
 def bias(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats | None:
@@ -95,7 +99,7 @@ def shared_out(located: LocatedWords, matrix: DocumentTermMatrix, nats: Floats) 
 
 
 def word_contributions(
-    model: TextClassifier, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]
+    model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]
 ) -> tuple[Floats, float, bool]:
     """Return what each word adds to the score of the first class of ``pair`` over the second, what comes without any, and if these are exact.
 
@@ -106,11 +110,11 @@ def word_contributions(
     if found is not None and prior is not None:
         return shared_out(located, *found), float(difference(prior[pair[0]], prior[pair[1]])), True
     with np.errstate(divide="ignore"):
-        prior = np.log(model.prior)
+        prior = np.log(model.classifier.prior)
     return _left_out_contributions(model, located, matrix, pair), float(difference(prior[pair[0]], prior[pair[1]])), False
 
 
-def _left_out_contributions(model: TextClassifier, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]) -> Floats:
+def _left_out_contributions(model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]) -> Floats:
     """Return the log odds of the pair less those without the word, shape (n_words,), in nats.
 
     All occurrences of a surface word are left out together, with their n-grams, and share the difference equally.
@@ -128,12 +132,38 @@ def _left_out_contributions(model: TextClassifier, located: LocatedWords, matrix
     return (gained / np.bincount(word_of, minlength=len(names)))[word_of]
 
 
+def changed_counts(
+    matrix: DocumentTermMatrix, n_documents: int, rows: Whole, terms: Whole, amounts: Whole, at_once: int = CELLS_AT_ONCE
+) -> Iterator[DocumentTermMatrix]:
+    """Yield ``n_documents`` changed copies of the document that ``matrix`` holds alone, in blocks of at most ``at_once``.
+
+    ``amounts`` are added to the counts of ``terms`` in the copies numbered ``rows``, all of shape (n_changes,). Terms whose count does not stay positive
+    are left out.
+    """
+    distinct = np.union1d(matrix.terms, terms)
+    counts, places = np.zeros(distinct.size, np.int64), np.searchsorted(distinct, terms)
+    counts[np.searchsorted(distinct, matrix.terms)] = matrix.counts
+    step = max(min(CELLS_AT_ONCE // max(distinct.size, 1), at_once), 1)
+    for begin in range(0, n_documents, step):
+        here = np.flatnonzero((rows >= begin) & (rows < begin + step))
+        changed = np.tile(counts, (min(step, n_documents - begin), 1))
+        np.add.at(changed, (rows[here] - begin, places[here]), amounts[here])
+        documents, columns = np.nonzero(changed > 0)
+        yield DocumentTermMatrix(
+            offsets(np.bincount(documents, minlength=len(changed))),
+            distinct[columns],
+            changed[documents, columns],
+            np.repeat(matrix.unknown, len(changed)),
+            None if matrix.values is None else np.repeat(matrix.values, len(changed), axis=0),
+        )
+
+
 def log_odds_of_pair(scores: Floats, pair: tuple[int, int]) -> Floats:
     """Return the score of the first class of ``pair`` less that of the second for each document, shape (n_docs,); 0 where both are impossible."""
     return np.nan_to_num(difference(scores[:, pair[0]], scores[:, pair[1]]), nan=0.0, posinf=np.inf, neginf=-np.inf)
 
 
-def attribute_scores(model: TextClassifier, matrix: DocumentTermMatrix, document: bytes) -> list[tuple[str, str, Floats]]:
+def attribute_scores(model: FittedModel, matrix: DocumentTermMatrix, document: bytes) -> list[tuple[str, str, Floats]]:
     """Return name and value of each attribute that a document has, and what it adds to the scores, shape (n_classes,).
 
     ``matrix`` holds the document alone. Where the classifier has numbers among its own features, a number is compared with the corpus's mean.

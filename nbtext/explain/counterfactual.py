@@ -20,17 +20,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from nbtext.counts.counting import document_counter
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.document_parts import BEFORE_CONTENT, BEFORE_FIELD
 from nbtext.errors import UsageError
-from nbtext.explain.contributions import bias, class_contributions, word_contributions
+from nbtext.explain.contributions import bias, changed_counts, class_contributions, word_contributions
 from nbtext.explain.explanation import class_number
 from nbtext.explain.word_walk import WordWalker
-from nbtext.model.changing import changed_counts
-from nbtext.model.scoring import scored
+from nbtext.fitted.scoring import scored
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text_block import blocks
 
@@ -39,8 +37,7 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.document import Document
     from nbtext.errors import DocumentError
-    from nbtext.model.scoring import ScoredTexts
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.fitted.fitted_model import FittedModel, ScoredTexts
     from nbtext.type_names import Floats, Mask, Whole
 
     Item = TypeVar("Item")
@@ -105,7 +102,7 @@ class WhyNot:
 class WhyNotFinder:
     """Looks for what would make a class the answer; raises `UsageError` if the model does not have it, or has no other."""
 
-    def __init__(self, model: TextClassifier, wanted: str) -> None:
+    def __init__(self, model: FittedModel, wanted: str) -> None:
         if len(model.classes) < 2:
             raise UsageError("the model has a single class: it is always the answer")
         self._model, self._wanted, self._number = model, wanted, class_number(model, wanted)
@@ -124,7 +121,7 @@ class WhyNotFinder:
         if answer != NO_ANSWER:
             label, probability = self._model.classes[answer], float(probabilities[answer])
             wanted_probability = float(probabilities[self._number])
-        why = NO_PRIOR if self._model.prior[self._number] == 0 else ANSWERED_SO if answer == self._number else None
+        why = NO_PRIOR if self._model.classifier.prior[self._number] == 0 else ANSWERED_SO if answer == self._number else None
         if why is None:
             changes = _ChangedDocument(self._model, self._walker, document.text, self._number, self._words)
             removed, added = removal(changes), addition(changes)
@@ -137,7 +134,7 @@ class _ChangedDocument:
     A change is a sequence of items: numbers of surface words to remove, and words to add to the end of the text, or terms of fields beside it.
     """
 
-    def __init__(self, model: TextClassifier, walker: WordWalker, document: bytes, wanted: int, words: dict[int, str | None]) -> None:
+    def __init__(self, model: FittedModel, walker: WordWalker, document: bytes, wanted: int, words: dict[int, str | None]) -> None:
         """Look at a document; ``words`` remembers for those after it which terms are words."""
         self.model, self.wanted, self._walker, self._words = model, wanted, walker, words
         self.text = walker.text(document)
@@ -145,8 +142,7 @@ class _ChangedDocument:
         self.located = walker.locate(self.text)
         self.names, self.name_of = self.located.surface_words()
         self._changed_counts = cache(self._counts_changed_by)
-        counter = document_counter(model.answered_analysis, model.statistics.vocabulary)
-        self.matrix = counter.count([self.rewritten(())]).matrix()
+        self.matrix = model.counter.count([self.rewritten(())]).matrix()
         self.scores, self.log_prior = model.score_counts(self.matrix).scores[0], bias(model.classifier.of_texts, self.matrix)
         possible = np.ones(self.scores.size, np.bool_) if self.log_prior is None else self.log_prior > -np.inf
         possible[wanted] = False
@@ -176,7 +172,7 @@ class _ChangedDocument:
         """Return how far the class is behind the best other after each change, shape (n_changes,), in nats: below −`MARGIN` it is the answer."""
         model = self.model
         if model.settings.ngrams > 1:  # new n-grams may form: the text must be read again
-            found = map(model.score_block, blocks(map(self.rewritten, changes), len, model.documents_at_once))
+            found = map(model.score, blocks(map(self.rewritten, changes), len, model.documents_at_once))
         else:
             parts = [(row, *self._changed_counts(item)) for row, change in enumerate(changes) for item in change]
             rows = np.repeat(np.array([row for row, _, _ in parts], np.int64), [terms.size for _, terms, _ in parts])
@@ -186,7 +182,7 @@ class _ChangedDocument:
 
     def probability(self, change: Sequence[int | str]) -> float:
         """Return the calibrated probability of the class after a change."""
-        return float(np.exp(self.model.score_block([self.rewritten(change)]).log_posterior[0, self.wanted]))
+        return float(np.exp(self.model.score([self.rewritten(change)]).log_posterior[0, self.wanted]))
 
     def as_word(self, term: int) -> str | None:
         """Return a term as a word that becomes this term again; None for others, such as character n-grams, and stems with another stem."""
@@ -196,7 +192,7 @@ class _ChangedDocument:
         return self._words[term]
 
     def _written(self, word: str) -> bytes:
-        if self.model.reading.is_counted:
+        if self.model.settings.reading.is_counted:
             return f"{word}:1".encode()
         return BEFORE_FIELD + BEFORE_CONTENT + word.encode() if ":" in word else word.encode()
 
@@ -442,9 +438,11 @@ def _candidates(changes: _ChangedDocument) -> tuple[list[str], Floats, Floats, i
     if not terms.size or not before.any():
         return None
 
+    linear = model.classifier.of_texts.linear
+
     def nearer(terms: Whole) -> Floats:
         """Return what an occurrence of each term brings, shape (n, n_rivals); only about that if it depends on other terms."""
-        weights = _possible(model.language_models.log_probability(terms) if model.linear is None else model.linear.weights(terms))
+        weights = _possible(model.language_models.log_probability(terms) if linear is None else linear.weights(terms))
         return weights[:, [wanted]] - weights[:, rivals]
 
     parts, most = [], np.full(np.count_nonzero(before), -np.inf)
@@ -478,7 +476,7 @@ def _addition_by_sums(words: Sequence[str], nearer: Floats, ahead: Floats) -> tu
     return None if greedy is None else tuple(words[number] for number in greedy)
 
 
-def _adds_up(model: TextClassifier) -> bool:
+def _adds_up(model: FittedModel) -> bool:
     """Return whether scores are sums over the occurrences of terms, whatever else the document holds."""
     return model.classifier.of_texts.adds_occurrences() and model.settings.ngrams == 1
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.counting import document_counter
 from nbtext.counts.layers import estimated
 from nbtext.counts.statistics import Weights
 from nbtext.counts.vocabulary import displayed_term
@@ -23,7 +22,7 @@ from nbtext.errors import UsageError
 from nbtext.explain.contributions import attribute_scores, log_odds_of_pair, ruling_out, word_contributions
 from nbtext.explain.mistakes import runner_up
 from nbtext.explain.word_walk import WordWalker
-from nbtext.model.scoring import EMPTY, IMPOSSIBLE, NO_KNOWN_TERMS, scored
+from nbtext.fitted.scoring import EMPTY, IMPOSSIBLE, NO_KNOWN_TERMS, scored
 from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.errors import DocumentError
     from nbtext.explain.word_walk import LocatedWords
-    from nbtext.model.scoring import ScoredBlock
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.fitted.fitted_model import FittedModel
+    from nbtext.fitted.scoring import ScoredBlock
     from nbtext.type_names import Floats
 
 WORD, ATTRIBUTE, PRIOR, LACKING = "word", "attribute", "prior", "lacking"
@@ -137,12 +136,11 @@ class Explained:
 class Explainer:
     """Explains the answers of a model, against their runners-up or against one class; raises `UsageError` if there is no such class."""
 
-    def __init__(self, model: TextClassifier, against: str | None = None) -> None:
+    def __init__(self, model: FittedModel, against: str | None = None) -> None:
         self._model, self._classes = model, model.classes
         if len(self._classes) < 2:
             raise UsageError("the model has a single class: there is nothing to compare it with")
         self._against = None if against is None else class_number(model, against)
-        self._counter = document_counter(model.answered_analysis, model.statistics.vocabulary)
         self._walker = WordWalker.of_model(model)
         self._layers = _layers(model)
 
@@ -153,7 +151,7 @@ class Explainer:
             rivals = runner_up(np.nan_to_num(block.log_posterior, nan=-inf), np.maximum(answers, 0))
             if self._against is not None:
                 rivals = np.where(answers == self._against, rivals, self._against)
-            matrix = self._counter.count([document.text for document in block.documents]).matrix()
+            matrix = self._model.counter.count([document.text for document in block.documents]).matrix()
             for row, document in enumerate(block.documents):
                 if document.problem is not None:
                     yield Explained(document.id, None, problem=document.problem)
@@ -189,7 +187,7 @@ class Explainer:
         return _CalibrationSteps(before, float(calibration.temperature(lengths)[0]), bool(calibration.curve[0].size), after)
 
 
-def class_number(model: TextClassifier, label: str) -> int:
+def class_number(model: FittedModel, label: str) -> int:
     """Return the number of a class; raise `UsageError` if the model has none of that name."""
     try:
         return model.classes.index(label)
@@ -202,7 +200,7 @@ def class_number(model: TextClassifier, label: str) -> int:
 
 
 def _words(
-    located: LocatedWords, nats: Floats, model: TextClassifier, layers: Sequence[ClassStatistics] | None
+    located: LocatedWords, nats: Floats, model: FittedModel, layers: Sequence[ClassStatistics] | None
 ) -> tuple[WordContribution, ...]:
     """Return the surface words with all their occurrences, in the order of the first."""
     groups: dict[str, list[int]] = {}
@@ -218,21 +216,21 @@ def _words(
     return tuple(found)
 
 
-def _layers(model: TextClassifier) -> Sequence[ClassStatistics] | None:
+def _layers(model: FittedModel) -> Sequence[ClassStatistics] | None:
     """Return the statistics of labelled documents, with seed words, and with unlabelled documents too; None if labelled documents are all there is."""
     if not (model.learnt.uses_unlabelled or model.learnt.weights.seeds):
         return None
     return model.counts.labelled, estimated(model.counts.statistics, Weights(seeds=model.learnt.weights.seeds)), model.statistics
 
 
-def _shares_of_layers(model: TextClassifier, layers: Sequence[ClassStatistics], terms: Sequence[int]) -> tuple[float | None, float | None]:
+def _shares_of_layers(model: FittedModel, layers: Sequence[ClassStatistics], terms: Sequence[int]) -> tuple[float | None, float | None]:
     """Return the shares of the counts of terms that unlabelled documents and seed words added, each None if the model has no such layer."""
     labelled, seeded, whole = (each.counts_of(np.array(terms)).sum() for each in layers)
     unlabelled, seeds = (float((one - other) / whole) if whole else 0.0 for one, other in ((whole, seeded), (seeded, labelled)))
     return unlabelled if model.learnt.uses_unlabelled else None, seeds if model.learnt.weights.seeds else None
 
 
-def ruled_out(model: TextClassifier, located: LocatedWords, matrix: DocumentTermMatrix, document: bytes) -> tuple[RuledOut, ...]:
+def ruled_out(model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, document: bytes) -> tuple[RuledOut, ...]:
     """Return for each class, in order, what rules it out: the first such word of the text if there is one; ``matrix`` holds the document alone."""
     distinct, first = np.unique(located.terms[np.argsort(located.words, kind="stable")], return_index=True)
     terms = distinct[np.argsort(first)]
@@ -250,5 +248,5 @@ def ruled_out(model: TextClassifier, located: LocatedWords, matrix: DocumentTerm
         elif named is not None:
             found.append(RuledOut(label, ATTRIBUTE, named[0], value=named[1]))
         else:
-            found.append(RuledOut(label, LACKING if model.prior[number] > 0 else PRIOR))
+            found.append(RuledOut(label, LACKING if model.classifier.prior[number] > 0 else PRIOR))
     return tuple(found)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.decision import Decision
-    from nbtext.model.scoring import ScoredBlock
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.fitted.fitted_model import FittedModel
+    from nbtext.fitted.scoring import ScoredBlock
     from nbtext.type_names import Floats, Whole
 
 LONGEST = 420
@@ -72,11 +72,13 @@ class Misclassification:
 class Excerpts:
     """Excerpts of documents, their words weighed by a model as `nbtext.explain.explanation` does."""
 
-    def __init__(self, model: TextClassifier) -> None:
+    def __init__(self, model: FittedModel) -> None:
         self._model = model
         self._attributes = model.statistics.attributes.names
-        settings = replace(model.settings, reading=replace(model.reading, categorical=None, count=None, numeric=None))  # of the text alone
-        self._counter = document_counter(replace(model.answered_analysis, settings=settings), model.statistics.vocabulary)
+        settings = replace(
+            model.settings, reading=replace(model.settings.reading, categorical=None, count=None, numeric=None)
+        )  # of the text alone
+        self._counter = document_counter(replace(model.analysis, settings=settings), model.statistics.vocabulary)
         self._walker = WordWalker.of_model(model)
 
     def excerpt(self, text: bytes, answer: int, rival: int) -> tuple[ExcerptPiece, ...]:
@@ -131,11 +133,10 @@ def _decoded(text: bytes) -> str:
 class MistakeFinder:
     """Finds the wrong answers among the documents of a block."""
 
-    def __init__(self, model: TextClassifier) -> None:
+    def __init__(self, model: FittedModel) -> None:
         self._model = model
         self._classes = model.classes
         self._number = {label: number for number, label in enumerate(self._classes)}
-        self._counter = document_counter(model.answered_analysis, model.statistics.vocabulary)
 
     def mistakes(self, block: ScoredBlock, decision: Decision) -> Iterator[Misclassification]:
         """Yield the documents whose answer is not their label, in order; those without an answer are left out. Counts them once more."""
@@ -145,7 +146,7 @@ class MistakeFinder:
             return
         answers, posterior = decision.answers[wrong], block.log_posterior[wrong]
         rivals = np.where(truth[wrong] >= 0, truth[wrong], runner_up(posterior, answers))
-        matrix = self._counter.count([block.documents[row].text for row in wrong.tolist()]).matrix()
+        matrix = self._model.counter.count([block.documents[row].text for row in wrong.tolist()]).matrix()
         contributions = term_contributions(self._model.classifier.of_texts, matrix, answers, rivals)
         tipping = [()] * wrong.size if contributions is None else self._tipping_terms(*contributions)
         every = np.arange(wrong.size)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.counting import Analysis
     from nbtext.counts.vocabulary import Vocabulary
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.fitted.fitted_model import FittedModel
     from nbtext.type_names import Floats, Mask, Whole
 
 # Why a word does not count.
@@ -186,9 +186,9 @@ class WordWalker:
         self._known: dict[tuple[str, bytes, str | None], tuple[_Word, ...]] = {}
 
     @classmethod
-    def of_model(cls, model: TextClassifier) -> WordWalker:
+    def of_model(cls, model: FittedModel) -> WordWalker:
         """Return the walker that finds the ids of a model's terms, and marks terms that the model does not know or did not select."""
-        return cls.over(model.answered_analysis, model.statistics.vocabulary, model.learnt.selected)
+        return cls.over(model.analysis, model.statistics.vocabulary, model.learnt.selected)
 
     @classmethod
     def over(cls, analysis: Analysis, vocabulary: Vocabulary, selected: Mask) -> WordWalker:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from nbtext.counts.vocabulary import displayed_term, is_category, is_stop_word
 from nbtext.inspection.overview import attributes_overview
 from nbtext.inspection.terms import ClassSize, class_size
 from nbtext.language_model.measures import CACHED_CELLS, jensen_shannon_parts
-from nbtext.model.state import State, to_plain
+from nbtext.model.state import to_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,11 +93,11 @@ class _VocabularyChange(NamedTuple):
 def differences(old: TextClassifier, new: TextClassifier, top: int) -> Differences:
     """Return what differs between two models, with the ``top`` terms of `changed_terms`. Terms are compared by name."""
     changed = changed_terms(old, new, top)
-    old_words, new_words = set(old.stop_list), set(new.stop_list)
+    old_words, new_words = set(old.analysis.stop_list), set(new.analysis.stop_list)
     return Differences(
         identical=_same(old, new),
-        settings=_changes({**old.parameters, **old.reading}, {**new.parameters, **new.reading}),
-        written_by=_changes(old.written_by, new.written_by),
+        settings=_changes({**old.settings, **old.reading}, {**new.settings, **new.reading}),
+        written_by=_changes(old.fitted.written_by, new.fitted.written_by),
         stop_words=_CameAndWent(sorted(new_words - old_words), sorted(old_words - new_words)),
         sizes=_changes(_sizes(old), _sizes(new)),
         vocabulary=changed.vocabulary,
@@ -124,7 +124,7 @@ def changed_terms(old: TextClassifier, new: TextClassifier, top: int) -> _Vocabu
         own = np.full(len(vocabulary), -1, np.int64)
         own[new_ids] = np.arange(new_ids.size)
         sides.append(_Side(model.language_models, own, np.array([model.classes.index(label) for label in labels], np.int64)))
-    weights = (old.prior[sides[0].classes] + new.prior[sides[1].classes]) / 2
+    weights = (old.classifier.prior[sides[0].classes] + new.classifier.prior[sides[1].classes]) / 2
     divergence = np.zeros(len(labels))
     best, values = np.empty(0, np.int64), np.empty((3, 0))
     for terms in in_blocks(np.arange(len(vocabulary) if labels else 0), len(labels), CACHED_CELLS):
@@ -165,9 +165,7 @@ class _Side(NamedTuple):
 
 
 def _same(old: TextClassifier, new: TextClassifier) -> bool:
-    (settings, arrays), (other_settings, other_arrays) = (
-        to_plain(State(model.settings, model.stop_list, model.counts, model.learnt, {})) for model in (old, new)
-    )
+    (settings, arrays), (other_settings, other_arrays) = (to_plain(replace(model.fitted, written_by={})) for model in (old, new))
     return (
         settings == other_settings
         and arrays.keys() == other_arrays.keys()
@@ -183,9 +181,9 @@ def _sizes(model: TextClassifier) -> dict[str, float]:
     statistics, learnt = model.counts.labelled, model.learnt
     return {
         "documents": statistics.n_documents,
-        "tokens": whole_or_float(model.class_tokens.sum()),
+        "tokens": whole_or_float(model.fitted.class_tokens.sum()),
         "encoded_lines": statistics.encoded_lines,
-        "terms": int(np.count_nonzero(model.text_terms)),
+        "terms": int(np.count_nonzero(model.fitted.text_terms)),
         "selected_terms": model.language_models.n_selected,
         "smoothing": learnt.smoothing,
         "terms_with_own_smoothing": len(learnt.own),

@@ -61,7 +61,7 @@ class DocumentGenerator:
             raise UsageError(
                 "--draw does not go with a dirichlet-multinomial model: every document has a draw of its own", hint="leave --draw out"
             )
-        if draw and model.parameters["estimate"] == "ml":
+        if draw and model.settings.estimate == "ml":
             raise UsageError("--draw needs a posterior, and maximum likelihood has none", hint="train with --estimate mean or map")
         self._words = _words(model)
         if not self._words.size:
@@ -79,8 +79,8 @@ class DocumentGenerator:
         """
         if length is not None and self._coins is not None:
             raise UsageError("--length does not go with a bernoulli model: every word has a coin", hint="leave --length out")
-        given = None if label is None else class_number(self._model, label)
-        prior = Categorical(self._model.prior)
+        given = None if label is None else class_number(self._model.fitted, label)
+        prior = Categorical(self._model.classifier.prior)
         random = random_source(self._seed)
         for _ in range(n):
             number = int(prior.draw(1, random)[0]) if given is None else given
@@ -99,7 +99,7 @@ class DocumentGenerator:
         if self._coins is not None:
             if self._draw:
                 return self._drawn_coins(number)
-            blocks = in_blocks(self._words, self._model.prior.size, PROBABILITIES_AT_ONCE)
+            blocks = in_blocks(self._words, self._model.classifier.prior.size, PROBABILITIES_AT_ONCE)
             return np.concatenate([self._coins.probability(block)[:, number] for block in blocks])
         weights = self._weights(number)
         return draw_dirichlet(weights, random_source(self._seed, number)) if self._draw else weights / weights.sum()
@@ -147,7 +147,7 @@ def _words(model: TextClassifier) -> Whole:
     single = model.learnt.selected[: vocabulary.n_single].copy()
     if not model.reading.is_counted:
         single &= ~is_of_field(vocabulary)[: vocabulary.n_single]
-    if model.parameters["char_ngrams"] is not None and not model.reading.is_counted:
+    if model.settings.char_ngrams is not None and not model.reading.is_counted:
         from nbtext.text.ngrams import WILDCARD
 
         text = np.frombuffer(vocabulary.text, np.uint8)

@@ -149,10 +149,11 @@ def _model(path: str, *, named: bool) -> Iterator[Finding]:
 
 def _verified(path: str, size: int, *, at_once: bool) -> Finding:
     if not at_once:
+        from nbtext.model.description import describe
         from nbtext.model.text_classifier import TextClassifier
 
         try:
-            found = TextClassifier.load(path).describe()
+            found = describe(TextClassifier.load(path).fitted)
         except ModelError as damaged:
             return Finding("model", FAILED, f"{path}: {damaged.message}", damaged.hint or "restore it or train again", damaged)
         return Finding("model", PASSED, f"{path}: {found}; nbtext inspect --verify checks all of its {size:,} bytes")

@@ -12,7 +12,6 @@ import numpy as np
 from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, column_fits
 from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import relabelled_statistics
-from nbtext.counts.counting import document_counter
 from nbtext.counts.seeds import by_class
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_of_field
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
+    from nbtext.fitted.learnt import Choices
     from nbtext.language_model.dirichlet import LanguageModels
-    from nbtext.model.learnt import Choices
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Parsed
@@ -190,7 +189,7 @@ def perplexities(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -
     Each counts under the language model of its own class, whatever the classifier. Raise `UsageError` if none has a class of the model.
     """
     number = {label: place for place, label in enumerate(model.classes)}
-    counter = document_counter(model.answered_analysis, model.statistics.vocabulary)
+    counter = model.fitted.counter
     sums, others = HeldOutText.empty(len(number)), Counter[str]()
     for block in blocks(labelled, lambda document: len(document[1])):
         others.update(label for label, _ in block if label not in number)
@@ -417,9 +416,9 @@ def overview(model: TextClassifier, top: int) -> Overview:
     top_terms, temperature = _top_terms(model, top), _LengthPower(calibration.scale, calibration.exponent)
     return Overview(
         documents=statistics.n_documents,
-        tokens=whole_or_float(model.class_tokens.sum()),
+        tokens=whole_or_float(model.fitted.class_tokens.sum()),
         encoded_lines=statistics.encoded_lines,
-        terms=int(np.count_nonzero(model.text_terms)),
+        terms=int(np.count_nonzero(model.fitted.text_terms)),
         closed_vocabulary=model.counts.is_closed,
         selected_terms=model.language_models.n_selected,
         ngrams=int(statistics.vocabulary.pairs.size),
@@ -437,8 +436,8 @@ def overview(model: TextClassifier, top: int) -> Overview:
         unlabelled=_unlabelled(model),
         training=dict(model.settings),
         reading=dict(model.reading),
-        stop_words=len(model.stop_list),
-        written_by=model.written_by,
+        stop_words=len(model.analysis.stop_list),
+        written_by=model.fitted.written_by,
         classes={label: _ClassOverview(*class_size(model, k), top_terms[k]) for k, label in enumerate(statistics.classes)},
     )
 
@@ -465,7 +464,7 @@ def _seeds(model: TextClassifier) -> dict[str, dict[str, float]] | None:
 
 def _fields(model: TextClassifier) -> dict[str, int] | None:
     vocabulary = model.statistics.vocabulary
-    terms = [] if model.reading.is_counted else np.flatnonzero(is_of_field(vocabulary) & model.text_terms).tolist()
+    terms = [] if model.reading.is_counted else np.flatnonzero(is_of_field(vocabulary) & model.fitted.text_terms).tolist()
     counted = Counter(vocabulary.term(number).partition(":")[0] for number in terms)
     return dict(sorted(counted.items(), key=lambda of_field: (-of_field[1], of_field[0]))) or None
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def ranking(model: TextClassifier, by: str, top: int | None = None) -> Ranking:
     """Return the ``top`` best terms of the texts and categories, each in its own distribution, by a criterion of `nbtext.selection`."""
     distributions = [model.language_models, *(attribute.values for attribute in _categorical(model))]
-    rankings = [rank(models, model.prior, by, top) for models in distributions]
+    rankings = [rank(models, model.classifier.prior, by, top) for models in distributions]
     terms, scores, classes = (np.concatenate(column) for column in zip(*rankings, strict=True))
     best = np.lexsort((terms, -scores))[:top]
     return Ranking(terms[best], scores[best], classes[best])
@@ -58,7 +58,7 @@ def surface_forms(model: TextClassifier) -> dict[int, Forms]:
     The term itself occurs as often as it was counted without an inflection. Empty for a model trained without ``--surface-forms``.
     """
     statistics = model.statistics
-    if not model.parameters["surface_forms"]:
+    if not model.settings.surface_forms:
         return {}
     vocabulary, counts = statistics.vocabulary, statistics.term_counts
     numbers = np.flatnonzero(is_category_of(vocabulary, FORMS)).tolist()
@@ -160,7 +160,7 @@ def term_probabilities(model: TextClassifier) -> TermProbabilities:
     found = model.classifier.of_texts.term_probabilities()
     if found is not None:
         return found
-    return TermProbabilities.of_models(model.language_models, f"{OF_TOKENS}; {model.parameters['classifier']} does not score by it")
+    return TermProbabilities.of_models(model.language_models, f"{OF_TOKENS}; {model.settings.classifier} does not score by it")
 
 
 def _details(model: TextClassifier, name: str, term: int, forms: dict[str, int], probabilities: TermProbabilities) -> TermDetails:
@@ -194,7 +194,7 @@ def _where_finite(pairs: Floats) -> list[list[float] | None]:
 def telling_terms(model: TextClassifier, top: int) -> tuple[TermDetails, ...]:
     """Return the details of the ``top`` terms of the texts with most mutual information, best first."""
     forms, probabilities = surface_forms(model), term_probabilities(model)
-    best = rank(model.language_models, model.prior, "mutual-information", top).terms.tolist()
+    best = rank(model.language_models, model.classifier.prior, "mutual-information", top).terms.tolist()
     return tuple(_details(model, term_name(model, term), term, dict(forms.get(term, [])), probabilities) for term in best)
 
 
@@ -206,7 +206,7 @@ def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:
     that is no stem of itself ("hors" becomes "hor"); of the terms that the text becomes, only known ones are then added.
     """
     word, vocabulary = word.encode("utf-8", "replace").decode(), model.statistics.vocabulary  # an argument may be bytes that are no text
-    if model.reading.is_counted or (WILDCARD in word and model.parameters["char_ngrams"] is not None):
+    if model.reading.is_counted or (WILDCARD in word and model.settings.char_ngrams is not None):
         return {word: vocabulary.find([word])[0]}
     name, colon, content = word.partition(":")
     of_field = _analysed(model, with_fields(b"", Fields([(field_name(name), content.encode())]))) if colon else {}
@@ -218,7 +218,7 @@ def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:
 
 
 def _analysed(model: TextClassifier, document: bytes) -> dict[str, int]:
-    tokens = [token for token in WordWalker.of_model(model).tokens(document) if token.kind == "word" and token.term is not None]
+    tokens = [token for token in WordWalker.of_model(model.fitted).tokens(document) if token.kind == "word" and token.term is not None]
     found = [
         pair for token in tokens for pair in ((token.term or "", token.term_id), *((term.term, term.term_id) for term in token.ngrams))
     ]
@@ -267,13 +267,13 @@ MEASURES = ("probability", "lift", "mutual_information")
 def class_size(model: TextClassifier, number: int) -> tuple[float, float, float]:
     """Return the documents, tokens and prior of a class."""
     documents = model.counts.labelled.class_documents[number]
-    return whole_or_float(documents), whole_or_float(model.class_tokens[number]), float(model.prior[number])
+    return whole_or_float(documents), whole_or_float(model.fitted.class_tokens[number]), float(model.classifier.prior[number])
 
 
 def class_details(model: TextClassifier, labels: Sequence[str], top: int) -> dict[str, ClassDetails]:
     """Return each class with its ``top`` terms by each of `MEASURES`; raise `UsageError` for a class that the model does not have."""
-    classes = np.array([class_number(model, label) for label in labels], np.int64)
-    models, prior, probabilities = model.language_models, model.prior, term_probabilities(model)
+    classes = np.array([class_number(model.fitted, label) for label in labels], np.int64)
+    models, prior, probabilities = model.language_models, model.classifier.prior, term_probabilities(model)
     meaning = _ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
 
     def tables(terms: Whole) -> dict[str, Floats]:
@@ -293,7 +293,7 @@ def class_terms(model: TextClassifier, top: int, most_classes: int) -> tuple[Cla
 
     Only for the ``most_classes`` classes with most documents, in the model's order.
     """
-    models, prior = model.language_models, model.prior
+    models, prior = model.language_models, model.classifier.prior
     classes = np.sort(np.argsort(-model.statistics.class_documents, kind="stable")[:most_classes])
     by_cells = goes_by_cells(models, prior)
 

@@ -145,7 +145,7 @@ def _attributes(model: TextClassifier) -> str:
 
 def _estimates(model: TextClassifier) -> str:
     """Require that the class prior, the language models and all that the classifier scores by are probabilities."""
-    _require(_are_distributions(model.prior), "the class prior does not sum to 1")
+    _require(_are_distributions(model.classifier.prior), "the class prior does not sum to 1")
     smoothed = model.learnt.own.least(model.learnt.smoothing) + 1 > 1  # less is no smoothing to a classifier either
     checked = np.zeros_like(model.learnt.selected)
     for probabilities in (TermProbabilities.of_models(model.language_models), *model.classifier.distributions()):
@@ -189,14 +189,14 @@ def _answers(model: TextClassifier) -> str:
     n_judged = 0 if judgement is None else judgement["documents"]
     _require(n_judged <= matrix.n_documents, "calibration was learnt from more documents than the sample holds")
     impossible = 0
-    for rows in in_blocks(np.arange(matrix.n_documents), 1, model.documents_at_once):
+    for rows in in_blocks(np.arange(matrix.n_documents), 1, model.fitted.documents_at_once):
         scores, lengths = model.classifier.joint_log_likelihood(matrix.rows(rows))
         _require(not np.isnan(scores).any() and scores.max(initial=-np.inf) < np.inf, "a document gets scores that are no numbers")
         possible = scores.max(axis=1) > -np.inf
         log_posterior = model.learnt.calibration.log_posterior(model.classifier.log_scale(scores, lengths)[possible], lengths[possible])
         _require(_are_distributions(np.exp(log_posterior)), "a document gets probabilities that do not sum to 1")
         impossible += int(np.count_nonzero(~possible))
-    _require(not impossible or model.prior.min() == 0, "a document of the sample is impossible in every class, also in its own")
+    _require(not impossible or model.classifier.prior.min() == 0, "a document of the sample is impossible in every class, also in its own")
     return f"probabilities of {quantity(matrix.n_documents - impossible, 'document')} sum to 1" + (
         f", {impossible:,} impossible" if impossible else ""
     )

@@ -25,17 +25,15 @@ from nbtext.counts.corpus_counts import (
 )
 from nbtext.counts.counting import check_label
 from nbtext.counts.documents import DocumentSample
-from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.errors import UsageError, quantity
+from nbtext.fitted.learnt import require_additive
 from nbtext.model.corpus_flow import count_each
-from nbtext.model.learnt import require_additive
 from nbtext.model.state import versions
-from nbtext.ragged import offsets
 from nbtext.settings import COUNTING
 from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger, fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,36 +43,6 @@ if TYPE_CHECKING:
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Reading
     from nbtext.type_names import Mask, Whole
-
-CELLS_AT_ONCE = 1 << 21
-"""Counts of changed documents that are held in memory at once."""
-
-
-def changed_counts(
-    matrix: DocumentTermMatrix, n_documents: int, rows: Whole, terms: Whole, amounts: Whole, at_once: int = CELLS_AT_ONCE
-) -> Iterator[DocumentTermMatrix]:
-    """Yield ``n_documents`` changed copies of the document that ``matrix`` holds alone, in blocks of at most ``at_once``.
-
-    ``amounts`` are added to the counts of ``terms`` in the copies numbered ``rows``, all of shape (n_changes,). Terms whose count does not stay positive
-    are left out.
-    """
-    distinct = np.union1d(matrix.terms, terms)
-    counts, places = np.zeros(distinct.size, np.int64), np.searchsorted(distinct, terms)
-    counts[np.searchsorted(distinct, matrix.terms)] = matrix.counts
-    step = max(min(CELLS_AT_ONCE // max(distinct.size, 1), at_once), 1)
-    for begin in range(0, n_documents, step):
-        here = np.flatnonzero((rows >= begin) & (rows < begin + step))
-        changed = np.tile(counts, (min(step, n_documents - begin), 1))
-        np.add.at(changed, (rows[here] - begin, places[here]), amounts[here])
-        documents, columns = np.nonzero(changed > 0)
-        yield DocumentTermMatrix(
-            offsets(np.bincount(documents, minlength=len(changed))),
-            distinct[columns],
-            changed[documents, columns],
-            np.repeat(matrix.unknown, len(changed)),
-            None if matrix.values is None else np.repeat(matrix.values, len(changed), axis=0),
-        )
-
 
 SIMILAR = 0.6
 """Similarity from which a class is suggested for an unknown label, from 0 to 1."""
@@ -154,7 +122,9 @@ def counting_difference(one: TextClassifier, other: TextClassifier) -> str | Non
     if one.reading.is_counted != other.reading.is_counted:
         return f"--format {(one if one.reading.is_counted else other).reading.format}"
     return (
-        None if one.stop_list == other.stop_list and one.settings.counts_stop_words == other.settings.counts_stop_words else "--stop-words"
+        None
+        if one.analysis.stop_list == other.analysis.stop_list and one.settings.counts_stop_words == other.settings.counts_stop_words
+        else "--stop-words"
     )
 
 
@@ -168,7 +138,7 @@ def require_changeable(model: TextClassifier, reading: Reading) -> None:
 def stemmer_difference(model: TextClassifier) -> str | None:
     """Return a warning if the package that stemmed the model's words has another version now: some stems may differ."""
     for package, version in versions(model.settings).items():
-        before = model.written_by.get(package, version)
+        before = model.fitted.written_by.get(package, version)
         if package != "nbtext" and before != version:
             return f"the words of the model were stemmed by {package} {before}, these are by {version}; where stems differ, train again"
     return None

@@ -12,7 +12,7 @@ from nbtext.corpus.reading import format_like, resolve_format
 from nbtext.corpus.streams import can_be_read_here_only
 from nbtext.errors import DocumentError, PathError, UsageError, quantity
 from nbtext.exclusions import CLUSTER, PATCH, require_fitting
-from nbtext.model.scoring import scored
+from nbtext.fitted.scoring import scored
 from nbtext.model.sharding import (
     Counting,
     Scoring,
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from nbtext.counts.counting import Analysis
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.model.scoring import ScoredBlock, ScoringModel
+    from nbtext.fitted.fitted_model import FittedModel
+    from nbtext.fitted.scoring import ScoredBlock
     from nbtext.model.sharding import PartialCounts
 
 WORTH_COUNTING, WORTH_SCORING = 12, 3
@@ -125,7 +126,7 @@ def _count_on_cluster(analysis: Analysis, corpus: Corpus, scheduler: str) -> Cor
     return counts
 
 
-def score_corpus(model: ScoringModel, corpus: Corpus, jobs: int = 1, at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
+def score_corpus(model: FittedModel, corpus: Corpus, jobs: int = 1, at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
     """Yield the documents of a corpus in order with their scores, by so many processes: if labelled those that can be read, else all.
 
     What ends the reading of a corpus without labels early is kept for `Corpus.finish`.

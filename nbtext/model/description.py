@@ -16,10 +16,9 @@ from nbtext.settings import FORMATS, TRAINING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nbtext.classifiers.base import Classifier
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.model.learnt import Learnt
-    from nbtext.settings import Reading, Settings
+    from nbtext.fitted.fitted_model import FittedModel
+    from nbtext.settings import Reading
 
 SHOWN = 5
 """Most groups of similar labels in a warning."""
@@ -52,24 +51,25 @@ def is_class_each(n_classes: int, n_documents: float) -> bool:
     return n_classes > max(FEW_CLASSES, MANY_CLASSES * n_documents) or n_classes == n_documents > FEW_DOCUMENTS
 
 
-def describe(statistics: ClassStatistics, tokens: float, learnt: Learnt) -> str:
+def describe(model: FittedModel) -> str:
     """Return the size of a model, its smoothing and what ``auto`` chose in one line."""
+    statistics, learnt = model.counts.labelled, model.learnt
     attributes = f", {quantity(len(statistics.attributes.names), 'attribute')}" if statistics.attributes.names else ""
     n_own = len(learnt.own)
     own = f", {quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if n_own else ""
     encoded = f", {quantity(statistics.encoded_lines, 'encoded line')} dropped" if statistics.encoded_lines else ""
     return (
         f"{quantity(statistics.n_classes, 'class')}, {quantity(statistics.n_documents, 'document')}, "
-        f"{quantity(whole_or_float(tokens), 'token')}, {quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}{encoded}"
+        f"{quantity(whole_or_float(model.class_tokens.sum()), 'token')}, {quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}{encoded}"
         f"{f' ({smoothing})' if (smoothing := learnt.choices.of_smoothing) else ''}"
         f"{f', scripts without spaces by {unspaced}' if (unspaced := learnt.choices.of_unspaced) else ''}"
         f"{f', stop words {stop_words}' if (stop_words := learnt.choices.of_stop_words) else ''}"
     )
 
 
-def warnings(classifier: Classifier, statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> list[str]:
+def warnings(model: FittedModel) -> list[str]:
     """List what makes a model less useful than its user may think."""
-    found = []
+    statistics, learnt, settings, found = model.statistics, model.learnt, model.settings, []
     if statistics.n_classes == 1:
         found.append(f"there is only one class, {statistics.classes[0]}; every answer will be that")
     if statistics.attributes.names:
@@ -92,7 +92,7 @@ def warnings(classifier: Classifier, statistics: ClassStatistics, learnt: Learnt
     idle = [each.option for each in TRAINING if each.only_for not in users and settings[each.name] != each.default]
     if idle:
         found.append(f"--classifier {settings.classifier} makes no use of {', '.join(idle)}")
-    return [*found, *classifier.warnings()]
+    return [*found, *model.classifier.warnings()]
 
 
 def _wrong_columns(statistics: ClassStatistics, reading: Reading) -> list[str]:

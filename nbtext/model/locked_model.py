@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbtext.classifiers.base import classifier_class
 from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, forget_documents
 from nbtext.errors import ModelError, PathError, UsageError, reason
+from nbtext.fitted.learnt import require_additive
 from nbtext.model.changing import Batch, counting_difference, forgotten, forgotten_once, join_ledgers, learnt_once, merged
-from nbtext.model.learnt import require_additive
+from nbtext.model.description import describe
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.settings import CLASSIFIERS
 from nbtext.steps import stepped
@@ -285,7 +286,7 @@ def promote(new: str, path: str, *, lock_timeout: float, backup: bool = False) -
     """
     check_replaceable(path)
     _require_apart(new, path, backup=backup)
-    description = TextClassifier.load(new).describe()
+    description = describe(TextClassifier.load(new).fitted)
     content = read_model_bytes(new)
     check_replaceable(new)
     import_what_changing_needs()

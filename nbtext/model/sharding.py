@@ -21,7 +21,7 @@ from nbtext.corpus.streams import bytes_read
 from nbtext.counts.counting import count_corpus, count_documents
 from nbtext.counts.documents import CountedDocuments
 from nbtext.errors import DocumentError, NbtextError, PathError
-from nbtext.model.scoring import ScoredBlock, scored
+from nbtext.fitted.scoring import ScoredBlock, scored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.model.scoring import ScoringModel
+    from nbtext.fitted.fitted_model import FittedModel
     from nbtext.parallel.cluster import Cluster
     from nbtext.parallel.processes import Share
     from nbtext.text_block import LabelledBlock
@@ -194,7 +194,7 @@ def count_on_cluster(
 class Scoring(NamedTuple):
     """A model, and how the documents are read that it scores. One that cannot be read and is kept is scored as an empty one."""
 
-    model: ScoringModel
+    model: FittedModel
     source: Source
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import MOST_ENTRIES, MOST_TERMS, CountedDocuments, DocumentSample
-from nbtext.counts.layers import Columns, estimated, weights_of
+from nbtext.counts.layers import Columns, weights_of
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.seeds import Seed
 from nbtext.counts.statistics import ClassStatistics, Layer, log_units
@@ -27,17 +27,17 @@ from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError, malformed, require
 from nbtext.exclusions import DOCUMENT_WEIGHTS, SEED_WORDS, require_fitting
-from nbtext.model.given_texts import LABEL_KINDS
-from nbtext.model.learnt import (
+from nbtext.fitted.fitted_model import FittedModel
+from nbtext.fitted.learnt import (
     NO_CHOICES,
     Choices,
     Learnt,
     PairedTest,
     UnlabelledFigures,
-    classifier,
     is_possible_smoothing,
     own_pseudo_counts,
 )
+from nbtext.model.given_texts import LABEL_KINDS
 from nbtext.model.schema import FITTED, MOST, checked_settings, converted, decoded, encoded, plain
 from nbtext.ragged import offsets, rise_in_rows
 from nbtext.settings import NLTK_STEMMERS, Declared, Reading, Settings
@@ -65,18 +65,6 @@ MOST_DIGITS = 2000
 """Of the whole number in an exact sum: the square of a large number in units of the square of a small one has about 500."""
 
 
-class State(NamedTuple):
-    """Everything a model is."""
-
-    settings: Settings
-    stop_list: list[str]
-    counts: CorpusCounts
-    learnt: Learnt
-    written_by: dict[str, str]
-    label_kind: str = "text"
-    """One of `nbtext.model.given_texts.LABEL_KINDS`."""
-
-
 def versions(settings: Settings) -> dict[str, str]:
     """Return the versions that write a model: of nbtext, and of the stemming package whose stems the model's terms are."""
     if settings.stemmer == "none":
@@ -90,20 +78,20 @@ def versions(settings: Settings) -> dict[str, str]:
     return {"nbtext": __version__, "PyStemmer": Stemmer.version()}
 
 
-def to_plain(state: State) -> tuple[dict[str, object], dict[str, Numbers]]:
+def to_plain(model: FittedModel) -> tuple[dict[str, object], dict[str, Numbers]]:
     """Return settings and arrays for `nbtext.store.write_model_file`."""
-    learnt, statistics = state.learnt, state.counts.statistics
+    learnt, statistics = model.learnt, model.counts.statistics
     calibration, profile, left_out = learnt.calibration, learnt.profile, learnt.left_out
     derived = learnt.weights.layers
     settings = plain(
         {
-            "training": dict(_with_unspaced(state.settings, statistics)),
-            "reading": dict(state.settings.reading),
-            "written_by": state.written_by,
-            "label_kind": state.label_kind,
+            "training": dict(_with_unspaced(model.settings, statistics)),
+            "reading": dict(model.settings.reading),
+            "written_by": model.written_by,
+            "label_kind": model.label_kind,
             "layers": [("", statistics.unit, None), *((each.name, each.statistics.unit, each.weight) for each in derived)],
-            "closed_vocabulary": state.counts.is_closed,
-            "sample_bound": state.counts.sample.bound,
+            "closed_vocabulary": model.counts.is_closed,
+            "sample_bound": model.counts.sample.bound,
             "seeds": list(learnt.weights.seeds),
             "smoothing": learnt.smoothing,
             "choices": learnt.choices,
@@ -120,16 +108,16 @@ def to_plain(state: State) -> tuple[dict[str, object], dict[str, Numbers]]:
             "curve_shares": calibration.curve[1],
             "typicality": None if learnt.typicality is None else learnt.typicality.quantiles.ravel(),
             "answers": None if profile is None else profile.answers,
-            "stop_words": "\n".join(state.stop_list).encode(),
+            "stop_words": "\n".join(model.stop_list).encode(),
             **({} if left_out is None else _left_out_to_plain(left_out)),
         }
     )
     fitted = {FITTED + name: array for name, array in learnt.fitted.items()}
-    return settings, {**counts_to_plain(state.counts, derived), **arrays, **fitted}
+    return settings, {**counts_to_plain(model.counts, derived), **arrays, **fitted}
 
 
-def from_plain(plain: Mapping[str, object], arrays: Arrays) -> State:
-    """Return the state that plain settings and arrays describe; raise `ModelError` unless training could have made it."""
+def from_plain(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
+    """Return the model that plain settings and arrays describe; raise `ModelError` unless training could have made it."""
     if "classes" in arrays:
         plain, arrays = converted(plain, arrays)
     values = checked_settings(plain)
@@ -139,10 +127,8 @@ def from_plain(plain: Mapping[str, object], arrays: Arrays) -> State:
     counts, layers = _counts(part, values, settings, seeds)
     statistics, settings = counts.statistics, _with_unspaced(settings, counts.statistics)
     weights = weights_of(statistics, settings, seeds)._replace(layers=layers)
-    estimate = estimated(statistics, weights)
     stop_list = part["stop_words"].decode().split()
     try:
-        require_fitting(settings, *[SEED_WORDS] * bool(seeds), *[DOCUMENT_WEIGHTS] * (estimate.weight_unit != 1))
         learnt = _learnt(part, values, settings, statistics)
         by_term = settings
         if isinstance(settings.smoothing, dict):
@@ -151,13 +137,15 @@ def from_plain(plain: Mapping[str, object], arrays: Arrays) -> State:
             by_term = looked_up(Analysis(settings, stop_list))
         own = own_pseudo_counts(statistics, by_term)
         learnt = replace(learnt, fitted=fitted, own=own, weights=weights)
-        class_prior(settings.class_prior, estimate)
-        classifier(estimate, learnt, settings)  # raises if what was fitted does not fit
+        model = FittedModel(settings, stop_list, counts, learnt, values["written_by"], values["label_kind"])
+        require_fitting(settings, *[SEED_WORDS] * bool(seeds), *[DOCUMENT_WEIGHTS] * (model.statistics.weight_unit != 1))
+        class_prior(settings.class_prior, model.statistics)
+        _ = model.classifier  # raises if what was fitted does not fit
     except UsageError as problem:
         raise malformed(str(problem)[:200]) from None
     require(values["label_kind"] in LABEL_KINDS, "its labels are of an unknown type")
     require(longest_ngram(statistics.vocabulary) <= settings.ngrams, "its n-grams are longer than its settings say")
-    return State(settings, stop_list, counts, learnt, values["written_by"], values["label_kind"])
+    return model
 
 
 def _declared(kind: type[Kind], plain: Parsed) -> Kind:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from copy import copy
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -13,21 +13,19 @@ import numpy as np
 
 from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import CorpusCounts, forget_documents, with_log_sums
-from nbtext.counts.counting import Analysis, InTurn, count_corpus, count_documents, document_counter
+from nbtext.counts.counting import Analysis, count_corpus, count_documents
 from nbtext.counts.documents import DocumentSample
-from nbtext.counts.layers import estimated
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
 from nbtext.counts.seeds import seed_vocabulary
-from nbtext.counts.vocabulary import is_category
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.errors import ModelError, NoDocumentsError, UsageError
 from nbtext.exclusions import SEED_WORDS, needs_documents, require_fitting
+from nbtext.fitted.fitted_model import FittedModel
+from nbtext.fitted.learnt import require_additive
+from nbtext.fitted.scoring import answers_to
 from nbtext.model.given_texts import BESIDE_TEXT, GivenClasses, GivenLabels, all_utf8, labelled_texts, path_names
-from nbtext.model.learnt import classifier, dropped_terms, language_models, require_additive
-from nbtext.model.scoring import ScoredTexts, answers_to
-from nbtext.model.state import State, from_plain, to_plain, versions
+from nbtext.model.state import from_plain, to_plain, versions
 from nbtext.settings import COUNTING, Reading, Settings
-from nbtext.text_block import BLOCK_DOCUMENTS, blocks
+from nbtext.text_block import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,21 +34,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
-    from nbtext.calibration import LeftOutPosteriors
-    from nbtext.classifiers.base import Classifier, LinearClassifier
+    from nbtext.classifiers.base import Classifier
     from nbtext.corpus.collection import Corpus, Progress
     from nbtext.corpus.document import Notices
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.seeds import Seed
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.errors import DocumentError
+    from nbtext.fitted.learnt import Learnt
+    from nbtext.fitted.scoring import Answer
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.given_texts import Label, Paths, Text
-    from nbtext.model.learnt import Learnt
-    from nbtext.model.scoring import Answer
     from nbtext.model.unlabelled import UnlabelledDocuments
-    from nbtext.type_names import Numbers
 
 
 class TextClassifier:
@@ -174,13 +169,10 @@ class TextClassifier:
     ) -> None:
         given = {name: value for name, value in locals().items() if name != "self"}
         self.settings = _changed(Settings(), given)
-        self._counts: CorpusCounts | None = None
-        self._learnt: Learnt | None = None
-        self._stop_list: list[str] | None = None
-        self._label_kind = "text"
+        self._fitted: FittedModel | None = None
+        self._stop_list: Sequence[str] | None = None
         self.seeds: Sequence[Seed] = ()
         """Terms whose pseudo-counts join the counts of a class."""
-        self.written_by: dict[str, str] = {}
 
     def __repr__(self) -> str:
         """Show the parameters that differ from the defaults."""
@@ -200,14 +192,16 @@ class TextClassifier:
         """
         before, after = self.settings, _changed(self.settings, parameters)
         counted_alike = before.reading == after.reading and all(before[name] == after[name] for name in COUNTING)
-        counts = self._counts and (self._counts if after.sums_logs else self._counts.without_logs())
+        counts = None if self._fitted is None else self.counts if after.sums_logs else self.counts.without_logs()
         counted_alike &= not after.sums_logs or (counts is not None and counts.statistics.cell_logs is not None)
         if counts is not None and counted_alike and not needs_documents(after):
             return self._estimate(counts, after)
         if self.seeds:
             raise UsageError("seed words are terms of the settings that they were given with", hint="set the parameters first")
         self._stop_list = None
-        return self._replace(after, None, None)
+        self._replace(None)
+        self.settings = after
+        return self
 
     def fit(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Iterable[float] | None = None) -> TextClassifier:
         """Learn from texts (str, or bytes in UTF-8) and their classes, one each; forget what was learnt before.
@@ -217,8 +211,7 @@ class TextClassifier:
         """
         given = GivenLabels(labels)
         self.fit_stream(labelled_texts(texts, given, self.reading, sample_weight))
-        self._label_kind = given.kind or "text"
-        return self
+        return self._replace(replace(self.fitted, label_kind=given.kind or "text"))
 
     def fit_stream(self, labelled: Iterable[tuple[str, bytes]]) -> TextClassifier:
         """Learn from a stream of (label, text in valid UTF-8) that is read once and not kept."""
@@ -227,8 +220,7 @@ class TextClassifier:
             self.fit_counted(*count_documents(labelled, self.analysis))
         else:
             self._estimate(count_corpus(labelled, self.analysis), self.settings)
-        self._label_kind = "text"
-        return self
+        return self._replace(replace(self.fitted, label_kind="text"))
 
     def fit_counted(self, statistics: ClassStatistics, documents: CountedDocuments) -> TextClassifier:
         """Learn from a whole corpus as `nbtext.counts.counting.count_documents` counts it under these settings."""
@@ -271,8 +263,7 @@ class TextClassifier:
         except BaseException:
             self.settings = before
             raise
-        self._label_kind = "text"
-        return self
+        return self._replace(replace(self.fitted, label_kind="text"))
 
     def learn_corpus(self, corpus: Corpus, jobs: int = 1, scheduler: str | None = None) -> TextClassifier:
         """Learn from a labelled corpus, read as `reading` says; forgets what was learnt before. Raises as `fit_corpus` does."""
@@ -303,7 +294,7 @@ class TextClassifier:
 
         Documents are read as the training documents were, but for parameters of `nbtext.settings.READING` in ``reading``. One that cannot be read has
         an answer with its problem; with ``on_error="skip"`` it is left out and passed to ``on_problem``, with ``"fail"`` it raises `DocumentError`.
-        The other arguments are those of `fit_corpus` and `nbtext.model.scoring.answers`. Where a file breaks off, `PathError` is raised after the
+        The other arguments are those of `fit_corpus` and `nbtext.fitted.scoring.answers`. Where a file breaks off, `PathError` is raised after the
         answers to the documents before.
         """
         from nbtext.corpus.collection import Corpus, ignore
@@ -313,7 +304,7 @@ class TextClassifier:
         names = path_names(paths)
         given = reading_like(self.reading, names, reading)
         corpus = Corpus(names, given, False, (), on_error, on_problem or ignore, on_progress, notices or Notices())
-        yield from answers_to(score_corpus(self, corpus, jobs), self, rule, min_typicality=min_typicality, top_k=top_k)
+        yield from answers_to(score_corpus(self.fitted, corpus, jobs), self.fitted, rule, min_typicality=min_typicality, top_k=top_k)
         corpus.finish()
 
     def partial_fit(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Iterable[float] | None = None) -> TextClassifier:
@@ -321,18 +312,18 @@ class TextClassifier:
 
         Raises `UsageError` for a classifier that needs all documents at once, and for labels of another type.
         """
-        require_additive(self.settings, self._learnt)
-        if self._counts is None:
+        self._require_additive(self.settings)
+        if self._fitted is None:
             return self.fit(texts, labels, sample_weight)
         more = count_corpus(labelled_texts(texts, GivenLabels(labels, self._kind), self.reading, sample_weight), self.analysis)
-        return self.learn(self._counts + more)
+        return self.learn(self.counts + more)
 
     def forget(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Iterable[float] | None = None) -> TextClassifier:
         """Subtract texts, with the weights that they were learnt with; the statistics are as if they had never been learnt.
 
         Raises `UsageError` if one was not, and then subtracts none.
         """
-        require_additive(self.settings, self._learnt)
+        self._require_additive(self.settings)
         labelled = labelled_texts(texts, GivenLabels(labels, self._kind), self.reading, sample_weight)
         return self.learn(forget_documents(self.counts, *count_documents(labelled, self.analysis)))
 
@@ -342,7 +333,7 @@ class TextClassifier:
         Raises `UsageError` for a classifier that needs all documents, or if anything is wrong, and leaves the model as it was.
         """
         settings = _changed(self.settings, changes)
-        require_additive(settings, self._learnt)
+        self._require_additive(settings)
         return self._estimate(counts, settings)
 
     def begin_with(self, seeds: Sequence[Seed]) -> TextClassifier:
@@ -354,7 +345,7 @@ class TextClassifier:
 
         require_fitting(self.settings, SEED_WORDS)
         self.seeds = seed_terms(seeds, self.analysis)
-        return self if self._counts is None else self.learn(self._counts)
+        return self if self._fitted is None else self.learn(self.counts)
 
     def learn_unlabelled(self, pool: UnlabelledDocuments, weightings: Sequence[str] = ()) -> TextClassifier:
         """Learn from unlabelled documents, in place of those that it learnt from before; raise as `nbtext.model.unlabelled.learn_unlabelled`.
@@ -370,17 +361,16 @@ class TextClassifier:
                 return inf if figures is None or not is_used else min(figures.losses.values())
 
             best = min(models, key=loss)
-            return self._replace(best.settings, best.counts, best.learnt)
+            return self._replace(best.fitted)
         from nbtext.model.unlabelled import learn_unlabelled, nothing_labelled
 
         settings = self._looked_up()
-        if self.seeds and (self._counts is None or not self._counts.statistics.n_documents):
+        if self.seeds and (self._fitted is None or not self.counts.statistics.n_documents):
             counts, learnt = nothing_labelled(self.seeds, settings)
-            self.written_by = versions(settings)
         else:
             self.drop_unlabelled()
             counts, learnt = self.counts, self.learnt
-        return self._replace(self.settings, *learn_unlabelled(counts, settings, learnt, pool))
+        return self._learn(self.settings, *learn_unlabelled(counts, settings, learnt, pool))
 
     def drop_unlabelled(self) -> TextClassifier:
         """Forget what was learnt from unlabelled documents: the model is then that of its labelled documents alone.
@@ -408,42 +398,11 @@ class TextClassifier:
 
     def predict_log_proba(self, texts: Iterable[Text]) -> NDArray[np.float64]:
         """Return log p(C_k | d), shape (n_docs, n_classes), in nats."""
-        return self._stacked(texts, lambda block: self.score_block(block).log_posterior)
+        return self._stacked(texts, lambda block: self.fitted.score(block).log_posterior)
 
     def joint_log_likelihood(self, texts: Iterable[Text]) -> NDArray[np.float64]:
         """Return log p(d, C_k) before calibration, shape (n_docs, n_classes), in nats."""
-        return self._stacked(texts, lambda block: self.score_block(block).scores)
-
-    def score_block(self, texts: Sequence[bytes]) -> ScoredTexts:
-        """Score some texts, at most `documents_at_once`."""
-        return self.score_counts(self._counter.count(texts).matrix())
-
-    def score_counts(self, matrix: DocumentTermMatrix) -> ScoredTexts:
-        """Score the counts of some texts, at most `documents_at_once`."""
-        scores, lengths = self.classifier.joint_log_likelihood(matrix)
-        unknown = matrix.tokens - lengths
-        log_posterior = self.learnt.calibration.log_posterior(self.classifier.log_scale(scores, lengths), lengths)
-        return ScoredTexts(scores, log_posterior, lengths, unknown)
-
-    def typicality(self, scores: NDArray[np.float64], lengths: NDArray[np.int64], unknown: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the share of training documents of about its length that are less likely per token than a scored text, shape (n_docs,).
-
-        Raises `UsageError` if the model keeps no likelihoods of training documents.
-        """
-        per_token = self.classifier.likelihood_per_token(scores, lengths, unknown)
-        if self.learnt.typicality is None or per_token is None:
-            raise UsageError(
-                "the model does not know what is typical",
-                hint="train --classifier multinomial on counts, or dirichlet-multinomial, with smoothing, calibration and a sample of at least 50 documents, "
-                "and without values beside the text",
-            )
-        return self.learnt.typicality.share_below(*per_token)
-
-    def left_out_posteriors(self) -> LeftOutPosteriors:
-        """Return what models of other documents say of the documents of the sample; raise `UsageError` if the model cannot leave them out."""
-        from nbtext.model.training import left_out_posteriors
-
-        return left_out_posteriors(self.counts, self.learnt, self._looked_up())
+        return self._stacked(texts, lambda block: self.fitted.score(block).scores)
 
     def score(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Sequence[float] | None = None) -> float:
         """Return the accuracy on texts of known classes, or the share of their weights."""
@@ -461,7 +420,7 @@ class TextClassifier:
         """
         from nbtext.store import write_model_file
 
-        settings, arrays = to_plain(State(self.settings, self.stop_list, self.counts, self.learnt, self.written_by, self._kind))
+        settings, arrays = to_plain(replace(self.fitted, label_kind=self._kind))
         try:
             from_plain(settings, {name: array for name, array in arrays.items() if array.size})  # a file leaves empty arrays out
         except ModelError as problem:
@@ -475,31 +434,13 @@ class TextClassifier:
 
         settings, arrays = read_model_file(path)
         try:
-            state = from_plain(settings, arrays)
+            fitted = from_plain(settings, arrays)
         except ModelError as problem:
             problem.where = path
             raise
         model = cls()
-        model.settings, model._stop_list, model._counts, model._learnt, model.written_by, model._label_kind = state
-        model.seeds = state.learnt.weights.seeds
-        return model
-
-    def describe(self) -> str:
-        """Return the model in one line."""
-        from nbtext.model.description import describe
-
-        return describe(self.counts.labelled, self.class_tokens.sum(), self.learnt)
-
-    def warnings(self) -> list[str]:
-        """Return what makes the model less useful than its user may think."""
-        from nbtext.model.description import warnings
-
-        return warnings(self.classifier, self.statistics, self.learnt, self.settings)
-
-    @property
-    def documents_at_once(self) -> int:
-        """The most documents to score together; few if there are very many classes."""
-        return max(min(BLOCK_DOCUMENTS, TERM_WEIGHTS_AT_ONCE // self.statistics.n_classes), 1)
+        model._stop_list, model.seeds = fitted.stop_list, fitted.learnt.weights.seeds
+        return model._replace(fitted)
 
     @property
     def classes(self) -> list[str]:
@@ -512,28 +453,26 @@ class TextClassifier:
         return self._given_classes.classes
 
     @property
+    def fitted(self) -> FittedModel:
+        """All that was learnt. Raises `UsageError` before training."""
+        if self._fitted is None:
+            raise not_trained()
+        return self._fitted
+
+    @property
     def counts(self) -> CorpusCounts:
         """Class statistics and sample. Raises `UsageError` before training."""
-        if self._counts is None:
-            raise not_trained()
-        return self._counts
+        return self.fitted.counts
 
-    @cached_property
+    @property
     def statistics(self) -> ClassStatistics:
         """The counts by class, documents and classes weighed as training weighs them. Raises `UsageError` before training."""
-        return estimated(self.counts.statistics, self.learnt.weights)
+        return self.fitted.statistics
 
     @property
     def learnt(self) -> Learnt:
         """Selected terms, smoothing, calibration. Raises `UsageError` before training."""
-        if self._learnt is None:
-            raise not_trained()
-        return self._learnt
-
-    @property
-    def parameters(self) -> Settings:
-        """The settings: ``parameters["ngrams"]`` is ``settings.ngrams``."""
-        return self.settings
+        return self.fitted.learnt
 
     @property
     def reading(self) -> Reading:
@@ -543,72 +482,40 @@ class TextClassifier:
     @reading.setter
     def reading(self, reading: Reading) -> None:
         self.settings = replace(self.settings, reading=reading)
-
-    @property
-    def stop_list(self) -> list[str]:
-        """The stop words, sorted; raises `UsageError` or `PathError` if there are none of that name."""
-        if self._stop_list is None:
-            self._stop_list = list(Analysis.of(self.settings).stop_list)
-        return self._stop_list
+        self._fitted = self._fitted and replace(self._fitted, settings=self.settings)
 
     @property
     def analysis(self) -> Analysis:
-        """How documents are counted to be learnt; raises as `stop_list` does."""
-        return Analysis(self.settings, self.stop_list)
+        """How documents are counted to be learnt; raises `UsageError` or `PathError` if there are no stop words of the name in the settings."""
+        if self._stop_list is None:
+            self._stop_list = list(Analysis.of(self.settings).stop_list)
+        return Analysis(self.settings, self._stop_list)
 
     @property
-    def answered_analysis(self) -> Analysis:
-        """How documents are counted to be answered: without what `auto` does not keep."""
-        choices = self.learnt.choices
-        return self.analysis.as_chosen(stop_words_kept=choices.stop_words_kept, sides=choices.sides)
-
-    @cached_property
     def classifier(self) -> Classifier:
         """The estimated model."""
-        return classifier(self.statistics, self.learnt, self.settings)
+        return self.fitted.classifier
 
     @property
-    def linear(self) -> LinearClassifier | None:
-        """The estimated model of the texts, if its scores are sums over tokens."""
-        return self.classifier.of_texts.linear
-
-    @cached_property
     def language_models(self) -> LanguageModels:
         """The language models of the classes, whatever the classifier."""
-        return language_models(self.statistics, self.learnt, self.settings)
-
-    @cached_property
-    def prior(self) -> NDArray[np.float64]:
-        """π_k, shape (n_classes,)."""
-        return class_prior(self.settings.class_prior, self.statistics)
-
-    @cached_property
-    def text_terms(self) -> NDArray[np.bool_]:
-        """The terms of texts, shape (n_terms,): all but categories, and those that `auto` does not keep."""
-        vocabulary = self.statistics.vocabulary
-        return ~is_category(vocabulary) & ~dropped_terms(vocabulary, self.settings, self.learnt.choices)
-
-    @cached_property
-    def class_tokens(self) -> Numbers:
-        """Tokens of `text_terms` in each class, without class weights, shape (n_classes,)."""
-        return self.counts.labelled.tokens_of(self.text_terms)
+        return self.fitted.language_models
 
     @cached_property
     def _given_classes(self) -> GivenClasses:
-        return GivenClasses.of(self.classes, self._label_kind)
+        return GivenClasses.of(self.classes, self.fitted.label_kind)
 
     @property
     def _kind(self) -> str:
         """The type of the labels that go with those learnt."""
         return self._given_classes.kind
 
-    @cached_property
-    def _counter(self) -> InTurn:
-        return InTurn(partial(document_counter, self.answered_analysis, self.statistics.vocabulary))
-
     def _stacked(self, texts: Iterable[Text], rows_of: Callable[[Sequence[bytes]], NDArray[np.float64]]) -> NDArray[np.float64]:
-        rows = [rows_of(block) for block in blocks(all_utf8(texts, self.reading), len, self.documents_at_once)]
+        rows = [rows_of(block) for block in blocks(all_utf8(texts, self.reading), len, self.fitted.documents_at_once)]
         return np.concatenate(rows)[:, self._given_classes.order] if rows else np.empty((0, self.statistics.n_classes))
+
+    def _require_additive(self, settings: Settings) -> None:
+        require_additive(settings, None if self._fitted is None else self.learnt)
 
     @property
     def _needs_documents(self) -> bool:
@@ -627,19 +534,20 @@ class TextClassifier:
         if self.seeds and not counts.is_closed:
             counts = counts.widened(seed_vocabulary(self.seeds))[0]
         class_prior(settings.class_prior, counts.statistics)  # validate early: fail before learning, not at the first question
-        self._replace(settings, counts, learn(counts, looked_up(Analysis(settings, self.stop_list)), documents, seeds=self.seeds))
-        self.written_by = versions(settings)
-        return self
+        return self._learn(
+            settings, counts, learn(counts, looked_up(Analysis(settings, self.analysis.stop_list)), documents, seeds=self.seeds)
+        )
 
-    def _replace(self, settings: Settings, counts: CorpusCounts | None, learnt: Learnt | None) -> TextClassifier:
-        self.settings, self._counts, self._learnt = settings, counts, learnt
-        for made_of_them in MADE_OF_COUNTS:
-            self.__dict__.pop(made_of_them, None)
-        return self
+    def _learn(self, settings: Settings, counts: CorpusCounts, learnt: Learnt) -> TextClassifier:
+        label_kind = self._fitted.label_kind if self._fitted else "text"
+        return self._replace(FittedModel(settings, self.analysis.stop_list, counts, learnt, versions(settings), label_kind))
 
-    def __getstate__(self) -> dict[str, object]:
-        """Leave out for pickle and copy what is computed again: a stemmer cannot be pickled."""
-        return {name: value for name, value in self.__dict__.items() if name not in MADE_OF_COUNTS}
+    def _replace(self, fitted: FittedModel | None) -> TextClassifier:
+        self._fitted = fitted
+        if fitted is not None:
+            self.settings = fitted.settings
+        self.__dict__.pop("_given_classes", None)
+        return self
 
     _estimator_type = "classifier"
     """For scikit-learn before 1.6."""
@@ -657,11 +565,7 @@ class TextClassifier:
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether the model is trained."""
-        return self._counts is not None
-
-
-MADE_OF_COUNTS = frozenset(name for name, attribute in vars(TextClassifier).items() if isinstance(attribute, cached_property))
-"""Attributes of `TextClassifier` that are computed from settings, counts and what was learnt, on first use."""
+        return self._fitted is not None
 
 
 def not_trained() -> UsageError:

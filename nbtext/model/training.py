@@ -14,6 +14,7 @@ import numpy as np
 from nbtext.attributes import Attributes
 from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, LeftOutPosteriors, by_length
 from nbtext.classifiers.base import Training, class_prior, classifier_class
+from nbtext.counts.counting import Analysis
 from nbtext.counts.layers import estimated, weights_of
 from nbtext.counts.vocabulary import has_categories, is_category
 from nbtext.counts.weighting import as_summed
@@ -21,8 +22,8 @@ from nbtext.decision import log_posterior, minimum_error
 from nbtext.document_parts import field_name
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import DOCUMENT_WEIGHTS, SEED_WORDS, needs_documents, require_fitting
+from nbtext.fitted.learnt import Judgement, Learnt, class_for, dropped_terms, language_models, own_pseudo_counts
 from nbtext.model.choosing import choose, has_choice
-from nbtext.model.learnt import Judgement, Learnt, class_for, dropped_terms, language_models, own_pseudo_counts
 from nbtext.settings import ALL_OTHERS, BY_NAME, FORMATS, GivenSmoothing
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.ngrams import WILDCARD
@@ -35,11 +36,11 @@ if TYPE_CHECKING:
 
     from nbtext.classifiers.base import Classifier, Unseen
     from nbtext.counts.corpus_counts import CorpusCounts
-    from nbtext.counts.counting import Analysis
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.seeds import Seed
     from nbtext.counts.statistics import ClassStatistics, Weights
-    from nbtext.model.learnt import Choices
+    from nbtext.fitted.fitted_model import FittedModel
+    from nbtext.fitted.learnt import Choices
     from nbtext.settings import Reading, Settings
     from nbtext.type_names import Floats, Mask
 
@@ -172,12 +173,13 @@ def learn(
     return calibrated(with_profile(learnt, fitted, by_its_terms), method, fitted, unseen)
 
 
-def left_out_posteriors(counts: CorpusCounts, learnt: Learnt, settings: Settings) -> LeftOutPosteriors:
+def left_out_posteriors(model: FittedModel) -> LeftOutPosteriors:
     """Return the posteriors of the sample by models without its documents: each left out of the counts, or where that is not exact by folds.
 
-    Smoothing and calibration are those of all documents, as are terms unless labels choose them. Counts and settings are those of the model.
+    Smoothing and calibration are those of all documents, as are terms unless labels choose them.
     Raise `UsageError` if the model keeps no documents, or needs all and kept no posteriors of them.
     """
+    learnt, statistics, settings = model.learnt, model.statistics, looked_up(Analysis(model.settings, model.stop_list))
     if learnt.left_out is not None:
         return learnt.left_out
     if needs_documents(settings):
@@ -186,8 +188,7 @@ def left_out_posteriors(counts: CorpusCounts, learnt: Learnt, settings: Settings
             f"--classifier {settings.classifier} kept no answers to left-out documents, so coverage and precision cannot be promised",
             hint=hint,
         )
-    statistics = estimated(counts.statistics, learnt.weights)
-    sample = scored_sample(without_dropped(counts.sample.documents, statistics, learnt, settings), statistics)
+    sample = scored_sample(without_dropped(model.counts.sample.documents, statistics, learnt, settings), statistics)
     if not len(sample):
         raise UsageError("the model keeps no documents to leave out", hint="train with a --sample above 0")
     select = _selector(statistics, learnt, settings)

@@ -34,7 +34,7 @@ from nbtext.counts.weighting import weighted
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import POOL, require_fitting
-from nbtext.model.learnt import Learnt, UnlabelledFigures, classifier, dropped_terms, own_pseudo_counts
+from nbtext.fitted.learnt import Learnt, UnlabelledFigures, classifier, dropped_terms, own_pseudo_counts
 from nbtext.model.training import (
     calibrated,
     calibration_method,

@@ -26,12 +26,13 @@ import numpy as np
 from nbtext.calibration import newton_minimum
 from nbtext.decision import log_posterior as normalised
 from nbtext.errors import NoDocumentsError, UsageError, quantity
+from nbtext.model.training import left_out_posteriors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from nbtext.calibration import LeftOutPosteriors
-    from nbtext.model.scoring import ScoredBlock
+    from nbtext.fitted.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Floats, Whole
 
@@ -214,7 +215,8 @@ def class_likelihoods(model: TextClassifier) -> ClassLikelihoods:
     """
     if len(model.classes) > MOST_CLASSES:
         raise UsageError(f"there are more than {MOST_CLASSES} classes")
-    return ClassLikelihoods.corrected(model.left_out_posteriors())
+
+    return ClassLikelihoods.corrected(left_out_posteriors(model.fitted))
 
 
 def require_labels(model: TextClassifier) -> None:

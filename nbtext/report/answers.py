@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nbtext.evaluation.cross_validation import Prediction
     from nbtext.explain.mistakes import Misclassification
-    from nbtext.model.scoring import Answer
+    from nbtext.fitted.scoring import Answer
     from nbtext.report.forms import Columns
 
 _OF_ANSWERS = re.compile(r"(label|probability)(_\d+)?|labels|expected_cost|coverage|abstained|error|notice")

@@ -17,7 +17,7 @@ from nbtext.corpus.reading import read_corpus
 from nbtext.errors import DocumentError, ModelError, PathError, UsageError
 from nbtext.inspection.verification import verify
 from nbtext.model import TextClassifier
-from nbtext.model.state import State, from_plain, to_plain
+from nbtext.model.state import from_plain, to_plain
 from nbtext.settings import FORMATS, Reading
 from nbtext.store.model_file import _decode_index
 from tests.model_bytes import FIELDS, HEAD, OPCODES, outcome, put_together
@@ -100,7 +100,7 @@ def train(documents: list[Document], reading: dict[str, Any]) -> None:
     model = TextClassifier(smoothing=1, calibration="none")
     model.reading = Reading.of(reading)
     model.fit_stream((document.label or "", document.text) for document in documents)
-    plain = to_plain(State(model.settings, model.stop_list, model.counts, model.learnt, model.written_by))
+    plain = to_plain(model.fitted)
     state = from_plain(*plain)
     assert state.counts.statistics == model.statistics
     assert list(state.counts.statistics.classes) == sorted({document.label for document in documents if document.label})

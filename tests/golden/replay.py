@@ -7,7 +7,7 @@
 - ``~ nbtext ARGUMENTS``: only the status, since the output holds what the clock, the disk or the machine says;
 - anything else: a line of bash that makes files, and must succeed.
 
-In outputs and in logs, durations, the time of day and the name of the folder are replaced, see `normal`. Nothing here imports more of nbtext than is public.
+In outputs and in logs, durations, the time of day and the name of the folder are replaced, see `normal`. Nothing here imports more of nbtext than is public, but for the description of a model.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from scipy.special import gammaln, psi
 
 import nbtext as package
 from nbtext import TextClassifier
+from nbtext.model.description import describe, warnings
 from tests.process import REPOSITORY, SERVICE_DESK, nbtext
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def said(model: TextClassifier, asked: list[Any] = ASKED) -> list[str]:
     """Return what a model says of itself and of some texts."""
     values = (model.joint_log_likelihood(asked), model.predict_log_proba(asked), model.predict_proba(asked))
     numbers = [float(value).hex() for array in values for value in array.ravel()]
-    return [model.describe(), str(model.classes), str(model.predict(asked).tolist()), *model.warnings(), " ".join(numbers)]
+    return [describe(model.fitted), str(model.classes), str(model.predict(asked).tolist()), *warnings(model.fitted), " ".join(numbers)]
 
 
 def raised(call: Callable[[], object]) -> str:

@@ -16,7 +16,7 @@ ASKED = dict(zip(COLUMNS, ("t", "b", "l"), strict=True))
 
 def test_the_table_of_eight_people() -> None:
     model = fitted(TABLE, categorical=",".join(COLUMNS), estimate="ml")
-    assert dict(zip(model.classes, model.prior.tolist(), strict=True)) == {"+": 5 / 8, "-": 3 / 8}
+    assert dict(zip(model.classes, model.classifier.prior.tolist(), strict=True)) == {"+": 5 / 8, "-": 3 / 8}
     classifier = model.classifier
     assert isinstance(classifier, AttributedClassifier)
     _, hair, eye = (

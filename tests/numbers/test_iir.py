@@ -28,7 +28,7 @@ ASKED = " ".join(CHINA_ASKED)
 
 def test_the_parameters_of_example_13_1() -> None:
     model = fitted(CORPUS, smoothing=1)
-    assert dict(zip(model.classes, model.prior.tolist(), strict=True)) == {"yes": 3 / 4, "no": 1 / 4}
+    assert dict(zip(model.classes, model.classifier.prior.tolist(), strict=True)) == {"yes": 3 / 4, "no": 1 / 4}
     assert probability(model, "chinese") == {"yes": 3 / 7, "no": 2 / 9}
     assert probability(model, "tokyo") == probability(model, "japan") == {"yes": 1 / 14, "no": 2 / 9}
 

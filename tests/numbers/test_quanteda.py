@@ -28,7 +28,7 @@ def presence(model: TextClassifier) -> dict[str, list[float]]:
 
 @pytest.mark.parametrize(("prior", "wanted"), [("uniform", [1 / 2, 1 / 2]), ("empirical", [1 / 4, 3 / 4])])
 def test_priors(prior: str, wanted: list[float]) -> None:
-    assert fitted(CORPUS, class_prior=prior).prior.tolist() == wanted
+    assert fitted(CORPUS, class_prior=prior).classifier.prior.tolist() == wanted
 
 
 def test_multinomial_probabilities_without_smoothing() -> None:

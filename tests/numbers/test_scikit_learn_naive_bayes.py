@@ -96,7 +96,7 @@ def gaussian(**parameters: Any) -> TextClassifier:
 def test_numbers() -> None:
     """`test_gnb` and `test_gnb_prior`: six points of two classes."""
     model = gaussian()
-    assert model.prior.tolist() == [3 / 6, 3 / 6]
+    assert model.classifier.prior.tolist() == [3 / 6, 3 / 6]
     assert model.predict([{"x": x, "y": y} for _, x, y in POINTS]).tolist() == [label for label, _, _ in POINTS]
 
 
@@ -111,13 +111,13 @@ def test_given_and_uniform_priors(classifier: str) -> None:
     """`test_discretenb_uniform_prior` and `test_discretenb_provide_prior`."""
     corpus = [("0", ""), ("0", ""), ("1", "c0")]
     for prior in ("uniform", {"0": 0.5, "1": 0.5}):
-        assert fitted(corpus, classifier=classifier, class_prior=prior, smoothing=1).prior.tolist() == [0.5, 0.5]
+        assert fitted(corpus, classifier=classifier, class_prior=prior, smoothing=1).classifier.prior.tolist() == [0.5, 0.5]
 
 
 def test_a_weight_of_four_is_four_documents() -> None:
     """`test_sample_weight` of earlier versions: the last row has weight 4."""
     model = fitted([("0", text([1, 2]))] * 2 + [("1", text([1, 0]))] * 4, smoothing=1)
-    assert model.prior.tolist() == pytest.approx([1 / 3, 2 / 3])
+    assert model.classifier.prior.tolist() == pytest.approx([1 / 3, 2 / 3])
     assert model.predict([text([1, 0])]).tolist() == ["1"]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from nbtext.decision import IMPRECISE, DecisionRule, log_odds
+from nbtext.errors import UsageError
 from nbtext.records import dataclass
 from nbtext.text_block import BLOCK_DOCUMENTS, blocks
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.document import Document
     from nbtext.errors import DocumentError
+    from nbtext.fitted.fitted_model import FittedModel, ScoredTexts
     from nbtext.type_names import Floats, Mask, Whole
 
 # Reasons to abstain; the second and third also mark the answer that every document without known terms gets.
@@ -84,37 +86,6 @@ class AnswerCounts:
             yield answer
 
 
-class ScoredTexts(NamedTuple):
-    """Scores of some texts; the first two of shape (n_docs, n_classes), the others (n_docs,)."""
-
-    scores: Floats
-    """log p(d, C_k), in nats."""
-    log_posterior: Floats
-    """log p(C_k | d), calibrated, in nats."""
-    lengths: Whole
-    """Tokens of terms that count."""
-    unknown: Whole
-    """Other tokens: of terms that the model does not know or that do not count."""
-
-
-class ScoringModel(Protocol):
-    """What scoring needs of a `nbtext.TextClassifier`."""
-
-    @property
-    def classes(self) -> list[str]:
-        """The classes, in the order of the columns of all scores."""
-
-    @property
-    def documents_at_once(self) -> int:
-        """As many documents as may be scored together."""
-
-    def score_block(self, texts: Sequence[bytes]) -> ScoredTexts:
-        """Score some texts."""
-
-    def typicality(self, scores: Floats, lengths: Whole, unknown: Whole) -> Floats:
-        """Return the share of training documents that are less likely than each scored text, shape (n_docs,)."""
-
-
 class ClassSets(Protocol):
     """What sets of classes need of a `nbtext.promises.prediction_sets.SetRule`."""
 
@@ -132,14 +103,14 @@ class ScoredBlock(NamedTuple):
     unknown: Whole
 
 
-def scored(model: ScoringModel, documents: Iterable[Document], at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
+def scored(model: FittedModel, documents: Iterable[Document], at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
     """Score a stream of documents, at most ``at_once`` at a time; those that could not be read count as empty."""
     for block in blocks(documents, lambda document: len(document.text), min(at_once, model.documents_at_once)):
-        yield ScoredBlock(block, *model.score_block([document.text for document in block]))
+        yield ScoredBlock(block, *model.score([document.text for document in block]))
 
 
 def answers(
-    model: ScoringModel,
+    model: FittedModel,
     documents: Iterable[Document],
     rule: DecisionRule = DecisionRule(),
     *,
@@ -157,7 +128,7 @@ def answers(
 
 def answers_to(
     scored_blocks: Iterable[ScoredBlock],
-    model: ScoringModel,
+    model: FittedModel,
     rule: DecisionRule,
     *,
     min_typicality: float = 0.0,
@@ -170,7 +141,7 @@ def answers_to(
         decision = rule.decide(block.log_posterior)
         typical = np.ones(len(block.documents), np.bool_)
         if min_typicality:
-            typical = model.typicality(block.scores, block.lengths, block.unknown) >= min_typicality
+            typical = typicality(model, block) >= min_typicality
         members = None if sets is None else sets.members(block.log_posterior)
         rows = zip(
             block.documents,
@@ -201,6 +172,21 @@ def answers_to(
                 yield answer._replace(abstained=lacking or (LOW_PRECISION if number == IMPRECISE else LOW_PROBABILITY))
             else:
                 yield answer._replace(label=classes[number], probability=probability, notice=lacking)
+
+
+def typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) -> Floats:
+    """Return the share of training documents of about its length that are less likely per token than a scored text, shape (n_docs,).
+
+    Raises `UsageError` if the model keeps no likelihoods of training documents.
+    """
+    per_token = model.classifier.likelihood_per_token(scored.scores, scored.lengths, scored.unknown)
+    if model.learnt.typicality is None or per_token is None:
+        raise UsageError(
+            "the model does not know what is typical",
+            hint="train --classifier multinomial on counts, or dirichlet-multinomial, with smoothing, calibration and a sample of at least 50 documents, "
+            "and without values beside the text",
+        )
+    return model.learnt.typicality.share_below(*per_token)
 
 
 def _with_set(answer: Answer, n_classes: int, lacking: str | None) -> Answer:

@@ -1,4 +1,4 @@
-"""Answers and their judgement: `model/scoring.py`, `evaluation/judging.py` and `model/text_classifier.py`."""
+"""Answers and their judgement: `fitted/scoring.py`, `fitted/fitted_model.py`, `evaluation/judging.py` and `model/text_classifier.py`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from nbtext.corpus.document import Document
 from nbtext.errors import DocumentError, UsageError
 from nbtext.evaluation.judging import judge
-from nbtext.model.scoring import IMPOSSIBLE, NO_KNOWN_TERMS, answers
+from nbtext.fitted.scoring import IMPOSSIBLE, NO_KNOWN_TERMS, answers
 from tests.textbook import model_of_china
 
 
@@ -20,7 +20,7 @@ def test_every_document_has_one_answer_in_order_whatever_happened_to_it() -> Non
         Document("3", None, b"tokyo macao"),
         Document("4", None, b"unheard of"),
     ]
-    found = list(answers(model_of_china(estimate="ml"), documents))
+    found = list(answers(model_of_china(estimate="ml").fitted, documents))
     assert [answer.id for answer in found] == ["1", "2", "3", "4"]
     assert (found[0].label, found[0].probability, found[0].notice) == ("no", 1, None)
     assert (found[1].label, found[1].problem) == (None, problem)
