@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ sys.path.insert(0, str(PAGE.parent.parent))  # the nbtext beside this file, not 
 from nbtext import exclusions, settings  # noqa: E402
 from nbtext.cli.main import nbtext  # noqa: E402
 from nbtext.cli.panels import EVERYTHING  # noqa: E402
+from nbtext.model import TextClassifier  # noqa: E402
 from nbtext.settings import Parameter  # noqa: E402
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ WIDTH = 100
 HEAD = """\
 # Reference
 
-Every command with its help, as `--help-all` prints it, then every parameter. `docs/reference.py` makes this page from the code.
+Every command with its help, as `--help-all` prints it, then every parameter, and the members of `TextClassifier`. `docs/reference.py` makes this page from the code.
 """
 
 
@@ -39,7 +41,7 @@ def reference() -> str:
         context = click.Context(command, info_name=name, parent=top, terminal_width=WIDTH)
         context.meta[EVERYTHING] = True
         parts.append(_section(f"nbtext {name}", command.get_help(context)))
-    parts += [_tables(), _kinds()]
+    parts += [_tables(), _kinds(), _members()]
     return "\n".join(parts)
 
 
@@ -70,6 +72,21 @@ def _kinds() -> str:
         lines += [f"| `{name}` | `{weighting}` | {', '.join(offered.split())} |" for weighting, offered in kinds.items()]
     lines += ["", "| trait | without it |", "|---|---|"]
     lines += [f"| {trait} | {reason} |" for trait, (reason, _) in exclusions.TRAITS.items()]
+    return "\n".join([*lines, ""])
+
+
+def _members() -> str:
+    """Return the public members of `TextClassifier`, each with the first line of its docstring."""
+    lines = ["## TextClassifier", "", "[python.md](python.md) is the guide.", "", "| member | what it is |", "|---|---|"]
+    for name, member in vars(TextClassifier).items():
+        if not name.startswith("_"):
+            function = getattr(member, "__func__", member)
+            call = ""
+            if not isinstance(function, property):
+                given = list(inspect.signature(function).parameters.values())[1:]
+                call = f"({', '.join('**' * (each.kind is each.VAR_KEYWORD) + each.name for each in given)})"
+            meaning = str(inspect.getdoc(function)).partition("\n")[0].replace("|", "\\|")
+            lines.append(f"| `{name}{call}` | {meaning} |")
     return "\n".join([*lines, ""])
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
+from nbtext import TextClassifier
 from nbtext.cli.main import COMMANDS
 from nbtext.cli.main import nbtext as program
 from nbtext.settings import READING, TRAINING
@@ -192,6 +193,8 @@ def test_the_reference_has_every_command_option_and_parameter(reference: str) ->
         assert {spelling for spelling in options if not re.search(rf"(?<![\w-]){spelling}(?![\w-])", sections[f"nbtext {name}"])} == set()
     for parameter in (*READING, *TRAINING):
         assert f"| `{parameter.name}` | `{parameter.option}` |" in sections["Parameters"]
+    members = re.findall(r"^\| `(\w+)(?:\(.*?\))?` \| ", sections["TextClassifier"], flags=re.MULTILINE)
+    assert sorted(members) == sorted(name for name in dir(TextClassifier) if not name.startswith("_"))
 
 
 def test_the_reference_is_of_the_nbtext_beside_it(tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
-"""A corpus by its path: `TextClassifier.fit_corpus` is `nbtext train`, `TextClassifier.answers` is `nbtext classify`.
+"""A corpus by its path: `TextClassifier.fit_corpus` is `nbtext train`, `TextClassifier.answer_corpus` is `nbtext classify`.
 
 Tests `model/corpus_flow.py`.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,9 @@ from nbtext import TextClassifier
 from nbtext.corpus.document import Notices
 from nbtext.decision import DecisionRule
 from nbtext.errors import DocumentError, PathError, UsageError
+from nbtext.model.training import left_out_posteriors
+from nbtext.promises.prediction_sets import set_rule
+from nbtext.report.explanations import _explanation_record
 from tests.changing import saved
 from tests.process import PETS, content, corpus, nbtext, succeed, write
 
@@ -65,24 +69,54 @@ def test_answers_are_those_of_classify(folder: Path) -> None:
     (folder / "pets" / "cats" / "binary").write_bytes(b"\0")
     printed = nbtext("classify pets -m model --output jsonl --limit 1 --min-probability 0.6")
     records = printed.records
-    found = list(model.answers("pets", DecisionRule(min_probability=0.6), top_k=1))
+    found = list(model.answer_corpus("pets", DecisionRule(min_probability=0.6), top_k=1))
     assert [answer.id for answer in found] == [record["id"] for record in records]
     assert [answer.label for answer in found] == [record["label"] for record in records]
     assert [answer.abstained for answer in found] == [record.get("abstained") for record in records]
     assert [answer.problem is not None for answer in found] == ["error" in record for record in records]
     for answer, record in zip(found, records, strict=True):
         assert answer.probability is None or answer.probability == pytest.approx(record["probability"])
-    in_processes = model.answers("pets", DecisionRule(min_probability=0.6), top_k=1, jobs=2)
+    in_processes = model.answer_corpus("pets", DecisionRule(min_probability=0.6), top_k=1, jobs=2)
     assert [answer._replace(problem=None) for answer in in_processes] == [answer._replace(problem=None) for answer in found]
+
+
+def test_texts_are_answered_and_explained_as_the_commands_do(folder: Path) -> None:
+    model = TextClassifier().fit_corpus("pets")
+    model.save("model")
+    texts = ["a cat", "a cat and a dog", "zyzzyva"]
+    write("texts", "".join(f"{text}\n" for text in texts))
+    records = nbtext("classify texts --format lines -m model --output jsonl --limit 2 --min-probability 0.6").records
+    found = model.answer(texts, DecisionRule(min_probability=0.6), top_k=2)
+    assert [(answer.id, answer.label, answer.abstained) for answer in found] == [
+        (str(place), record["label"], record.get("abstained")) for place, record in enumerate(records)
+    ]
+    sets = set_rule(left_out_posteriors(model.fitted), model.classes, 0.5)
+    records = nbtext("classify texts --format lines -m model --output jsonl --coverage 0.5").records
+    found = model.answer(texts, sets=sets)
+    assert [[ranked.label for ranked in answer.ranked] for answer in found] == [record["labels"] for record in records]
+    records = nbtext("explain texts --format lines -m model --output jsonl").records
+    explained = [_explanation_record(each) | {"id": record["id"]} for each, record in zip(model.explain(texts), records, strict=True)]
+    assert json.loads(json.dumps(explained)) == records
+    [against] = model.explain(texts[:1], "dogs")
+    assert against.explanation is not None
+    assert (against.explanation.label, against.explanation.against) == ("cats", "dogs")
+    with pytest.raises(UsageError, match="no class 'dog'"):
+        model.explain(texts, "dog")
 
 
 def test_documents_are_read_as_in_training_unless_told_otherwise(folder: Path) -> None:
     model = TextClassifier().fit_corpus("headed.csv", text_column="body", label_column="topic")
-    assert [(answer.id, answer.label) for answer in model.answers(["headed.csv"])] == [("headed.csv:2", "cats"), ("headed.csv:3", "dogs")]
+    assert [(answer.id, answer.label) for answer in model.answer_corpus(["headed.csv"])] == [
+        ("headed.csv:2", "cats"),
+        ("headed.csv:3", "dogs"),
+    ]
     write("lines", "a cat\na dog\n")
-    assert [answer.label for answer in model.answers("lines", format="lines", text_column=None, label_column=None)] == ["cats", "dogs"]
+    assert [answer.label for answer in model.answer_corpus("lines", format="lines", text_column=None, label_column=None)] == [
+        "cats",
+        "dogs",
+    ]
     with pytest.raises(UsageError, match="no parameter 'colour'"):
-        list(model.answers("lines", colour="red"))
+        list(model.answer_corpus("lines", colour="red"))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -98,12 +132,12 @@ def test_documents_that_cannot_be_read_are_reported_left_out_or_fail(folder: Pat
     assert [name for name, _ in problems] == ["bad.tsv:1", f"bad.tsv:{ROWS.count(chr(10)) + 2}"]
     with pytest.raises(DocumentError, match=r"bad\.tsv:1: "):
         model.fit_corpus("bad.tsv", jobs=jobs, on_error="fail")
-    assert len(list(model.answers("bad.tsv", jobs=jobs))) == ROWS.count("\n") + 2
+    assert len(list(model.answer_corpus("bad.tsv", jobs=jobs))) == ROWS.count("\n") + 2
     problems.clear()
-    assert len(list(model.answers("bad.tsv", jobs=jobs, on_error="skip", on_problem=note))) == ROWS.count("\n") + 1
+    assert len(list(model.answer_corpus("bad.tsv", jobs=jobs, on_error="skip", on_problem=note))) == ROWS.count("\n") + 1
     assert [name for name, _ in problems] == ["bad.tsv:1"]
     with pytest.raises(DocumentError, match=r"bad\.tsv:1: "):
-        list(model.answers("bad.tsv", jobs=jobs, on_error="fail"))
+        list(model.answer_corpus("bad.tsv", jobs=jobs, on_error="fail"))
 
 
 def test_a_model_that_cannot_be_trained_stays_as_it_was(folder: Path) -> None:
@@ -118,7 +152,7 @@ def test_a_model_that_cannot_be_trained_stays_as_it_was(folder: Path) -> None:
 
 def test_what_ends_the_reading_is_raised_after_the_answers_before(folder: Path) -> None:
     model = TextClassifier().fit_corpus("rows.tsv")
-    answers = model.answers(["rows.tsv", "missing.tsv"])
+    answers = model.answer_corpus(["rows.tsv", "missing.tsv"])
     assert [next(answers).id for _ in range(ROWS.count("\n"))][-1] == f"rows.tsv:{ROWS.count(chr(10))}"
     with pytest.raises(PathError, match="missing"):
         next(answers)
@@ -135,7 +169,7 @@ def test_progress_and_notices_are_reported(folder: Path, jobs: int) -> None:
     assert [progress.is_done for progress in heard[:-1]] == [False] * (len(heard) - 1)
     assert notices.transcoded == 1
     heard.clear()
-    assert len(list(model.answers("latin.tsv", jobs=jobs, on_progress=heard.append, notices=notices))) == ROWS.count("\n") + 1
+    assert len(list(model.answer_corpus("latin.tsv", jobs=jobs, on_progress=heard.append, notices=notices))) == ROWS.count("\n") + 1
     assert heard[-1] == (ROWS.count("\n") + 1, size, True)
     assert notices.transcoded == 2
 
@@ -144,6 +178,6 @@ def test_paths_may_be_objects_alone_or_in_any_iterable(folder: Path) -> None:
     by_name = TextClassifier().fit_corpus("rows.tsv")
     by_object = TextClassifier().fit_corpus(folder / "rows.tsv")
     assert saved(by_object, folder) == saved(by_name, folder)
-    given = [*by_object.answers(iter([folder / "pets"]), format="dir")]
-    assert [answer.label for answer in given] == [answer.label for answer in by_name.answers("pets", format="dir")]
+    given = [*by_object.answer_corpus(iter([folder / "pets"]), format="dir")]
+    assert [answer.label for answer in given] == [answer.label for answer in by_name.answer_corpus("pets", format="dir")]
     assert len(given) == len(PETS)

@@ -116,14 +116,10 @@ def answers(
     *,
     min_typicality: float = 0.0,
     top_k: int = 0,
-    at_once: int = BLOCK_DOCUMENTS,
+    sets: ClassSets | None = None,
 ) -> Iterator[Answer]:
-    """Yield the answer to each document of a stream, in order, with its ``top_k`` most probable classes.
-
-    It abstains where less than a share ``min_typicality`` of the training documents of about the same length are less likely; raises `UsageError`
-    if the model does not know that.
-    """
-    yield from answers_to(scored(model, documents, at_once), model, rule, min_typicality=min_typicality, top_k=top_k)
+    """Yield the answer to each document of a stream, as `answers_to` does."""
+    return answers_to(scored(model, documents), model, rule, min_typicality=min_typicality, top_k=top_k, sets=sets)
 
 
 def answers_to(
@@ -135,7 +131,11 @@ def answers_to(
     top_k: int = 0,
     sets: ClassSets | None = None,
 ) -> Iterator[Answer]:
-    """Yield answers as `answers` does, to documents that the model has scored; with ``sets`` the classes of each set."""
+    """Yield the answer to each document that the model has scored, in order, with its ``top_k`` most probable classes, or those of its set.
+
+    It abstains where less than a share ``min_typicality`` of the training documents of about the same length are less likely; raises `UsageError`
+    if the model does not know that.
+    """
     classes = model.classes
     for block in scored_blocks:
         decision = rule.decide(block.log_posterior)

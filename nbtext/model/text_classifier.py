@@ -21,7 +21,7 @@ from nbtext.errors import ModelError, NoDocumentsError, UsageError
 from nbtext.exclusions import SEED_WORDS, needs_documents, require_fitting
 from nbtext.fitted.fitted_model import FittedModel
 from nbtext.fitted.learnt import require_additive
-from nbtext.fitted.scoring import answers_to
+from nbtext.fitted.scoring import answers, answers_to
 from nbtext.model.given_texts import BESIDE_TEXT, GivenClasses, GivenLabels, all_utf8, labelled_texts, path_names
 from nbtext.model.state import from_plain, to_plain, versions
 from nbtext.settings import COUNTING, Reading, Settings
@@ -36,13 +36,14 @@ if TYPE_CHECKING:
 
     from nbtext.classifiers.base import Classifier
     from nbtext.corpus.collection import Corpus, Progress
-    from nbtext.corpus.document import Notices
+    from nbtext.corpus.document import Document, Notices
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.seeds import Seed
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.errors import DocumentError
+    from nbtext.explain.explanation import Explained
     from nbtext.fitted.learnt import Learnt
-    from nbtext.fitted.scoring import Answer
+    from nbtext.fitted.scoring import Answer, ClassSets
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.given_texts import Label, Paths, Text
     from nbtext.model.unlabelled import UnlabelledDocuments
@@ -276,7 +277,7 @@ class TextClassifier:
             return self._estimate(counts, self.settings)
         raise NoDocumentsError
 
-    def answers(
+    def answer_corpus(
         self,
         paths: Paths,
         rule: DecisionRule = DecisionRule(),
@@ -294,7 +295,7 @@ class TextClassifier:
 
         Documents are read as the training documents were, but for parameters of `nbtext.settings.READING` in ``reading``. One that cannot be read has
         an answer with its problem; with ``on_error="skip"`` it is left out and passed to ``on_problem``, with ``"fail"`` it raises `DocumentError`.
-        The other arguments are those of `fit_corpus` and `nbtext.fitted.scoring.answers`. Where a file breaks off, `PathError` is raised after the
+        The other arguments are those of `fit_corpus` and `answer`. Where a file breaks off, `PathError` is raised after the
         answers to the documents before.
         """
         from nbtext.corpus.collection import Corpus, ignore
@@ -403,6 +404,32 @@ class TextClassifier:
     def joint_log_likelihood(self, texts: Iterable[Text]) -> NDArray[np.float64]:
         """Return log p(d, C_k) before calibration, shape (n_docs, n_classes), in nats."""
         return self._stacked(texts, lambda block: self.fitted.score(block).scores)
+
+    def answer(
+        self,
+        texts: Iterable[Text],
+        rule: DecisionRule = DecisionRule(),
+        *,
+        min_typicality: float = 0.0,
+        top_k: int = 0,
+        sets: ClassSets | None = None,
+    ) -> list[Answer]:
+        """Return the answer to each text under a decision rule: its class, or the reason to abstain, as `nbtext classify` prints it.
+
+        Also abstain where less than a share ``min_typicality`` of the training documents of about the same length are less likely per token. An answer
+        has the ``top_k`` most probable classes, or with ``sets``, a rule of `nbtext.promises.prediction_sets`, those of the set. Classes are named as in
+        `classes`. Raises `UsageError` if the model does not know what is typical.
+        """
+        return list(answers(self.fitted, self._documents(texts), rule, min_typicality=min_typicality, top_k=top_k, sets=sets))
+
+    def explain(self, texts: Iterable[Text], against: str | None = None) -> list[Explained]:
+        """Return what each word of each text adds to the log odds of its class over the runner-up, as `nbtext explain` prints it.
+
+        With ``against`` the class is compared with this one. Raises `UsageError` if there is no such class, or only one.
+        """
+        from nbtext.explain.explanation import Explainer
+
+        return list(Explainer(self.fitted, against).explain(self._documents(texts)))
 
     def score(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Sequence[float] | None = None) -> float:
         """Return the accuracy on texts of known classes, or the share of their weights."""
@@ -513,6 +540,11 @@ class TextClassifier:
     def _stacked(self, texts: Iterable[Text], rows_of: Callable[[Sequence[bytes]], NDArray[np.float64]]) -> NDArray[np.float64]:
         rows = [rows_of(block) for block in blocks(all_utf8(texts, self.reading), len, self.fitted.documents_at_once)]
         return np.concatenate(rows)[:, self._given_classes.order] if rows else np.empty((0, self.statistics.n_classes))
+
+    def _documents(self, texts: Iterable[Text]) -> Iterator[Document]:
+        from nbtext.corpus.document import Document
+
+        return (Document(str(place), None, text) for place, text in enumerate(all_utf8(texts, self.reading)))
 
     def _require_additive(self, settings: Settings) -> None:
         require_additive(settings, None if self._fitted is None else self.learnt)
