@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import integrate, stats
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
@@ -23,13 +21,9 @@ from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
 from nbtext.counts.moments import Moments
 from nbtext.errors import UsageError
 from nbtext.model.description import warnings
-from tests.budget import examples
-from tests.process import content
 from tests.textbook import DATING
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
 Row = dict[str, Any]
@@ -203,30 +197,6 @@ def test_a_discriminant_of_text_and_numbers_uses_both() -> None:
         assert classifier.gaussians.means.shape == (2, 3 + len(columns))
 
 
-@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "dirichlet-multinomial", "gaussian", "logistic"])
-def test_every_classifier_of_probabilities_takes_attributes(classifier: str, tmp_path: Path) -> None:
-    model = fitted(classifier=classifier)
-    assert model.score(ROWS, LABELS) > 0.9
-    model.save("m")
-    loaded = TextClassifier.load("m")
-    assert loaded.predict_log_proba(ASKED).tolist() == model.predict_log_proba(ASKED).tolist()
-    loaded.save("again")
-    assert content("m") == content("again")
-
-
-@examples(6)
-@given(st.lists(st.integers(0, 59), min_size=1, max_size=59, unique=True), st.randoms(use_true_random=False))
-def test_parts_in_any_order_make_the_model_of_all(first: list[int], random: Any) -> None:
-    rest = [number for number in range(60) if number not in first]
-    random.shuffle(rest)
-    model = TextClassifier(**COLUMNS)
-    for part in (first, rest):
-        model.partial_fit([ROWS[number] for number in part], [LABELS[number] for number in part])
-    whole = fitted()
-    assert model.statistics == whole.statistics
-    assert model.predict_log_proba(ASKED).tolist() == whole.predict_log_proba(ASKED).tolist()
-
-
 def test_no_class_says_anything_by_a_number_that_is_always_the_same() -> None:
     rows = [{"visits": 0, "age": 3.5}] * 4
     model = TextClassifier(count="visits", numeric="age").fit(rows, ["a", "a", "a", "b"])
@@ -255,8 +225,6 @@ def test_attributes_are_parameters_that_copies_keep() -> None:
         model.predict(ASKED).tolist()
     with pytest.raises(UsageError, match="none twice"):
         TextClassifier(numeric="a,a")
-    with pytest.raises(UsageError, match="'old' at 'age' is not a number"):
-        TextClassifier(numeric="age").fit([{"age": "old"}], ["a"])
 
 
 def test_an_attribute_of_no_document_is_told() -> None:

@@ -21,7 +21,6 @@ from nbtext.report.models import print_overview
 from nbtext.settings import Settings
 from tests.budget import examples
 from tests.explaining import TEXTS, model
-from tests.models import parted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,23 +145,6 @@ def test_without_documents_weights_are_equal() -> None:
     of = model(classifier="average", members="multinomial+complement+bernoulli", sample=0)
     assert isinstance(of.classifier, PooledClassifier)
     assert of.classifier.pool.scale.tolist() == [1 / len(of.classifier.members)] * len(of.classifier.members)
-
-
-def test_members_that_follow_from_counts_are_updated_forgotten_and_merged() -> None:
-    labelled = [(label, text) for label, texts in TEXTS.items() for text in texts]
-    options: dict[str, Any] = {"classifier": "average", "members": ADDITIVE}
-
-    def fitted(documents: list[tuple[str, str]]) -> TextClassifier:
-        return TextClassifier(**options).fit(*parted(documents))
-
-    def same(one: TextClassifier, other: TextClassifier) -> bool:
-        return bool(np.array_equal(one.predict_log_proba(["the red cat", ""]), other.predict_log_proba(["the red cat", ""])))
-
-    whole = fitted(labelled)
-    updated = fitted(labelled[:6]).partial_fit(*parted(labelled[6:]))
-    assert same(updated, whole)
-    updated.forget(*parted(labelled[6:]))
-    assert same(updated, fitted(labelled[:6]))
 
 
 @pytest.mark.parametrize(

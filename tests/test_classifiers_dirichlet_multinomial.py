@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -24,12 +23,9 @@ from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.budget import examples
 from tests.building import matrix_of, statistics_of
-from tests.process import SERVICE_DESK, in_json, nbtext, succeed, succeeded
 from tests.textbook import CHINA, CHINA_ASKED
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -156,13 +152,6 @@ def test_counts_of_any_size() -> None:
     assert found[0] - model.log_prior == pytest.approx(wanted, abs=2e-4)  # the formula's, of numbers of 2e10
 
 
-def test_only_selected_terms_count() -> None:
-    of = training(CHINA, over=["chinese", "japan"])
-    model = DirichletMultinomialNaiveBayes(of, 3.0)
-    assert scores(model, of, [["tokyo", "macao"], []]).tolist() == [model.log_prior.tolist()] * 2
-    assert scores(model, of, [["tokyo", "japan"]]).tolist() == scores(model, of, [["japan"]]).tolist()
-
-
 @pytest.mark.parametrize("estimate", ["mean", "ml"])
 def test_likelihood_per_token_is_that_of_one_sequence_with_its_unknown_tokens(estimate: str) -> None:
     of = training(CHINA, 0.0 if estimate == "ml" else 1.0, estimate=estimate)
@@ -207,16 +196,3 @@ def test_smoothing_is_by_the_evidence_of_documents_that_hold_a_term() -> None:
     wanted = TextClassifier(**plain).fit(once, labels).learnt.smoothing
     assert TextClassifier(**plain, classifier="dirichlet-multinomial").fit(texts, labels).learnt.smoothing == wanted
     assert TextClassifier(**plain).fit(texts, labels).learnt.smoothing != wanted
-
-
-def test_it_trains_classifies_evaluates_and_cross_validates(tmp_path: Path) -> None:
-    model = tmp_path / "m"
-    options = ("--classifier", "dirichlet-multinomial")
-    succeed("train", SERVICE_DESK / "train", *options, "-m", model)
-    said = in_json("evaluate -q", SERVICE_DESK / "test", "-m", model)
-    assert said["accuracy"] > 0.5
-    assert said["log_loss"] < math.log(6)
-    folds = in_json("cross-validate", SERVICE_DESK / "train", *options, "--folds", "3")
-    assert folds["accuracy"] > 0.5
-    uncalibrated = nbtext("cross-validate", SERVICE_DESK / "train", *options, "--folds", "3", "--calibration", "none", "--output", "json")
-    assert json.loads(succeeded(uncalibrated).out)["accuracy"] == folds["accuracy"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from nbtext.decision import log_posterior
 from nbtext.errors import UsageError
 from tests.budget import examples
 from tests.models import parted
-from tests.process import SERVICE_DESK, content, fail, in_json, succeed, write
+from tests.process import fail, in_json, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -329,13 +328,6 @@ def test_scores_are_those_of_scikit_learn_on_the_same_features() -> None:
 
 
 @EVERY_TEXT_KIND
-def test_topics_are_told_apart(kind: dict[str, Any]) -> None:
-    texts, labels = drawn_texts(90)
-    model = TextClassifier(**PLAIN, **kind).fit(texts[:60], labels[:60])
-    assert model.score(texts[60:], labels[60:]) > 0.9
-
-
-@EVERY_TEXT_KIND
 @examples(6)
 @given(corpus=corpora, calibrated=st.booleans())
 def test_any_corpus_gives_a_model(kind: dict[str, Any], corpus: list[tuple[str, str]], calibrated: bool) -> None:
@@ -346,29 +338,6 @@ def test_any_corpus_gives_a_model(kind: dict[str, Any], corpus: list[tuple[str, 
     assert np.isfinite(probabilities).all()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     np.testing.assert_allclose(probabilities[1:3], [model.classifier.prior] * 2, rtol=1e-12)
-
-
-@EVERY_TEXT_KIND
-def test_permuted_classes_permute_the_answers_to_texts(kind: dict[str, Any]) -> None:
-    texts, labels = drawn_texts()
-    other = {"c0": "z", "c1": "x", "c2": "y"}
-    plain = TextClassifier(**PLAIN, **kind).fit(texts, labels).predict(texts).tolist()
-    permuted = TextClassifier(**PLAIN, **kind).fit(texts, [other[label] for label in labels]).predict(texts).tolist()
-    assert permuted == [other[str(label)] for label in plain]
-
-
-@EVERY_TEXT_KIND
-def test_saved_and_loaded_it_answers_the_same_and_the_order_of_documents_plays_no_part(tmp_path: Path, kind: dict[str, Any]) -> None:
-    texts, labels = drawn_texts()
-    parameters = {**PLAIN, **kind, "calibration": "auto"}
-    model = TextClassifier(**parameters).fit(texts, labels)
-    model.save("a")
-    loaded = TextClassifier.load("a")
-    assert np.array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
-    pairs = list(zip(texts, labels, strict=True))
-    random.Random(1).shuffle(pairs)
-    TextClassifier(**parameters).fit(*zip(*pairs, strict=True)).save("b")
-    assert content("a") == content("b")
 
 
 def test_maximum_likelihood_without_an_inverse_says_what_to_do(tmp_path: Path) -> None:
@@ -384,20 +353,6 @@ def test_covariances_beyond_memory_are_refused(monkeypatch: pytest.MonkeyPatch) 
     TextClassifier(**PLAIN, latent=10).fit(texts, labels)
     with pytest.raises(UsageError, match="3 covariances of 10 features are too many; use covariance shared"):
         TextClassifier(**PLAIN, latent=10, covariance="separate").fit(texts, labels)
-
-
-def test_the_command_trains_classifies_evaluates_and_cross_validates(tmp_path: Path) -> None:
-    options = ("--classifier", "gaussian", "--latent", "30")
-    for name in ("m", "again"):
-        assert succeed("train", SERVICE_DESK / "train", "-m", name, *options).err == b""
-    assert content("m") == content("again")
-    rows = succeed("classify", SERVICE_DESK / "test", "-m", "m").rows
-    assert all(len(row) == 3 and 0 <= float(row[2]) <= 1 for row in rows)
-    figures = in_json("evaluate", SERVICE_DESK / "test", "-m", "m")
-    assert figures["n"] == len(rows)
-    assert figures["accuracy"] > 0.35  # there are six classes
-    validated = in_json("cross-validate", SERVICE_DESK / "train", "--folds", "3", *options)
-    assert validated["accuracy"] > 0.35
 
 
 def test_inspect_shows_the_linear_boundary(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import replace
 from functools import partial
@@ -39,8 +38,6 @@ from nbtext.errors import UsageError
 from nbtext.model.description import warnings
 from nbtext.settings import Settings
 from tests.budget import examples, rounds
-from tests.process import SERVICE_DESK, in_json, nbtext, succeed, succeeded
-from tests.test_imports import imported
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -217,17 +214,6 @@ def test_classes_of_one_document_are_learnt_even_if_it_was_held_out() -> None:
     assert np.isfinite(model.predict_log_proba(texts)).all()
 
 
-@examples(6)
-@given(seed=st.integers(0, 1000), order=st.permutations("ABC"))
-def test_renamed_classes_permute_the_answers(seed: int, order: list[str]) -> None:
-    texts, labels = drawn(seed)
-    new = dict(zip("ABC", order, strict=True))
-    settings_ = {**PLAIN, "l2": 0.3, "calibration": "none"}
-    one = TextClassifier(**settings_).fit(texts, labels).predict_proba(texts)
-    other = TextClassifier(**settings_).fit(texts, [new[label] for label in labels]).predict_proba(texts)
-    assert other[:, ["ABC".index(new[label]) for label in "ABC"]] == pytest.approx(one, abs=1e-3)
-
-
 def test_neither_order_nor_time_changes_the_bytes(tmp_path: Path) -> None:
     texts, labels = drawn(3, 90)
     shuffled = np.random.default_rng(1).permutation(90).tolist()
@@ -235,15 +221,6 @@ def test_neither_order_nor_time_changes_the_bytes(tmp_path: Path) -> None:
     for path, order in zip(paths, (range(90), range(90), shuffled), strict=True):
         TextClassifier(**PLAIN).fit([texts[d] for d in order], [labels[d] for d in order]).save(str(path))
     assert len({path.read_bytes() for path in paths}) == 1
-
-
-def test_a_loaded_model_gives_the_same_answers(tmp_path: Path) -> None:
-    model = fitted(min_df=2, max_df=0.9)
-    model.save("m")
-    again = TextClassifier.load("m")
-    texts = [*drawn(7)[0], "", "unheard of"]
-    assert again.predict_proba(texts).tolist() == model.predict_proba(texts).tolist()
-    assert again.learnt.fitted["weights"].dtype == np.float32
 
 
 def test_a_model_without_terms_can_be_loaded(tmp_path: Path) -> None:
@@ -268,24 +245,6 @@ def test_a_fit_that_does_not_converge_warns_now_and_later(monkeypatch: pytest.Mo
     for each in (model, TextClassifier.load("m")):
         (warning,) = warnings(each.fitted)
         assert warning.startswith("the fit did not converge in 1 iterations")
-
-
-def test_classifying_needs_no_scipy(tmp_path: Path) -> None:
-    fitted().save("m")
-    code = f"from nbtext import TextClassifier; print(TextClassifier.load({'m'!r}).predict(['cat']).tolist())"
-    assert imported(code) == {"numpy"}
-
-
-def test_the_command_trains_classifies_evaluates_and_cross_validates(tmp_path: Path) -> None:
-    model = ("-m", tmp_path / "m")
-    succeed("train", SERVICE_DESK / "train", "--classifier", "logistic", *model)
-    rows = succeed("classify", SERVICE_DESK / "test", *model).rows
-    answered = sum(path.split("/")[-2] == label for path, label, _ in rows) / len(rows)
-    summary = in_json("evaluate", SERVICE_DESK / "test", *model)
-    assert summary["accuracy"] == pytest.approx(answered)
-    assert answered > 0.7
-    validated = nbtext("cross-validate", SERVICE_DESK / "train", "--classifier", "logistic", "--folds", "3", "--output", "json")
-    assert json.loads(succeeded(validated).out)["accuracy"] > 0.4
 
 
 def test_a_fit_that_cannot_have_the_memory_is_refused_with_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:

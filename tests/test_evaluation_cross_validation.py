@@ -234,11 +234,6 @@ def few_terms() -> tuple[Subsets, Settings]:
     return Subsets(statistics, rows), parameters
 
 
-def test_parameters_that_leave_no_term_are_told() -> None:
-    with pytest.raises(UsageError, match="none of the 3 terms is left"):
-        cross_validate(*few_terms(), [Folds(np.array([0, 1, 0]), 2)])
-
-
 numbers = st.lists(st.integers(0, 5), min_size=2, max_size=60)
 
 

@@ -169,12 +169,6 @@ def test_asking_nothing_is_answered_with_nothing() -> None:
     assert model_of_china().predict_proba([]).shape == (0, 2)
 
 
-@pytest.mark.parametrize(("texts", "labels"), [(["a"], ["x", "y"]), (["a", "b"], ["x"]), ([], [])])
-def test_texts_and_labels_that_do_not_pair_or_are_none_raise(texts: list[str], labels: list[str]) -> None:
-    with pytest.raises(ValueError):
-        TextClassifier().fit(texts, labels)
-
-
 def test_invalid_unicode_is_no_reason_to_fail() -> None:
     model = model_of_china()
     assert model.predict(["tokyo \udc80 japan", b"tokyo \xff\xfe japan"]).tolist() == model.predict(["tokyo japan"] * 2).tolist()

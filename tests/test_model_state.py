@@ -47,30 +47,6 @@ def plain(tmp_path: Path, **parameters: Any) -> tuple[dict[str, Any], Arrays]:
     return settings, {name: array.copy() for name, array in arrays.items()}
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [{}, {"ngrams": 3}, {"top": 3}, {"stop_words": "none"}, {"class_prior": {"cats": 0, "dogs": 1}}, {"estimate": "ml"}, {"smoothing": 0}],
-    ids=str,
-)
-def test_a_model_saved_and_loaded_is_the_same(tmp_path: Path, parameters: dict[str, Any]) -> None:
-    model = TextClassifier(**parameters).fit(PETS.values(), LABELS)
-    model.save(str(tmp_path / "m"))
-    loaded = TextClassifier.load(str(tmp_path / "m"))
-    assert loaded.statistics == model.statistics
-    assert (loaded.settings, loaded.reading, loaded.analysis.stop_list) == (model.settings, model.reading, model.analysis.stop_list)
-    texts = [*PETS.values(), "", "nothing known"]
-    assert np.array_equal(loaded.joint_log_likelihood(texts), model.joint_log_likelihood(texts))
-    loaded.save(str(tmp_path / "again"))
-    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
-
-
-@pytest.mark.parametrize("texts", [[""], ["", ""], ["the"]])
-def test_a_model_without_terms_is_saved_and_loaded(tmp_path: Path, texts: list[str]) -> None:
-    model = TextClassifier().fit(texts, [str(number) for number in range(len(texts))])
-    model.save(str(tmp_path / "m"))
-    assert TextClassifier.load(str(tmp_path / "m")).predict_proba(["any"]).tolist() == model.predict_proba(["any"]).tolist()
-
-
 @given(st.lists(st.text("ab\0é", min_size=1, max_size=20), max_size=8))
 def test_sorted_is_what_python_calls_sorted(terms: list[str]) -> None:
     for order in (terms, sorted(terms), sorted(set(terms)), sorted(set(terms), reverse=True)):

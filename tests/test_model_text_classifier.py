@@ -7,7 +7,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
@@ -60,84 +59,6 @@ def saved(tmp_path: Path) -> Callable[[TextClassifier], bytes]:
         return path.read_bytes()
 
     return save
-
-
-@EVERY
-def test_fitting_twice_or_another_order_of_documents_gives_the_same_file(setting: dict[str, Any], saved: Callable[..., bytes]) -> None:
-    order = [5, 11, 0, 7, 2, 9, 4, 1, 10, 3, 8, 6]
-    model = TextClassifier(**setting).fit(TEXTS, LABELS)
-    first = saved(model)
-    assert saved(model.fit(TEXTS, LABELS)) == first
-    assert saved(TextClassifier(**setting).fit([TEXTS[i] for i in order], [LABELS[i] for i in order])) == first
-
-
-@EVERY
-@pytest.mark.parametrize("cuts", [[4], [1, 2, 3], [6, 11], [4, 8]])
-def test_learning_in_parts_gives_the_same_statistics_and_the_same_file(
-    setting: dict[str, Any], cuts: list[int], saved: Callable[..., bytes]
-) -> None:
-    if "class_prior" in setting and isinstance(setting["class_prior"], dict):
-        setting = {**setting, "class_prior": {**setting["class_prior"], "unused": 1}}
-    whole, parts = TextClassifier(**setting).fit(TEXTS, LABELS), TextClassifier(**{**setting, "min_df": 1, "max_df": 1.0})
-    for begin, end in zip([0, *cuts], [*cuts, len(TEXTS)], strict=True):
-        parts.partial_fit(TEXTS[begin:end], LABELS[begin:end])
-    parts.set_params(**setting)  # what limits the terms is estimated from the counts there are
-    assert parts.statistics == whole.statistics
-    assert saved(parts) == saved(whole)
-
-
-@EVERY
-def test_a_loaded_model_answers_as_the_saved_one_and_saves_the_same_file(
-    setting: dict[str, Any], saved: Callable[..., bytes], tmp_path: Path
-) -> None:
-    model = TextClassifier(**setting).fit(TEXTS, LABELS)
-    content = saved(model)
-    loaded = TextClassifier.load("model.joblib")
-    assert loaded.get_params() == model.get_params()
-    assert loaded.statistics == model.statistics
-    np.testing.assert_array_equal(loaded.joint_log_likelihood(ASKED), model.joint_log_likelihood(ASKED))
-    assert saved(loaded) == content
-
-
-@EVERY
-def test_a_document_is_scored_alike_alone_and_among_others_as_text_and_as_bytes(setting: dict[str, Any]) -> None:
-    model = TextClassifier(**setting).fit(TEXTS, LABELS)
-    together = model.joint_log_likelihood(ASKED)
-    np.testing.assert_allclose(np.concatenate([model.joint_log_likelihood([text]) for text in ASKED]), together, rtol=1e-14)
-    np.testing.assert_array_equal(model.joint_log_likelihood([text.encode() for text in ASKED]), together)
-    np.testing.assert_array_equal(model.joint_log_likelihood(iter(ASKED[::-1])), together[::-1])
-
-
-@EVERY
-def test_other_names_for_the_classes_permute_the_answers(setting: dict[str, Any]) -> None:
-    names = {"cars": "z", "football": "a", "garden": "m"}
-    prior = setting.get("class_prior")
-    renamed = {**setting, "class_prior": {names[k]: w for k, w in prior.items()}} if isinstance(prior, dict) else setting
-    if "top" in setting:
-        renamed, setting = {**renamed, "top": None}, {**setting, "top": None}  # which of equal terms speak is another matter
-    model, other = (
-        TextClassifier(**given).fit(TEXTS, labels) for given, labels in ((setting, LABELS), (renamed, [names[label] for label in LABELS]))
-    )
-    columns = [other.classes.index(names[label]) for label in model.classes]
-    np.testing.assert_allclose(other.predict_log_proba(ASKED)[:, columns], model.predict_log_proba(ASKED), rtol=1e-12, atol=1e-14)
-
-
-@EVERY
-def test_unknown_words_are_as_if_not_there_and_an_empty_document_gets_the_class_prior(setting: dict[str, Any]) -> None:
-    model = TextClassifier(**{**setting, "ngrams": 1}).fit(TEXTS, LABELS)
-    with_unknown, without = ["engine qwertyuiop oil", "zxcvbnm", ""], ["engine oil", "", ""]
-    np.testing.assert_allclose(model.joint_log_likelihood(with_unknown), model.joint_log_likelihood(without), rtol=1e-14)
-    np.testing.assert_allclose(model.predict_proba([""])[0], model.classifier.prior, rtol=1e-12)
-
-
-@EVERY
-def test_probabilities_are_distributions_over_the_classes(setting: dict[str, Any]) -> None:
-    model = TextClassifier(**setting).fit(TEXTS, LABELS)
-    possible = model.predict_proba(ASKED)
-    possible = possible[~np.isnan(possible[:, 0])]
-    assert possible.shape[1] == len(model.classes) == 3
-    np.testing.assert_allclose(possible.sum(axis=1), 1, rtol=1e-12)
-    assert len(possible) == len(ASKED) or setting.get("estimate") == "ml"
 
 
 @EVERY

@@ -9,7 +9,7 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
-from tests.textbook import CHINA_LABELS, CHINA_TEXTS, model_of_china
+from tests.textbook import CHINA_LABELS, model_of_china
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,16 +61,6 @@ def test_smoothing_is_added_to_each_count_under_mean_and_mode() -> None:
         assert model.language_models.probability(chinese)[0] == pytest.approx([1.5 / (3 + 3), 5.5 / (8 + 3)], rel=1e-12)
 
 
-def test_smoothing_by_evidence_does_not_exceed_any_other() -> None:
-    """The chosen pseudo-count makes the counts of the classes more probable than any given one (up to one per term)."""
-    from nbtext.language_model.smoothing import count_histogram, log_evidence
-
-    model = model_of_china(smoothing="auto")
-    histogram = count_histogram(model.statistics, model.learnt.selected, "symmetric")
-    best = log_evidence(histogram, 6 * model.learnt.smoothing)
-    assert all(log_evidence(histogram, 6 * smoothing) <= best + 1e-9 for smoothing in np.linspace(0.01, 1, 50))
-
-
 def test_maximum_likelihood_finds_a_document_impossible_that_no_class_could_have_made() -> None:
     model = model_of_china(estimate="ml")
     assert model.learnt.smoothing == 0
@@ -89,22 +79,6 @@ def test_a_class_of_empty_documents_does_not_spoil_the_others_under_maximum_like
 )
 def test_the_class_prior_is_what_is_answered_before_reading(prior: object, wanted: list[float]) -> None:
     assert model_of_china(class_prior=prior).predict_proba([""])[0] == pytest.approx(wanted, rel=1e-12)
-
-
-def test_a_prior_without_a_weight_for_a_class_is_wrong_usage_and_no_half_trained_model_is_left() -> None:
-    model = TextClassifier(**PLAIN, class_prior={"yes": 1})
-    with pytest.raises(UsageError, match="'no'"):
-        model.fit(CHINA_TEXTS, CHINA_LABELS).predict([""]).tolist()
-
-
-def test_two_thousand_classes_are_told_apart(tmp_path: Path) -> None:
-    names = [f"class {number:04d}" for number in range(2000)]
-    texts = [f"shared word{number} word{number} word{(number + 1) % 2000}" for number in range(2000)]
-    model = TextClassifier(stemmer="none", smoothing=0.01).fit(texts, names)
-    asked = [0, 1, 999, 1998, 1999]
-    assert model.predict([f"word{number} shared" for number in asked]).tolist() == [names[number] for number in asked]
-    model.save("model.joblib")
-    assert TextClassifier.load("model.joblib").predict([texts[7]]).tolist() == [names[7]]
 
 
 def test_parameters_set_after_training_hold_at_the_next() -> None:

@@ -6,7 +6,7 @@ Also tests `text/analyzer.py`.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,11 +23,6 @@ from nbtext.text.ngrams import CharNgramAnalyzer, char_ngrams, ngram_sizes, with
 from nbtext.text.words import words
 from nbtext.text_block import BLOCK_BYTES, BLOCK_DOCUMENTS, blocks
 from tests import oracle, strategies
-from tests.process import in_json, succeed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 ORDERS = range(1, 5)
 
@@ -196,17 +191,3 @@ def test_an_excerpt_weighs_a_word_with_its_pieces() -> None:
     joint = model.joint_log_likelihood(["", "bakery", "teacher"])
     difference = joint[:, 0] - joint[:, 1]
     assert marked == pytest.approx({"bakery": difference[1] - difference[0], "teacher": difference[2] - difference[0]})
-
-
-def test_the_command_learns_saves_updates_and_reports_with_them(pets: Path) -> None:
-    succeed("train pets --char-ngrams 3-4 --ngrams 2")
-    assert succeed("classify -", stdin=b"catlike").rows[0][1] == "cats"
-    assert "*ark" in [row[1] for row in succeed("select-features --limit 9999").rows]
-    assert in_json("inspect")["training"]["char_ngrams"] == "3-4"
-    loaded = TextClassifier.load("nbtext.joblib")
-    before = loaded.statistics
-    loaded.partial_fit(["a catfish"], ["cats"])
-    assert loaded.statistics.n_terms > before.n_terms
-    loaded.set_params(char_ngrams="3-5")
-    with pytest.raises(ValueError, match="not trained"):
-        loaded.predict(["x"]).tolist()

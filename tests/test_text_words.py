@@ -178,16 +178,6 @@ def test_the_english_list_has_closed_classes_only() -> None:
 
 
 @EVERY
-def test_every_language_trains_and_tells_two_classes_apart(language: str) -> None:
-    listed = stop_words("default", language)
-    first, second = listed[: len(listed) // 2], listed[len(listed) // 2 :]
-    model = TextClassifier(language=language, stop_words="none", smoothing=0.1).fit(
-        [" ".join(first), " ".join(second)], ["first", "second"]
-    )
-    assert model.predict([" ".join(first[:5]), " ".join(second[-5:])]).tolist() == ["first", "second"]
-
-
-@EVERY
 def test_every_language_leaves_its_stop_words_out(language: str) -> None:
     model = TextClassifier(language=language, stop_words="default").fit(
         [" ".join([*stop_words("default", language), "kappa"]), "sigma"], ["k", "s"]
