@@ -27,8 +27,11 @@ ALL_OTHERS = "*"
 LEAST_PSEUDO_COUNT, MOST_PSEUDO_COUNT = 1e-12, 1e12
 """Range of a pseudo-count that is not 0: adding a smaller one to a count would change nothing."""
 
-GONE = {"max_terms": "--min-df makes the model smaller; counting needs about 300 bytes for each different term"}
-"""Parameters of earlier versions that model files may still have, and what to use."""
+GONE = {
+    "max_terms": "--min-df makes the model smaller; counting needs about 300 bytes for each different term",
+    "card": "write it with nbtext report --to card.md",
+}
+"""Options of earlier versions, and what to use. Model files may still have those of training."""
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SECONDS = {"s": 1, "m": 60, "h": 3600}

@@ -11,8 +11,7 @@ import numpy as np
 from nbtext.evaluation.gathering import QuotedMistake, ReportData
 from nbtext.evaluation.learning_curves import CurvePoint, Forecast, LearningCurve, _Forecasts
 from nbtext.explain.mistakes import ExcerptPiece, Misclassification, _TippingTerm
-from nbtext.inspection.terms import ClassTerms, TermDetails, _TermInClass
-from nbtext.language_model.dirichlet import beta_intervals
+from nbtext.inspection.terms import ClassTerms
 from nbtext.metrics import BINS, Evaluation, wilson_interval
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.results import ProbabilityResult, ReliabilityBin
@@ -68,12 +67,6 @@ def reliability(gap: float) -> ProbabilityResult:
     return ProbabilityResult(tuple(bins), log_loss=0.5 + gap, brier=0.3 + gap, ece=gap, confidence=0.8 + gap)
 
 
-def _in_class(n: int) -> _TermInClass:
-    a, b = n + 1.0, 100.0 - n
-    low, high = beta_intervals(np.array(a), np.array(b)).tolist()
-    return _TermInClass(n, n, a / (a + b), [low, high], [a, b])
-
-
 def example(labels: Sequence[str] = ("cats", "dogs", "fish"), text: str = "a text of a document") -> ReportData:
     """Everything that a page can show."""
     terms = (_TippingTerm(text, 2.5), _TippingTerm("other", float("inf")))
@@ -87,9 +80,6 @@ def example(labels: Sequence[str] = ("cats", "dogs", "fish"), text: str = "a tex
         before=reliability(0.2),
         after=reliability(0.01),
         mistakes=(mistake, QuotedMistake(replace(mistake.mistake, truth=text), None, excerpt)),
-        telling=(
-            TermDetails(text, {}, known=True, selected=True, classes={label: _in_class(place) for place, label in enumerate(labels)}),
-        ),
         top_terms=tuple(ClassTerms(label, ((text, 0.02), ("word", 0.01))) for label in labels),
         provenance=((f"Report {text}", ((text, text), ("documents", "corpus"))),),
         learning_curve=LearningCurve(
@@ -103,7 +93,7 @@ def bare(data: ReportData) -> ReportData:
     """The same without mistakes, calibration, terms and learning curve."""
     labels = data.evaluation.classes
     right = evaluated(labels, {label: {label: 80} for label in labels})
-    return replace(data, evaluation=right, mistakes=(), before=None, top_terms=(), telling=(), learning_curve=None, risk=())
+    return replace(data, evaluation=right, mistakes=(), before=None, top_terms=(), learning_curve=None, risk=())
 
 
 class Page(HTMLParser):

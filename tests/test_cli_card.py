@@ -5,7 +5,6 @@ Also tests `report/model_card.py`.
 
 from __future__ import annotations
 
-import html
 import json
 from shutil import copyfile
 from typing import TYPE_CHECKING, Any
@@ -94,11 +93,9 @@ def test_labels_and_names_break_neither_yaml_nor_tables(tmp_path: Path) -> None:
         assert not set(text) & set("\u2028\x7f\x1b")
 
 
-def test_a_page_with_the_card(desk: Path) -> None:
-    succeed("report", TEST, "--card")
-    card = succeed("card", TEST).text
-    page = (desk / "report.html").read_text(encoding="utf-8")
-    assert f"<pre>{html.escape(card)}</pre>" in page
+def test_the_card_is_no_part_of_the_page_any_more(desk: Path) -> None:
+    assert "write it with nbtext report --to card.md" in fail(2, "report", TEST, "--card")
+    assert not (desk / "report.html").exists()
 
 
 def test_what_is_no_evaluation(desk: Path) -> None:

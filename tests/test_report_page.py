@@ -140,17 +140,6 @@ def test_the_summary_says_when_the_test_is_unfair() -> None:
     assert "2 of the 40 documents that could be checked stand among" in words(replace(data, leaks=SampledLeakResult(40, 2)))
 
 
-def test_terms_that_tell_most_have_densities() -> None:
-    data = example()
-    page = Page(html_page(data))
-    assert len(page.all("polygon")) == 2 + 3  # the bands of two curves, and a density for each class
-    assert "How probable, and how surely" in page.text
-    assert "How probable" not in Page(html_page(replace(data, telling=()))).text
-    [term] = data.telling
-    impossible = {label: type(cell)(0, 0, 0.0, None, None) for label, cell in term.classes.items()}
-    assert "How probable" not in Page(html_page(replace(data, telling=(replace(term, classes=impossible),)))).text
-
-
 def test_a_forecast_that_is_withheld_says_why() -> None:
     data = example()
     assert data.learning_curve is not None
@@ -178,7 +167,7 @@ def test_labels_that_the_model_does_not_know_are_named() -> None:
 def test_with_very_many_classes_the_largest_are_shown() -> None:
     labels = [f"class-{number:03}" for number in range(150)]
     confusion = {label: {label: 1 + number % 2} for number, label in enumerate(labels)}
-    page = html_page(replace(judged(confusion, labels), mistakes=(), top_terms=(), telling=()))
+    page = html_page(replace(judged(confusion, labels), mistakes=(), top_terms=()))
     assert "The 100 classes with most documents are shown; 50 classes more are left out." in page
     heads = [head for head in Page(page).all("th") if head["scope"] == "row"]
     assert len(heads) == 200

@@ -23,7 +23,6 @@ from nbtext.report.page.charts import (
     chosen_classes,
     confused_first,
     confusion_chart,
-    density_strip,
     learning_curve_chart,
     legend,
     logarithmic,
@@ -89,13 +88,6 @@ def test_a_reliability_diagram_of_nothing() -> None:
 
 def point(documents: int, accuracy: float, low: float, high: float, macro_f1: float, training: float = 0.6) -> CurvePoint:
     return CurvePoint(documents, accuracy, (low, high), macro_f1, (0.0, 1.0), training)
-
-
-def test_a_density_is_drawn_in_steps_up_to_the_edge() -> None:
-    picture = drawn(density_strip([0.0, 0.2, 0.4, 0.1], "a density"))
-    assert of_class(picture, "polygon", "value")[0].attrib["points"] == (
-        "0.00,8.00 0.00,8.00 25.00,8.00 25.00,4.00 50.00,4.00 50.00,0.00 75.00,0.00 75.00,6.00 100.00,6.00 100.00,8.00"
-    )
 
 
 def test_a_learning_curve() -> None:

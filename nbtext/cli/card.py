@@ -11,10 +11,7 @@ from nbtext.cli.paths import CARD, InputPath
 from nbtext.errors import PathError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from nbtext.model import TextClassifier
-    from nbtext.report.model_card import CardFacts
     from nbtext.type_names import Parsed
 
 
@@ -44,27 +41,32 @@ def command(corpus: tuple[str, ...], model_path: str, to: str | None, **options:
 
 def write_card(corpus: tuple[str, ...], model_path: str, to: str | None, options: option.Options) -> None:
     """Write a model card to a file, or without one to standard output."""
+    from pathlib import Path
+
     from nbtext.cli.corpus import check_output_file
-    from nbtext.report.model_card import model_card
+    from nbtext.evaluation.label_errors import suspects_in_sample
+    from nbtext.inspection.overview import overview
+    from nbtext.model.training import left_out_posteriors
+    from nbtext.report.model_card import TERMS_SHOWN, CardFacts, model_card
     from nbtext.store.atomic import replace_file
 
-    model = option.load_model(model_path)
-    has_corpus = bool(corpus) or options["files_from"] is not None
+    model, saved = option.load_model(model_path), options["evaluation"]
     if to is not None:
-        check_output_file(to, "--to", [model_path, *corpus, *filter(None, [options["evaluation"]])])
-    evaluation = None
-    if has_corpus:
-        evaluation = _judged(model, corpus, options)
-    elif options["evaluation"] is not None:
-        evaluation = _saved(options["evaluation"])
-    dataset = options["dataset"] or ", ".join(corpus) or None
-    facts = card_facts(model, model_path, evaluation, name=options["name"], dataset=dataset, license_name=options["license"])
+        check_output_file(to, "--to", [model_path, *corpus, *filter(None, [saved])])
+    has_corpus = bool(corpus) or options["files_from"] is not None
+    evaluation = _judged(model, corpus, options) if has_corpus else _saved(saved) if saved else None
+    try:
+        suspects = suspects_in_sample(left_out_posteriors(model.fitted))
+    except UsageError:  # the model cannot leave documents out
+        suspects = None
+    name, dataset = options["name"] or Path(model_path).stem, options["dataset"] or ", ".join(corpus) or None
+    facts = CardFacts(name, overview(model, TERMS_SHOWN), options["license"], dataset, evaluation, suspects)
     try:
         card = model_card(facts)
     except (TypeError, ValueError, KeyError, AttributeError):
-        if options["evaluation"] is None:
+        if saved is None:
             raise
-        raise _no_evaluation(options["evaluation"]) from None
+        raise _no_evaluation(saved) from None
     if to is None:
         sys.stdout.write(card)
     else:
@@ -104,27 +106,3 @@ def _saved(path: str) -> dict[str, Parsed]:
 
 def _no_evaluation(path: str) -> PathError:
     return PathError("not an evaluation", where=path, hint="save one with nbtext evaluate CORPUS --output json")
-
-
-def card_facts(
-    model: TextClassifier,
-    model_path: str,
-    evaluation: Mapping[str, Parsed] | None,
-    *,
-    name: str | None = None,
-    dataset: str | None = None,
-    license_name: str | None = None,
-) -> CardFacts:
-    """Return what the card of a model says, with an evaluation as `nbtext evaluate` prints it."""
-    from pathlib import Path
-
-    from nbtext.evaluation.label_errors import suspects_in_sample
-    from nbtext.inspection.overview import overview
-    from nbtext.model.training import left_out_posteriors
-    from nbtext.report.model_card import TERMS_SHOWN, CardFacts
-
-    try:
-        suspects = suspects_in_sample(left_out_posteriors(model.fitted))
-    except UsageError:  # the model cannot leave documents out
-        suspects = None
-    return CardFacts(name or Path(model_path).stem, overview(model, TERMS_SHOWN), license_name, dataset, evaluation, suspects)

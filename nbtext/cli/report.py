@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import replace
 from typing import Any
 
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli.card import card_facts, card_options, write_card
+from nbtext.cli.card import card_options, write_card
 from nbtext.cli.paths import CARD, PAGE, InputPath
 from nbtext.errors import UsageError
 
@@ -26,7 +25,6 @@ from nbtext.errors import UsageError
     help="Add a learning curve on this training corpus. The page then also has the accuracy without test documents that are in the corpus too. The corpus is "
     "read as it was in training. The option can be given several times.",
 )  # fmt: skip
-@panels.option("--card", group="output", is_flag=True, help="Add the model card to the page, to be copied.")
 @card_options
 @option.document_options
 def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None, **options: Any) -> None:
@@ -48,7 +46,7 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
       nbtext report --to card.md --name "Service desk"
     """
     is_card = to.endswith(".md")
-    for name in ("title", "training", "card") if is_card else ("evaluation", "name", "dataset", "license"):
+    for name in ("title", "training") if is_card else ("evaluation", "name", "dataset", "license"):
         if {**options, "title": title}[name]:
             raise UsageError(
                 f"--{name} and --to {to} exclude each other", hint=f"it is for a {'page' if is_card else 'model card, --to card.md'}"
@@ -60,8 +58,6 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
     from nbtext.corpus.collection import Corpus
     from nbtext.evaluation.gathering import gather
     from nbtext.evaluation.learning_curves import curve_of_texts
-    from nbtext.metrics.results import json_values
-    from nbtext.report.model_card import model_card
     from nbtext.report.models import provenance
     from nbtext.report.page.markup import write_html
     from nbtext.report.page.sections import html_page
@@ -91,7 +87,5 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
         leaks=leaks.result,
     )
     documents.say_notices()
-    if options["card"]:
-        data = replace(data, card=model_card(card_facts(model, model_path, json_values(data.evaluation), dataset=", ".join(corpus))))
     write_html(to, html_page(data))
     messages.warn_of_unknown("the model", data.evaluation.unknown_labels)

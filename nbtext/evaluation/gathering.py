@@ -11,7 +11,7 @@ from nbtext.decision import DecisionRule, log_posterior
 from nbtext.evaluation.judging import judge
 from nbtext.explain.mistakes import Excerpts, MistakeFinder, runner_up
 from nbtext.fitted.scoring import ScoredBlock
-from nbtext.inspection.terms import class_terms, telling_terms
+from nbtext.inspection.terms import class_terms
 from nbtext.metrics.evaluation import probability_result
 from nbtext.metrics.outcomes import join_judged, judge_documents, uniform_where_impossible
 from nbtext.promises.precision import risk_curve
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nbtext.evaluation.leakage import LeakResult, SampledLeakResult
     from nbtext.evaluation.learning_curves import LearningCurve
     from nbtext.explain.mistakes import ExcerptPiece, Misclassification
-    from nbtext.inspection.terms import ClassTerms, TermDetails
+    from nbtext.inspection.terms import ClassTerms
     from nbtext.metrics import Evaluation
     from nbtext.metrics.outcomes import Judged
     from nbtext.metrics.results import EvaluationResult, ProbabilityResult
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 MISTAKES_SHOWN = 12
 TERMS_SHOWN = 10
-
-TELLING = 3
-"""Terms whose probabilities are shown with their densities."""
 
 MOST_CLASSES = 100
 """Classes whose terms are listed: those with most documents in training."""
@@ -69,16 +66,12 @@ class ReportData:
     after: ProbabilityResult
     mistakes: tuple[QuotedMistake, ...]
     top_terms: tuple[ClassTerms, ...]
-    telling: tuple[TermDetails, ...] = ()
-    """The terms of the whole corpus that tell most."""
     provenance: Provenance = ()
     learning_curve: LearningCurve | None = None
     """Of the training corpus."""
     leaks: LeakResult | SampledLeakResult | None = None
     risk: tuple[RiskPoint, ...] = ()
     """Precision by share answered."""
-    card: str = ""
-    """The model card; empty for none."""
 
 
 def gather(
@@ -109,7 +102,6 @@ def gather(
         after=probability_result(evaluation.judged),
         mistakes=surest.mistakes(),
         top_terms=class_terms(model, TERMS_SHOWN, MOST_CLASSES),
-        telling=telling_terms(model, TELLING),
         provenance=provenance,
         learning_curve=curve,
         leaks=None if leaks is None else leaks(evaluation),

@@ -104,7 +104,7 @@ class _ProbabilityMeaning:
 
 
 @dataclass(frozen=True)
-class _TermInClass:
+class TermInClass:
     """A term in one class."""
 
     count: float
@@ -128,7 +128,7 @@ class TermDetails:
     """The words that it stands for, with their counts; empty unless the model keeps them."""
     known: bool
     selected: bool
-    classes: dict[str, _TermInClass]
+    classes: dict[str, TermInClass]
     """Empty for a term that is not known."""
 
 
@@ -180,7 +180,7 @@ def _details(model: TextClassifier, name: str, term: int, forms: dict[str, int],
         documents = documents - seed_statistics(seeds, model.counts.statistics).documents_of(terms)[0]
     columns = (statistics.counts_of(terms)[0], documents, probability, *pairs)
     classes = {
-        label: _TermInClass(whole_or_float(count), whole_or_float(documents), value, interval, posterior)
+        label: TermInClass(whole_or_float(count), whole_or_float(documents), value, interval, posterior)
         for label, count, documents, value, interval, posterior in zip(statistics.classes, *columns, strict=True)
     }
     return TermDetails(name, forms, known=True, selected=selected, classes=classes)
@@ -189,13 +189,6 @@ def _details(model: TextClassifier, name: str, term: int, forms: dict[str, int],
 def _where_finite(pairs: Floats) -> list[list[float] | None]:
     finite = np.isfinite(pairs)
     return [pair if low and high else None for pair, (low, high) in zip(pairs.tolist(), finite.tolist(), strict=True)]
-
-
-def telling_terms(model: TextClassifier, top: int) -> tuple[TermDetails, ...]:
-    """Return the details of the ``top`` terms of the texts with most mutual information, best first."""
-    forms, probabilities = surface_forms(model), term_probabilities(model)
-    best = rank(model.language_models, model.classifier.prior, "mutual-information", top).terms.tolist()
-    return tuple(_details(model, term_name(model, term), term, dict(forms.get(term, [])), probabilities) for term in best)
 
 
 def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:

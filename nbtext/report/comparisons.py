@@ -9,7 +9,7 @@ from nbtext.errors import listed, quantity
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import json_values
 from nbtext.report.forms import grid, is_plain_terminal, json_line, listing, show, table, visible_on_terminal, write
-from nbtext.report.numbers import FIGURES, SIX_DIGITS, binary_size, bounds, figure, strip, three_decimals
+from nbtext.report.numbers import FIGURES, SIX_DIGITS, bounds, figure, strip, three_decimals
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nbtext.evaluation.drift_log import DriftRun, FigureDrift
     from nbtext.evaluation.label_errors import Suspect
     from nbtext.evaluation.learning_curves import Forecast, LearningCurve
-    from nbtext.evaluation.tuning import RankedTrial, SearchResult
+    from nbtext.evaluation.tuning import SearchResult
     from nbtext.promises.class_shares import ClassShare, PrevalenceResult
 
 CHANGES_SHOWN = 10
@@ -98,15 +98,15 @@ def _signed(found: Difference) -> str:
 
 
 TRIAL_FIGURES = {
-    "accuracy": ("accuracy", "{:.4f}"),
-    "macro_f1": ("macro F1", "{:.4f}"),
-    "log_loss": ("log loss", "{:.4f}"),
-    "evidence": ("log evidence", "{:,.2f}"),
-    "aic": ("AIC", "{:,.2f}"),
-    "bic": ("BIC", "{:,.2f}"),
-    "smoothing": ("pseudo-count", "{:g}"),
-    "probability": ("p(setting | data)", "{:.4g}"),
-    "log_bayes_factor": ("log Bayes factor", "{:,.2f}"),
+    "accuracy": ("accuracy", ".4f"),
+    "macro_f1": ("macro F1", ".4f"),
+    "log_loss": ("log loss", ".4f"),
+    "evidence": ("log evidence", ",.2f"),
+    "aic": ("AIC", ",.2f"),
+    "bic": ("BIC", ",.2f"),
+    "smoothing": ("pseudo-count", "g"),
+    "probability": ("p(setting | data)", ".4g"),
+    "log_bayes_factor": ("log Bayes factor", ",.2f"),
 }
 """Title and format of each figure. A standard deviation between folds comes after its figure."""
 
@@ -134,35 +134,24 @@ def print_trials(result: SearchResult) -> None:
         lines["beyond chance"] = f"the first setting is better than {others}" + (
             f", not than {listed(alike, ROWS_NAMED)}" if alike and better else ""
         )
-    rows, is_grid = result.trials, all(trial.setting.keys() == best.setting.keys() for trial in result.trials)
-    columns = {"": [f"{trial.rank:,}" for trial in rows]}
-    if is_grid:
-        columns |= {name: [trial.setting[name] for trial in rows] for name in best.setting}
-    else:
-        columns["options"] = [" ".join(f"--{name} {value}" for name, value in trial.setting.items()) for trial in rows]
-    n_settings = len(columns)
+    columns = {"": "0.rank:,", "options": "1"}
     for name in filter(best.figures.__contains__, TRIAL_FIGURES):
-        title = TRIAL_FIGURES[name][0] + (" ± sd of a fold" if f"{name}_sd" in best.figures else "")
-        columns[title] = [_trial_figure(trial, name) for trial in rows]
+        title, form = TRIAL_FIGURES[name]
+        columns[title] = f"0.figures.{name}:{form}:infinite"
+        if f"{name}_sd" in best.figures:
+            columns[f"sd of {title}"] = f"0.figures.{name}_sd:{form}"
     if best.seconds is not None:
-        columns["seconds"] = [f"{trial.seconds:.1f}" for trial in rows]
-    for name in ("documents", "folds"):
-        if len({getattr(trial.rung, name) for trial in rows}) > 1:
-            columns[name] = [f"{getattr(trial.rung, name):,}" for trial in rows]
+        columns["seconds"] = "0.seconds:.1f"
+    columns |= {
+        name: f"0.rung.{name}:," for name in ("documents", "folds") if len({getattr(trial.rung, name) for trial in result.trials}) > 1
+    }
     if division is not None:
-        columns["size"] = [binary_size(trial.bytes) for trial in rows]
+        columns["bytes"] = "0.bytes:,"
     show(
         listing(lines),
-        grid(None, tuple(columns), zip(*columns.values(), strict=True), [0, *range(n_settings, len(columns))]),
-        "".join(f"{visible_on_terminal(trial.command)}\n" for trial in rows),
+        table(None, columns, ((trial, " ".join(f"--{name} {value}" for name, value in trial.setting.items())) for trial in result.trials)),
+        "".join(f"{visible_on_terminal(trial.command)}\n" for trial in result.trials),
     )
-
-
-def _trial_figure(trial: RankedTrial, name: str) -> str:
-    form, value, deviation = TRIAL_FIGURES[name][1], trial.figures[name], trial.figures.get(f"{name}_sd")
-    if value is None:
-        return "infinite"
-    return form.format(value) + ("" if deviation is None else f" ± {form.format(deviation)}")
 
 
 CURVE = {

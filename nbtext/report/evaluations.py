@@ -10,7 +10,7 @@ from nbtext.errors import quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import cut_end, drawing, listing, show, table
+from nbtext.report.forms import drawing, listing, shortened, show, table, visible
 from nbtext.report.numbers import block, bounds, figure
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def _heat_map(labels: Sequence[str], rows: Sequence[Sequence[int]], width: int) 
 
     unanswered = any(row[-1] for row in rows)
     heads = [*(str(place) for place in range(1, len(labels) + 1)), *(["none"] if unanswered else [])]
-    names = [cut_end(label, LONGEST_NAME) for label in labels]
+    names = [shortened(visible(label), LONGEST_NAME) for label in labels]
     digits = len(str(len(labels)))
     room = max(map(len, names)) + digits + 2
     cell = max(2, *(len(str(n)) for row in rows for n in row), *map(len, heads)) + 1

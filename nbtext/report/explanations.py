@@ -14,7 +14,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
-from nbtext.report.forms import by_place, cells, cut_end, drawing, finite, grid, has_styles, listing, print_parts, show, visible, write
+from nbtext.report.forms import by_place, drawing, finite, grid, has_styles, listing, print_parts, show, table, visible, write
 from nbtext.report.numbers import figure, nats, six_digits
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from nbtext.explain.word_walk import Term, Token
     from nbtext.type_names import Parsed
 
-    Row = Sequence[str]
 
 LEVELS = (0.1, 1 / 3, 2 / 3)
 """Parts of the strongest word's nats from which a word is shaded a little, more, and most."""
@@ -355,15 +354,8 @@ def _addition(addition: WordChange) -> str:
 ROWS_AT_ONCE = 500
 """Rows of a table that are aligned with each other, so that a long text shows at once."""
 
-WIDEST = 40
-"""Characters of a cell that are shown."""
-
-COLUMNS = {"as it stands": "form", "word": "word", "term": "term", "term id": "term_id:d", "dropped": "dropped"}
-
-LISTS: dict[str, Callable[[Token], tuple[Term, ...]]] = {
-    "n-grams": lambda token: token.ngrams,
-    "character n-grams": lambda token: token.char_ngrams,
-}
+WORDS = {"bytes": "1", "as written": "0.form", "word": "0.word", "term": "0.term", "term id": "0.term_id:d", "dropped": "0.dropped"}
+NGRAMS = {"n-grams": ("2", "ngrams"), "character n-grams": ("3", "char_ngrams")}
 """Columns that are left out where they are empty."""
 
 
@@ -398,26 +390,16 @@ def _print_tokens(name: str, tokens: Iterable[Token]) -> None:
     sys.stdout.write(f"{visible(name)}\n")
     while seen := list(islice(stream, ROWS_AT_ONCE)):
         became.update(token.dropped or "" for token in seen)
-        filled = {title: terms_of for title, terms_of in LISTS.items() if any(map(terms_of, seen))}
-        rows = [
-            ("" if token.start is None else f"{token.start}–{token.end}", *row, *(_joined(terms_of(token)) for terms_of in filled.values()))
-            for token, row in zip(seen, cells(COLUMNS, seen, safe=lambda text: cut_end(text, WIDEST)), strict=True)
-        ]
-        sys.stdout.writelines(_aligned(["bytes", *COLUMNS, *filled], rows))
+        filled = {head: place for head, (place, kind) in NGRAMS.items() if any(getattr(token, kind) for token in seen)}
+        rows = (
+            (token, "" if token.start is None else f"{token.start}–{token.end}", _in_words(token.ngrams), _in_words(token.char_ngrams))
+            for token in seen
+        )
+        show(table(None, WORDS | filled, rows))
     dropped = [f"{count:,} {why}" for why, count in sorted(became.items()) if why]
     sys.stdout.write("; ".join([f"counts: {became['']:,} of {became.total():,}", *dropped]) + "\n")
 
 
-def _joined(terms: tuple[Term, ...]) -> str:
+def _in_words(terms: tuple[Term, ...]) -> str:
     """Return terms with commas between them, those that do not count in brackets."""
-    return ", ".join(visible(term.term if term.dropped is None else f"({term.term})") for term in terms)
-
-
-def _aligned(heads: Row, rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of a table; rich would take minutes for many thousand rows."""
-    from rich.cells import cell_len
-
-    widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
-    for row in (heads, ["─" * width for width in widths], *rows):
-        padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
-        yield "  ".join(padded).rstrip() + "\n"
+    return ", ".join(term.term if term.dropped is None else f"({term.term})" for term in terms)

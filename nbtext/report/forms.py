@@ -1,7 +1,7 @@
 """Forms of output: records as lines of TSV, CSV or JSON, and tables for people.
 
 Columns are declared once: heads, each with the field of a record that stands below, its format, and what stands for None, as in
-``{"class": "0", "documents": "1.n:,", "AUC": "1.roc_auc:.4f:-"}``, where 1.n is the field n of the second part of a pair. Columns with a format are
+``{"class": "0", "documents": "1.n:,", "AUC": "1.roc_auc:.4f:-"}``, where 1.n is the field or entry n of the second part of a pair. Columns with a format are
 aligned right; both ends of an interval have the format.
 
 Text from others is made safe to look at: characters that would move a cursor, ring a bell, or break or reverse a line are shown as codes.
@@ -17,7 +17,7 @@ import sys
 from functools import cache
 from itertools import chain, islice, zip_longest
 from math import isfinite
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtext.errors import listed
@@ -54,16 +54,6 @@ def shortened(text: str, most: int) -> str:
         return text
     half = max(most - 1, 0) // 2
     return f"{text[: max(most - 1, 0) - half]}…{text[len(text) - half :]}"
-
-
-def cut_end(text: str, most: int) -> str:
-    """Return the text made safe to look at, without its end if that has more than ``most`` characters.
-
-    >>> cut_end("a very long label", 9)
-    'a very l…'
-    """
-    text = visible(text)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def visible_on_terminal(text: str) -> str:
@@ -178,7 +168,9 @@ def _parts(source: str) -> list[str]:
 
 
 def _reader(name: str) -> Callable[[Any], Any]:
-    return itemgetter(int(name)) if name.isdigit() else attrgetter(name)
+    if name.isdigit():
+        return itemgetter(int(name))
+    return lambda record: record.get(name) if isinstance(record, dict) else getattr(record, name)
 
 
 def by_place(*names: str) -> Columns:

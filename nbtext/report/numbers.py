@@ -45,20 +45,6 @@ def three_decimals(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def binary_size(n_bytes: int) -> str:
-    """Return a number of bytes in the largest unit of which there is one.
-
-    >>> binary_size(900), binary_size(1 << 20)
-    ('900 B', '1.0 MiB')
-    """
-    value = float(n_bytes)
-    for unit in ("B", "KiB", "MiB"):
-        if value < 1024:
-            return f"{value:.0f} B" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1024
-    return f"{value:.1f} GiB"
-
-
 def figure(value: float | None, absent: str = "infinite") -> str:
     """Return a figure with four decimals, or the word for one that is absent.
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nbtext.errors import listed, quantity
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import cut_end, grid, is_plain_terminal, listing, setting, show, table, write
+from nbtext.report.forms import grid, is_plain_terminal, listing, setting, shortened, show, table, visible, write
 from nbtext.report.numbers import bounds, strip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from nbtext.inspection.differences import Change, ClassChange, Differences
-    from nbtext.inspection.terms import ClassDetails, TermDetails, WordDetails
+    from nbtext.inspection.terms import ClassDetails, TermDetails, TermInClass, WordDetails
 
 
 PROBABILITIES = {"count": "1.count:,", "documents": "1.documents:,", "probability": "1.probability:.3g", "95 % credible": "2"}
@@ -37,48 +37,38 @@ def _of_term(term: TermDetails) -> str:
     if not term.known:
         return listing({term.term: "no training document holds it"})
     forms = listing({"occurs as": ", ".join(f"{word} {count:,}" for word, count in term.forms.items())}) if term.forms else ""
-    ordered = sorted(term.classes.items(), key=lambda entry: -(entry[1].probability or 0.0))
     head = term.term if term.selected else f"{term.term}, left out of the model"
-    return forms + table(None, {head: "0", **PROBABILITIES}, ((label, cell, bounds(cell.interval, ".3g")) for label, cell in ordered))
+    return forms + table(
+        None, {head: "0", **PROBABILITIES}, ((label, cell, bounds(cell.interval, ".3g")) for label, cell in _likeliest_first(term))
+    )
+
+
+def _likeliest_first(term: TermDetails) -> list[tuple[str, TermInClass]]:
+    return sorted(term.classes.items(), key=lambda entry: -(entry[1].probability or 0.0))
 
 
 SCREEN, LONGEST_LABEL, MOST_DENSITIES = 80, 24, 20
 
 
-class _Densities(NamedTuple):
-    """Posterior densities of the probability of a term along an axis from 0 to ``end``."""
-
-    end: float
-    classes: dict[str, tuple[float, float]]
-    """a and b of the Beta of each class, those most likely to use the term first."""
-
-    def shares(self, label: str, steps: int) -> list[float]:
-        """Return the probability of each step of the axis."""
-        import numpy as np
-
-        from nbtext.language_model.dirichlet import beta_shares
-
-        found: list[float] = beta_shares(*self.classes[label], np.linspace(0.0, self.end, steps + 1)).tolist()
-        return found
-
-
-def densities(term: TermDetails, most: int) -> _Densities:
-    """Return the posterior densities of at most ``most`` classes; of none without a prior."""
-    ordered = sorted(term.classes.items(), key=lambda entry: -(entry[1].probability or 0.0))
-    found = {label: (cell.posterior, cell.interval) for label, cell in ordered if cell.posterior and cell.interval}
-    kept = dict(islice(found.items(), most))
-    end = max((interval[1] for _, interval in kept.values()), default=0.0)
-    return _Densities(min(1.0, 1.25 * end), {label: (posterior[0], posterior[1]) for label, (posterior, _) in kept.items()})
-
-
 def _strips(term: TermDetails, symbol: str) -> str:
-    """Return the posterior densities as strips, one for each class."""
-    found, plain = densities(term, MOST_DENSITIES), is_plain_terminal()
-    names = {label: cut_end(label, LONGEST_LABEL) for label in found.classes}
-    room = max(map(len, names.values()), default=0) + 2
-    lines = [f"{name.ljust(room)}{strip(found.shares(label, SCREEN - room), plain=plain)}\n" for label, name in names.items()]
-    head = f"posterior density of {symbol} from 0 to {found.end:.3g}, each class on its own scale\n"
-    return head + "".join(lines) if lines else ""
+    """Return the posterior densities of the probability of a term as strips, one for each class; nothing without a prior."""
+    import numpy as np
+
+    from nbtext.language_model.dirichlet import beta_shares
+
+    found = [(label, cell.posterior, cell.interval) for label, cell in _likeliest_first(term) if cell.posterior and cell.interval]
+    if not found:
+        return ""
+    found = found[:MOST_DENSITIES]
+    end = min(1.0, 1.25 * max(interval[1] for *_, interval in found))
+    names = [shortened(visible(label), LONGEST_LABEL) for label, *_ in found]
+    room = max(map(len, names)) + 2
+    edges, plain = np.linspace(0.0, end, SCREEN - room + 1), is_plain_terminal()
+    lines = (
+        f"{name.ljust(room)}{strip(beta_shares(a, b, edges).tolist(), plain=plain)}\n"
+        for name, (_, (a, b), _) in zip(names, found, strict=True)
+    )
+    return f"posterior density of {symbol} from 0 to {end:.3g}, each class on its own scale\n{''.join(lines)}"
 
 
 FEATURES = {"rank": "0:d", "term": "1", "score": "2:.6g", "class": "3"}

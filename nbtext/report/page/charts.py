@@ -68,15 +68,6 @@ def bar(value: float, meaning: str, interval: Interval | None = None) -> Markup:
     return stretching("bar", html(bars, meaning, BAR_WIDTH, BAR_HEIGHT, value * BAR_WIDTH, whisker))
 
 
-def density_strip(shares: Sequence[float], meaning: str) -> Markup:
-    """Draw a density in steps, the largest one as high as the picture, which stretches to the width that it is given."""
-    most, width = max(shares), BAR_WIDTH / len(shares)
-    outline = [(width * (place + side), BAR_HEIGHT * (1 - share / most)) for place, share in enumerate(shares) for side in (0, 1)]
-    return stretching(
-        "bar", html("<title>{}</title>{}", meaning, _shape("polygon", "value", [(0.0, BAR_HEIGHT), *outline, (BAR_WIDTH, BAR_HEIGHT)]))
-    )
-
-
 def stretching(kind: str, content: Markup) -> Markup:
     """Return a picture of the size of a bar that stretches to the width that it is given; what it shows is in the text beside it."""
     return html(

@@ -125,11 +125,6 @@ def html_table(
     )
 
 
-def preformatted(text: str) -> Markup:
-    """Return an element whose lines stay as they are."""
-    return html("<pre>{}</pre>", joined(text.split("\n"), Markup("\n")))
-
-
 def scrolling(content: Markup, name: str) -> Markup:
     """Return a frame for what may be wider than the page, which keys can scroll."""
     return html('<div class="scroll" role="region" aria-label="{}" tabindex="0">{}</div>', name, content)

@@ -14,7 +14,6 @@ from nbtext.report.page.charts import (
     chosen_classes,
     confused_first,
     confusion_chart,
-    density_strip,
     learning_curve_chart,
     legend,
     reliability_diagram,
@@ -29,18 +28,16 @@ from nbtext.report.page.markup import (
     html_table,
     joined,
     note,
-    preformatted,
     scrolling,
     whole_page,
 )
-from nbtext.report.rankings import densities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence, Sized
 
     from nbtext.evaluation.gathering import QuotedMistake, ReportData
     from nbtext.evaluation.learning_curves import LearningCurve
-    from nbtext.inspection.terms import ClassTerms, TermDetails
+    from nbtext.inspection.terms import ClassTerms
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.results import EvaluationResult, LargestClass, ProbabilityResult
     from nbtext.promises.precision import RiskPoint
@@ -65,8 +62,6 @@ LONGEST_TERM = 40
 WITHOUT_SCROLLING = 20
 """Classes of a heat map that fit into the width of the page on a large screen."""
 
-MOST_DENSITIES, DENSITY_STEPS = 20, 100
-
 
 def html_page(data: ReportData) -> str:
     """Return the page; sections without content are left out."""
@@ -84,10 +79,9 @@ def _sections(data: ReportData) -> Sequence[tuple[str, str, str, Markup]]:
         ("calibration", "Probabilities", "Can its probabilities be believed?", _calibration(data)),
         ("classes", "Classes", "Class by class", _classes(data.evaluation)),
         ("mistakes", "Mistakes", "Most confident mistakes", _mistakes(data.mistakes)),
-        ("terms", "Words", "Words of each class", joined((_terms(data.top_terms), _telling(data.telling)))),
+        ("terms", "Words", "Words of each class", _terms(data.top_terms)),
         ("learning", "Learning", "Learning curve", NOTHING if data.learning_curve is None else _learning(data.learning_curve)),
         ("made", "How made", "How it was made", _provenance(data)),
-        ("card", "Model card", "Model card", scrolling(preformatted(data.card), "Model card") if data.card else NOTHING),
     )
 
 
@@ -428,37 +422,6 @@ def _class_terms(found: ClassTerms) -> Markup:
         for term, value in found.terms
     )  # fmt: skip
     return html("<div><h3>{}</h3><ol>{}</ol></div>", class_cell(found.label), rows)
-
-
-def _telling(terms: Sequence[TermDetails]) -> Markup:
-    """Return the terms that tell most with the posterior density of their probability in each class."""
-    drawn = [_densities(term) for term in terms if densities(term, MOST_DENSITIES).classes]
-    if not drawn:
-        return NOTHING
-    return html(
-        "<h3>How probable, and how surely</h3>{}{}",
-        note(
-            "The terms that tell most of all, and what is known of their probability in each class: its estimate, and the density of its posterior, "
-            "each class on its own scale. The narrower, the surer."
-        ),
-        drawn,
-    )
-
-
-def _densities(term: TermDetails) -> Markup:
-    found = densities(term, MOST_DENSITIES)
-    heads = {"Class": None, "Count": "number", "Probability": "number", f"Density, 0 to {found.end:.3g}": "density"}
-    rows = (
-        (
-            class_cell(label),
-            f"{term.classes[label].count:,}",
-            f"{term.classes[label].probability:.3g}",
-            density_strip(found.shares(label, DENSITY_STEPS), f"95\u00a0% interval {bounds(term.classes[label].interval, '.3g')}"),
-        )
-        for label in found.classes
-    )
-    name = shortened(term.term, LONGEST_TERM)
-    return scrolling(html_table(name, heads, rows, names=True), f"probability of {name}")
 
 
 def _learning(curve: LearningCurve) -> Markup:
