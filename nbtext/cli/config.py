@@ -156,7 +156,7 @@ def _in_file(file: _ConfigFile, context: click.Context, options: dict[str, click
     root = context.find_root().command
     commands = [_key(name) for name in root.list_commands(context)] if isinstance(root, click.Group) else []
     for name, value in file.defaults.items():
-        if name in (*commands, "card", "why_not"):
+        if name in (*commands, "card", "why_not"):  # hidden ones too
             if not isinstance(value, dict):
                 raise UsageError(
                     f"{name!r} is a command, and its defaults are a table", where=str(file.path), hint=f"write [{name}] above them"
