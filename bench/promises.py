@@ -22,7 +22,8 @@ from nbtext.decision import DecisionRule
 from nbtext.evaluation.cross_validation import choices_of_corpus, stratified_folds, train_and_score
 from nbtext.evaluation.drift_log import DriftWatch
 from nbtext.metrics.intervals import wilson_interval
-from nbtext.model.corpus_flow import count_each, score_corpus
+from nbtext.model.corpus_counting import columns_of, count_corpus
+from nbtext.model.corpus_scoring import score_corpus
 from nbtext.model.training import left_out_posteriors
 from nbtext.promises.precision import precise_from, precision_thresholds
 from nbtext.promises.prediction_sets import set_rule
@@ -54,7 +55,7 @@ def resampled(path: Path, reading: Reading, repeats: int) -> Iterator[Judged]:
     """Yield models of a random two thirds of each class."""
     model = TextClassifier()
     model.reading = resolved(reading, [str(path)], labelled=True)
-    counted = count_each(model.analysis, Corpus((str(path),), model.reading, labelled=True))
+    counted = count_corpus(model.analysis, Corpus((str(path),), model.reading, labelled=True), note=columns_of).counts
     subsets, settings = Subsets(counted.statistics, counted.documents), model.settings
     choices = choices_of_corpus(subsets, settings)
     for seed in range(repeats):

@@ -21,7 +21,7 @@ from measuring import markdown, write_between
 
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
-from nbtext.counts.counting import Analysis, count_corpus
+from nbtext.counts.counting import Analysis, count
 from nbtext.settings import Reading, Settings
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def main() -> None:
             documents = [(document.label or "", document.text) for document in read(path, **reading) if document.problem is None]
             megabytes = sum(len(text) for _, text in documents) / MEGABYTE
             reads = timed(lambda path=path, reading=reading: sum(1 for _ in read(path, **reading)), options.runs)
-            counts = timed(lambda documents=documents: count_corpus(documents, analysis), options.runs)
+            counts = timed(lambda documents=documents: count(documents, analysis), options.runs)
             figures = (f"{megabytes:.1f} M", f"{reads:.2f}", f"{megabytes / reads:.0f}", f"{counts:.2f}", f"{megabytes / counts:.0f}")
             rows.append([name, *figures, f"{reads / counts:.2f}"])
     table = markdown(["format", "bytes read", "reading, s", "reading, MB/s", "counting, s", "counting, MB/s", "reading / counting"], rows)

@@ -25,7 +25,8 @@ from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
 from nbtext.counts.counting import Analysis
 from nbtext.model import TextClassifier
-from nbtext.model.sharding import Counting, Run, count_run, joined_counts
+from nbtext.model.corpus_counting import Counting, count_shards, joined_pieces
+from nbtext.parallel.processes import Share
 from nbtext.settings import Reading
 
 if TYPE_CHECKING:
@@ -105,11 +106,11 @@ def print_parts(table: Path) -> None:
     shards, reader = corpus.in_shards()
     counting = Counting(reader, Analysis.of(model.settings))
     measured = [(number, shard) for number, shard in enumerate(shards) if shard.part is None or shard.part.start < MOST_IN_PARTS]
-    halves = [Run(counting, measured[: len(measured) // 2]), Run(counting, measured[len(measured) // 2 :])]
+    halves = [measured[: len(measured) // 2], measured[len(measured) // 2 :]]
     n_bytes = sum((shard.part.end or table.stat().st_size) - shard.part.start for _, shard in measured if shard.part is not None)
-    seconds, pieces = timed(lambda: [count_run(half) for half in halves])
+    seconds, pieces = timed(lambda: [count_shards(counting, Share(half)) for half in halves])
     sent = len(pickle.dumps(pieces[0], 5))
-    merging, counts = timed(lambda: joined_counts(pieces))
+    merging, (counts, _) = timed(lambda: joined_pieces(pieces))
     estimating, _ = timed(lambda: model.learn(counts))
     print(
         f"counting {seconds * GIGABYTE / n_bytes:.1f} s/GB, a sum is {sent / MEBIBYTE:.0f} MiB, adding two {merging:.2f} s, estimating {estimating:.2f} s"

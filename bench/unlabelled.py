@@ -23,9 +23,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from measuring import measure, progress, write_between
 
 from nbtext import TextClassifier
-from nbtext.counts.counting import count_documents
 from nbtext.counts.seeds import read_seeds
 from nbtext.model.training import seed_terms
+from tests.models import count_documents
 
 README = Path(__file__).resolve().with_name("README.md")
 LABELS = (5, 20, 100)

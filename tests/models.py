@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtext import TextClassifier
+from nbtext.counts.counting import count
 from tests.process import PETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from nbtext.counts.counting import Analysis
+    from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.text_block import Labelled
 
 Label = TypeVar("Label")
 Text = TypeVar("Text")
@@ -24,3 +30,14 @@ def parted(labelled: Iterable[tuple[Label, Text]]) -> tuple[list[Text], list[Lab
 def of_pets(**settings: Any) -> TextClassifier:
     """Return a model of `PETS`."""
     return TextClassifier(**settings).fit(PETS.values(), PET_LABELS)
+
+
+def learnt(model: TextClassifier, labelled: Iterable[Labelled]) -> TextClassifier:
+    """Return a model that has learnt labels and documents as they are counted."""
+    return model.learn(count(labelled, model.analysis))
+
+
+def count_documents(labelled: Iterable[Labelled], analysis: Analysis) -> tuple[ClassStatistics, CountedDocuments]:
+    """Return the statistics of a corpus and all of its documents."""
+    counts = count(labelled, analysis, keep_all=True)
+    return counts.statistics, counts.documents

@@ -15,13 +15,14 @@ from nbtext import TextClassifier
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.complement import SPREADS, ComplementNaiveBayes, log_shares
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
-from nbtext.counts.counting import Analysis, count_documents
+from nbtext.counts.counting import Analysis
 from nbtext.counts.weighting import weighted
 from nbtext.errors import UsageError
 from nbtext.settings import WEIGHTINGS, Settings
 from tests import strategies
 from tests.budget import examples
 from tests.building import matrix_of
+from tests.models import count_documents
 from tests.textbook import CHINA
 
 if TYPE_CHECKING:

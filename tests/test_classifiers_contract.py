@@ -15,14 +15,14 @@ from nbtext import TextClassifier
 from nbtext.classifiers.base import Training, classifier_class
 from nbtext.classifiers.complement import SPREAD
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import count_documents, document_counter
+from nbtext.counts.counting import document_counter
 from nbtext.errors import ModelError, UsageError
 from nbtext.evaluation.cross_validation import train_and_score
 from nbtext.exclusions import KINDS, needs_documents
 from nbtext.inspection.verification import verify
 from nbtext.model.training import looked_up
 from nbtext.settings import CALIBRATIONS, CLASSIFIERS, CRITERIA, WEIGHTINGS
-from tests.models import parted
+from tests.models import count_documents, parted
 from tests.process import SERVICE_DESK, cold, in_json, python, succeed, succeeded
 
 if TYPE_CHECKING:

@@ -33,11 +33,12 @@ from nbtext.classifiers.logistic import (
     log_count_ratio,
     minimise,
 )
-from nbtext.counts.counting import Analysis, count_documents
+from nbtext.counts.counting import Analysis
 from nbtext.errors import UsageError
 from nbtext.model.description import warnings
 from nbtext.settings import Settings
 from tests.budget import examples, rounds
+from tests.models import count_documents
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,13 +24,14 @@ from nbtext.counts.corpus_counts import (
     subtract_documents,
     with_ngram_parts,
 )
-from nbtext.counts.counting import Analysis, _AttributedTexts, _FeatureCounter, count_corpus, count_documents
+from nbtext.counts.counting import Analysis, _AttributedTexts, _FeatureCounter, count
 from nbtext.counts.vocabulary import Vocabulary, category_term, displayed_term, has_categories, is_category, is_category_of
 from nbtext.errors import UsageError
 from nbtext.settings import Settings
 from tests.budget import examples
 from tests.building import plain
 from tests.changing import WORDS, Corpus, corpora
+from tests.models import count_documents
 
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
@@ -43,11 +44,15 @@ def analysis(**given: Any) -> Analysis:
 
 
 def counted(labelled: Corpus, **given: Any) -> CorpusCounts:
-    return count_corpus([(label, text.encode()) for label, text in labelled], analysis(**given))
+    return count([(label, text.encode()) for label, text in labelled], analysis(**given))
 
 
 def documents(labelled: Corpus) -> tuple[Any, Any]:
     return count_documents([(label, text.encode()) for label, text in labelled], analysis())
+
+
+def everything(labelled: Corpus) -> CorpusCounts:
+    return count([(label, text.encode()) for label, text in labelled], analysis(), keep_all=True)
 
 
 def of_words(labelled: Corpus, words: set[str]) -> Corpus:
@@ -101,7 +106,7 @@ def test_some_documents_each_under_a_label_of_its_own(labelled: Corpus, data: st
     rows = sorted(data.draw(st.sets(st.integers(0, len(labelled) - 1), min_size=1)))
     labels = data.draw(st.lists(st.sampled_from("uvw"), min_size=len(rows), max_size=len(rows)))
     statistics, counted_documents = documents(labelled)
-    found = relabelled_documents(statistics, counted_documents.rows(np.array(rows)), labels)
+    found = relabelled_documents(statistics, counted_documents.rows(np.array(rows)), labels, 4096)
     wanted, _ = documents([(label, labelled[row][1]) for row, label in zip(rows, labels, strict=True)])
     assert found.statistics == wanted
     assert [found.statistics.classes[number] for number in found.documents.classes.tolist()] == labels
@@ -110,12 +115,12 @@ def test_some_documents_each_under_a_label_of_its_own(labelled: Corpus, data: st
 @examples(12)
 @given(corpora, corpora)
 def test_documents_taken_away_are_as_never_counted(kept: Corpus, gone: Corpus) -> None:
-    found = forget_documents(counted(kept + gone), *documents(gone))
+    found = forget_documents(counted(kept + gone), everything(gone))
     assert found.statistics == counted(kept).statistics
     assert sorted(dense(found)) == sorted(dense(counted(kept)))
-    assert subtract_documents(counted(gone), *documents(gone)).statistics.n_documents == 0
+    assert subtract_documents(counted(gone), everything(gone)).statistics.n_documents == 0
     with pytest.raises(UsageError, match="nothing would be left"):
-        forget_documents(counted(gone), *documents(gone))
+        forget_documents(counted(gone), everything(gone))
 
 
 LEARNT = [("x", "ant bee"), ("x", "ant"), ("y", "cat")]
@@ -139,7 +144,7 @@ def test_the_first_document_that_was_never_counted_is_named(gone: Corpus, row: i
     """
     counts = counted(LEARNT, sample=sample)
     with pytest.raises(NeverLearntError, match=f"document {row + 1} was never learnt as '{gone[row][0]}'; nothing is forgotten") as caught:
-        subtract_documents(counts, *documents(gone))
+        subtract_documents(counts, everything(gone))
     assert str(caught.value.naming("a.tsv:7")) == f"a.tsv:7: was never learnt as '{gone[row][0]}'; nothing is forgotten"
     assert _missing_from_sample(counts, *documents(gone)) in ([row] if sample else [row, None])
     assert _first_impossible(counts, *documents(gone)) == row

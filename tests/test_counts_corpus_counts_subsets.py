@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import Analysis, count_corpus, count_documents
+from nbtext.counts.counting import Analysis, count
 from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.building import plain
+from tests.models import count_documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +60,7 @@ def test_the_sample_is_that_of_counting_the_part_alone(corpus: list[Labelled], d
     chosen = data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus)).filter(any))
     subsets = subsets_of(corpus)
     found = subsets.counts(np.array(chosen), PARAMETERS["sample"]).sample
-    alone = count_corpus([pair for pair, here in zip(texts(corpus), chosen, strict=True) if here], Analysis(PARAMETERS))
+    alone = count([pair for pair, here in zip(texts(corpus), chosen, strict=True) if here], Analysis(PARAMETERS))
     assert (found.bound, found.size) == (alone.sample.bound, alone.sample.size)
     assert found.documents.hashes.tolist() == alone.sample.documents.hashes.tolist()
     names = [subsets.statistics.classes[k] for k in found.documents.classes.tolist()]

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.counts.counting import Analysis, check_label, content_hashes, count_corpus, count_documents, require_words
+from nbtext.counts.counting import Analysis, check_label, content_hashes, count, require_words
 from nbtext.errors import UsageError
 from nbtext.settings import Reading, Settings
 from tests.building import plain
 from tests.changing import Corpus, corpora
+from tests.models import count_documents
 
 
 def settings(**given: Any) -> Settings:
@@ -30,7 +31,7 @@ def analysis(**given: Any) -> Analysis:
 @given(corpora, st.sampled_from([{}, {"ngrams": 2}, {"char_ngrams": "2"}]))
 def test_all_documents_are_counted_as_the_corpus_is_and_stay_in_order(labelled: Corpus, setting: dict[str, Any]) -> None:
     encoded = [(label, text.encode()) for label, text in labelled]
-    whole = count_corpus(encoded, analysis(**setting))
+    whole = count(encoded, analysis(**setting))
     statistics, documents = count_documents(encoded, analysis(**setting))
     assert plain(statistics) == plain(whole.statistics)
     assert [statistics.classes[number] for number in documents.classes.tolist()] == [label for label, _ in labelled]
@@ -44,7 +45,7 @@ def test_all_documents_are_counted_as_the_corpus_is_and_stay_in_order(labelled: 
 
 @given(corpora, st.integers(0, 5))
 def test_the_sample_are_the_documents_with_the_smallest_hashes(labelled: Corpus, size: int) -> None:
-    counts = count_corpus([(label, text.encode()) for label, text in labelled], analysis(sample=size))
+    counts = count([(label, text.encode()) for label, text in labelled], analysis(sample=size))
     wanted = sorted(int.from_bytes(sha256(text.encode()).digest()[:8], "little") for _, text in labelled)[:size]
     assert counts.sample.documents.hashes.tolist() == wanted
 
@@ -57,9 +58,9 @@ def test_content_hashes_are_the_first_eight_bytes_of_sha_256() -> None:
 
 
 def test_a_corpus_of_nothing_is_wrong_usage() -> None:
-    for count in (count_corpus, count_documents):
+    for keep_all in (False, True):
         with pytest.raises(UsageError, match="the corpus has no documents that can be read"):
-            count([], analysis())
+            count([], analysis(), keep_all=keep_all)
 
 
 @pytest.mark.parametrize("label", ["", "\udc80", None, 1, b"cats"])
@@ -68,7 +69,7 @@ def test_what_cannot_be_a_label(label: object) -> None:
     with pytest.raises(UsageError, match="cannot be a label"):
         check_label(label)
     with pytest.raises(UsageError, match="cannot be a label"):
-        count_corpus([("cats", b"purr"), (label, b"bark")], analysis())  # type: ignore[list-item]
+        count([("cats", b"purr"), (label, b"bark")], analysis())  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.counts import documents as module
-from nbtext.counts.counting import Analysis, content_hashes, count_corpus, count_documents
+from nbtext.counts.counting import Analysis, content_hashes, count
 from nbtext.counts.documents import LARGEST_HASH, DocumentSample
 from nbtext.errors import UsageError
 from nbtext.settings import Settings
+from tests.models import count_documents
 
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
@@ -25,7 +26,7 @@ Documents = list[tuple[str, bytes]]
 
 
 def counted(documents: Documents, size: int = 4, ngrams: int = 1) -> CorpusCounts:
-    return count_corpus(documents, Analysis(replace(PARAMETERS, sample=size, ngrams=ngrams)))
+    return count(documents, Analysis(replace(PARAMETERS, sample=size, ngrams=ngrams)))
 
 
 def contents(sample: DocumentSample, counts: CorpusCounts) -> list[tuple[int, str, dict[str, int]]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import Analysis, count_documents
+from nbtext.counts.counting import Analysis
 from nbtext.counts.layers import balancing_factors, estimated, weights_of
 from nbtext.counts.seeds import Seed
 from nbtext.counts.soft_counts import SoftCounter
 from nbtext.counts.statistics import Layer, Weights
 from nbtext.settings import Settings
+from tests.models import count_documents
 
 ANALYSIS = Analysis.of(Settings(stop_words="none", stemmer="none", weighting="log"))
 TEXTS = [("x", b"ant bee"), ("x", b"ant ant cat"), ("y", b"bee cat"), ("x", b"dog")]

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from nbtext.cli.option_files import read_seeds
-from nbtext.counts.counting import Analysis, count_documents
+from nbtext.counts.counting import Analysis
 from nbtext.counts.layers import estimated, seed_statistics
 from nbtext.counts.seeds import PSEUDO_COUNT, Seed, by_class
 from nbtext.counts.statistics import Weights
 from nbtext.errors import PathError
 from nbtext.model.training import seed_terms
 from nbtext.settings import Settings
+from tests.models import count_documents
 from tests.process import write
 
 if TYPE_CHECKING:

@@ -8,12 +8,13 @@ import numpy as np
 from hypothesis import given
 
 from nbtext.counts import soft_counts
-from nbtext.counts.counting import Analysis, count_documents
+from nbtext.counts.counting import Analysis
 from nbtext.counts.layers import estimated
 from nbtext.counts.soft_counts import SoftCounter
 from nbtext.counts.statistics import Layer, Weights
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.settings import Settings
+from tests.models import count_documents
 from tests.strategies import corpora
 
 if TYPE_CHECKING:

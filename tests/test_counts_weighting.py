@@ -15,12 +15,13 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
 from nbtext.counts.corpus_counts import Subsets, with_log_sums
-from nbtext.counts.counting import Analysis, count_documents
+from nbtext.counts.counting import Analysis
 from nbtext.counts.weighting import weighted, weighted_cells
 from nbtext.settings import WEIGHTINGS, Settings
 from tests import strategies
 from tests.budget import examples
 from tests.building import matrix_of, statistics_of
+from tests.models import count_documents
 
 if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments

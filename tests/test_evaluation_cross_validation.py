@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import count_documents
 from nbtext.errors import UsageError
 from nbtext.evaluation import cross_validation
 from nbtext.evaluation.cross_validation import (
@@ -37,7 +36,7 @@ from nbtext.model.training import learn, looked_up
 from nbtext.selection import rank
 from nbtext.settings import CRITERIA, Settings
 from tests.building import language_models, statistics_from_table
-from tests.models import parted
+from tests.models import count_documents, parted
 from tests.process import SERVICE_DESK
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from nbtext.explain.mistakes import AUDIBLE, LONGEST, Excerpts
 from nbtext.inspection.terms import class_terms
 from nbtext.metrics import Evaluation
 from nbtext.metrics.results import json_values
+from tests.models import learnt
 from tests.strategies import texts
 from tests.work import calls
 
@@ -169,7 +170,7 @@ def test_any_text_can_be_quoted(text: str, times: int) -> None:
 def test_counted_features_are_marked_as_they_stand() -> None:
     model = TextClassifier()
     model.reading = replace(model.reading, format="svmlight")
-    model.fit_stream([("a", b"1:3 2:1"), ("a", b"1:2"), ("b", b"3:4 2:1"), ("b", b"3:1")])
+    learnt(model, [("a", b"1:3 2:1"), ("a", b"1:2"), ("b", b"3:4 2:1"), ("b", b"3:1")])
     assert set(marked(Excerpts(model.fitted).excerpt(b"1:2 3:1 2:1 9:9", 0, 1))) == {"1:2", "3:1"}
 
 

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtext.counts.counting import count_documents
 from nbtext.evaluation import cross_validation
 from nbtext.evaluation.label_errors import suspects
 from nbtext.model import TextClassifier
 from nbtext.model.training import looked_up
-from tests.models import parted
+from tests.models import count_documents, parted
 from tests.process import SERVICE_DESK
 
 DESK = [(path.parent.name, path.read_bytes()) for path in sorted(SERVICE_DESK.rglob("*/*/*.txt"))]

@@ -15,7 +15,6 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from nbtext import TextClassifier
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import count_documents
 from nbtext.errors import UsageError
 from nbtext.evaluation import learning_curves as tested
 from nbtext.evaluation.learning_curves import (
@@ -31,6 +30,7 @@ from nbtext.evaluation.learning_curves import (
 )
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap
 from tests.budget import examples, rounds
+from tests.models import count_documents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,14 +12,14 @@ from scipy.stats import norm
 
 from nbtext.cli.option_files import from_file
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import Analysis, count_documents
+from nbtext.counts.counting import Analysis, count
 from nbtext.errors import UsageError
 from nbtext.evaluation.candidates import Values, _portfolio, combinations
 from nbtext.evaluation.cross_validation import HeldOutEvaluation, cross_validate, stratified_folds, train_and_score
 from nbtext.evaluation.search import COUNTING, KEPT, Limits, Search, rungs
 from nbtext.evaluation.tuning import Division, FoldJudgement, figures_of, losses
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.model.corpus_flow import CountedCorpus
+from nbtext.model.corpus_counting import CountedCorpus
 from nbtext.model.training import looked_up
 from nbtext.steps import watching
 
@@ -57,8 +57,7 @@ class Desk:
     def count(self, candidate: Candidate) -> Counted:
         self.counted.append(candidate.analysis())
         analysis = Analysis.of(candidate.settings)
-        statistics, documents = count_documents(self.texts(), analysis)
-        return Counted(CountedCorpus(statistics, documents, [], []), analysis)
+        return Counted(CountedCorpus(count(self.texts(), analysis, keep_all=True), [], []), analysis)
 
 
 def _share(theme: Any) -> Any:
@@ -79,7 +78,7 @@ def test_every_setting_has_the_figures_of_cross_validate() -> None:
     assert sorted(trial.candidate for trial in outcome.trials) == [0, 1, 2, 3]
     for trial in outcome.trials:
         counted = Desk().count(candidates[trial.candidate])
-        subsets = Subsets(counted.corpus.statistics, counted.corpus.documents)
+        subsets = Subsets(counted.corpus.counts.statistics, counted.corpus.counts.documents)
         folds = stratified_folds(subsets.documents.classes, 4, np.random.default_rng(3).spawn(1)[0])
         validation = cross_validate(subsets, looked_up(counted.analysis), [folds])
         result = validation.result(Bootstrap(0))
@@ -100,7 +99,7 @@ def test_a_corpus_is_counted_once_for_settings_that_count_alike() -> None:
 
 
 def entries_of(candidates: Sequence[Candidate]) -> list[int]:
-    return [Desk().count(each).corpus.documents.matrix.terms.size for each in candidates]
+    return [Desk().count(each).corpus.counts.documents.matrix.terms.size for each in candidates]
 
 
 def test_a_corpus_too_large_to_be_kept_is_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +182,7 @@ def test_a_sample_is_judged_by_a_model_of_its_other_documents() -> None:
     halving = search(candidates, limits=Limits(tries=3))
     halving.run()
     counted = Desk().count(candidates[0])
-    subsets = Subsets(counted.corpus.statistics, counted.corpus.documents)
+    subsets = Subsets(counted.corpus.counts.statistics, counted.corpus.counts.documents)
     of_folds, of_samples = np.random.default_rng(3).spawn(2)
     training, test = next(iter(stratified_folds(subsets.documents.classes, 4, of_folds)))
     sample = np.isin(np.arange(120), of_samples.permutation(120)[:24])

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import Analysis, count_documents
+from nbtext.counts.corpus_counts import CorpusCounts, Subsets
+from nbtext.counts.counting import Analysis
 from nbtext.errors import UsageError
 from nbtext.evaluation.tuning import FoldJudgement, Rung, Trial, best_first, figures_of, is_worse, judge_by_counts, nested_figure
 from nbtext.inspection.overview import criteria
 from nbtext.metrics.outcomes import judge_documents
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.settings import Settings
+from tests.models import count_documents
 
 
 def drawn(n_documents: int = 90) -> tuple[list[str], list[str]]:
@@ -57,7 +58,8 @@ def test_leave_one_out_is_a_refit_for_each_document() -> None:
 @pytest.mark.parametrize("smoothing", [0.3, "auto", "leave-one-out"])
 def test_criteria_are_those_of_the_model(by: str, smoothing: object) -> None:
     subsets, parameters = counted(smoothing=smoothing)
-    model = TextClassifier(**parameters).fit_counted(subsets.statistics, subsets.documents)
+    model = TextClassifier(**parameters)
+    model.learn(CorpusCounts.of(subsets.statistics, subsets.documents, model.settings.sample))
     found = judge_by_counts(by, subsets, parameters)
     assert found == {by: getattr(criteria(model.language_models, parameters), by), "smoothing": model.learnt.smoothing}
 

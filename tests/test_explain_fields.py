@@ -16,6 +16,7 @@ from nbtext.explain.counterfactual import WhyNotFinder
 from nbtext.explain.explanation import Explainer
 from nbtext.explain.mistakes import Excerpts
 from nbtext.report.explanations import _explanation_record
+from tests.models import learnt
 
 if TYPE_CHECKING:
     from nbtext.explain.explanation import Explanation
@@ -33,7 +34,7 @@ def mail(text: str, subject: str, items: str) -> bytes:
 
 
 def model(**parameters: Any) -> TextClassifier:
-    return TextClassifier(**parameters).fit_stream((label, mail(*parts)) for label, *parts in MAILS)
+    return learnt(TextClassifier(**parameters), ((label, mail(*parts)) for label, *parts in MAILS))
 
 
 EVERY = pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from nbtext.text.surfaces import PAIRS
 from nbtext.text.words import stemmer
 from tests import oracle
 from tests.budget import examples
+from tests.models import learnt
 from tests.strategies import HARD, ITEMS, documents, documents_with_fields
 
 if TYPE_CHECKING:
@@ -50,9 +51,8 @@ def model_of(number: int) -> TextClassifier:
     hard = " ".join(HARD).encode()
     texts = [hard, *(word.encode() for word in HARD), b"the cat sat on the mat, cats sit"]
     texts += [with_fields(b"cat", Fields([(b"subject", hard), (b"from", b"ann the cat")], b" ".join(ITEMS[:4])))]
-    model = TextClassifier(**SETTINGS[number]).fit_stream(
-        (f"class {place % 3}", without_separators(text) if place + 1 < len(texts) else text) for place, text in enumerate(texts)
-    )
+    labelled = ((f"class {place % 3}", without_separators(text) if place + 1 < len(texts) else text) for place, text in enumerate(texts))
+    model = learnt(TextClassifier(**SETTINGS[number]), labelled)
     if number in SIDES_CHOSEN:
         choices = replace(model.learnt.choices, sides=SIDES_CHOSEN[number])
         model._fitted = replace(
@@ -151,7 +151,7 @@ def test_a_text_without_words_is_one(number: int, text: bytes) -> None:
 def test_counted_features_are_words_that_occur_so_often() -> None:
     model = TextClassifier(smoothing=1)
     model.reading = replace(model.reading, format="svmlight")
-    model.fit_stream([("a", b"x:3 y:1"), ("b", b"y:2 z:5")])
+    learnt(model, [("a", b"x:3 y:1"), ("b", b"y:2 z:5")])
     located = WordWalker.of_model(model.fitted).locate(b"x:2 q:4  x:1")
     assert (located.names, located.counts.tolist(), located.notes) == (["x", "q", "x"], [2, 4, 1], [None, "not-in-model", None])
     assert (located.begins.tolist(), located.ends.tolist(), located.shares.tolist()) == ([0, 4, 9], [3, 7, 12], [2, 4, 1])

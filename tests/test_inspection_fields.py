@@ -12,6 +12,7 @@ from nbtext.document_parts import Fields, with_fields
 from nbtext.inspection.generation import DocumentGenerator
 from nbtext.inspection.overview import overview
 from nbtext.inspection.terms import term_details
+from tests.models import learnt
 
 
 def model(**parameters: object) -> TextClassifier:
@@ -20,7 +21,7 @@ def model(**parameters: object) -> TextClassifier:
         ("spam", b"the offer: a prize", b"free offer", b"from:win@y.com host:y.com"),
     ]
     of = TextClassifier(**parameters)  # type: ignore[arg-type]
-    return of.fit_stream((label, with_fields(text, Fields([(b"subject", subject)], items))) for label, text, subject, items in mails)
+    return learnt(of, ((label, with_fields(text, Fields([(b"subject", subject)], items))) for label, text, subject, items in mails))
 
 
 def test_terms_of_fields_hold_a_colon() -> None:
@@ -52,5 +53,5 @@ def test_generated_documents_hold_no_terms_of_fields() -> None:
     assert DocumentGenerator(model(stop_words="none")).words == ["at", "meet", "offer", "prize", "see", "the", "you"]
     counted = TextClassifier()
     counted.reading = replace(counted.reading, format="svmlight")
-    counted.fit_stream([("x", b"a:b:3 c:1"), ("y", b"c:2")])
+    learnt(counted, [("x", b"a:b:3 c:1"), ("y", b"c:2")])
     assert DocumentGenerator(counted).words == ["a:b", "c"]

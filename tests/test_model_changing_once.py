@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.counts.corpus_counts import NeverLearntError
-from nbtext.counts.counting import count_documents
+from nbtext.counts.counting import count
 from nbtext.errors import UsageError
-from nbtext.model.changing import Batch, forgotten, forgotten_once, learnt_once, pruned, trained_once
+from nbtext.model.changing import Batch, distinct_documents, forgotten, forgotten_once, learnt_once, pruned
 from nbtext.model.locked_model import locked_model, read_with_ledger
 from nbtext.store.ledger import FINGERPRINT, Ledger, fingerprint
 from tests.budget import examples
@@ -26,8 +26,14 @@ FEW = examples(7, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 def batch_of(corpus: Corpus, model: TextClassifier) -> Batch:
     labelled = [(label, text.encode()) for label, text in corpus]
-    counted = count_documents(labelled, model.analysis)
-    return Batch.of(counted, [fingerprint(text) for _, text in labelled])
+    fingerprints = b"".join(fingerprint(text) for _, text in labelled)
+    return Batch(count(labelled, model.analysis, keep_all=True), np.frombuffer(fingerprints, FINGERPRINT))
+
+
+def trained_once(model: TextClassifier, batch: Batch) -> Ledger:
+    counts, ledger = distinct_documents(batch)
+    model.learn(counts)
+    return ledger
 
 
 def known(ledger: Ledger, corpus: Corpus) -> dict[str, str]:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import count_documents
 from nbtext.counts.documents import CountedDocuments
 from nbtext.counts.layers import balancing_factors, estimated, weights_of
 from nbtext.counts.matrix import DocumentTermMatrix
@@ -31,7 +30,7 @@ from nbtext.model.state import to_plain
 from nbtext.model.training import left_out_posteriors, looked_up
 from nbtext.settings import Settings
 from tests.budget import examples
-from tests.models import parted
+from tests.models import count_documents, parted
 from tests.process import fail, in_json, nbtext, succeed, succeeded
 
 if TYPE_CHECKING:

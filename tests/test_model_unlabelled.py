@@ -15,6 +15,7 @@ from nbtext.counts.seeds import Seed
 from nbtext.errors import UsageError
 from nbtext.inspection.verification import verify
 from nbtext.model import unlabelled
+from nbtext.model.changing import WEIGHTINGS, learnt_with_best_weighting
 from nbtext.model.description import warnings
 from nbtext.model.training import left_out_posteriors
 from nbtext.model.unlabelled import ITERATIONS, UnlabelledDocuments
@@ -63,7 +64,7 @@ def test_language_models_are_those_of_a_slow_twin(weighting: str, topics: dict[s
     alone, model = (
         TextClassifier(stop_words="none", stemmer="none", weighting=weighting, smoothing=0.2).fit(texts, labels) for _ in range(2)
     )
-    model.learn_unlabelled(UnlabelledDocuments.of(model.analysis, unlabelled_texts))
+    model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_texts))
     assert [layer.weight for layer in model.learnt.weights.layers] == [0.3]
     vocabulary = model.statistics.vocabulary.single_terms()
 
@@ -94,7 +95,7 @@ def test_language_models_are_those_of_a_slow_twin(weighting: str, topics: dict[s
 
 def test_unlabelled_documents_help_and_labelled_counts_stay_whole() -> None:
     alone, model = few(), few()
-    model.learn_unlabelled(pool(model))
+    model.learn(pool=pool(model))
     texts, labels = documents(300, 3)
     assert model.score(texts, labels) > alone.score(texts, labels)
     before, after = alone.counts.statistics, model.counts.statistics
@@ -108,34 +109,34 @@ def test_unlabelled_documents_help_and_labelled_counts_stay_whole() -> None:
 @pytest.mark.parametrize("settings", [{}, {"weighting": "log"}, {"ngrams": 2}, {"min_df": 2}, {"prior_shape": "background"}], ids=str)
 def test_a_model_file_keeps_the_layer_and_loses_it_without_a_trace(settings: dict[str, Any], tmp_path: Path) -> None:
     alone, model = few(**settings), few(**settings)
-    model.learn_unlabelled(pool(model))
+    model.learn(pool=pool(model))
     content, texts = saved(model, tmp_path), documents(20, 5)[0]
     loaded = TextClassifier.load(str(tmp_path / "saved"))
     assert np.array_equal(loaded.predict_log_proba(texts), model.predict_log_proba(texts))
     assert [check for check in verify(str(tmp_path / "saved")) if check.passed is not True] == []
     assert saved(loaded, tmp_path) == content
-    assert saved(loaded.drop_unlabelled(), tmp_path) == saved(alone, tmp_path) != content
-    assert loaded.drop_unlabelled() is loaded
+    assert saved(loaded.learn(), tmp_path) == saved(alone, tmp_path) != content
+    assert loaded.learnt.unlabelled is None
 
 
 def test_learning_again_takes_the_place_of_what_was_learnt_and_the_order_of_the_pool_does_not_matter(tmp_path: Path) -> None:
     model, texts = few(), documents(60, 2)[0]
-    first = saved(model.learn_unlabelled(UnlabelledDocuments.of(model.analysis, texts)), tmp_path)
-    model.learn_unlabelled(pool(model, 30))
+    first = saved(model.learn(pool=UnlabelledDocuments.of(model.analysis, texts)), tmp_path)
+    model.learn(pool=pool(model, 30))
     assert saved(model, tmp_path) != first
-    assert saved(model.learn_unlabelled(UnlabelledDocuments.of(model.analysis, texts[::-1])), tmp_path) == first
+    assert saved(model.learn(pool=UnlabelledDocuments.of(model.analysis, texts[::-1])), tmp_path) == first
 
 
 def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     model = few(40)
-    model.learn_unlabelled(pool(model))
+    model.learn(pool=pool(model))
     figures, [layer] = model.learnt.unlabelled, model.learnt.weights.layers
     assert figures is not None
     assert min(figures.losses, key=figures.losses.__getitem__) == f"{layer.weight:g}"
     monkeypatch.setattr(unlabelled, "WEIGHTS", ())
     none = few(40)
     expected = none.predict_log_proba(documents(20, 5)[0])
-    none.learn_unlabelled(pool(none))
+    none.learn(pool=pool(none))
     assert none.learnt.unlabelled is not None
     assert not none.learnt.uses_unlabelled
     saved(none, tmp_path)
@@ -147,21 +148,21 @@ def test_of_several_weightings_left_out_documents_choose(monkeypatch: pytest.Mon
         assert model.learnt.unlabelled is not None
         return min(model.learnt.unlabelled.losses.values())
 
-    each = {weighting: few(40, weighting=weighting).learn_unlabelled(pool(few())) for weighting in unlabelled.WEIGHTINGS}
-    model = few(40, weighting="log").learn_unlabelled(pool(few()), unlabelled.WEIGHTINGS)
+    each = {weighting: few(40, weighting=weighting).learn(pool=pool(few())) for weighting in WEIGHTINGS}
+    model = learnt_with_best_weighting(few(40, weighting="log"), None, pool(few()))
     best = min(each, key=lambda weighting: loss(each[weighting]))
     asked = documents(20, 5)[0]
     assert (model.settings.weighting, loss(model)) == (best, loss(each[best]))
     assert np.array_equal(model.predict_log_proba(asked), each[best].predict_log_proba(asked))
     monkeypatch.setattr(unlabelled, "WEIGHTS", ())
-    model = few(40, weighting="log").learn_unlabelled(pool(few()), unlabelled.WEIGHTINGS)
+    model = learnt_with_best_weighting(few(40, weighting="log"), None, pool(few()))
     assert model.settings.weighting == "counts"
     assert np.array_equal(model.predict_log_proba(asked), few(40).predict_log_proba(asked))
 
 
 def test_calibration_and_promises_are_from_labelled_documents_that_were_left_out() -> None:
     model = few(40)
-    model.learn_unlabelled(pool(model))
+    model.learn(pool=pool(model))
     assert model.learnt.judgement is not None
     assert model.learnt.judgement["documents"] == 40
     assert len(left_out_posteriors(model.fitted).classes) == 40
@@ -183,29 +184,27 @@ def test_calibration_and_promises_are_from_labelled_documents_that_were_left_out
 def test_settings_that_cannot_learn_from_unlabelled_documents_say_so(settings: dict[str, Any], named: str) -> None:
     model = few(**settings)
     with pytest.raises(UsageError, match=f"{named} exclude each other"):
-        model.learn_unlabelled(pool(model))
+        model.learn(pool=pool(model))
 
 
 def test_too_few_labelled_documents_cannot_show_that_it_helps() -> None:
     model = few(6)
     with pytest.raises(UsageError, match="6 labelled documents cannot show"):
-        model.learn_unlabelled(pool(model))
+        model.learn(pool=pool(model))
 
 
 def test_what_unlabelled_documents_made_does_not_follow_from_counts() -> None:
     model = few()
-    model.learn_unlabelled(pool(model))
+    model.learn(pool=pool(model))
     for change in (model.partial_fit, model.forget):
         with pytest.raises(UsageError, match="learnt from unlabelled documents"):
             change(["a cat"], ["cats"])
-    with pytest.raises(UsageError, match="learnt from unlabelled documents"):
-        model.learn(model.counts)
 
 
 def test_weighted_labelled_documents_learn_from_unlabelled_ones() -> None:
     texts, labels = documents(20, 1)
     model = TextClassifier(stop_words="none", stemmer="none").fit(texts, labels, sample_weight=[0.5, 2] * 10)
-    model.learn_unlabelled(pool(model))
+    model.learn(pool=pool(model))
     assert np.allclose(np.exp(model.predict_log_proba(documents(20, 5)[0])).sum(axis=1), 1)
     assert replace(model.counts.statistics, vocabulary=model.statistics.vocabulary).unit != 1
 
@@ -216,7 +215,7 @@ SEEDS = [Seed("cats", ("cat",), 10.0), Seed("cats", ("whisker",), 10.0), Seed("d
 @pytest.mark.parametrize("weighting", ["counts", "log"])
 def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(weighting: str, tmp_path: Path) -> None:
     model = TextClassifier(stop_words="none", stemmer="none", weighting=weighting)
-    model.begin_with(SEEDS).learn_unlabelled(UnlabelledDocuments.of(model.analysis, documents(200, 2)[0]))
+    model.begin_with(SEEDS).learn(pool=UnlabelledDocuments.of(model.analysis, documents(200, 2)[0]))
     assert model.score(*documents(300, 3)) > 0.9
     assert model.counts.statistics.n_documents == 0
     content = saved(model, tmp_path)
@@ -227,12 +226,12 @@ def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(weighting: s
     with pytest.raises(UsageError, match="learnt from unlabelled documents"):
         loaded.partial_fit(["a cat"], ["cats"])
     with pytest.raises(UsageError, match="nothing would be left"):
-        loaded.drop_unlabelled()
+        loaded.learn()
 
 
 def test_seed_words_go_with_labelled_documents_and_change_no_count(tmp_path: Path) -> None:
     alone, model = few(), few()
-    model.begin_with(SEEDS).learn_unlabelled(pool(model))
+    model.begin_with(SEEDS).learn(pool=pool(model))
     assert np.array_equal(model.counts.statistics.cell_counts, alone.counts.statistics.cell_counts)
     assert model.learnt.judgement is not None
     assert list(model.learnt.weights.seeds) == sorted(SEEDS)
@@ -264,4 +263,4 @@ def test_a_word_against_a_class_is_for_all_others_also_those_that_come_later(tmp
 def test_seeds_that_no_document_could_hold_or_of_unknown_classes_are_refused(seed: Seed, named: str) -> None:
     model = few()
     with pytest.raises(UsageError, match=named):
-        model.begin_with([*SEEDS, seed]).learn_unlabelled(pool(model))
+        model.begin_with([*SEEDS, seed]).learn(pool=pool(model))

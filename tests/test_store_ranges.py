@@ -86,7 +86,7 @@ def trained(name: str) -> TextClassifier:
         model.begin_with(SEEDS)
     model.fit(ROWS if "numeric" in MODELS[name] else texts, LABELS)
     if "pool" in name:
-        model.learn_unlabelled(UnlabelledDocuments.of(model.analysis, [text.encode() for text in texts]))
+        model.learn(pool=UnlabelledDocuments.of(model.analysis, [text.encode() for text in texts]))
     return model
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.counts.counting import Analysis, count_corpus, document_counter
+from nbtext.counts.counting import Analysis, count, document_counter
 from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary
 from nbtext.settings import Reading, Settings
 from nbtext.text.analyzer import UNKNOWN, Analyzer, text_pieces
@@ -136,7 +136,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 def in_pieces(size: int, texts: list[bytes], parameters: dict[str, Any], reading: dict[str, Any]) -> CorpusCounts:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
-        return count_corpus(list(zip("abcab", texts, strict=False)), Analysis(Settings(**parameters, reading=Reading(**reading)), ["the"]))
+        return count(list(zip("abcab", texts, strict=False)), Analysis(Settings(**parameters, reading=Reading(**reading)), ["the"]))
 
 
 def same(one: CorpusCounts, other: CorpusCounts) -> bool:
@@ -216,7 +216,7 @@ def peak(text: bytes, reading: dict[str, Any]) -> int:
     analysis = Analysis(Settings(stemmer="none", reading=Reading(**reading)))
     tracemalloc.start()
     try:
-        count_corpus(labelled(), analysis)
+        count(labelled(), analysis)
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

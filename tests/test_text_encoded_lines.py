@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.counts.counting import Analysis, count_corpus, document_counter
+from nbtext.counts.counting import Analysis, count, document_counter
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.explain.word_walk import WordWalker
 from nbtext.model.description import describe
@@ -231,9 +231,9 @@ def test_tokens_are_those_that_are_counted_and_the_others_have_a_reason(paramete
 def test_a_document_cut_into_pieces_has_the_same_words(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     text = b"\n".join([*LINES, *encoded(NOISE)["uuencode"], *LINES, *encoded(PROSE)["base64 of PGP"], *LINES])
     analysis = Analysis(Settings(ngrams=2))
-    whole = count_corpus([("a", text)], analysis)
+    whole = count([("a", text)], analysis)
     monkeypatch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
-    assert count_corpus([("a", text)], analysis).statistics == whole.statistics
+    assert count([("a", text)], analysis).statistics == whole.statistics
 
 
 def corpus(*kinds: str) -> list[str]:

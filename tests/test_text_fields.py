@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nbtext.counts.counting import Analysis, count_corpus, document_counter
+from nbtext.counts.counting import Analysis, count, document_counter
 from nbtext.counts.vocabulary import Vocabulary, stop_word_term
 from nbtext.document_parts import NO_FIELDS, Fields, split_fields, with_fields, without_separators
 from nbtext.settings import Settings
@@ -90,7 +90,7 @@ def test_terms_of_fields_are_those_of_plain_python_whole_and_in_pieces(name: str
         wanted = [slow_terms(*part, analysis) for part in parts]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
-            statistics = count_corpus([("a", document) for document in documents], analysis).statistics
+            statistics = count([("a", document) for document in documents], analysis).statistics
             matrix = document_counter(analysis, statistics.vocabulary).count(documents).matrix()
             nothing_known = document_counter(analysis, Vocabulary.of([])).count(documents)
         assert by_term(matrix, statistics.vocabulary) == wanted
@@ -109,7 +109,7 @@ def test_counts_with_fields_add_and_subtract(name: str) -> None:
     @given(corpora, corpora)
     def of_corpora(first: list[tuple[bytes, Fields]], second: list[tuple[bytes, Fields]]) -> None:
         labelled = [[("ab"[place % 2], with_fields(*part)) for place, part in enumerate(parts)] for parts in (first, second)]
-        one, other, both = (count_corpus(each, analysis) for each in (*labelled, labelled[0] + labelled[1]))
+        one, other, both = (count(each, analysis) for each in (*labelled, labelled[0] + labelled[1]))
         assert (one + other).statistics == both.statistics
         assert (both - other).statistics == one.statistics
 
@@ -119,7 +119,7 @@ def test_counts_with_fields_add_and_subtract(name: str) -> None:
 def test_a_field_has_ngrams_of_its_own_and_items_have_none() -> None:
     document = with_fields(b"win the prize", Fields([(b"subject", b"Free the offers"), (b"subject", b"today")], b"host:a.org host:a.org"))
     analysis = Analysis(Settings(ngrams=2), ["the"])
-    statistics = count_corpus([("spam", document)], analysis).statistics
+    statistics = count([("spam", document)], analysis).statistics
     [counts] = by_term(document_counter(analysis, statistics.vocabulary).count([document]).matrix(), statistics.vocabulary)
     assert counts == {
         "win": 1, "prize": 1, "win prize": 1,

@@ -16,10 +16,10 @@ from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import ANALYSING, given
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.document import LabelledFolder
-from nbtext.corpus.reading import first_rows, format_by_name, lines_of_document, resolved
+from nbtext.corpus.reading import first_rows, format_by_name, lines_of_document, reading_like, resolved
 from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
-from nbtext.errors import NoDocumentsError, UsageError, listed, quantity
-from nbtext.model.corpus_flow import CountedCorpus, count_each, reading_like
+from nbtext.errors import UsageError, listed, quantity
+from nbtext.model.corpus_counting import CountedCorpus, columns_of, count_corpus
 from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, READING, TRAINING, Reading, Settings
 
 if TYPE_CHECKING:
@@ -230,10 +230,8 @@ def read_and_count(paths: Sequence[str], options: Options, columns: Sequence[str
 
     model, settings = untrained(paths, options)
     source = CommandCorpus(paths, model.reading, options, labelled=True, columns=columns)
-    corpus = count_each(model.analysis, source, options.get("jobs", 1))
-    if corpus is None:
-        raise NoDocumentsError
-    class_prior(settings.class_prior, corpus.statistics)  # raises now what it would raise in every fold
+    corpus = count_corpus(model.analysis, source, options.get("jobs", 1), note=columns_of)
+    class_prior(settings.class_prior, corpus.counts.statistics)  # raises now what it would raise in every fold
     return CommandCounts(corpus, settings, model.analysis, source)
 
 

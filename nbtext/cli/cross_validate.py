@@ -73,7 +73,7 @@ def command(corpus: tuple[str, ...], output: str | None, folds: int | None, repe
     if predictions is not None:
         check_output_file(predictions, "--predictions", [*paths, *filter(None, [options["costs"]])])
     counted = read_and_count(paths, options, [] if column is None else [column])
-    statistics, n_folds = counted.corpus.statistics, folds or 10
+    statistics, n_folds = counted.corpus.counts.statistics, folds or 10
     asked, rule = gates(options, statistics.n_classes), option.decision_rule(options, list(statistics.classes))
     method = "time" if options["time_column"] else "grouped" if column else "leave-one-out" if options["leave_one_out"] else "stratified"
     if method == "stratified" and n_folds <= statistics.n_documents:

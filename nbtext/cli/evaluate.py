@@ -68,7 +68,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     from nbtext.decision import answer_threshold
     from nbtext.evaluation.judging import judge_scored, sweep_prior
     from nbtext.explain.mistakes import MistakeFinder
-    from nbtext.model.corpus_flow import score_corpus
+    from nbtext.model.corpus_scoring import score_corpus
     from nbtext.promises.precision import risk_curve
     from nbtext.promises.prediction_sets import SetTally, with_figures
     from nbtext.report.answers import MistakeFile

@@ -7,7 +7,7 @@ from typing import Any
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
 from nbtext.cli.writing import corpus_to_change, lock_settings, relearning_options, say_model, what_becomes_of_unlabelled, writing_options
-from nbtext.errors import quantity
+from nbtext.errors import NoDocumentsError, quantity
 
 
 @panels.command("forget")
@@ -44,8 +44,9 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
     model = option.load_model(model_path)
     unlabelled = what_becomes_of_unlabelled(model, model_path, options)
     source = corpus_to_change(model, model_path, paths, options)
-    batch = count_batch(model, source, options["jobs"])
-    if batch is None:
+    try:
+        batch = count_batch(model, source, options["jobs"])
+    except NoDocumentsError:
         messages.notice("there is nothing to forget")
     else:
         forgot = forget(model_path, model, batch, unlabelled, once=options["once"], **lock_settings(options))

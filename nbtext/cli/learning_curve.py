@@ -44,6 +44,6 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
 
     counted = read_and_count(corpus_paths(corpus, options), options)
     counted.source.say_notices()
-    subsets = Subsets(counted.corpus.statistics, counted.corpus.documents)
+    subsets = Subsets(counted.corpus.counts.statistics, counted.corpus.counts.documents)
     curve = learning_curve(subsets, counted.settings, Resampling(steps, folds, repeats, seed), options["jobs"])
     write_result(output, curve, curve.points, print_learning_curve)

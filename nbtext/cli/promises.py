@@ -109,7 +109,7 @@ def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: Opt
     if not (paths := options["prior_from"]):
         return blocks
     from nbtext.cli.corpus import documents_for
-    from nbtext.model.corpus_flow import score_corpus
+    from nbtext.model.corpus_scoring import score_corpus
     from nbtext.promises.class_shares import estimate_prevalence, with_prior_of
 
     if "-" in paths:

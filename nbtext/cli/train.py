@@ -8,7 +8,6 @@ from typing import Any
 from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.writing import read_pool, say_model, say_overruled, seeds_option, unlabelled_option, write_new_model, writing_options
-from nbtext.errors import NoDocumentsError
 
 
 @panels.command("train")
@@ -40,11 +39,11 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, require_distinct, untrained
     from nbtext.cli.option_files import read_seeds
     from nbtext.counts.seeds import require_seeded_classes
-    from nbtext.model.changing import count_batch, trained_once
+    from nbtext.model.changing import count_batch, distinct_documents, learnt_with_best_weighting
+    from nbtext.model.corpus_counting import count_corpus
     from nbtext.store.atomic import check_replaceable
 
     begin = time.monotonic()
-    scheduler = options["scheduler"]
     has_labels = bool(corpus or options["files_from"] is not None or options["folders"] or not options["unlabelled"])
     seeds = read_seeds(options["seeds"], fewest=1 if has_labels else 2) if options["seeds"] is not None else []
     from_seeds = bool(seeds) and not has_labels
@@ -59,20 +58,19 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
         model.begin_with(seeds)
     pool = read_pool(model, model_path, options)
     documents = None if from_seeds else CommandCorpus(paths, model.reading, options, labelled=True)
-    ledger = None
+    counts = ledger = None
     if documents is not None and options["once"]:
-        if (batch := count_batch(model, documents, options["jobs"])) is None:
-            raise NoDocumentsError
+        batch = count_batch(model, documents, options["jobs"])
         say_overruled(batch)
-        ledger = trained_once(model, batch)
+        counts, ledger = distinct_documents(batch)
     elif documents is not None:
-        model.learn_corpus(documents, options["jobs"], scheduler)
+        counts = count_corpus(model.analysis, documents, options["jobs"], options["scheduler"]).counts
+    if pool is not None and chooses_weighting and not from_seeds:
+        model = learnt_with_best_weighting(model, counts, pool)
+    else:
+        model.learn(counts, pool)
     if documents is not None:
         require_seeded_classes(seeds, model.classes)
-    if pool is not None:
-        from nbtext.model.unlabelled import WEIGHTINGS
-
-        model.learn_unlabelled(pool, WEIGHTINGS if chooses_weighting and not from_seeds else ())
     write_new_model(model, model_path, options, ledger)
     if documents is not None:
         documents.say_notices()

@@ -105,7 +105,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds:
         if not first:
             first.append(counted.source)
             if criterion == "cross-validation" and not limits.halves:
-                warn_of_small_classes(counted.corpus.statistics, search.division.folds)
+                warn_of_small_classes(counted.corpus.counts.statistics, search.division.folds)
         return counted
 
     jobs = options["jobs"] or cores()

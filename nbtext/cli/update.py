@@ -15,7 +15,7 @@ from nbtext.cli.writing import (
     what_becomes_of_unlabelled,
     writing_options,
 )
-from nbtext.errors import quantity
+from nbtext.errors import NoDocumentsError, quantity
 
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
@@ -54,12 +54,10 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
       nbtext update corpora/service-desk/test --once --backup
     """
     from nbtext.cli.corpus import corpus_paths
-    from nbtext.counts.corpus_counts import CorpusCounts
-    from nbtext.model.changing import count_batch
-    from nbtext.model.corpus_flow import count_in_total
+    from nbtext.model.changing import Batch, count_batch
+    from nbtext.model.corpus_counting import count_corpus
     from nbtext.model.locked_model import update
 
-    scheduler = options["scheduler"]
     without_corpus = not corpus and options["files_from"] is None and (options["unlabelled"] or options["drop_unlabelled"])
     paths, jobs = () if without_corpus else corpus_paths(corpus, options), options["jobs"]
     model = option.load_model(model_path)
@@ -69,16 +67,17 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
         say_model(updated.model, model_path, model)
         return
     source = corpus_to_change(model, model_path, paths, options)
-    more = count_batch(model, source, jobs) if options["once"] else count_in_total(model.analysis, source, jobs, scheduler)
-    if more is None:
+    try:
+        counted = count_batch(model, source, jobs) if options["once"] else count_corpus(model.analysis, source, jobs, options["scheduler"])
+    except NoDocumentsError:
         messages.notice("there is nothing to learn")
     else:
-        updated = update(model_path, model, more, unlabelled, **lock_settings(options))
-        _say_learnt(updated, quantity(more.statistics.n_documents, "document"))
-        if isinstance(more, CorpusCounts):
-            _say_learnt_before(more, model)
+        updated = update(model_path, model, counted, unlabelled, **lock_settings(options))
+        _say_learnt(updated, quantity(counted.counts.statistics.n_documents, "document"))
+        if isinstance(counted, Batch):
+            say_overruled(counted)
         else:
-            say_overruled(more)
+            _say_learnt_before(counted.counts, model)
         say_model(updated.model, model_path, model)
     source.say_notices()
 

@@ -66,8 +66,7 @@ def read_pool(model: TextClassifier, model_path: str, options: Options) -> Unlab
     if not options["unlabelled"]:
         return None
     from nbtext.cli.corpus import CommandCorpus, require_distinct
-    from nbtext.corpus.reading import resolve_format
-    from nbtext.model.corpus_flow import reading_like
+    from nbtext.corpus.reading import reading_like, resolve_format
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.settings import BY_NAME
 
@@ -89,8 +88,7 @@ def what_becomes_of_unlabelled(model: TextClassifier, model_path: str, options: 
     from nbtext.model.locked_model import Unlabelled
 
     found = Unlabelled(read_pool(model, model_path, options), bool(options["unlabelled"] or options["drop_unlabelled"]))
-    if found.is_dropped:
-        model.drop_unlabelled()
+    found.drop_from(model)
     return found
 
 
@@ -119,9 +117,9 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     """
     from nbtext.cli.corpus import CommandCorpus, recognised, require_distinct
     from nbtext.cli.options import given
+    from nbtext.corpus.reading import reading_like
     from nbtext.fitted.learnt import require_additive
     from nbtext.model.changing import require_changeable, stemmer_difference
-    from nbtext.model.corpus_flow import reading_like
     from nbtext.settings import READING
     from nbtext.store.atomic import check_replaceable
 

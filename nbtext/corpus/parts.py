@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 BYTES, FILES = 1 << 22, 256
 """About the most that a shard holds, unless a single document is larger."""
 
+BYTES_HERE = BYTES >> 2
+"""About what a shard for a process of this machine holds: scores take more memory than counts, and processes end together."""
+
 SMALL_FILE = 1 << 12
 """Bytes that a smaller file of a directory counts for: opening it takes as long as counting so many."""
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbtext.attributes import NO_TEXT, Attributes, weight_in_units
+from nbtext.attributes import KINDS, NO_TEXT, Attributes, weight_in_units
 from nbtext.corpus.compression import uncompressed_name
 from nbtext.corpus.decoding import detect_encoding, is_ascii_compatible, is_plain, refuse_binary, to_utf8
 from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
@@ -27,14 +27,12 @@ from nbtext.document_parts import (
     with_weight,
     without_separators,
 )
-from nbtext.errors import DocumentError, UsageError
-from nbtext.settings import BY_NAME, FORMATS, KINDS_OF_FILES
+from nbtext.errors import DocumentError, UsageError, quantity
+from nbtext.settings import BY_NAME, FORMATS, KINDS_OF_FILES, Reading
 from nbtext.text_block import LabelledBlock, blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from nbtext.settings import Reading
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     Decoder = Callable[[bytes], tuple[bytes, bool, Fields]]
 
@@ -218,6 +216,26 @@ def format_like(paths: Sequence[str], trained: Reading) -> str:
     if not layout.columns or Attributes.of(trained).names or not (path == "-" or os.path.exists(path)):  # noqa: PTH110
         return trained.format
     return trained.format if any(format_by_name(each) not in (None, "dir") for each in later) else _format_like_table(path, trained)
+
+
+def reading_like(trained: Reading, paths: Sequence[str], given: Mapping[str, object]) -> Reading:
+    """Return how documents are read for a model: as its training documents were, but for the settings given, and for what the paths are.
+
+    Raises `UsageError` where counted features would meet a model of texts, and for other attributes than the model has.
+    """
+    reading = Reading.of({**trained, **given})
+    if paths and "format" not in given:
+        reading = replace(reading, format=format_like(paths, trained))
+    learnt, read = Attributes.of(trained), Attributes.of(reading)
+    for kind, names, others in zip(KINDS, learnt, read, strict=True):
+        if len(names) != len(others):
+            raise UsageError(
+                f"--{kind} names {quantity(len(others), 'column')}, and the model has {len(names)}", hint="name them in the model's order"
+            )
+    file_format = resolve_format(paths, reading.format)
+    if FORMATS[file_format].counted and not trained.is_counted:
+        raise UsageError(f"the model was trained on texts, not on {file_format}'s counted features", hint="train one on features")
+    return reading
 
 
 def _format_like_table(path: str, trained: Reading) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.documents import MOST_TERMS, CountedDocuments, DocumentSample
+from nbtext.counts.documents import MOST_TERMS, NO_DOCUMENTS, CountedDocuments, DocumentSample
 from nbtext.counts.layers import estimated
 from nbtext.counts.statistics import Renumbering, from_cells, log_units, require_exact_logs, sum_cells
 from nbtext.counts.vocabulary import is_category
@@ -43,6 +43,13 @@ class CorpusCounts:
     sample: DocumentSample
     is_closed: bool = False
     """True if there can be no new terms: what is added is counted over these terms only."""
+    documents: CountedDocuments = NO_DOCUMENTS
+    """All documents in their order, none if they were not kept."""
+
+    @classmethod
+    def of(cls, statistics: ClassStatistics, documents: CountedDocuments, sample_size: int) -> CorpusCounts:
+        """Return the counts of a corpus, given all of its documents."""
+        return cls(statistics, DocumentSample.of(documents, sample_size), documents=documents)
 
     @cached_property
     def labelled(self) -> ClassStatistics:
@@ -50,12 +57,13 @@ class CorpusCounts:
         return estimated(self.statistics)
 
     def __add__(self, other: CorpusCounts) -> CorpusCounts:
-        """Return both corpora together, over the terms of those that are closed."""
+        """Return both corpora together, over the terms of those that are closed; all documents only if both have them."""
         mine = self.over(other.statistics.vocabulary) if other.is_closed else self
         theirs = other.over(self.statistics.vocabulary) if self.is_closed else other
         statistics, first, second = mine.statistics.combined(theirs.statistics, 1)
         sample = mine.sample.renumbered(first) + theirs.sample.renumbered(second)
-        return CorpusCounts(statistics, sample, self.is_closed or other.is_closed)
+        documents = [self.documents.renumbered(first), other.documents.renumbered(second)] if self.documents and other.documents else []
+        return CorpusCounts(statistics, sample, self.is_closed or other.is_closed, CountedDocuments.joined(documents))
 
     def __sub__(self, other: CorpusCounts) -> CorpusCounts:
         """Return the corpus without the documents of another; raises `UsageError` if that counts anything that this one does not."""
@@ -109,9 +117,11 @@ class CorpusCounts:
             return found
         return replace(found, statistics=replace(statistics, **{name: array // unit for name, array in statistics.numbers.items()}, unit=1))
 
-    def without_logs(self) -> CorpusCounts:
-        """Return the counts without the sums of log weights."""
-        return replace(self, statistics=replace(self.statistics, cell_logs=None))
+    def with_logs(self, *, wanted: bool) -> CorpusCounts:
+        """Return the counts with the sums of log weights, from all documents if they are not there yet, or without them."""
+        if not wanted:
+            return replace(self, statistics=replace(self.statistics, cell_logs=None))
+        return replace(self, statistics=with_log_sums(self.statistics, self.documents)) if self.documents else self
 
     def relabelled(self, labels: Sequence[str]) -> CorpusCounts:
         """Return the counts with a new label for each class; classes with the same label are merged."""
@@ -168,14 +178,7 @@ def relabelled_statistics(statistics: ClassStatistics, labels: Sequence[str]) ->
     return _Relabelled(relabelled, numbers)
 
 
-class Recounted(NamedTuple):
-    """Statistics, and their documents, numbered as in them."""
-
-    statistics: ClassStatistics
-    documents: CountedDocuments
-
-
-def relabelled_documents(statistics: ClassStatistics, documents: CountedDocuments, labels: Sequence[str]) -> Recounted:
+def relabelled_documents(statistics: ClassStatistics, documents: CountedDocuments, labels: Sequence[str], sample_size: int) -> CorpusCounts:
     """Count documents under a new label for each.
 
     ``statistics`` are those of a corpus that includes the documents; only vocabulary and attributes are taken from them.
@@ -194,7 +197,8 @@ def relabelled_documents(statistics: ClassStatistics, documents: CountedDocument
     np.add.at(class_documents, numbers, weights)
     found, renumbering = from_cells(statistics.vocabulary, classes, class_documents, keys, *columns)
     relabelled = replace(documents, classes=numbers).renumbered(renumbering)
-    return Recounted(replace(found, attributes=statistics.attributes, moments=moments, unit=statistics.unit), relabelled)
+    found = replace(found, attributes=statistics.attributes, moments=moments, unit=statistics.unit)
+    return CorpusCounts.of(found, relabelled, sample_size)
 
 
 def _numbered(labels: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
@@ -327,19 +331,20 @@ class NeverLearntError(UsageError):
         return self
 
 
-def forget_documents(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> CorpusCounts:
-    """Subtract documents, given with their statistics.
+def forget_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts:
+    """Subtract a corpus that has all of its documents.
 
     Raises `NeverLearntError` if one was certainly never counted, and `UsageError` if nothing would be left.
     """
-    rest = subtract_documents(counts, statistics, documents)
+    rest = subtract_documents(counts, gone)
     if not rest.statistics.n_documents:
         raise UsageError("the model has learnt no other documents, so nothing would be left of it", hint="remove its file instead")
     return rest
 
 
-def subtract_documents(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> CorpusCounts:
+def subtract_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts:
     """Subtract documents as `forget_documents` does; nothing need be left."""
+    statistics, documents = gone.statistics, gone.documents
     counts.statistics.require_alike(statistics)
     row = _missing_from_sample(counts, statistics, documents)
     if row is None:

@@ -23,6 +23,7 @@ from nbtext.counts.statistics import StatisticsBuilder
 from nbtext.counts.vocabulary import FORMS, SIDES, category_term, stop_word_term
 from nbtext.document_parts import BEFORE_WEIGHT, split_values, split_weight
 from nbtext.errors import NoDocumentsError, UsageError
+from nbtext.exclusions import needs_documents
 from nbtext.records import dataclass
 from nbtext.settings import ANALYSIS, TRAINING, Settings
 from nbtext.text.analyzer import Analyzer, TermSequence, text_pieces
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.statistics import ClassStatistics, CountedStatistics
     from nbtext.text.analyzer import TextPiece
     from nbtext.text.fields import FieldColumns
     from nbtext.text.ngrams import PairIds
@@ -322,21 +321,35 @@ def _sequences(
         carried = TermSequence(documents[begins:], terms[begins:]) if piece.goes_on else None
 
 
-def count_corpus(labelled: Iterable[Labelled], analysis: Analysis) -> CorpusCounts:
-    """Count a stream of documents with their labels; return statistics and sample.
+def count(labelled: Iterable[Labelled], analysis: Analysis, *, keep_all: bool = False) -> CorpusCounts:
+    """Count a stream of documents with their labels; return statistics and sample, and all documents where the settings need them or with ``keep_all``.
 
-    Raises `UsageError` if there is not one document.
+    Raises `NoDocumentsError` if there is not one document.
     """
-    collector = DocumentCollector(analysis.settings.sample)
-    counted = _count(labelled, analysis, collector)
-    return CorpusCounts(counted.statistics, collector.sample(counted.numbers))
-
-
-def count_documents(labelled: Iterable[Labelled], analysis: Analysis) -> tuple[ClassStatistics, CountedDocuments]:
-    """Count as `count_corpus` does; return all documents, in their order, in place of a sample."""
-    collector = DocumentCollector(None)
-    counted = _count(labelled, analysis, collector)
-    return counted.statistics, collector.documents(counted.numbers)
+    builder = StatisticsBuilder(Attributes.of(analysis.settings.reading), logs=analysis.settings.sums_logs)
+    counter = document_counter(analysis, builder.vocabulary)
+    inflected = _inflected(analysis, builder.vocabulary) if analysis.settings.surface_forms else None
+    size = analysis.settings.sample
+    collector = DocumentCollector(None if keep_all or needs_documents(analysis.settings) else size)
+    empty = True
+    for block in _labelled_blocks(labelled):
+        empty = False
+        for label in block.labels:
+            check_label(label)
+        texts, weights = _split_weights(block.texts)
+        postings, classes = counter.count(texts), builder.class_numbers(block.labels)[block.classes]
+        builder.add(postings, classes, weights)
+        collector.add(postings, classes, content_hashes(texts), builder.labels, weights)
+        if inflected is not None:
+            readable, _ = analysis.without_encoded_lines(split_block([split_values(text)[0] for text in texts])[0])
+            builder.add_cells(_count_terms(inflected, readable, builder.vocabulary.find_pairs), classes, weights)
+    if empty:
+        raise NoDocumentsError
+    del counter, inflected  # what it remembers of the vocabulary takes as much memory as the vocabulary
+    statistics, numbers = builder.freeze()
+    if collector.keeps_all:
+        return CorpusCounts.of(statistics, collector.documents(numbers), size)
+    return CorpusCounts(statistics, collector.sample(numbers))
 
 
 def content_hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
@@ -354,28 +367,6 @@ def _packed(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
         if pairs := [item for item in items if not isinstance(item, LabelledBlock)]:
             yield LabelledBlock.of(*zip(*pairs, strict=True))
         yield from (item for item in items if isinstance(item, LabelledBlock))  # which ends the items
-
-
-def _count(labelled: Iterable[Labelled], analysis: Analysis, collector: DocumentCollector) -> CountedStatistics:
-    builder = StatisticsBuilder(Attributes.of(analysis.settings.reading), logs=analysis.settings.sums_logs)
-    counter = document_counter(analysis, builder.vocabulary)
-    inflected = _inflected(analysis, builder.vocabulary) if analysis.settings.surface_forms else None
-    empty = True
-    for block in _labelled_blocks(labelled):
-        empty = False
-        for label in block.labels:
-            check_label(label)
-        texts, weights = _split_weights(block.texts)
-        postings, classes = counter.count(texts), builder.class_numbers(block.labels)[block.classes]
-        builder.add(postings, classes, weights)
-        collector.add(postings, classes, content_hashes(texts), builder.labels, weights)
-        if inflected is not None:
-            readable, _ = analysis.without_encoded_lines(split_block([split_values(text)[0] for text in texts])[0])
-            builder.add_cells(_count_terms(inflected, readable, builder.vocabulary.find_pairs), classes, weights)
-    if empty:
-        raise NoDocumentsError
-    del counter, inflected  # what it remembers of the vocabulary takes as much memory as the vocabulary
-    return builder.freeze()
 
 
 def _split_weights(documents: TextBlock) -> tuple[TextBlock, NDArray[np.int64] | None]:

@@ -99,6 +99,9 @@ class CountedDocuments:
         return cls(stack([part.matrix for part in parts]), np.concatenate(classes), np.concatenate(hashes), weights)
 
 
+NO_DOCUMENTS = CountedDocuments(DocumentTermMatrix.empty(), np.empty(0, np.int64), np.empty(0, np.uint64))
+
+
 @dataclass(frozen=True, eq=False)
 class DocumentSample:
     """The documents of a corpus with the smallest content hashes, at most ``size``, by hash and class."""
@@ -163,6 +166,11 @@ class DocumentCollector:
         self._documents = self._entries = 0
         self._smallest = np.empty(0, np.uint64)
         """The hashes of the documents that a sample of one more would have, so far, were there room for all their entries."""
+
+    @property
+    def keeps_all(self) -> bool:
+        """True if all documents are collected."""
+        return self._size is None
 
     def add(
         self,

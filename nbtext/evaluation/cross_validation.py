@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.outcomes import ConfusionCells
     from nbtext.metrics.results import EvaluationResult
-    from nbtext.model.corpus_flow import CountedCorpus
+    from nbtext.model.corpus_counting import CountedCorpus
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Parsed, Whole
 
@@ -483,7 +483,8 @@ def validate_corpus(
 
     The result of ``leave-one-out`` has no folds. Raise as `divided`, `cross_validate` and `evaluate_leave_one_out`.
     """
-    statistics, documents, names, notes = corpus
+    counts, names, notes = corpus
+    statistics, documents = counts.statistics, counts.documents
     if method == "leave-one-out":
         held_out = evaluate_leave_one_out(statistics, documents, settings, rule)
         return _CrossValidation(held_out, [held_out], [])

@@ -9,6 +9,7 @@ from nbtext.counts.counting import document_counter
 from nbtext.decision import DecisionRule
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.exclusions import needs_documents
+from nbtext.fitted.learnt import require_additive
 from nbtext.fitted.scoring import scored
 from nbtext.metrics import Evaluation
 from nbtext.metrics.intervals import Bootstrap
@@ -97,6 +98,7 @@ def sweep_prior(model: TextClassifier, documents: Iterable[Document]) -> PriorSw
         raise UsageError(f"--sweep prior needs a model of counts and pseudo-counts, and this one is of {kind}")
     scale = model.language_models.n_selected if settings.prior_shape == "background" else 1
     smoothings = sorted({own, *(scale * pseudo_count for pseudo_count in PSEUDO_COUNTS)})
+    require_additive(settings, model.learnt)
     models = [copy(model).learn(model.counts, smoothing=smoothing, calibration="none") for smoothing in smoothings]
     evaluations = [Evaluation(model.classes, class_documents=model.statistics.class_documents) for _ in smoothings]
     counter, rule = document_counter(model.analysis, model.statistics.vocabulary), DecisionRule()

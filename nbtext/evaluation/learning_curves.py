@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import count_documents
+from nbtext.counts.counting import count
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import UsageError, quantity
 from nbtext.evaluation.cross_validation import WORTH_PROCESSES, accuracy_and_macro_f1, shuffled_by_class, stratified_folds, train_and_score
@@ -134,8 +134,8 @@ FEWEST_OF_A_CLASS = 2
 
 def curve_of_texts(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -> LearningCurve:
     """Return the curve of labelled texts under the model's settings, folds drawn once; raise `UsageError` if they are too few."""
-    subsets = Subsets(*count_documents(labelled, model.analysis))
-    return learning_curve(subsets, looked_up(model.analysis), Resampling(repeats=1))
+    counts = count(labelled, model.analysis, keep_all=True)
+    return learning_curve(Subsets(counts.statistics, counts.documents), looked_up(model.analysis), Resampling(repeats=1))
 
 
 def _training_sizes(most: int, n_classes: int, steps: int) -> Whole:

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from nbtext.counts.counting import Analysis
     from nbtext.evaluation.candidates import Candidate
     from nbtext.evaluation.tuning import Figures, FoldJudgement
-    from nbtext.model.corpus_flow import CountedCorpus
+    from nbtext.model.corpus_counting import CountedCorpus
     from nbtext.parallel.processes import Workers
     from nbtext.settings import Settings
     from nbtext.type_names import Mask, Whole
@@ -245,7 +245,8 @@ class Search(Generic[C]):
         """Return the model that training with the best settings makes."""
         model = TextClassifier(**self.candidates[outcome.trials[0].candidate].settings)
         model.reading = outcome.of_best.analysis.settings.reading
-        return model.fit_counted(outcome.of_best.corpus.statistics, outcome.of_best.corpus.documents)
+        counts = outcome.of_best.corpus.counts
+        return model.learn(CorpusCounts.of(counts.statistics, counts.documents, model.settings.sample))
 
     def result(self, outcome: _SearchOutcome[C], model: str, train: Sequence[str], left_out: Sequence[Impossible] = ()) -> SearchResult:
         """Return what was found as a record.
@@ -271,7 +272,7 @@ class Search(Generic[C]):
             self.by,
             None if self.by in OF_THE_SAME_COUNTS else self.goal,
             self.division if folded else None,
-            len(outcome.of_best.corpus.documents),
+            len(outcome.of_best.corpus.counts.documents),
             model,
             tuple(ranked),
             outcome.corrected,
@@ -442,7 +443,7 @@ class Search(Generic[C]):
                 del self._corpora[next(iter(self._corpora))]
             begin = self.clock()
             counted = self.count(candidate)
-            corpus = _CountedSubsets(counted, Subsets(counted.corpus.statistics, counted.corpus.documents))
+            corpus = _CountedSubsets(counted, Subsets(counted.corpus.counts.statistics, counted.corpus.counts.documents))
             statistics, documents = corpus.subsets.statistics, corpus.subsets.documents
             sample = DocumentSample.of(documents, candidate.settings.sample)
             n_bytes = sum(array.nbytes for array in counts_to_plain(CorpusCounts(statistics, sample)).values())

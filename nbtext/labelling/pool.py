@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.counting import count_documents
+from nbtext.counts.counting import count
 from nbtext.counts.matrix import stable_order
 from nbtext.document_parts import shown, split_values
 from nbtext.errors import UsageError
@@ -160,7 +160,8 @@ def count_pool(documents: Iterable[Document], analysis: Analysis) -> CountedPool
             texts.append(document.text)
             yield document.label or _NO_CLASS, document.text
 
-    statistics, counted = count_documents(labelled(), analysis)
+    counts = count(labelled(), analysis, keep_all=True)
+    statistics, counted = counts.statistics, counts.documents
     if not statistics.n_terms:
         raise UsageError("no document of the pool has a word that counts", hint="check --format and --stop-words")
     return CountedPool(DocumentPool(names, texts, analysis, statistics.vocabulary, counted.matrix, counted.hashes), statistics, counted)

@@ -9,25 +9,18 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import replace
 from functools import reduce
+from math import inf
 from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.attributes import KINDS
-from nbtext.counts.corpus_counts import (
-    CorpusCounts,
-    NeverLearntError,
-    Recounted,
-    forget_documents,
-    relabelled_documents,
-    subtract_documents,
-)
+from nbtext.counts.corpus_counts import NeverLearntError, forget_documents, relabelled_documents, subtract_documents
 from nbtext.counts.counting import check_label
-from nbtext.counts.documents import DocumentSample
 from nbtext.errors import UsageError, quantity
 from nbtext.fitted.learnt import require_additive
-from nbtext.model.corpus_flow import count_each
+from nbtext.model.corpus_counting import count_corpus
 from nbtext.model.state import versions
 from nbtext.settings import COUNTING
 from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger, fingerprint
@@ -38,9 +31,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.corpus.collection import Corpus
-    from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.model.text_classifier import TextClassifier
+    from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.settings import Reading
     from nbtext.type_names import Mask, Whole
 
@@ -145,50 +138,45 @@ def stemmer_difference(model: TextClassifier) -> str | None:
 
 
 class Batch(NamedTuple):
-    """Documents as counts, with their fingerprints; numbered as in the statistics, which are theirs."""
+    """All documents of a corpus as counts, with their fingerprints and names."""
 
-    statistics: ClassStatistics
-    documents: CountedDocuments
+    counts: CorpusCounts
     fingerprints: NDArray[np.bytes_]
     names: Sequence[str] = ()
 
-    @classmethod
-    def of(cls, counted: tuple[ClassStatistics, CountedDocuments], fingerprints: Sequence[bytes], names: Sequence[str] = ()) -> Batch:
-        """Put together what `nbtext.counts.counting.count_documents` returns and the fingerprint of each document."""
-        return cls(*counted, np.frombuffer(b"".join(fingerprints), FINGERPRINT), names)
-
     def labels(self, rows: Whole) -> list[str]:
         """Return the labels of some documents."""
-        return [self.statistics.classes[number] for number in self.documents.classes[rows].tolist()]
+        return [self.counts.statistics.classes[number] for number in self.counts.documents.classes[rows].tolist()]
 
-    def under(self, rows: Whole, labels: Sequence[str]) -> Recounted:
-        """Return some documents, each under the label given for it, and their statistics."""
-        return relabelled_documents(self.statistics, self.documents.rows(rows), labels)
+    def under(self, rows: Whole, labels: Sequence[str]) -> CorpusCounts:
+        """Return the counts of some documents, each under the label given for it."""
+        return relabelled_documents(self.counts.statistics, self.counts.documents.rows(rows), labels, self.counts.sample.size)
 
     def subtracted(
         self,
         counts: CorpusCounts,
         rows: Whole,
         labels: Sequence[str],
-        subtract: Callable[[CorpusCounts, ClassStatistics, CountedDocuments], CorpusCounts],
+        subtract: Callable[[CorpusCounts, CorpusCounts], CorpusCounts],
     ) -> CorpusCounts:
         """Subtract some documents, each under the label given for it; errors have their numbers in the batch."""
         try:
-            return subtract(counts, *self.under(rows, labels))
+            return subtract(counts, self.under(rows, labels))
         except NeverLearntError as problem:
             raise NeverLearntError(int(rows[problem.number]), problem.label) from None
 
     def last_of_each(self) -> Whole:
         """Return the rows of different documents, ascending, each the last of its equals: the later label holds."""
         _, from_the_end = np.unique(self.fingerprints[::-1], return_index=True)
-        return np.sort(len(self.documents) - 1 - from_the_end)
+        return np.sort(self.fingerprints.size - 1 - from_the_end)
 
     def overruled(self) -> str | None:
         """Return in words how many texts are there under several labels, with an example; None if there are none."""
         distinct, group = np.unique(self.fingerprints, return_inverse=True)
         last = np.empty(distinct.size, np.int64)
         last[group] = np.arange(group.size)  # of several values the last is kept
-        others = np.flatnonzero(self.documents.classes != self.documents.classes[last[group]])
+        classes = self.counts.documents.classes
+        others = np.flatnonzero(classes != classes[last[group]])
         if not others.size:
             return None
         pair = np.array([others[0], last[group[others[0]]]])
@@ -200,24 +188,38 @@ class Batch(NamedTuple):
     def known_alike(self, ledger: Ledger) -> Mask:
         """Return a mask of the documents that a ledger knows under the same label, shape (n_docs,)."""
         number = {label: place for place, label in enumerate(ledger.labels)}
-        numbers = np.array([number.get(label, ABSENT) for label in self.statistics.classes], np.int64)[self.documents.classes]
+        numbers = np.array([number.get(label, ABSENT) for label in self.counts.statistics.classes], np.int64)
         found = ledger.find(self.fingerprints)
-        known: Mask = (found == numbers) & (found != ABSENT)
+        known: Mask = (found == numbers[self.counts.documents.classes]) & (found != ABSENT)
         return known
 
 
-def count_batch(model: TextClassifier, corpus: Corpus, jobs: int) -> Batch | None:
-    """Return the documents of a labelled corpus as the model counts them, with fingerprints and names; None if there are none."""
-    found = count_each(model.analysis, corpus, jobs, lambda document: fingerprint(document.text))
-    return found and Batch.of((found.statistics, found.documents), found.notes, found.names)
+def count_batch(model: TextClassifier, corpus: Corpus, jobs: int) -> Batch:
+    """Return the documents of a labelled corpus as the model counts them, with fingerprints and names; raise `NoDocumentsError` if there are none."""
+    found = count_corpus(model.analysis, corpus, jobs, note=lambda document: fingerprint(document.text))
+    return Batch(found.counts, np.frombuffer(b"".join(found.notes), FINGERPRINT), found.names)
 
 
-def trained_once(model: TextClassifier, batch: Batch) -> Ledger:
-    """Train a model on the different documents of a batch, each under its last label; return their ledger."""
+def distinct_documents(batch: Batch) -> tuple[CorpusCounts, Ledger]:
+    """Return the counts of the different documents of a batch, each under its last label, and their ledger."""
     rows = batch.last_of_each()
     labels = batch.labels(rows)
-    model.fit_counted(*batch.under(rows, labels))
-    return Ledger.empty().changed(batch.fingerprints[rows], labels)
+    return batch.under(rows, labels), Ledger.empty().changed(batch.fingerprints[rows], labels)
+
+
+WEIGHTINGS = ("counts", "log")
+"""Where none is given: the first without unlabelled documents and each with them, of which left-out documents choose."""
+
+
+def learnt_with_best_weighting(model: TextClassifier, counts: CorpusCounts | None, pool: UnlabelledDocuments) -> TextClassifier:
+    """Return a model that learns with the weighting of `WEIGHTINGS` by which left-out documents are answered best; without unlabelled documents the first."""
+    models = [copy(model).learn(counts, pool, weighting=weighting) for weighting in WEIGHTINGS]
+
+    def loss(trained: TextClassifier) -> float:
+        figures, is_used = trained.learnt.unlabelled, trained.learnt.uses_unlabelled or trained is models[0]
+        return inf if figures is None or not is_used else min(figures.losses.values())
+
+    return min(models, key=loss)
 
 
 class LearntOnce(NamedTuple):
@@ -247,10 +249,9 @@ def learnt_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> LearntOnc
     if moved.any():
         counts = batch.subtracted(counts, rows[moved], [ledger.labels[number] for number in before[moved].tolist()], subtract_documents)
     if changed.size:
-        added = batch.under(changed, batch.labels(changed))
-        counts = counts + CorpusCounts(added.statistics, DocumentSample.of(added.documents, counts.sample.size))
+        counts = counts + batch.under(changed, batch.labels(changed))
     ledger = ledger.changed(batch.fingerprints[changed], batch.labels(changed))
-    return LearntOnce(counts, ledger, int(new.sum()), int(moved.sum()), int(known.sum()), len(batch.documents) - rows.size)
+    return LearntOnce(counts, ledger, int(new.sum()), int(moved.sum()), int(known.sum()), batch.fingerprints.size - rows.size)
 
 
 def join_ledgers(ledgers: Sequence[Ledger]) -> tuple[Ledger | None, int]:

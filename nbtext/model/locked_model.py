@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.classifiers.base import classifier_class
-from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, forget_documents
+from nbtext.counts.corpus_counts import NeverLearntError, forget_documents
 from nbtext.errors import ModelError, PathError, UsageError, reason
 from nbtext.fitted.learnt import require_additive
 from nbtext.model.changing import Batch, counting_difference, forgotten, forgotten_once, join_ledgers, learnt_once, merged
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nbtext.model.changing import LearntOnce
+    from nbtext.model.corpus_counting import CountedCorpus
     from nbtext.model.unlabelled import UnlabelledDocuments
 
 
@@ -150,10 +151,10 @@ class Unlabelled(NamedTuple):
     is_dropped: bool = False
     """Whether the part goes; a model that has one cannot be changed otherwise."""
 
-    def learnt(self, model: TextClassifier, counts: CorpusCounts) -> TextClassifier:
-        """Let a model learn other counts, and then the pool."""
-        model.learn(counts)
-        return model if self.pool is None else model.learn_unlabelled(self.pool)
+    def drop_from(self, model: TextClassifier) -> None:
+        """Let a model forget unlabelled documents if that is wanted and there are any."""
+        if self.is_dropped and model.learnt.unlabelled is not None:
+            model.learn()
 
 
 STAYS = Unlabelled()
@@ -162,7 +163,7 @@ STAYS = Unlabelled()
 def update(
     path: str,
     counted_by: TextClassifier,
-    more: CorpusCounts | Batch | None,
+    more: CountedCorpus | Batch | None,
     unlabelled: Unlabelled = STAYS,
     *,
     lock_timeout: float,
@@ -178,7 +179,7 @@ def update(
         n_before = model.counts.labelled.n_documents
         if not isinstance(more, Batch):
             ledger = file.ledger_if_usable()
-            file.replace(unlabelled.learnt(model, model.counts if more is None else model.counts + more), ledger)
+            file.replace(model.learn(model.counts if more is None else model.counts + more.counts, unlabelled.pool), ledger)
             return Updated(model, n_before, ledger is not None, None)
         ledger = file.ledger()
         try:
@@ -188,7 +189,7 @@ def update(
             problem.hint = "the ledger says otherwise; begin a new one with nbtext train --once"
             raise
         if learnt.new or learnt.moved:
-            file.replace(unlabelled.learnt(model, learnt.counts), learnt.ledger)
+            file.replace(model.learn(learnt.counts, unlabelled.pool), learnt.ledger)
         return Updated(model, n_before, ledger is not None, learnt)
 
 
@@ -220,10 +221,10 @@ def forget(
         model = _loaded_to_change(file, counted_by, unlabelled)
         try:
             if not once:
-                counts = forget_documents(model.counts, batch.statistics, batch.documents)
+                counts = forget_documents(model.counts, batch.counts)
                 ledger = file.ledger_if_usable()
-                file.replace(unlabelled.learnt(model, counts), None if ledger is None else forgotten(ledger, batch))
-                return Forgot(model, len(batch.documents), 0)
+                file.replace(model.learn(counts, unlabelled.pool), None if ledger is None else forgotten(ledger, batch))
+                return Forgot(model, batch.fingerprints.size, 0)
             ledger = file.ledger()
             if ledger is None:
                 raise UsageError("the model has no ledger", where=path, hint="forget without --once")
@@ -231,7 +232,7 @@ def forget(
         except NeverLearntError as problem:
             raise problem.naming(batch.names[problem.number]) from None
         if result.forgotten:
-            file.replace(unlabelled.learnt(model, result.counts), result.ledger)
+            file.replace(model.learn(result.counts, unlabelled.pool), result.ledger)
         return Forgot(model, result.forgotten, result.unknown)
 
 
@@ -243,8 +244,7 @@ def _loaded_to_change(file: LockedModelFile, counted_by: TextClassifier, unlabel
         raise ModelError(
             f"another process replaced it by a model that counts differently, by {difference}", where=file.path, hint="run it again"
         )
-    if unlabelled.is_dropped:
-        model.drop_unlabelled()
+    unlabelled.drop_from(model)
     require_additive(model.settings, model.learnt)
     return model
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import sys
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbtext.classifiers.base import class_prior
-from nbtext.counts.corpus_counts import CorpusCounts, forget_documents, with_log_sums
-from nbtext.counts.counting import Analysis, count_corpus, count_documents
-from nbtext.counts.documents import DocumentSample
+from nbtext.counts.corpus_counts import forget_documents
+from nbtext.counts.counting import Analysis, count
+from nbtext.counts.documents import NO_DOCUMENTS
 from nbtext.counts.seeds import seed_vocabulary
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
-from nbtext.errors import ModelError, NoDocumentsError, UsageError
+from nbtext.errors import ModelError, UsageError
 from nbtext.exclusions import SEED_WORDS, needs_documents, require_fitting
 from nbtext.fitted.fitted_model import FittedModel
 from nbtext.fitted.learnt import require_additive
@@ -35,9 +33,9 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from nbtext.classifiers.base import Classifier
-    from nbtext.corpus.collection import Corpus, Progress
+    from nbtext.corpus.collection import Progress
     from nbtext.corpus.document import Document, Notices
-    from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.seeds import Seed
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.errors import DocumentError
@@ -193,10 +191,10 @@ class TextClassifier:
         """
         before, after = self.settings, _changed(self.settings, parameters)
         counted_alike = before.reading == after.reading and all(before[name] == after[name] for name in COUNTING)
-        counts = None if self._fitted is None else self.counts if after.sums_logs else self.counts.without_logs()
+        counts = None if self._fitted is None else self.counts
         counted_alike &= not after.sums_logs or (counts is not None and counts.statistics.cell_logs is not None)
         if counts is not None and counted_alike and not needs_documents(after):
-            return self._estimate(counts, after)
+            return self.learn(counts, None, **parameters)
         if self.seeds:
             raise UsageError("seed words are terms of the settings that they were given with", hint="set the parameters first")
         self._stop_list = None
@@ -211,23 +209,9 @@ class TextClassifier:
         that is no number from 0 with at most three decimals.
         """
         given = GivenLabels(labels)
-        self.fit_stream(labelled_texts(texts, given, self.reading, sample_weight))
-        return self._replace(replace(self.fitted, label_kind=given.kind or "text"))
-
-    def fit_stream(self, labelled: Iterable[tuple[str, bytes]]) -> TextClassifier:
-        """Learn from a stream of (label, text in valid UTF-8) that is read once and not kept."""
         self._looked_up()  # validate early: fail before counting, not after
-        if self._needs_documents:
-            self.fit_counted(*count_documents(labelled, self.analysis))
-        else:
-            self._estimate(count_corpus(labelled, self.analysis), self.settings)
-        return self._replace(replace(self.fitted, label_kind="text"))
-
-    def fit_counted(self, statistics: ClassStatistics, documents: CountedDocuments) -> TextClassifier:
-        """Learn from a whole corpus as `nbtext.counts.counting.count_documents` counts it under these settings."""
-        statistics = with_log_sums(statistics, documents) if self.settings.sums_logs else replace(statistics, cell_logs=None)
-        counts = CorpusCounts(statistics, DocumentSample.of(documents, self.settings.sample))
-        return self._estimate(counts, self.settings, documents if self._needs_documents else None)
+        self.learn(count(labelled_texts(texts, given, self.reading, sample_weight), self.analysis))
+        return self._replace(replace(self.fitted, label_kind=given.kind or "text"))
 
     def fit_corpus(
         self,
@@ -252,6 +236,7 @@ class TextClassifier:
         from nbtext.corpus.document import Notices
         from nbtext.corpus.reading import resolved
         from nbtext.counts.counting import require_words
+        from nbtext.model.corpus_counting import count_corpus
 
         given = Reading.of({**self.reading, "document": "auto", **reading})
         corpus = Corpus(path_names(paths), given, True, (), on_error, on_problem or ignore, on_progress, notices or Notices())
@@ -260,22 +245,11 @@ class TextClassifier:
         try:
             require_words(self.settings)
             self._looked_up()  # validate early: fail before counting, not after
-            self.learn_corpus(corpus, jobs, scheduler)
+            self.learn(count_corpus(self.analysis, corpus, jobs, scheduler).counts)
         except BaseException:
             self.settings = before
             raise
         return self._replace(replace(self.fitted, label_kind="text"))
-
-    def learn_corpus(self, corpus: Corpus, jobs: int = 1, scheduler: str | None = None) -> TextClassifier:
-        """Learn from a labelled corpus, read as `reading` says; forgets what was learnt before. Raises as `fit_corpus` does."""
-        from nbtext.model.corpus_flow import count_each, count_in_total
-
-        if scheduler is None and self._needs_documents:
-            if (counted := count_each(self.analysis, corpus, jobs)) is not None:
-                return self.fit_counted(counted.statistics, counted.documents)
-        elif (counts := count_in_total(self.analysis, corpus, jobs, scheduler)) is not None:
-            return self._estimate(counts, self.settings)
-        raise NoDocumentsError
 
     def answer_corpus(
         self,
@@ -300,7 +274,8 @@ class TextClassifier:
         """
         from nbtext.corpus.collection import Corpus, ignore
         from nbtext.corpus.document import Notices
-        from nbtext.model.corpus_flow import reading_like, score_corpus
+        from nbtext.corpus.reading import reading_like
+        from nbtext.model.corpus_scoring import score_corpus
 
         names = path_names(paths)
         given = reading_like(self.reading, names, reading)
@@ -316,7 +291,7 @@ class TextClassifier:
         self._require_additive(self.settings)
         if self._fitted is None:
             return self.fit(texts, labels, sample_weight)
-        more = count_corpus(labelled_texts(texts, GivenLabels(labels, self._kind), self.reading, sample_weight), self.analysis)
+        more = count(labelled_texts(texts, GivenLabels(labels, self._kind), self.reading, sample_weight), self.analysis)
         return self.learn(self.counts + more)
 
     def forget(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Iterable[float] | None = None) -> TextClassifier:
@@ -326,16 +301,45 @@ class TextClassifier:
         """
         self._require_additive(self.settings)
         labelled = labelled_texts(texts, GivenLabels(labels, self._kind), self.reading, sample_weight)
-        return self.learn(forget_documents(self.counts, *count_documents(labelled, self.analysis)))
+        return self.learn(forget_documents(self.counts, count(labelled, self.analysis, keep_all=True)))
 
-    def learn(self, counts: CorpusCounts, **changes: object) -> TextClassifier:
-        """Make of other counts, or with parameters changed that do not count otherwise, what training makes of them.
+    def learn(self, counts: CorpusCounts | None = None, pool: UnlabelledDocuments | None = None, **changes: object) -> TextClassifier:
+        """Learn from the counts of labelled documents, and from a pool of unlabelled ones; forget what was learnt before.
 
-        Raises `UsageError` for a classifier that needs all documents, or if anything is wrong, and leaves the model as it was.
+        `nbtext.counts.counting.count` makes counts, under these settings; they add and subtract. Without ``counts`` learn again from the labelled documents
+        that were learnt before, or with seed words and a pool from none. ``changes`` are parameters that do not count otherwise.
+        Raises `UsageError` for a classifier that needs all documents if the counts do not have them, and if anything is wrong, and leaves the model as it was.
         """
-        settings = _changed(self.settings, changes)
-        self._require_additive(settings)
-        return self._estimate(counts, settings)
+        from nbtext.model.training import learn, looked_up
+
+        settings, stop_list = _changed(self.settings, changes), self.analysis.stop_list
+        by_term = looked_up(Analysis(settings, stop_list))
+        if counts is None and pool is not None and self.seeds and not (self._fitted and self.counts.statistics.n_documents):
+            from nbtext.model.unlabelled import nothing_labelled
+
+            counts, learnt = nothing_labelled(self.seeds, by_term)
+        else:
+            if counts is None:
+                counts = self.counts
+                if self.learnt.unlabelled is not None:
+                    from nbtext.model.unlabelled import without_unlabelled
+
+                    counts = without_unlabelled(counts)
+            documents = counts.documents if needs_documents(settings) else None
+            if not counts.documents:
+                require_additive(settings)
+            counts = counts.with_logs(wanted=settings.sums_logs)
+            counts = replace(counts if documents else counts.in_least_unit(), documents=NO_DOCUMENTS)
+            if self.seeds and not counts.is_closed:
+                counts = counts.widened(seed_vocabulary(self.seeds))[0]
+            class_prior(settings.class_prior, counts.statistics)  # validate early: fail before learning, not at the first question
+            learnt = learn(counts, by_term, documents, seeds=self.seeds)
+        if pool is not None:
+            from nbtext.model.unlabelled import learn_unlabelled
+
+            counts, learnt = learn_unlabelled(counts, by_term, learnt, pool)
+        label_kind = self._fitted.label_kind if self._fitted else "text"
+        return self._replace(FittedModel(settings, stop_list, counts, learnt, versions(settings), label_kind))
 
     def begin_with(self, seeds: Sequence[Seed]) -> TextClassifier:
         """Give classes words: their pseudo-counts join the counts of the classes wherever the model is estimated, and counts stay as they are.
@@ -346,46 +350,7 @@ class TextClassifier:
 
         require_fitting(self.settings, SEED_WORDS)
         self.seeds = seed_terms(seeds, self.analysis)
-        return self if self._fitted is None else self.learn(self.counts)
-
-    def learn_unlabelled(self, pool: UnlabelledDocuments, weightings: Sequence[str] = ()) -> TextClassifier:
-        """Learn from unlabelled documents, in place of those that it learnt from before; raise as `nbtext.model.unlabelled.learn_unlabelled`.
-
-        What was learnt from labelled documents is estimated from their counts, which stay as they are. With seed words no labelled documents are needed.
-        Of ``weightings`` the one is taken whose left-out documents are answered best; without unlabelled documents it is the first.
-        """
-        if weightings:
-            models = [copy(self).set_params(weighting=weighting).learn_unlabelled(pool) for weighting in weightings]
-
-            def loss(model: TextClassifier) -> float:
-                figures, is_used = model.learnt.unlabelled, model.learnt.uses_unlabelled or model is models[0]
-                return inf if figures is None or not is_used else min(figures.losses.values())
-
-            best = min(models, key=loss)
-            return self._replace(best.fitted)
-        from nbtext.model.unlabelled import learn_unlabelled, nothing_labelled
-
-        settings = self._looked_up()
-        if self.seeds and (self._fitted is None or not self.counts.statistics.n_documents):
-            counts, learnt = nothing_labelled(self.seeds, settings)
-        else:
-            self.drop_unlabelled()
-            counts, learnt = self.counts, self.learnt
-        return self._learn(self.settings, *learn_unlabelled(counts, settings, learnt, pool))
-
-    def drop_unlabelled(self) -> TextClassifier:
-        """Forget what was learnt from unlabelled documents: the model is then that of its labelled documents alone.
-
-        Raises `UsageError` if there are none.
-        """
-        if self.learnt.unlabelled is None:
-            return self
-        if not self.counts.statistics.n_documents:
-            hint = "train it again, with labelled documents or others without labels"
-            raise UsageError("the model has learnt from seed words and unlabelled documents alone, so nothing would be left", hint=hint)
-        from nbtext.model.unlabelled import without_unlabelled
-
-        return self._estimate(without_unlabelled(self.counts), self.settings)
+        return self if self._fitted is None else self.learn()
 
     def predict(self, texts: Iterable[Text]) -> NDArray[Any]:
         """Return the most probable class of each text, shape (n_docs,), of equal ones the first; None where maximum likelihood rules out every class."""
@@ -549,30 +514,10 @@ class TextClassifier:
     def _require_additive(self, settings: Settings) -> None:
         require_additive(settings, None if self._fitted is None else self.learnt)
 
-    @property
-    def _needs_documents(self) -> bool:
-        return needs_documents(self.settings)
-
     def _looked_up(self) -> Settings:
         from nbtext.model.training import looked_up
 
         return looked_up(self.analysis)
-
-    def _estimate(self, counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> TextClassifier:
-        """Replace what was learnt; if anything is wrong, raise and leave the model as it was."""
-        from nbtext.model.training import learn, looked_up
-
-        counts = counts.in_least_unit() if documents is None else counts
-        if self.seeds and not counts.is_closed:
-            counts = counts.widened(seed_vocabulary(self.seeds))[0]
-        class_prior(settings.class_prior, counts.statistics)  # validate early: fail before learning, not at the first question
-        return self._learn(
-            settings, counts, learn(counts, looked_up(Analysis(settings, self.analysis.stop_list)), documents, seeds=self.seeds)
-        )
-
-    def _learn(self, settings: Settings, counts: CorpusCounts, learnt: Learnt) -> TextClassifier:
-        label_kind = self._fitted.label_kind if self._fitted else "text"
-        return self._replace(FittedModel(settings, self.analysis.stop_list, counts, learnt, versions(settings), label_kind))
 
     def _replace(self, fitted: FittedModel | None) -> TextClassifier:
         self._fitted = fitted

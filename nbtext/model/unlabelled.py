@@ -22,10 +22,9 @@ from nbtext.classifiers.base import Training, Unseen
 from nbtext.classifiers.complement import ComplementNaiveBayes
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets, is_known, with_ngram_parts
-from nbtext.counts.counting import count_documents
-from nbtext.counts.documents import CountedDocuments, DocumentSample
+from nbtext.counts.counting import count
+from nbtext.counts.documents import NO_DOCUMENTS, CountedDocuments, DocumentSample
 from nbtext.counts.layers import added, estimated
-from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.seeds import require_seeded_classes, seed_vocabulary
 from nbtext.counts.soft_counts import SoftCounter
 from nbtext.counts.statistics import ClassStatistics, Layer, Weights
@@ -53,15 +52,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.counting import Analysis
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.seeds import Seed
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Whole
 
 WEIGHTS = (1.0, 0.3, 0.1, 0.03)
 """λ, tried downwards as long as left-out documents become more probable; 0 is tried too."""
-
-WEIGHTINGS = ("counts", "log")
-"""Where none is given: the first without unlabelled documents and each with them, of which left-out documents choose."""
 
 ITERATIONS = 5
 """Of EM. On 20 Newsgroups more change less than a hundredth of the answers."""
@@ -87,7 +84,8 @@ class UnlabelledDocuments(NamedTuple):
     @classmethod
     def of(cls, analysis: Analysis, texts: Iterable[bytes]) -> UnlabelledDocuments:
         """Count texts in valid UTF-8; raise `UsageError` if there is not one."""
-        statistics, documents = count_documents(((".", text) for text in texts), analysis)
+        counts = count(((".", text) for text in texts), analysis, keep_all=True)
+        statistics, documents = counts.statistics, counts.documents
         return cls(statistics.vocabulary, statistics.term_documents, documents.matrix.rows(np.argsort(documents.hashes, kind="stable")))
 
 
@@ -127,14 +125,16 @@ def nothing_labelled(seeds: Sequence[Seed], settings: Settings) -> tuple[CorpusC
     logs = none if settings.sums_logs else None
     documents = np.zeros(len(classes), np.int64)
     statistics = ClassStatistics(Vocabulary.of([]), classes, documents, np.zeros(1, np.int64), none, none, none, logs)
-    sample = DocumentSample(CountedDocuments(DocumentTermMatrix.empty(), none, np.zeros(0, np.uint64)), settings.sample)
     smoothing = settings.smoothing if isinstance(settings.smoothing, float) else MultinomialNaiveBayes.PSEUDO_COUNT
-    counts = CorpusCounts(statistics, sample).widened(seed_vocabulary(seeds))[0]
+    counts = CorpusCounts(statistics, DocumentSample(NO_DOCUMENTS, settings.sample)).widened(seed_vocabulary(seeds))[0]
     return counts, Learnt(np.zeros(counts.statistics.n_terms, np.bool_), smoothing, weights=Weights(seeds=seeds))
 
 
 def without_unlabelled(counts: CorpusCounts) -> CorpusCounts:
-    """Return the counts with the terms of labelled documents alone."""
+    """Return the counts with the terms of labelled documents alone; raise `UsageError` if there are no such documents."""
+    if not counts.statistics.n_documents:
+        hint = "train it again, with labelled documents or others without labels"
+        raise UsageError("the model has learnt from seed words and unlabelled documents alone, so nothing would be left", hint=hint)
     return counts.restricted(np.diff(counts.statistics.term_offsets) > 0)
 
 

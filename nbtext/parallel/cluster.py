@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 from contextlib import contextmanager
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtext.errors import UsageError, WorkerError
+from nbtext.parallel.processes import Share
 from nbtext.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+Shared = TypeVar("Shared")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -20,6 +23,12 @@ PATIENCE = 30
 
 AHEAD = 2
 """Tasks for each thread of the workers that are handed out at once: one runs while the result of the other travels."""
+
+RUNS_PER_THREAD = 4
+"""Shares for each thread, so that the last one to finish is not waited for long."""
+
+MOST_TASKS = 256
+"""Tasks in a share: of shards of a corpus about a gigabyte."""
 
 QUIET = ("distributed", "asyncio", "tornado")
 """Packages that log what nbtext reports itself, or what needs no action, such as a worker that left and whose work another does."""
@@ -69,13 +78,26 @@ class Cluster:
         """Return how many tasks run at once."""
         return sum(self._client.nthreads().values())
 
-    def results(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """Yield the results of a function for each task, as they arrive."""
+    def side_by_side(self, work: Callable[[Shared, Share[Task]], Result], shared: Shared, tasks: Iterable[Task]) -> Iterator[Result]:
+        """Yield the results of ``work(shared, share)`` for shares of consecutive tasks, as they arrive."""
         import joblib
 
         with joblib.parallel_config("dask", client=self._client):
-            work = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=AHEAD * self.threads)
-            yield from work(joblib.delayed(function)(task) for task in tasks)
+            outside = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=AHEAD * self.threads)
+            yield from outside(joblib.delayed(_worked)(work, shared, run) for run in runs(tasks, self.threads))
+
+
+def runs(tasks: Iterable[Task], threads: int) -> Iterator[list[Task]]:
+    """Yield consecutive tasks in lists for so many threads, the first ones of many tasks before all of them are there."""
+    rest, n_runs = iter(tasks), RUNS_PER_THREAD * max(threads, 1)
+    beginning = list(islice(rest, n_runs * MOST_TASKS))
+    size, rest = max(len(beginning) // n_runs, 1), chain(beginning, rest)
+    while run := list(islice(rest, size)):
+        yield run
+
+
+def _worked(work: Callable[[Shared, Share[Task]], Result], shared: Shared, run: list[Task]) -> Result:
+    return work(shared, Share(run))
 
 
 def _version() -> str:

@@ -21,6 +21,7 @@ from nbtext.model.state import from_plain, to_plain
 from nbtext.settings import FORMATS, Reading
 from nbtext.store.model_file import _decode_index
 from tests.model_bytes import FIELDS, HEAD, OPCODES, outcome, put_together
+from tests.models import learnt
 from tests.test_corpus_reading_shards import in_shards, whole
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def train(documents: list[Document], reading: dict[str, Any]) -> None:
     """Documents that were read can be learnt from, and what was learnt becomes settings and arrays and comes back."""
     model = TextClassifier(smoothing=1, calibration="none")
     model.reading = Reading.of(reading)
-    model.fit_stream((document.label or "", document.text) for document in documents)
+    learnt(model, ((document.label or "", document.text) for document in documents))
     plain = to_plain(model.fitted)
     state = from_plain(*plain)
     assert state.counts.statistics == model.statistics

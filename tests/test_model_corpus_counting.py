@@ -1,4 +1,7 @@
-"""A corpus counted and scored in shards is the corpus."""
+"""A corpus counted and scored in shards is the corpus.
+
+Also tests `model/corpus_scoring.py`.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +20,11 @@ from nbtext.corpus.collection import NAMED_PER_SHARD
 from nbtext.corpus.document import Notices
 from nbtext.corpus.parts import shards
 from nbtext.corpus.reading import read_corpus, resolved, source_of
-from nbtext.counts.counting import Analysis, count_corpus, count_documents
+from nbtext.counts.counting import Analysis, count
 from nbtext.errors import DocumentError, PathError
-from nbtext.model.sharding import (
-    RUNS_PER_THREAD,
-    Counting,
-    Scoring,
-    count_run,
-    count_shards,
-    joined_counts,
-    joined_documents,
-    outcomes_in_order,
-    runs,
-    score_shards,
-    tree_sum,
-)
+from nbtext.model.corpus_counting import Counting, count_shards, joined_pieces, tree_sum
+from nbtext.model.corpus_scoring import Scoring, score_shards
+from nbtext.parallel.cluster import RUNS_PER_THREAD, runs
 from nbtext.parallel.processes import Share
 from nbtext.settings import Reading, Settings
 from tests.models import parted
@@ -45,7 +38,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Source
     from nbtext.corpus.parts import Shard
     from nbtext.fitted.scoring import ScoredBlock
-    from nbtext.model.sharding import PartialCounts
+    from nbtext.model.corpus_counting import PartialCounts
 
 PARAMETERS = Settings.of({"sample": 7})
 LABELLED = [(name.partition("/")[0], f"{text} {number}") for number in range(8) for name, text in PETS.items()]
@@ -75,12 +68,15 @@ def test_who_counted_what_does_not_show_in_the_sum(size: int, processes: int, tm
     write("t.jsonl", lines())
     source, of_corpus = cut(tmp_path / "t.jsonl", size)
     pieces = counted(Counting(source, Analysis(PARAMETERS, ["the"])), of_corpus, processes)
-    whole, found = count_corpus(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])), joined_counts(pieces)
+    whole, (found, outcomes) = (
+        count(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])),
+        joined_pieces(pieces),
+    )
     assert found is not None
     assert found.statistics == whole.statistics
     assert found.sample.documents.hashes.tolist() == whole.sample.documents.hashes.tolist()
-    assert sum(outcome.documents for outcome in outcomes_in_order(pieces)) == len(LABELLED)
-    assert sum(outcome.read for piece in pieces for outcome in piece.outcomes) == (tmp_path / "t.jsonl").stat().st_size
+    assert sum(outcome.documents for outcome in outcomes) == len(LABELLED)
+    assert sum(outcome.read for outcome in outcomes) == (tmp_path / "t.jsonl").stat().st_size
 
 
 @SIZES
@@ -89,16 +85,13 @@ def test_all_documents_kept_are_in_the_order_of_the_corpus(size: int, processes:
     write("t.jsonl", lines())
     source, of_corpus = cut(tmp_path / "t.jsonl", size)
     pieces = counted(Counting(source, Analysis(PARAMETERS, ["the"]), note=lambda document: document.text), of_corpus, processes)
-    outcomes = list(outcomes_in_order(pieces))
+    found, outcomes = joined_pieces(pieces)
     assert [note.decode() for outcome in outcomes for note in outcome.notes] == [text for _, text in LABELLED]
     assert [name for outcome in outcomes for name in outcome.names] == [f"{tmp_path}/t.jsonl:{n + 1}" for n in range(len(LABELLED))]
-    found, whole = (
-        joined_documents(pieces),
-        count_documents(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])),
-    )
+    whole = count(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"]), keep_all=True)
     assert found is not None
-    assert found[0] == whole[0]
-    assert found[1].hashes.tolist() == whole[1].hashes.tolist()
+    assert found.statistics == whole.statistics
+    assert found.documents.hashes.tolist() == whole.documents.hashes.tolist()
 
 
 @SIZES
@@ -106,20 +99,21 @@ def test_documents_that_cannot_be_read_are_named_as_in_the_whole_file(size: int,
     path = tmp_path / "t.jsonl"
     path.write_text(lines(*["{"] * (NAMED_PER_SHARD + 3)))
     source, of_corpus = cut(path, size)
-    outcomes = list(outcomes_in_order(counted(Counting(source, Analysis(PARAMETERS, [])), of_corpus, 2)))
+    _, outcomes = joined_pieces(counted(Counting(source, Analysis(PARAMETERS, [])), of_corpus, 2))
     named = [name for outcome in outcomes for name, _ in outcome.problems]
     assert sum(len(outcome.problems) + outcome.notices.unnamed for outcome in outcomes) == NAMED_PER_SHARD + 3
     assert named == [f"{path}:{number}" for number in range(4, 4 + len(named))]
     assert len(named) >= NAMED_PER_SHARD
-    with pytest.raises(DocumentError, match=r"t\.jsonl:4: "):
-        list(outcomes_in_order(counted(Counting(replace(source, on_error="fail"), Analysis(PARAMETERS, [])), of_corpus, 2)))
+    found, outcomes = joined_pieces(counted(Counting(replace(source, on_error="fail"), Analysis(PARAMETERS, [])), of_corpus, 2))
+    failures = [outcome.failure for outcome in outcomes if outcome.failure is not None]
+    assert (found, str(failures[0])[: len(f"{path}:4: ")]) == (None, f"{path}:4: ")
 
 
 def test_a_corpus_of_no_documents_has_no_counts(tmp_path: Path) -> None:
     write("t.jsonl", "\n")
     source, of_corpus = cut(tmp_path / "t.jsonl", 1)
     pieces = counted(Counting(source, Analysis(PARAMETERS)), of_corpus, 2)
-    assert (joined_counts(pieces), joined_documents(pieces)) == (None, None)
+    assert joined_pieces(pieces)[0] is None
 
 
 @pytest.fixture
@@ -173,11 +167,10 @@ def test_a_sum_as_a_tree_is_the_sum(numbers: list[int]) -> None:
 def test_runs_hold_every_shard_once_and_are_counted_as_pieces(tmp_path: Path) -> None:
     write("t.jsonl", lines())
     source, of_corpus = cut(tmp_path / "t.jsonl", 1)
-    cut_up = list(runs(Counting(source, Analysis(PARAMETERS, ["the"])), of_corpus, 2))
-    assert [shard for run in cut_up for shard in run.shards] == list(enumerate(of_corpus))
+    cut_up = list(runs(enumerate(of_corpus), 2))
+    assert [shard for run in cut_up for shard in run] == list(enumerate(of_corpus))
     assert len(cut_up) == 2 * RUNS_PER_THREAD
-    pieces = [count_run(run) for run in cut_up]
-    found = joined_counts(pieces)
+    found, outcomes = joined_pieces(count_shards(Counting(source, Analysis(PARAMETERS, ["the"])), Share(run)) for run in cut_up)
     assert found is not None
-    assert found.statistics == count_corpus(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])).statistics
-    assert [outcome.number for outcome in outcomes_in_order(pieces)] == list(range(len(of_corpus)))
+    assert found.statistics == count(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])).statistics
+    assert [outcome.number for outcome in outcomes] == list(range(len(of_corpus)))
