@@ -10,7 +10,7 @@ import re
 from dataclasses import field, fields, replace
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 from nbtext.errors import UsageError, did_you_mean
 from nbtext.records import dataclass
@@ -348,6 +348,9 @@ def _described_formats() -> str:
     return ", ".join(f"{' or '.join(names)} ({description})" for description, names in groups)
 
 
+CriterionName = Literal["mutual-information", "presence", "chi2", "log-odds"]
+"""How ``--top`` measures information."""
+
 CRITERIA = {
     "mutual-information": "mutual_information",
     "presence": "presence",
@@ -356,7 +359,9 @@ CRITERIA = {
 }
 """The function of `nbtext.selection` by name."""
 
-CLASSIFIERS = {
+ClassifierName = Literal["multinomial", "bernoulli", "complement", "dirichlet-multinomial", "gaussian", "logistic", "average"]
+
+CLASSIFIERS: dict[ClassifierName, str] = {
     "multinomial": "MultinomialNaiveBayes",
     "bernoulli": "BernoulliNaiveBayes",
     "complement": "ComplementNaiveBayes",
@@ -367,12 +372,21 @@ CLASSIFIERS = {
 }
 """Name to class; the module is `nbtext/classifiers/NAME.py`, with underscores for hyphens."""
 
-WEIGHTINGS = ("counts", "binary", "log", "tfidf")
+Weighting = Literal["counts", "binary", "log", "tfidf"]
+WEIGHTINGS = get_args(Weighting)
 
-AVERAGE = "average"
+AVERAGE: ClassifierName = "average"
 """The classifier that is made of others."""
 
-CALIBRATIONS = ("length", "temperature", "isotonic")
+EncodedLines = Literal["drop", "keep"]
+Unspaced = Literal["auto", "pairs", "words"]
+PriorShape = Literal["symmetric", "background"]
+Estimate = Literal["mean", "map", "ml"]
+Covariance = Literal["shared", "separate"]
+CovarianceShape = Literal["full", "diagonal", "spherical"]
+ClassWeight = Literal["balanced"]
+CalibrationName = Literal["auto", "length", "temperature", "isotonic", "none"]
+OnError = Literal["record", "skip", "fail"]
 
 
 def members(value: object) -> str:
@@ -608,7 +622,7 @@ INPUT = (
     ),
     Parameter("null", False, "", _flag, "Paths in --files-from end with NUL, as find -print0 writes them."),
     Parameter(
-        "on_error", "record", "WHAT", _one_of("record", "skip", "fail"),
+        "on_error", "record", "WHAT", _one_of(*get_args(OnError)),
         "What to do with a document that cannot be read: record, skip or fail. It is reported and makes the exit status 1. record: read the others, and "
         "let classify print a record that says why; skip: print no record; fail: stop at once and write nothing.",
     ),
@@ -623,7 +637,7 @@ class Settings(Declared):
 
     GROUP: ClassVar[str] = "model"
 
-    classifier: str = declared(
+    classifier: ClassifierName = declared(
         "multinomial", "NAME", _one_of(*CLASSIFIERS), f"Kind of model: {', '.join(CLASSIFIERS)}. The guide to models compares them.", common=True
     )
     language: str = declared(
@@ -643,13 +657,13 @@ class Settings(Declared):
         f"language, by its name, and those of nltk: {', '.join(NLTK_STEMMERS)}.",
         group="words", decides="terms", common=True,
     )
-    encoded_lines: str = declared(
-        "drop", "WHAT", _one_of("drop", "keep"),
+    encoded_lines: EncodedLines = declared(
+        "drop", "WHAT", _one_of(*get_args(EncodedLines)),
         "Drop or keep lines of encoded data. These are uuencode, base64, yEnc, PGP and hexadecimal digits.",
         before="keep", group="words", decides="terms",
     )
-    unspaced: str = declared(
-        "auto", "WHAT", _one_of("auto", "pairs", "words"),
+    unspaced: Unspaced = declared(
+        "auto", "WHAT", _one_of(*get_args(Unspaced)),
         "In scripts without spaces, count pairs of characters, or words: auto, pairs or words. The scripts are Chinese, Japanese, Thai, Lao, Khmer and "
         "Burmese. words: what stands between spaces and punctuation. auto: pairs, unless left-out documents are clearly answered better with words, or "
         "with both; with --ngrams, --char-ngrams, --surface-forms or --seeds always pairs.",
@@ -676,8 +690,8 @@ class Settings(Declared):
         1.0, "SHARE", number(float, 0, 1, "a share from 0 to 1"), "Ignore terms that occur in a larger share of documents.", group="words"
     )
     top: int | None = declared(None, "N", whole(1, "a whole number from 1"), "Use only the N most informative terms.", common=True)
-    by: str = declared("mutual-information", "CRITERION", _one_of(*CRITERIA), f"How --top measures information: {', '.join(CRITERIA)}.")
-    weighting: str = declared(
+    by: CriterionName = declared("mutual-information", "CRITERION", _one_of(*CRITERIA), f"How --top measures information: {', '.join(CRITERIA)}.")
+    weighting: Weighting = declared(
         "counts", "NAME", _one_of(*WEIGHTINGS),
         "What a term counts in a document: counts, binary, log or tfidf. counts: n, how often it occurs; binary: 1; log: log(1 + n); tfidf: log(1 + n) "
         "times the logarithm of documents over those that contain it, with each document scaled to unit length.",
@@ -691,13 +705,13 @@ class Settings(Declared):
         "without. A file gives terms their own numbers: lines of a term, a tab and a number, and one of * for all others.",
         common=True,
     )
-    prior_shape: str = declared(
-        "symmetric", "SHAPE", _one_of("symmetric", "background"),
+    prior_shape: PriorShape = declared(
+        "symmetric", "SHAPE", _one_of(*get_args(PriorShape)),
         "Shape of the Dirichlet prior: symmetric or background. symmetric: the same for all terms; background: in proportion to the whole corpus, where "
         "--smoothing is the total.",
     )
-    estimate: str = declared(
-        "mean", "NAME", _one_of("mean", "map", "ml"),
+    estimate: Estimate = declared(
+        "mean", "NAME", _one_of(*get_args(Estimate)),
         "Estimate of term probabilities: mean, map or ml. mean: that of the posterior; map: its mode; ml: maximum likelihood.",
     )
     members: str = declared(
@@ -716,13 +730,13 @@ class Settings(Declared):
         "For gaussian: number of latent features of a document. They come from a singular value decomposition of tf-idf, which may have fewer.",
         only_for="gaussian",
     )
-    covariance: str = declared(
-        "shared", "NAME", _one_of("shared", "separate"),
+    covariance: Covariance = declared(
+        "shared", "NAME", _one_of(*get_args(Covariance)),
         "For gaussian: shared or separate covariance of the classes. shared: boundaries are linear; separate: they are quadratic.",
         only_for="gaussian",
     )
-    covariance_shape: str = declared(
-        "full", "SHAPE", _one_of("full", "diagonal", "spherical"),
+    covariance_shape: CovarianceShape = declared(
+        "full", "SHAPE", _one_of(*get_args(CovarianceShape)),
         "For gaussian: full, diagonal or spherical covariance. diagonal: features are independent in a class (Gaussian naive Bayes with --covariance separate); "
         "spherical: they also have the same variance.",
         only_for="gaussian",
@@ -739,13 +753,13 @@ class Settings(Declared):
         "Class probabilities before reading: empirical, uniform, smoothed:A, or a file. empirical: as frequent as in training; smoothed:A: after adding A to "
         "the documents of each class. A file has lines of a class, a tab and a weight.",
     )
-    class_weight: str | None = declared(
-        None, "NAME", _one_of("balanced"),
+    class_weight: ClassWeight | None = declared(
+        None, "NAME", _one_of(*get_args(ClassWeight)),
         "Give all classes the same weight in training, if balanced. Each of the D_k documents of class k weighs D/(K·D_k), with D documents in K classes. "
         "Probabilities are then those of documents drawn equally from all classes.",
     )
-    calibration: str = declared(
-        "auto", "NAME", _one_of("auto", *CALIBRATIONS, "none"),
+    calibration: CalibrationName = declared(
+        "auto", "NAME", _one_of(*get_args(CalibrationName)),
         "How scores become probabilities: auto, length, temperature, isotonic or none. They are fitted to sampled training documents, each left out of the model. "
         "length: a temperature that grows with the document's length; temperature: one for all; isotonic: length, then a curve; none: the posterior of the "
         "textbook. auto: length, and none with maximum likelihood.",
@@ -764,7 +778,7 @@ class Settings(Declared):
         """The settings of each member of an average; of any other classifier these settings."""
         if self.classifier != AVERAGE:
             return (self,)
-        named = (member.partition(":") for member in self.members.split("+"))
+        named: Iterator[Any] = (member.partition(":") for member in self.members.split("+"))
         return tuple(replace(self, classifier=name, weighting=weighting or "counts") for name, _, weighting in named)
 
     @property

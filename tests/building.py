@@ -102,6 +102,6 @@ def language_models(
 
 def multinomial(models: LanguageModels, prior: str | Mapping[str, float] = "empirical") -> MultinomialNaiveBayes:
     """The classifier with these language models."""
-    settings = Settings(class_prior=prior, prior_shape=models.prior_shape, estimate=models.estimate)
+    settings = Settings.of({"class_prior": prior, "prior_shape": models.prior_shape, "estimate": models.estimate})
     training = Training(models.statistics, models.selected, models.smoothing, settings, own=models.own)
     return MultinomialNaiveBayes(training, models.statistics)

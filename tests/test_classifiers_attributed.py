@@ -26,6 +26,8 @@ from tests.textbook import DATING
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nbtext.settings import ClassifierName, Estimate
+
 Row = dict[str, Any]
 
 LOOKS = "height,hair,eye"
@@ -67,7 +69,7 @@ def test_categories_are_those_of_scikit_learn(alpha: float) -> None:
 @pytest.mark.parametrize("beside", [{}, {"text": "the"}], ids=["no text", "stop words only"])
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "dirichlet-multinomial", "gaussian"])
 @pytest.mark.parametrize(("estimate", "added"), [("mean", 1), ("map", 1), ("ml", 0)])
-def test_one_attribute_without_any_term_beside_it(classifier: str, estimate: str, added: int, beside: Row) -> None:
+def test_one_attribute_without_any_term_beside_it(classifier: ClassifierName, estimate: Estimate, added: int, beside: Row) -> None:
     """By hand: 185 ham "no", 15 ham "yes" and 20 spam "yes". "yes" is spam: 20 of 35 without smoothing."""
     rows = [{"reply": "no", **beside}] * 185 + [{"reply": "yes", **beside}] * 35
     model = TextClassifier(categorical="reply", classifier=classifier, estimate=estimate, smoothing=1, calibration="none")

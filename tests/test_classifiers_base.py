@@ -23,6 +23,8 @@ from tests.textbook import model_of_china
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from nbtext.settings import ClassifierName
+
 
 CORPUS: list[oracle.Labelled] = [("a", ["ant"]), ("b", []), ("a", ["bee"]), ("a", [])]
 
@@ -100,7 +102,7 @@ def test_a_class_without_documents_is_none_whatever_its_weight(prior: Any, left:
 
 
 @pytest.mark.parametrize("name", ["bernoulli", "dirichlet-multinomial", "gaussian"])
-def test_a_corpus_of_one_document_is_calibrated(name: str) -> None:
+def test_a_corpus_of_one_document_is_calibrated(name: ClassifierName) -> None:
     """Left out, it leaves no class possible."""
     model = TextClassifier(classifier=name).fit(["an apple"], ["fruit"])
     assert model.predict_proba(["apple", ""]).tolist() == [[1], [1]]

@@ -72,7 +72,8 @@ def add_classifier(folder: Path) -> None:
     (kind,) = re.findall(r'here `("[a-z-]+": \{.*\},)`', section)
     for file, table, entry in (("settings", "CLASSIFIERS", line), ("exclusions", "KINDS", kind)):
         path = folder / f"nbtext/{file}.py"
-        path.write_text(path.read_text(encoding="utf-8").replace(f"{table} = {{\n", f"{table} = {{\n    {entry}\n"), encoding="utf-8")
+        before = path.read_text(encoding="utf-8")
+        path.write_text(re.sub(rf"^{table}\b.* = {{\n", rf"\g<0>    {entry}\n", before, flags=re.MULTILINE), encoding="utf-8")
 
 
 COMMANDS = {

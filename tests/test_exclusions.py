@@ -28,6 +28,8 @@ from tests.process import fail, succeed, write
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from nbtext.settings import ClassifierName, Weighting
+
 TEXTS, LABELS = ["it purrs", "it barks", "it purrs and naps", "it barks at night"], ["cats", "dogs", "cats", "dogs"]
 EVERY_KIND = pytest.mark.parametrize(
     ("classifier", "weighting"), [(name, weighting) for name, kinds in KINDS.items() for weighting in kinds]
@@ -49,7 +51,7 @@ def test_every_classifier_has_a_kind_and_every_trait_is_needed_and_lacked() -> N
 
 
 @EVERY_KIND
-def test_a_kind_takes_weights_if_it_offers_them(classifier: str, weighting: str) -> None:
+def test_a_kind_takes_weights_if_it_offers_them(classifier: ClassifierName, weighting: Weighting) -> None:
     model = TextClassifier(classifier=classifier, weighting=weighting)
     if "weights" in _offers(model.settings):
         model.fit(TEXTS, LABELS, [1, 2, 0.5, 1])

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nbtext.settings import ClassifierName, Estimate, PriorShape, Weighting
+
     Arrays = dict[str, NDArray[Any]]
     Floats = NDArray[np.float64]
 
@@ -61,9 +63,9 @@ def test_honest_models_pass(
     tmp_path_factory: pytest.TempPathFactory,
     documents: list[tuple[str, list[str]]],
     ngrams: int,
-    kind: tuple[str, str],
-    prior_shape: str,
-    estimate: str,
+    kind: tuple[ClassifierName, Weighting],
+    prior_shape: PriorShape,
+    estimate: Estimate,
     sample: int,
 ) -> None:
     path = str(tmp_path_factory.getbasetemp() / "honest")
@@ -195,7 +197,7 @@ def with_tokens_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "dirichlet-multinomial", "gaussian"])
 def test_categories_with_the_tokens_of_texts_are_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, classifier: str, estimate: str, detail: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, classifier: ClassifierName, estimate: Estimate, detail: str
 ) -> None:
     path = str(tmp_path / "m")
     rows = [{"reply": "no"}] * 185 + [{"reply": "yes"}] * 35

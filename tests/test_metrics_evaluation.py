@@ -28,6 +28,8 @@ from tests.budget import examples
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nbtext.settings import CalibrationName, ClassifierName, Weighting
+
 
 CLASSES = ["a", "b", "c"]
 PLAIN = Bootstrap(0)
@@ -261,7 +263,7 @@ def assert_ties_are_found(posterior: NDArray[np.float64], classes: list[str]) ->
     ],
 )
 def test_documents_whose_scores_differ_by_the_order_of_their_terms_alone_are_tied(
-    classifier: str, weighting: str, calibration: str
+    classifier: ClassifierName, weighting: Weighting, calibration: CalibrationName
 ) -> None:
     generator = np.random.default_rng(1)
     draws = [[LETTERS[number] for number in generator.integers(3 * k, 3 * k + 5, 3)] for k in (0, 1) for _ in range(20)]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from nbtext.settings import ClassifierName
+
     Mails = list[tuple[str, Mapping[str, object]]]
 
 contents = st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)
@@ -71,7 +73,7 @@ def test_fields_are_keys_of_a_mapping() -> None:
 
 
 @pytest.mark.parametrize("classifier", ["logistic", "average", "gaussian", "complement"])
-def test_every_classifier_learns_from_fields(classifier: str) -> None:
+def test_every_classifier_learns_from_fields(classifier: ClassifierName) -> None:
     texts = [{"text": "same words", "subject": f"{word} offer"} for word in ("free", "cheap", "free", "meeting", "agenda", "meeting")]
     model = TextClassifier(tag_fields="subject", classifier=classifier, latent=2).fit(texts, list("ssshhh"))
     proba = model.predict_proba([{"subject": "free"}, {"subject": "agenda meeting"}])

@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from nbtext import TextClassifier
+from nbtext import TextClassifier, settings
 from nbtext.errors import UsageError
 from nbtext.model.given_texts import BESIDE_TEXT
 from nbtext.settings import CRITERIA, READING, TRAINING
@@ -78,6 +78,15 @@ def test_the_signature_is_that_of_the_declared_parameters() -> None:
     assert list(signature.items()) == [(each.name, each.default) for each in (*TRAINING, *attributes.values())]
     described = re.findall(r"^    (\w+(?:, \w+)*) : ", TextClassifier.__doc__ or "", re.MULTILINE)
     assert ", ".join(described).split(", ") == list(signature)
+
+
+def test_editors_know_the_choices_of_a_parameter_that_takes_one_of_a_few_words() -> None:
+    annotations = {
+        name: parameter.annotation.removesuffix(" | None") for name, parameter in inspect.signature(TextClassifier).parameters.items()
+    }
+    known = {name: get_args(getattr(settings, kind)) for name, kind in annotations.items() if hasattr(settings, kind)}
+    others = {"language", "stemmer", "smoothing", "l2", "shrinkage", "class_prior"}  # many words, or words and numbers
+    assert known == {each.name: each.choices for each in TRAINING if each.choices and each.name not in others}
 
 
 def test_a_name_that_is_no_parameter_is_refused() -> None:

@@ -36,6 +36,8 @@ from tests.process import fail, in_json, nbtext, succeed, succeeded
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from nbtext.settings import ClassifierName
+
 PLAIN: dict[str, Any] = {"stop_words": "none", "stemmer": "none", "calibration": "none"}
 WORDS = ("ant", "bee", "cat", "dog", "eel", "fox")
 ASKED = ["ant bee", "cat cat fox", "dog", "unknown eel", ""]
@@ -92,7 +94,8 @@ def test_scores_are_those_of_scikit_learn() -> None:
     texts, labels, weights = drawn(2)
     vectorizer = CountVectorizer().fit(texts)
     x, asked = vectorizer.transform(texts), vectorizer.transform(ASKED)
-    for classifier, other in (("multinomial", MultinomialNB()), ("bernoulli", BernoulliNB()), ("complement", ComplementNB())):
+    kinds: dict[ClassifierName, Any] = {"multinomial": MultinomialNB(), "bernoulli": BernoulliNB(), "complement": ComplementNB()}
+    for classifier, other in kinds.items():
         ours = TextClassifier(classifier=classifier, smoothing=1, **PLAIN).fit(texts, labels, weights)
         theirs = other.fit(x, labels, weights).predict_log_proba(asked)
         np.testing.assert_allclose(ours.predict_log_proba(ASKED), theirs, rtol=1e-9, err_msg=classifier)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from nbtext.settings import Weighting
+
 TOPICS = {"cats": "cat purr mouse whisker kitten claw milk basket", "dogs": "dog bark bone leash puppy paw kennel ball"}
 MORE_TOPICS = TOPICS | {"fish": "fish fin scale water swim bowl milk bone"}
 COMMON = ["house", "garden", "day", "food", "child", "street", "morning", "rain"]
@@ -58,7 +60,7 @@ def rows(texts: Sequence[bytes], vocabulary: list[str]) -> Table:
 
 @pytest.mark.parametrize("topics", [TOPICS, MORE_TOPICS], ids=["two topics", "three topics"])
 @pytest.mark.parametrize("weighting", ["counts", "log", "binary"])
-def test_language_models_are_those_of_a_slow_twin(weighting: str, topics: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_language_models_are_those_of_a_slow_twin(weighting: Weighting, topics: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unlabelled, "WEIGHTS", (0.3,))
     (texts, labels), unlabelled_texts = documents(12, 1, topics), documents(200, 2, topics)[0]
     alone, model = (
@@ -213,7 +215,7 @@ SEEDS = [Seed("cats", ("cat",), 10.0), Seed("cats", ("whisker",), 10.0), Seed("d
 
 
 @pytest.mark.parametrize("weighting", ["counts", "log"])
-def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(weighting: str, tmp_path: Path) -> None:
+def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(weighting: Weighting, tmp_path: Path) -> None:
     model = TextClassifier(stop_words="none", stemmer="none", weighting=weighting)
     model.begin_with(SEEDS).learn(pool=UnlabelledDocuments.of(model.analysis, documents(200, 2)[0]))
     assert model.score(*documents(300, 3)) > 0.9

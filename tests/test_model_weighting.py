@@ -20,6 +20,8 @@ from tests.test_evaluation_cross_validation import DESK, assert_as_trained_apart
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from nbtext.settings import ClassifierName
+
 SETTINGS: dict[str, dict[str, Any]] = {
     "complement": {"classifier": "complement"},
     "complement tfidf": {"classifier": "complement", "weighting": "tfidf", "ngrams": 2},
@@ -55,7 +57,7 @@ def test_a_class_without_training_documents_is_none(settings: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("classifier", ["multinomial", "complement"])
-def test_logs_are_kept_for_log_weights_alone(classifier: str, tmp_path: Path) -> None:
+def test_logs_are_kept_for_log_weights_alone(classifier: ClassifierName, tmp_path: Path) -> None:
     model = TextClassifier(classifier=classifier, weighting="log").fit(TEXTS, LABELS)
     answers = model.predict_proba(TEXTS)
     model.set_params(weighting="counts").save(str(tmp_path / "m"))

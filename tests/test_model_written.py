@@ -21,6 +21,8 @@ from tests.process import REPOSITORY, content, nbtext, python, succeed, write
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from nbtext.settings import CalibrationName, ClassifierName, Estimate
+
     Labelled = list[tuple[str, dict[str, Any]]]
 
 FOUND = REPOSITORY.parent / "shared" / "hostile" / "found"
@@ -86,7 +88,9 @@ BUDGET = examples(3, suppress_health_check=[HealthCheck.function_scoped_fixture]
 @example(rows=FAR_OUTLIER, calibration="isotonic", estimate="map")
 @example(rows=ONE_EACH, calibration="temperature", estimate="mean")
 @example(rows=FAR_FROM_FEW, calibration="auto", estimate="mean")
-def test_whatever_the_numbers_are(tmp_path: Path, classifier: str, rows: Labelled, calibration: str, estimate: str) -> None:
+def test_whatever_the_numbers_are(
+    tmp_path: Path, classifier: ClassifierName, rows: Labelled, calibration: CalibrationName, estimate: Estimate
+) -> None:
     assume(classifier != "logistic" or estimate != "ml")
     model = TextClassifier(classifier=classifier, calibration=calibration, estimate=estimate, **COLUMNS)
     try:
@@ -103,7 +107,9 @@ def test_whatever_the_numbers_are(tmp_path: Path, classifier: str, rows: Labelle
 @given(rows=ROWS, more=ROWS)
 @example(rows=OUTLIER[:12], more=OUTLIER[12:])
 @example(rows=FAR_OUTLIER, more=ONE_EACH)
-def test_whatever_the_numbers_are_that_are_added_and_forgotten(tmp_path: Path, classifier: str, rows: Labelled, more: Labelled) -> None:
+def test_whatever_the_numbers_are_that_are_added_and_forgotten(
+    tmp_path: Path, classifier: ClassifierName, rows: Labelled, more: Labelled
+) -> None:
     model = TextClassifier(classifier=classifier, **COLUMNS).fit(*parted(rows))
     before, changes = model.statistics, ([row for _, row in more], [label for label, _ in more])
     model = loaded(model.partial_fit(*changes), tmp_path / "m", rows + more)

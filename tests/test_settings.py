@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import FrozenInstanceError, fields, replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -179,8 +179,10 @@ def test_settings_are_checked_when_they_are_made_and_cannot_change(kind: type[Se
 def test_values_are_of_the_type_that_their_field_declares(kind: type[Settings]) -> None:
     for field, parameter in zip(fields(kind), kind.table(), strict=False):
         declared = str(field.type).replace("None", "NoneType").split(" | ")
-        if declared[0] not in ("Smoothing", "ClassPrior"):  # names of larger types
-            values = [parameter.default, *(canonical for _, canonical in RIGHT.get(field.name, ()))]
+        values = [parameter.default, *(canonical for _, canonical in RIGHT.get(field.name, ()))]
+        if choices := get_args(getattr(parameters, declared[0], None)):
+            assert {value for value in values if value is not None} <= set(choices) == set(parameter.choices), field.name
+        elif declared[0] not in ("Smoothing", "ClassPrior"):  # names of larger types
             assert {type(value).__name__ for value in values} <= set(declared), field.name
 
 

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.polya import PolyaModels
     from nbtext.language_model.smoothing import CountHistogram
-    from nbtext.settings import ClassPrior, Settings
+    from nbtext.settings import ClassifierName, ClassPrior, Settings
     from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
 
 
-def classifier_class(name: str) -> type[Classifier]:
+def classifier_class(name: ClassifierName) -> type[Classifier]:
     """Return the class of a name of `CLASSIFIERS`, and import its module: ``dirichlet-multinomial`` is in `dirichlet_multinomial.py`."""
     module = import_module(f"nbtext.classifiers.{name.replace('-', '_')}")
     found: type[Classifier] = getattr(module, CLASSIFIERS[name])

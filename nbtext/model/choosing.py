@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.settings import Settings
+    from nbtext.settings import Settings, Weighting
     from nbtext.type_names import Floats, Mask
 
 
@@ -192,7 +192,7 @@ class _Trials:
     """By mask of terms."""
 
     @classmethod
-    def of(cls, statistics: ClassStatistics, settings: Settings, weighting: str) -> _Trials:
+    def of(cls, statistics: ClassStatistics, settings: Settings, weighting: Weighting) -> _Trials:
         """Return those of multinomial models, whatever the classifier."""
         return cls(statistics, replace(settings, classifier="multinomial", weighting=weighting, prior_shape="symmetric", estimate="mean"))
 

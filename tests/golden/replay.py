@@ -35,6 +35,8 @@ from tests.process import REPOSITORY, SERVICE_DESK, nbtext
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from nbtext.settings import ClassifierName
+
 HERE = Path(__file__).parent
 EXPECTED = HERE / "expected.json"
 
@@ -46,7 +48,7 @@ NORMALISED = ((r"\b\d+(\.\d+)? s\b", "N s"), (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\
 
 ENVIRONMENT = {"COLUMNS": "80", "TZ": "UTC", "LC_ALL": "C.UTF-8", "LANG": "C.UTF-8"}
 
-CLASSIFIERS = ("multinomial", "bernoulli", "complement", "dirichlet-multinomial", "gaussian", "logistic")
+CLASSIFIERS: tuple[ClassifierName, ...] = ("multinomial", "bernoulli", "complement", "dirichlet-multinomial", "gaussian", "logistic")
 
 ASKED = ["the street lamp is dark and the bins are full", "", "zyzzyva", "parking permit fee"]
 
@@ -184,7 +186,7 @@ def scores() -> dict[str, list[str]]:
     """Return what classifiers that were trained through the API say of some texts, to the last digit, and what wrong calls raise."""
     files = sorted((SERVICE_DESK / "train").rglob("*.txt"))
     texts, labels = [path.read_bytes() for path in files], [path.parent.name for path in files]
-    found = {name: said(TextClassifier(classifier=name).fit(texts, labels)) for name in CLASSIFIERS}
+    found: dict[str, list[str]] = {name: said(TextClassifier(classifier=name).fit(texts, labels)) for name in CLASSIFIERS}
     weights = [(1, 2, 0.5, 0, 0.125)[place % 5] for place in range(len(texts))]
     for name in ("multinomial", "bernoulli", "complement", "logistic"):
         found[f"weights, {name}"] = said(TextClassifier(classifier=name, class_weight="balanced").fit(texts, labels, weights))
@@ -203,7 +205,7 @@ def scores() -> dict[str, list[str]]:
         TextClassifier(categorical="colour", numeric="weight", smoothing=1).fit(ANIMALS, ["cat", "cat", "dog", "dog"])
     )
     wrong: list[Callable[[], object]] = [
-        lambda: TextClassifier(classifier="bayes"),
+        lambda: TextClassifier(classifier="bayes"),  # type: ignore[arg-type]
         lambda: TextClassifier(nothing=1),  # type: ignore[call-arg]
         lambda: TextClassifier().fit("a text", ["a"]),
         lambda: TextClassifier().fit(["a text"], ["a", "b"]),

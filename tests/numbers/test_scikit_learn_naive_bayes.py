@@ -21,6 +21,8 @@ from tests.textbook import CHINA
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nbtext.settings import ClassifierName
+
 WORDS = ["beijing", "chinese", "japan", "macao", "shanghai", "tokyo"]
 CHINESE = [(label, " ".join(dict.fromkeys(terms))) for label, terms in CHINA]
 """Table 13.1 of IIR with each word once, as the rows there have it."""
@@ -131,7 +133,7 @@ def test_a_class_that_comes_later() -> None:
 
 
 @pytest.mark.parametrize(("classifier", "above"), [("multinomial", 0.94), ("bernoulli", 0.92)])
-def test_threes_and_eights(classifier: str, above: float) -> None:
+def test_threes_and_eights(classifier: ClassifierName, above: float) -> None:
     """`test_check_accuracy_on_digits`: images of 8 x 8 pixels of ink from 0 to 16; for Bernoulli a pixel counts from 5 on."""
     pixels, digits = load_digits(return_X_y=True)
     of_both = (digits == 3) | (digits == 8)
