@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import content, fail, in_json, nbtext, succeed, write
+from tests.process import fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,56 +74,6 @@ def test_without_a_header_columns_have_numbers(dating: Path) -> None:
     assert ours == theirs
 
 
-def test_json_lines_are_the_same_model_as_a_table(people: Path) -> None:
-    names = PEOPLE.splitlines()[0].split(",")
-    records = [dict(zip(names, row.split(","), strict=True)) for row in PEOPLE.splitlines()[1:]]
-    lines = [{name: float(value) if name in ("age", "visits") else value for name, value in record.items() if value} for record in records]
-    write("people.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
-    for corpus in ("people.csv", "people.jsonl"):
-        succeed("train", corpus, *ALL, "-m", corpus + ".m")
-    inspected = [in_json("inspect -m", corpus + ".m") for corpus in ("people.csv", "people.jsonl")]
-    assert inspected[0]["attributes"] == inspected[1]["attributes"]
-    assert inspected[0]["classes"] == inspected[1]["classes"]
-    assert inspected[0]["attributes"]["visits"]["documents"] == 6
-    assert inspected[0]["attributes"]["age"]["documents"] == 5
-    assert inspected[0]["attributes"]["city"]["values"] == 3
-
-
-def test_text_and_attributes_go_through_the_commands(people: Path) -> None:
-    succeed("train people.csv", *ALL)
-    answers = [row[1] for row in succeed("classify people.csv").rows]
-    assert answers == ["a", "a", "b", "b", "c", "c"]
-    shown = succeed("inspect").text
-    for part in ("city, categorical", "visits, count", "age, numeric", "standard deviation", "city=Bonn"):
-        assert part in shown
-    assert "city=Rome" in succeed("select-features").text
-    assert json.loads(nbtext("evaluate people.csv --output json").text)["accuracy"] == 1
-    succeed("suspects people.csv", *ALL)
-    assert "leave-one-out and --categorical, --count or --numeric exclude each other" in fail(
-        2, "cross-validate people.csv", *ALL, "--leave-one-out"
-    )
-    for classifier in ("multinomial", "bernoulli", "dirichlet-multinomial", "gaussian", "logistic"):
-        succeed("cross-validate people.csv", *ALL, "--folds", "2", "--classifier", classifier)
-    nbtext("report people.csv --to page.html")
-    assert "city" in (people / "page.html").read_text()
-
-
-@pytest.mark.parametrize(
-    "columns", [LOOKS, ("--label-column", "likes", "--count", "height"), (*LOOKS[:3], "hair,eye", "--numeric", "height")]
-)
-def test_an_update_is_training_on_all_documents(tmp_path: Path, columns: tuple[str, ...]) -> None:
-    header, *rows = DATING.replace("\nt,", "\n2,").replace("\ns,", "\n1,").splitlines()
-    for name, part in {"first": rows[:4], "more": rows[4:], "all": rows}.items():
-        write(f"{name}.csv", "\n".join([header, *part, ""]))
-    for name in ("first", "all"):
-        succeed("train", f"{name}.csv", *columns, "-m", name)
-    before = content("first")
-    succeed("update more.csv -m first")
-    assert content("first") == content("all")
-    succeed("forget more.csv -m first")
-    assert content("first") == before
-
-
 def test_a_value_of_the_wrong_kind_is_a_document_that_cannot_be_read(people: Path) -> None:
     write("people.csv", PEOPLE + "c,a cart,old,1,Bonn\n")
     done = nbtext("train people.csv", *ALL)
@@ -134,19 +84,12 @@ def test_a_value_of_the_wrong_kind_is_a_document_that_cannot_be_read(people: Pat
 def test_attributes_need_columns_and_as_many_as_the_model_has(people: Path) -> None:
     line = fail(2, "train people.csv --label-column label --categorical city,city")
     assert "--categorical must be names or numbers of columns" in line
-    line = fail(2, "train people.csv --label-column label --categorical city,city")
-    assert "--categorical must be names or numbers of columns" in line
     (people / "c" / "a").mkdir(parents=True)
     (people / "c" / "a" / "1").write_text("a text")
     assert "--format dir has no columns, such as age" in fail(2, "train c --numeric age")
     succeed("train people.csv", *ALL)
     complaint = fail(2, "classify people.csv --numeric age,visits")
     assert "--numeric names 2 columns, and the model has 1" in complaint
-
-
-def test_a_column_that_is_not_there(people: Path) -> None:
-    complaint = fail(4, "train people.csv --label-column label --categorical town")
-    assert complaint == "nbtext: people.csv: no column is called 'town'; the header has label, text, age, visits, city"
 
 
 def test_the_same_values_come_again_without_being_a_leak(dating: Path) -> None:

@@ -154,10 +154,8 @@ def test_a_model_that_is_none(pets: Path, make: str, command: list[str]) -> None
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ("", 2, "Missing argument 'CORPUS...'"),
         ("pets --output xml", 2, "--output must be one of table, tsv, csv, jsonl, not 'xml'"),
         ("pets --format csv", 2, "is a directory, not a file of documents"),
-        ("nothere --format csv", 4, "nothere: cannot read: no such file or directory"),
         ("pets --encoding base64", 2, "--encoding"),
         ("pets/cats/1 --format csv --text-column x --no-header", 2, "give its number, or --header"),
     ],

@@ -5,7 +5,6 @@ Also tests `report/comparisons.py`.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -92,13 +91,6 @@ def test_documents_are_read_as_those_of_the_first_model_and_it_is_said_where_the
         warning.format("--drop-quotes on", "off"),
     ]
     assert nbtext("compare mail.joblib from.joblib mail --headers subject --no-drop-quotes").notes == []
-
-
-def test_documents_that_cannot_be_read_are_left_out_and_named(pets: Path) -> None:
-    corpus(pets, {"test/cats/1": "a cat", "test/dogs/2": b"\0"})
-    done = nbtext("compare nbtext.joblib nbtext.joblib test --output json")
-    assert (done.status, done.notes) == (1, ["nbtext: test/dogs/2: binary, not text (control bytes, the first at 0)"])
-    assert json.loads(done.out)["n"] == 1
 
 
 @pytest.mark.parametrize(

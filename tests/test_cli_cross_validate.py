@@ -173,13 +173,6 @@ def test_a_column_that_there_is_not_and_documents_without_a_time(tmp_path: Path)
     fail(2, "cross-validate", DESK, "--group-column", "nope")
 
 
-def test_documents_that_cannot_be_read_are_left_out_and_named(pets: Path) -> None:
-    corpus(pets, {"pets/dogs/3": b"\0", "pets/dogs/0": "a dog"})
-    done = nbtext("cross-validate pets --folds 2 --output json")
-    assert (done.status, done.notes) == (1, ["nbtext: pets/dogs/3: binary, not text (control bytes, the first at 0)"])
-    assert json.loads(done.out)["n"] == 5
-
-
 def test_counted_features_and_one_class_and_no_terms(tmp_path: Path) -> None:
     write("f.svmlight", "".join(f"{n % 2} {1 + n % 2}:3 9:1\n" for n in range(8)))
     assert said_of("f.svmlight", "--format", "svmlight", "--folds", "2")["accuracy"] == 1

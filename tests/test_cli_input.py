@@ -62,7 +62,6 @@ def test_lists_that_cannot_be(pets: Path, command: str) -> None:
     assert "list of files" in fail(2, command, "-", "--files-from", "-")
     assert "--null needs --files-from" in fail(2, command, "pets", "-0")
     assert "none: cannot read: no such file" in fail(4, command, "--files-from", "none")
-    assert fail(2, command) == f"nbtext: Missing argument 'CORPUS...'; see nbtext {command} --help"
 
 
 def test_a_document_that_cannot_be_read_has_a_record_or_none_or_ends_all(pets: Path) -> None:
@@ -90,6 +89,34 @@ def test_training_and_evaluating_with_a_document_that_cannot_be_read(pets: Path)
     for choice in ("record", "skip"):
         result = nbtext("train pets --on-error", choice, "-m", choice)
         assert (result.status, result.notes, (pets / choice).read_bytes()) == (1, [note], before)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["evaluate in", "compare nbtext.joblib nbtext.joblib in", "cross-validate in --folds 2", "learning-curve in --folds 2", "suspects in",
+     "report in", "tokens in", "tune in --folds 2 --tries 2", "update in", "prevalence in"],
+)  # fmt: skip
+def test_a_document_that_cannot_be_read_is_named_once_and_the_others_are_read_as_without_it(pets: Path, line: str) -> None:
+    corpus(pets, {f"in/{label}/{n}": f"the {label} {n}" for label in ("cats", "dogs") for n in range(30)})
+    succeed("train in")
+    whole = nbtext(line)
+    corpus(pets, {"in/dogs/bad": b"\0"})
+    done = nbtext(line)
+    note = "nbtext: in/dogs/bad: binary, not text (control bytes, the first at 0)"
+    assert (done.status, sorted(done.notes), done.out) == (1, sorted([*whole.notes, note]), whole.out)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["train", "evaluate", "cross-validate", "learning-curve", "tune", "suspects", "report", "update", "forget", "classify", "tokens"],
+)
+def test_a_corpus_that_is_not_there_or_holds_nothing(pets: Path, command: str) -> None:
+    (pets / "hollow/class").mkdir(parents=True)
+    assert f"Missing argument 'CORPUS...'; see nbtext {command} --help" in fail(2, command)
+    if command not in ("classify", "tokens"):
+        assert "nothere: cannot read: no such file or directory" in fail(4, command, "nothere")
+        if command not in ("update", "forget"):
+            assert "has no documents that can be read" in fail(2, command, "hollow")
 
 
 def test_one_of_ten_thousand_documents(pets: Path) -> None:

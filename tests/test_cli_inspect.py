@@ -9,12 +9,10 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
-from scipy.spatial.distance import jensenshannon
 from scipy.stats import beta
 
-from nbtext import TextClassifier, __version__
+from nbtext import __version__
 from tests.process import SERVICE_DESK, corpus, fail, in_json, nbtext, succeed, succeeded, write
 from tests.textbook import CHINA, DATING
 
@@ -37,21 +35,6 @@ def test_the_overview(service_desk_model: Path) -> None:
     for label, of in said["classes"].items():
         assert any(label in line and ", ".join(of["top_terms"]) in line for line in text.split("\n"))
     assert in_json("inspect -m", service_desk_model, "--limit", "0")["classes"][label]["top_terms"] == []
-
-
-def test_evidence_aic_and_bic(service_desk_model: Path) -> None:
-    said = in_json("inspect -m", service_desk_model, "--criteria")
-    found = said["criteria"]
-    assert found["evidence"] == pytest.approx(sum(found["evidence_of_classes"].values()))
-    assert set(found["evidence_of_classes"]) == set(said["classes"])
-    assert (found["parameters"], found["tokens"]) == (6 * (said["selected_terms"] - 1) + 5, said["tokens"])
-    assert found["aic"] == pytest.approx(2 * found["parameters"] - 2 * found["log_likelihood"])
-    assert found["bic"] == pytest.approx(found["parameters"] * math.log(found["tokens"]) - 2 * found["log_likelihood"])
-    text = succeed("inspect -m", service_desk_model, "--criteria").text
-    for name in ("aic", "bic", "evidence"):
-        assert f"{found[name]:,.2f}" in text
-    for label, value in found["evidence_of_classes"].items():
-        assert any(label in line and f"{value:,.2f}" in line for line in text.split("\n"))
 
 
 def test_the_model_is_compared_with_others_of_its_counts(service_desk_model: Path, tmp_path: Path) -> None:
@@ -247,41 +230,6 @@ def inspected(*arguments: str | Path) -> Any:
     return in_json("inspect", *arguments)
 
 
-def test_terms_of_classes_side_by_side(service_desk_model: Path) -> None:
-    asked = ("-m", service_desk_model, "--class", "taxes-and-fees", "--class", "parks-and-trees", "--top", "4")
-    said = inspected(*asked)
-    assert list(said["class_terms"]) == ["taxes-and-fees", "parks-and-trees"]
-    text = succeed("inspect", *asked).text
-    for label, of in said["class_terms"].items():
-        assert f"{label}: {of['documents']} documents, {of['tokens']:,} tokens, prior {of['prior']:.4f}" in text
-        for measure in ("probability", "lift", "mutual_information"):
-            assert len(of[measure]) == 4
-            for entry in of[measure]:
-                assert f" {entry['term']} " in text
-                assert f"{entry['value']:.3g}" in text
-    assert said["class_terms"]["taxes-and-fees"]["mutual_information"][0]["term"] == said["classes"]["taxes-and-fees"]["top_terms"][0]
-
-
-def test_similarity_as_a_matrix_and_as_pairs(service_desk_model: Path, tmp_path: Path) -> None:
-    said = inspected("-m", service_desk_model, "--similarity")["similarity"]
-    model = TextClassifier.load(str(service_desk_model))
-    phi = model.language_models.probability(np.flatnonzero(model.learnt.selected))
-    for i, row in enumerate(said["divergence"]):
-        assert row == pytest.approx([jensenshannon(phi[:, i], phi[:, j]) ** 2 if i != j else 0 for j in range(6)])
-    text = succeed("inspect -m", service_desk_model, "--similarity").text
-    assert text.count(f"{said['closest'][0]['divergence']:.4f}") >= 3
-    some = inspected("-m", service_desk_model, "--similarity", "--class", "taxes-and-fees", "--class", "parks-and-trees")
-    assert some["similarity"]["classes"] == ["parks-and-trees", "taxes-and-fees"]
-    assert some["similarity"]["divergence"][0][1] == said["divergence"][1][4]
-    lines = "".join(f"c{number:02d},word{number} {'shared ' * number}\n" for number in range(30))
-    write("many.csv", lines)
-    succeed("train --quiet many.csv")
-    text = succeed("inspect --similarity").text
-    assert len(text.splitlines()) < 30
-    assert "closest" in text
-    assert len(inspected("--similarity")["similarity"]["divergence"]) == 30
-
-
 def test_perplexity_of_held_out_documents(tmp_path: Path) -> None:
     train = {f"train/{label}/{number}": " ".join(terms) for number, (label, terms) in enumerate(CHINA)}
     corpus(tmp_path, {**train, "test/yes/1": "Chinese Chinese Chinese Tokyo Japan", "test/yes/2": "Peking", "test/maybe/1": "Macao"})
@@ -317,14 +265,6 @@ def test_held_out_documents_are_read_as_options_say_and_attributes_have_no_part(
     write("new.csv", "klass,text,city,age\na,dog,Rome,7\nb,,Bonn,1\n")
     said = inspected("--perplexity", "new.csv", "--label-column", "klass")["perplexity"]
     assert (said["all"]["documents"], said["all"]["tokens"], said["all"]["unknown"]) == (2, 1, 0)
-
-
-def test_perplexity_falls_on_what_the_model_has_seen(service_desk_model: Path) -> None:
-    seen, unseen = (inspected("-m", service_desk_model, "--perplexity", SERVICE_DESK / part)["perplexity"] for part in ("train", "test"))
-    assert seen["all"]["unknown"] == 0
-    assert seen["all"]["tokens"] == sum(of["tokens"] for of in inspected("-m", service_desk_model)["classes"].values())
-    for label in seen["classes"]:
-        assert seen["classes"][label]["perplexity"] < unseen["classes"][label]["perplexity"]
 
 
 def test_parts_stand_below_each_other(pets: Path) -> None:

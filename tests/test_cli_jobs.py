@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.budget import some
-from tests.process import HOUSE, SERVICE_DESK, Result, corpus, nbtext, run, succeed, succeeded
+from tests.process import HOUSE, SERVICE_DESK, Result, corpus, run, succeed, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -264,10 +264,6 @@ def test_by_default_small_corpora_are_done_by_one_process(tmp_path: Path) -> Non
         )
         models.append((done.out, path.read_bytes()))
     assert models[0] == models[1]
-
-
-def test_a_number_of_jobs_is_none_below_0(corpora: Path) -> None:
-    assert nbtext("train plain.tsv -j -1").status == 2
 
 
 @pytest.mark.parametrize("once", [(), ("--once",)], ids=str)

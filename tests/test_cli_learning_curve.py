@@ -5,12 +5,11 @@ Also tests `report/comparisons.py`.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import SERVICE_DESK, corpus, fail, in_json, nbtext, succeed
+from tests.process import SERVICE_DESK, corpus, fail, in_json, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,21 +60,6 @@ def test_a_curve_that_is_too_short_for_a_forecast_says_so() -> None:
     assert "No forecast of accuracy: a curve of fewer than 4 points says too little." in done.text
 
 
-def test_documents_that_cannot_be_read_are_left_out_and_named(tmp_path: Path) -> None:
-    corpus(tmp_path, {f"c/{label}/{n}": f"{label} {n}" for label in ("cats", "dogs") for n in range(6)})
-    corpus(tmp_path, {"c/dogs/bad": b"\0"})
-    done = nbtext("learning-curve c --output json")
-    assert (done.status, done.notes) == (1, ["nbtext: c/dogs/bad: binary, not text (control bytes, the first at 0)"])
-    assert json.loads(done.out)["documents"] == 12
-
-
-@pytest.mark.parametrize("options", [["--seed", "3"], ["--ngrams", "2", "--top", "40"]], ids=str)
-def test_the_same_command_gives_the_same_bytes(options: list[str]) -> None:
-    first, second = (succeed("learning-curve", TRAIN, "--repeats", "1", *options, "--output", "json") for _ in range(2))
-    assert first == second
-    assert first.out != succeed("learning-curve", TRAIN, "--repeats", "1", "--output", "json").out
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -83,19 +67,8 @@ def test_the_same_command_gives_the_same_bytes(options: list[str]) -> None:
         ("pets --folds 1", 2, "--folds must be a whole number from 2, not '1'"),
         ("pets --steps 0", 2, "--steps must be a whole number from 1 to 100, not '0'"),
         ("pets --folds 2 --min-df 9", 2, "terms is left; lower --min-df or raise --max-df"),
-        ("nothere", 4, "nothere: cannot read: no such file or directory"),
-        ("hollow", 2, "the corpus has no documents that can be read"),
-        ("", 2, "Missing argument 'CORPUS...'; see nbtext learning-curve --help"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: str, status: int, message: str) -> None:
     (pets / "hollow/class").mkdir(parents=True)
     assert message in fail(status, f"learning-curve {arguments}")
-
-
-@pytest.mark.parametrize("options", [("gaussian",), ("logistic",), ("complement", "--weighting", "tfidf"), ("dirichlet-multinomial",)])
-def test_every_kind_of_model_has_a_curve(options: tuple[str, ...]) -> None:
-    few = ("--steps", "2", "--folds", "3", "--repeats", "1", "--output", "json")
-    done = succeed("learning-curve", SERVICE_DESK / "train", "--classifier", *options, *few)
-    accuracies = [point["accuracy"] for point in json.loads(done.text)["points"]]
-    assert accuracies[-1] > 0.3

@@ -171,17 +171,6 @@ def test_a_link_in_place_of_the_ledger_leads_nowhere(days: Path) -> None:
     assert (days / "precious").read_text() == "precious"
 
 
-def test_a_model_is_given_away_without_its_ledger(days: Path) -> None:
-    succeed("train a")
-    plain = (days / "nbtext.joblib").read_bytes()
-    succeed("train a --once")
-    found = (days / "nbtext.joblib").read_bytes()
-    assert fingerprint(b"the cat purrs") in found or len(found) > len(plain)
-    succeed("prune --ledger")
-    assert (days / "nbtext.joblib").read_bytes() == plain
-    succeed("prune --ledger")
-
-
 def test_who_may_read_the_model_may_read_its_ledger_and_nobody_else(days: Path) -> None:
     succeed("train a --once")
     for mode, day in ((0o600, "b"), (0o640, "c"), (0o664, "a")):

@@ -128,12 +128,3 @@ def test_unknown_labels_are_named(pets: Path) -> None:
     done = nbtext("report test")
     assert (done.status, done.notes) == (0, ["nbtext: warning: the model does not know the labels newts"])
     assert "newts" in Page((pets / "report.html").read_text(encoding="utf-8")).text
-
-
-def test_documents_that_cannot_be_read_are_reported_and_the_rest_judged(pets: Path) -> None:
-    big = {"test/cats/1": PETS["cats/1"], "test/cats/2": "x" * 3000}
-    corpus(pets, big)
-    done = nbtext("report test --max-document-size 2K")
-    assert done.status == 1
-    assert len(done.notes) == 1
-    assert "answered 1 document of 1 class" in Page((pets / "report.html").read_text(encoding="utf-8")).text

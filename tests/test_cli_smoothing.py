@@ -46,13 +46,6 @@ def test_the_model_is_that_of_the_library_and_says_what_it_was_given(pets: Path)
     assert "smoothing 0.5, 2 terms with their own" in nbtext("train pets --smoothing alpha -v").notes[-1]
 
 
-def test_a_single_term_with_a_pseudo_count_of_its_own(pets: Path) -> None:
-    write("one", "*\t0.5\nsofas\t4\n")
-    notes = nbtext("train pets --smoothing one -v").notes
-    assert "smoothing 0.5, 1 term with its own" in notes[-1]
-    assert "0.5, 1 term with its own" in succeed("inspect").text
-
-
 def test_an_update_learns_with_the_numbers_that_the_model_remembers(pets: Path) -> None:
     write("alpha", FILE + "kennel\t3\n")
     trained(pets)
@@ -99,13 +92,6 @@ def test_tune_tries_files_as_it_tries_numbers(pets: Path) -> None:
     assert evidence["equal"] == evidence["3"] != evidence["alpha"]
     succeed("tune pets --smoothing alpha --try estimate=mean,map --folds 2 -m tuned")
     assert TextClassifier.load("tuned").settings["smoothing"]["sofas"] == 4
-
-
-@pytest.mark.parametrize("command", ["suspects", "learning-curve"])
-def test_other_commands_that_train_take_it(pets: Path, command: str) -> None:
-    corpus(pets, {f"pets/{pet}/{number}": f"{pet} sofa bark word{number}" for pet in ("cats", "dogs") for number in range(3, 9)})
-    options = [] if command == "suspects" else ["--folds", "2", "--repeats", "1", "--steps", "2"]
-    assert nbtext(command, "pets", *options, "--smoothing", "alpha").status == 0
 
 
 @pytest.mark.parametrize(

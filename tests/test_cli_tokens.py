@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import TextClassifier
-from tests.process import PETS, corpus, fail, nbtext, succeed, write
+from tests.process import PETS, corpus, fail, succeed, write
 from tests.test_cli_terminal import on_terminal
 
 if TYPE_CHECKING:
@@ -135,22 +135,13 @@ def test_a_table_on_a_terminal_and_lines_in_a_pipe(pets: Path) -> None:
     assert succeed("tokens pets/cats/1").rows[0][1:6] == ["0", "3", "word", "the", "the"]
 
 
-def test_documents_that_cannot_be_read_are_named(pets: Path) -> None:
-    corpus(pets, {"bad": b"\0", "good": "cats"})
-    done = nbtext("tokens bad good")
-    assert (done.status, done.notes) == (1, ["nbtext: bad: binary, not text (control bytes, the first at 0)"])
-    assert [row[0] for row in done.rows] == ["good"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ("", 2, "Missing argument 'CORPUS...'"),
         ("doc -m none", 3, "there is no model"),
         ("doc --ngrams 2", 2, "--ngrams needs --no-model"),
         ("doc --no-model --ngrams 0", 2, "--ngrams must be a whole number from 1 to 10"),
         ("doc --no-model --stop-words klingon", 2, "no stop list or file is called 'klingon'"),
-        ("nothere", 1, "nothere: cannot read"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: str, status: int, message: str) -> None:

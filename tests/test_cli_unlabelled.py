@@ -52,37 +52,6 @@ def test_a_file_of_the_pool_has_a_document_in_each_line(desk: Path) -> None:
     assert content("each.model") == content("nbtext.joblib")
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("update", "more"),
-        ("forget", "few"),
-        ("relabel", "taxes-and-fees", "x"),
-        ("merge", "alone", "--to", "x"),
-        ("prune", "--min-df", "2"),
-    ],
-)
-def test_what_does_not_follow_from_counts_is_not_changed(command: tuple[str, ...], desk: Path) -> None:
-    succeed("train few --unlabelled pool")
-    if command[0] == "merge":
-        succeed("train few -m alone")
-        command = (*command, "nbtext.joblib")
-    before = content("nbtext.joblib")
-    assert "learnt from unlabelled documents" in fail(2, *command)
-    assert content("nbtext.joblib") == before
-
-
-def test_labelled_documents_come_and_go_with_the_pool(desk: Path) -> None:
-    pool = ("--unlabelled", "pool")
-    succeed("train few", *pool)
-    first = content("nbtext.joblib")
-    succeed("train few more", *pool, "-m", "both")
-    succeed("update more", *pool)
-    assert content("nbtext.joblib") == content("both")
-    succeed("forget more", *pool)
-    assert content("nbtext.joblib") == first
-
-
 def test_the_part_of_unlabelled_documents_goes_and_comes_back(desk: Path) -> None:
     pool = ("--unlabelled", "pool")
     succeed("train few", *pool)

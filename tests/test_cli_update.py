@@ -82,23 +82,11 @@ def test_counted_features_and_texts_do_not_meet(tmp_path: Path) -> None:
     succeed("update t.svm -m features")
 
 
-def test_documents_that_cannot_be_read_are_named_and_the_rest_is_learnt(pets_and_more: Path) -> None:
-    corpus(pets_and_more, {"more/dogs/bad": b"\0"})
-    before = content("nbtext.joblib")
-    assert "more/dogs/bad: binary" in fail(1, "update more --on-error fail")
-    assert content("nbtext.joblib") == before
-    done = nbtext("update more")
-    assert (done.status, done.notes) == (1, ["nbtext: more/dogs/bad: binary, not text (control bytes, the first at 0)"])
-    assert content("nbtext.joblib") == content("both")
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
         ("update more -m none", 3, "none: there is no model; make one with nbtext train"),
         ("update more -m more/cats/3", 3, "more/cats/3: not an nbtext model"),
-        ("update nothere", 4, "nothere: cannot read: no such file or directory"),
-        ("update", 2, "Missing argument 'CORPUS...'"),
         ("update nbtext.joblib --format tsv", 2, "would be read and overwritten"),
         ("update more --lock-timeout -1", 2, "--lock-timeout"),
     ],

@@ -119,12 +119,6 @@ def test_that_no_words_are_to_be_left_out_or_stemmed_holds_for_counted_features(
     succeed("train c.svm --stop-words none --stemmer none --ngrams 1 --min-df 1")
 
 
-def test_counted_features_do_not_meet_a_model_of_texts(pets: Path) -> None:
-    file(pets, "cats cat:2\n", "c.svm")
-    line = fail(2, "classify c.svm --format svmlight")
-    assert line == "nbtext: the model was trained on texts, not on svmlight's counted features; train one on features"
-
-
 @given(st.lists(st.lists(st.tuples(st.sampled_from(["a", "b:c", "é", "zz", "9"]), st.integers(1, 10**9)), max_size=6), max_size=5))
 def test_counting_equals_adding_up(rows: list[list[tuple[str, int]]]) -> None:
     vocabulary = Vocabulary.of(["a", "b:c", "é"])

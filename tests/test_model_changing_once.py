@@ -126,14 +126,6 @@ def test_what_is_forgotten_otherwise_leaves_the_ledger_too(corpus: Corpus, gone:
     }
 
 
-def test_a_ledger_that_is_wrong_is_found_out() -> None:
-    model = fitted({}, [("x", "ant"), ("x", "bee")])
-    batch = batch_of([("x", "ant"), ("y", "cat")], model)
-    ledger = trained_once(TextClassifier(), batch_of([("x", "cat")], model))
-    with pytest.raises(NeverLearntError, match="document 2 was never learnt as 'x'"):
-        learnt_once(model.counts, ledger, batch)
-
-
 def test_a_document_moves_within_a_pruned_model() -> None:
     model = TextClassifier()
     ledger = trained_once(model, batch_of([("x", "ant bee"), ("y", "ant cat"), ("y", "ant")], model))

@@ -55,14 +55,6 @@ def test_the_model_is_that_of_train(folder: Path, path: str, parameters: dict[st
     assert saved(model, folder) == content("trained")
 
 
-@pytest.mark.parametrize("parameters", [{}, {"classifier": "logistic"}], ids=str)
-def test_the_number_of_processes_and_of_paths_does_not_show(folder: Path, parameters: dict[str, Any]) -> None:
-    write("half.tsv", ROWS[: len(ROWS) // 5 * 2])
-    write("rest.tsv", ROWS[len(ROWS) // 5 * 2 :])
-    whole = saved(TextClassifier(**parameters).fit_corpus("rows.tsv"), folder)
-    assert saved(TextClassifier(**parameters).fit_corpus(["half.tsv", "rest.tsv"], jobs=2), folder) == whole
-
-
 def test_answers_are_those_of_classify(folder: Path) -> None:
     model = TextClassifier().fit_corpus("pets")
     model.save("model")

@@ -31,7 +31,7 @@ from nbtext.model.training import left_out_posteriors, looked_up
 from nbtext.settings import Settings
 from tests.budget import examples
 from tests.models import count_documents, parted
-from tests.process import fail, in_json, nbtext, succeed, succeeded
+from tests.process import in_json, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -286,17 +286,3 @@ def test_the_column_is_remembered_for_updates_and_ignored_where_documents_are_ju
     assert evaluation["n"] == 2
     verified = succeed("inspect --verify").text
     assert "4 documents, all there are" in verified
-
-
-def test_formats_without_columns_have_no_weights(desk: Path) -> None:
-    (desk / "t.txt").write_text("__label__x ant\n")
-    assert "has no columns, such as weight" in fail(2, "train t.txt --format fasttext --weight-column weight")
-
-
-@pytest.mark.parametrize("classifier", TAKING)
-def test_cross_validation_takes_weights(desk: Path, classifier: str) -> None:
-    rows = "".join(f"{label},{text},{weight}\n" for text, label, weight in zip(*drawn(7, 30), strict=True))
-    (desk / "t.csv").write_text("label,text,weight\n" + rows)
-    options = ("--classifier", classifier, "--class-weight", "balanced", "--output", "json", "--folds", "3", "--quiet")
-    result = nbtext("cross-validate t.csv", *COLUMNS, *options)
-    assert json.loads(succeeded(result).text)["n"] == 30

@@ -170,25 +170,6 @@ def test_calibration_and_promises_are_from_labelled_documents_that_were_left_out
     assert len(left_out_posteriors(model.fitted).classes) == 40
 
 
-@pytest.mark.parametrize(
-    ("settings", "named"),
-    [
-        ({"classifier": "bernoulli"}, "classifier bernoulli"),
-        ({"weighting": "tfidf"}, "weighting tfidf"),
-        ({"estimate": "ml"}, "estimate ml"),
-        ({"top": 5}, "top 5"),
-        ({"smoothing": "leave-one-out"}, "smoothing leave-one-out"),
-        ({"smoothing": 0.0}, "smoothing 0"),
-        ({"calibration": "none"}, "calibration none"),
-        ({"class_weight": "balanced"}, "class.weight balanced"),
-    ],
-)
-def test_settings_that_cannot_learn_from_unlabelled_documents_say_so(settings: dict[str, Any], named: str) -> None:
-    model = few(**settings)
-    with pytest.raises(UsageError, match=f"{named} exclude each other"):
-        model.learn(pool=pool(model))
-
-
 def test_too_few_labelled_documents_cannot_show_that_it_helps() -> None:
     model = few(6)
     with pytest.raises(UsageError, match="6 labelled documents cannot show"):
