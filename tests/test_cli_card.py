@@ -99,7 +99,14 @@ def test_the_card_is_no_part_of_the_page_any_more(desk: Path) -> None:
 
 
 def test_what_is_no_evaluation(desk: Path) -> None:
-    for content in (b"", b"[]", b'{"n": 1, "per_class": {"a": 5}}', b'{"n": 1, "per_class": {}, "accuracy": "high"}', b"\xff"):
+    for content in (
+        b"",
+        b"[]",
+        b'{"n": 1, "per_class": {"a": 5}}',
+        b'{"n": 1, "per_class": {}, "accuracy": "high"}',
+        b"\xff",
+        b"[" * 100_000,
+    ):
         write("figures.json", content)
         assert "not an evaluation" in fail(4, "card --evaluation figures.json")
     fail(4, "card --evaluation missing.json")

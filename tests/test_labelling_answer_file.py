@@ -112,7 +112,18 @@ def test_no_answer_goes_to_a_file_that_is_no_longer_there(tmp_path: Path, is_rep
 
 
 @pytest.mark.parametrize(
-    "line", ["", "x", "[]", '{"id": "a", "label": "b"}', '{"id": "a", "label": "", "text": "c"}', '{"id": 1, "label": "b", "text": "c"}']
+    "line",
+    [
+        "",
+        "x",
+        "[]",
+        "[" * 100_000,
+        '{"id": "a", "label": "b"}',
+        '{"id": "a", "label": "", "text": "c"}',
+        '{"id": 1, "label": "b", "text": "c"}',
+        '{"id": "a", "label": "b", "text": "c", "label": "d"}',
+    ],
+    ids=range(8),
 )
 def test_what_is_no_file_of_labels_is_refused_and_stays(tmp_path: Path, line: str) -> None:
     path = tmp_path / "labels.jsonl"

@@ -91,12 +91,11 @@ def _judged(model: TextClassifier, corpus: tuple[str, ...], options: option.Opti
 
 def _saved(path: str) -> dict[str, Parsed]:
     """Return a saved evaluation; raise `PathError` if the file is none."""
-    import json
-
     from nbtext.corpus.streams import file_content
+    from nbtext.strict_json import parsed_json
 
     try:
-        found = json.loads(file_content(path))
+        found = parsed_json(file_content(path))
     except ValueError:
         found = None
     if not isinstance(found, dict) or not isinstance(found.get("per_class"), dict) or not isinstance(found.get("n"), int):

@@ -19,7 +19,6 @@ from nbtext.corpus.document import LabelledFolder
 from nbtext.corpus.reading import first_rows, format_by_name, lines_of_document, reading_like, resolved
 from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
 from nbtext.errors import UsageError, listed, quantity
-from nbtext.model.corpus_counting import CountedCorpus, columns_of, count_corpus
 from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, READING, TRAINING, Reading, Settings
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from nbtext.evaluation.leakage import LeakWatch
     from nbtext.labelling.patch import LabelPatch
     from nbtext.model import TextClassifier
+    from nbtext.model.corpus_counting import CountedCorpus
 
 ON_ERROR = next(parameter for parameter in INPUT if parameter.name == "on_error")
 
@@ -227,6 +227,7 @@ class CommandCounts(NamedTuple):
 def read_and_count(paths: Sequence[str], options: Options, columns: Sequence[str] = ()) -> CommandCounts:
     """Read and count a labelled corpus; raise what `nbtext train` raises for its options and documents."""
     from nbtext.classifiers.base import class_prior
+    from nbtext.model.corpus_counting import columns_of, count_corpus
 
     model, settings = untrained(paths, options)
     source = CommandCorpus(paths, model.reading, options, labelled=True, columns=columns)

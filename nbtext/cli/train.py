@@ -39,8 +39,6 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, require_distinct, untrained
     from nbtext.cli.option_files import read_seeds
     from nbtext.counts.seeds import require_seeded_classes
-    from nbtext.model.changing import count_batch, distinct_documents, learnt_with_best_weighting
-    from nbtext.model.corpus_counting import count_corpus
     from nbtext.store.atomic import check_replaceable
 
     begin = time.monotonic()
@@ -60,12 +58,18 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
     documents = None if from_seeds else CommandCorpus(paths, model.reading, options, labelled=True)
     counts = ledger = None
     if documents is not None and options["once"]:
+        from nbtext.model.changing import count_batch, distinct_documents
+
         batch = count_batch(model, documents, options["jobs"])
         say_overruled(batch)
         counts, ledger = distinct_documents(batch)
     elif documents is not None:
+        from nbtext.model.corpus_counting import count_corpus
+
         counts = count_corpus(model.analysis, documents, options["jobs"], options["scheduler"]).counts
     if pool is not None and chooses_weighting and not from_seeds:
+        from nbtext.model.changing import learnt_with_best_weighting
+
         model = learnt_with_best_weighting(model, counts, pool)
     else:
         model.learn(counts, pool)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from codecs import BOM_UTF8
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from nbtext.attributes import NO_TEXT
@@ -15,6 +14,7 @@ from nbtext.corpus.streams import line_blocks, numbered_lines, open_stream
 from nbtext.document_parts import FIELDS_KEY, NO_FIELDS, fields_of_pairs, holds_separators, without_separators
 from nbtext.errors import DocumentError
 from nbtext.settings import FORMATS
+from nbtext.strict_json import DECODER
 from nbtext.text_block import LabelledBlock
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ PREFIX = FORMATS["fasttext"].beginning
 
 _ABSENT = object()
 """In place of the value at a key that a record does not have."""
-
-_LONGEST_KEY = 100
-"""Characters of a key in a message."""
 
 _ITEM = re.compile(rb"\S+")
 _COUNTED = re.compile(rb"[^\s:][^\s]*:0*[1-9][0-9]{0,8}")
@@ -201,7 +198,7 @@ def _block_of_records(content: bytes, label_key: str, text_key: str) -> Labelled
     labels, texts = [], []
     try:
         for line in content.decode().split("\n"):
-            record, end = _DECODER.raw_decode(line)
+            record, end = DECODER.raw_decode(line)
             label, text = record[label_key], record[text_key]
             if end != len(line) or not label or type(label) is not str or FIELDS_KEY in record:
                 return None
@@ -266,7 +263,7 @@ def parsed_record(line: bytes, encoding: str) -> tuple[dict[str, object], bool]:
     """Return the object on a line, and whether the line was read as Windows-1252; raise `DocumentError` if there is none."""
     try:
         body, transcoded = to_utf8(line.removeprefix(BOM_UTF8), encoding)  # each line is a JSON text; RFC 8259 (8.1) allows a mark
-        record = _DECODER.decode(body.decode())
+        record = DECODER.decode(body.decode())
     except RecursionError:
         raise DocumentError("JSON nested too deeply") from None
     except json.JSONDecodeError as problem:
@@ -276,19 +273,3 @@ def parsed_record(line: bytes, encoding: str) -> tuple[dict[str, object], bool]:
     if not isinstance(record, dict):
         raise DocumentError("not a JSON object")
     return record, transcoded
-
-
-def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    record = dict(pairs)
-    if len(record) != len(pairs):
-        number = Counter(key for key, _ in pairs)
-        repeated = next(key for key in number if number[key] > 1)
-        raise ValueError(f"the key {repeated[:_LONGEST_KEY]!r} is repeated")
-    return record
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_refuse_constant)

@@ -21,14 +21,13 @@ from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import StatisticsBuilder
 from nbtext.counts.vocabulary import FORMS, SIDES, category_term, stop_word_term
-from nbtext.document_parts import BEFORE_WEIGHT, split_values, split_weight
+from nbtext.document_parts import BEFORE_WEIGHT, split_block, split_values, split_weight
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.exclusions import needs_documents
 from nbtext.records import dataclass
 from nbtext.settings import ANALYSIS, TRAINING, Settings
 from nbtext.text.analyzer import Analyzer, TermSequence, text_pieces
 from nbtext.text.encoded_lines import without_encoded_lines
-from nbtext.text.fields import split_block
 from nbtext.text.hashing import pair, representatives
 from nbtext.text.surfaces import PAIRS, SEPARATORS
 from nbtext.text.words import stemmer
@@ -39,8 +38,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nbtext.document_parts import FieldColumns
     from nbtext.text.analyzer import TextPiece
-    from nbtext.text.fields import FieldColumns
     from nbtext.text.ngrams import PairIds
 
 _SPACE = re.compile(rb"[ \t-\r]")

@@ -6,7 +6,6 @@ their documents would have been. A model that was updated has other training doc
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ import numpy as np
 from nbtext.corpus.streams import file_content
 from nbtext.decision import minimum_error
 from nbtext.errors import PathError, UsageError
+from nbtext.strict_json import parsed_json
 from nbtext.typicality import ANSWERS, FARTHEST, FIGURES, LIKELIHOOD, UNKNOWN, Profile, Spread, chance_of_shares, shares_apart
 
 if TYPE_CHECKING:
@@ -121,8 +121,8 @@ def read_history(path: str) -> tuple[list[_LoggedRun], list[PathError]]:
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                runs.append(_run_of(json.loads(line.decode())))
-            except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+                runs.append(_run_of(parsed_json(line.decode())))
+            except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
                 unreadable.append(PathError("not a line of classify --drift", where=f"{path}:{number}"))
     runs = [run for run in runs if run.documents]
     if not runs:

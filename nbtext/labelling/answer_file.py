@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from nbtext.document_parts import FIELDS_KEY, fields_of_pairs
 from nbtext.errors import LockedError, PathError, reason
 from nbtext.store.atomic import sync_folder
+from nbtext.strict_json import parsed_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,7 +48,7 @@ class Labelled(NamedTuple):
     @classmethod
     def of_line(cls, line: str) -> Labelled:
         """Return the document of a line; raise `ValueError` if it is none."""
-        record = json.loads(line)
+        record = parsed_json(line)
         if not isinstance(record, dict) or not all(isinstance(record.get(name), str) for name in ("id", "label", "text")):
             raise ValueError
         if not record["label"]:
@@ -208,8 +209,8 @@ def read_session(path: str, content: bytes, of_line: Callable[[str], Answer]) ->
 def _is_object(line: bytes) -> bool:
     """Return whether a line is a JSON object. No beginning of one is; a line of TSV may have lost the end of its class."""
     try:
-        return line.startswith(b"{") and isinstance(json.loads(line.decode(*_ENCODING)), dict)
-    except (ValueError, RecursionError):
+        return line.startswith(b"{") and isinstance(parsed_json(line.decode(*_ENCODING)), dict)
+    except ValueError:
         return False
 
 

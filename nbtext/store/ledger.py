@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.errors import ModelError, PathError, reason
+from nbtext.strict_json import parsed_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -219,8 +220,8 @@ def _require_labels(numbers: Whole, labels: tuple[str, ...]) -> None:
 
 def _labels(text: bytes) -> tuple[str, ...]:
     try:
-        labels = json.loads(text)
-    except (ValueError, RecursionError):
+        labels = parsed_json(text)
+    except ValueError:
         labels = None
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels) or labels != sorted(set(labels)):
         raise _damaged("its labels are no list of text")

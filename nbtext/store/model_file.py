@@ -285,9 +285,11 @@ def _encode_index(settings: Mapping[str, object], places: Mapping[str, _ArrayPla
 
 def _decode_index(text: bytes, payload_length: int) -> _Index:
     """Return the index; raise `ModelError` unless all is well formed and every array lies inside the payload, apart from others."""
+    from nbtext.strict_json import parsed_json
+
     try:
-        index = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as problem:
+        index = parsed_json(text)
+    except ValueError as problem:
         raise ModelError(f"the index is not valid JSON ({str(problem)[:80]})") from None
     if not isinstance(index, dict) or not {"settings", "arrays"} <= index.keys() <= {"settings", "arrays", "ledger"}:
         raise ModelError("the index must have the two parts settings and arrays")
@@ -327,17 +329,6 @@ def _check_layout(places: Mapping[str, _ArrayPlace], payload_length: int, index_
         position, allowed = place.end, MAX_FRAMING
     if payload_length > position + MAX_FRAMING + 2 * index_length:
         raise ModelError("there are bytes that belong to no array")
-
-
-def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key stands twice")
-    return found
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _check_depth(value: object, depth: int = 0) -> None:

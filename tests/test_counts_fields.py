@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from nbtext.counts.counting import Analysis, count, document_counter
 from nbtext.counts.vocabulary import Vocabulary, stop_word_term
-from nbtext.document_parts import NO_FIELDS, Fields, split_fields, with_fields, without_separators
+from nbtext.document_parts import NO_FIELDS, Fields, split_block, split_fields, with_fields, without_separators
 from nbtext.settings import Settings
-from nbtext.text.fields import split_block
 from nbtext.text.words import stemmer
 from tests import oracle, strategies
 from tests.budget import examples

@@ -1,0 +1,28 @@
+"""JSON that is read strictly, wherever it comes from."""
+
+from __future__ import annotations
+
+import pytest
+
+from nbtext.strict_json import parsed_json
+
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"a": 1, "a": 2}', "the key 'a' is repeated"),
+        ('{"n": NaN}', "NaN is not a JSON number"),
+        (b"[-Infinity]", "-Infinity is not a JSON number"),
+        (DEEP, "nested too deeply"),
+        ('{"a"', "Expecting"),
+    ],
+)
+def test_what_json_does_not_allow_is_a_value_error(text: str | bytes, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        parsed_json(text)
+
+
+def test_what_json_allows_is_read() -> None:
+    assert parsed_json('{"a": [1, 2.5, null], "b": {"a": "x"}}') == {"a": [1, 2.5, None], "b": {"a": "x"}}
