@@ -15,10 +15,6 @@ from functools import lru_cache
 from itertools import chain, compress
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from nbtext.text_block import TextBlock
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -186,6 +182,10 @@ class FieldColumns(NamedTuple):
 
 def split_block(documents: Sequence[bytes]) -> tuple[Sequence[bytes], FieldColumns | None]:
     """Split documents without values and weights into their texts and their fields, None if no document has any."""
+    import numpy as np
+
+    from nbtext.text_block import TextBlock
+
     if BEFORE_FIELD not in TextBlock.of(documents).joined:
         return documents, None
     rows = [document.split(BEFORE_FIELD) for document in documents]
