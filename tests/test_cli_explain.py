@@ -24,18 +24,6 @@ def records(*arguments: str | Path) -> list[dict[str, Any]]:
     return succeed(*arguments, "-o", "jsonl").records
 
 
-def test_the_records_agree_with_classify_and_sum_up(service_desk_model: Path) -> None:
-    explained = records("explain", TEST, "-m", service_desk_model)
-    answered = records("classify", TEST, "-m", service_desk_model, "--scores")
-    assert [of["id"] for of in explained] == [of["id"] for of in answered]
-    for of, answer in zip(explained, answered, strict=True):
-        assert (of["label"], of["against"]) == tuple(each["label"] for each in answer["labels"][:2])
-        assert of["probability"] == pytest.approx(answer["probability"], rel=1e-5)
-        first, second = answer["labels"][:2]
-        assert of["log_odds"] == pytest.approx(first["score"] - second["score"], abs=1e-9)
-        assert math.fsum([of["prior"], *(word["nats"] for word in of["words"])]) == pytest.approx(of["log_odds"], abs=1e-9)
-        text = of["text"].encode()
-        assert all(text[begin:end].decode().casefold() == word["word"] for word in of["words"] for begin, end in word["places"])
 
 
 def test_lines_of_tsv_sum_up(service_desk_model: Path) -> None:
@@ -129,12 +117,6 @@ def test_impossible_documents_have_no_explanation(pets: Path) -> None:
     assert "+∞" in nbtext("explain pets/cats/1 -m ml -o table").text
 
 
-def test_gaussian_classes_have_a_rest(pets: Path) -> None:
-    succeed("train pets --classifier gaussian --latent 2 --shrinkage 0.5 -m g")
-    [of] = records("explain", "pets/cats/1", "-m", "g")
-    assert of["adds_up"] is False
-    assert math.fsum([of["prior"], of["rest"], *(word["nats"] for word in of["words"])]) == pytest.approx(of["log_odds"], abs=1e-9)
-    assert "do not add up" in nbtext("explain pets/cats/1 -m g -o table").text
 
 
 def test_documents_without_known_words_have_the_prior(pets: Path) -> None:

@@ -117,12 +117,3 @@ def test_a_corpus_that_is_not_there_or_holds_nothing(pets: Path, command: str) -
         assert "nothere: cannot read: no such file or directory" in fail(4, command, "nothere")
         if command not in ("update", "forget"):
             assert "has no documents that can be read" in fail(2, command, "hollow")
-
-
-def test_one_of_ten_thousand_documents(pets: Path) -> None:
-    lines = [b'{"text": "the cat"}'] * 10_000
-    lines[7_000] = b'{"text": null}'
-    write("c.jsonl", b"\n".join(lines))
-    result = nbtext("classify c.jsonl --format jsonl")
-    assert (result.status, len(result.rows), len(result.notes)) == (1, 10_000, 1)
-    assert [row for row in result.rows if not row[1]] == [["c.jsonl:7001", "", "no value at the key 'text'; see --text-column"]]

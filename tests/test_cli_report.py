@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.process import PETS, SERVICE_DESK, corpus, fail, in_json, nbtext, succeed
-from tests.report_example import HOSTILE, Page
+from tests.report_example import Page
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,23 +70,6 @@ def test_title_and_place(pets: Path) -> None:
     page = Page((pets / "pages.html").read_text(encoding="utf-8"))
     assert [text for element, text in page.texts if element == "h1"] == ["Cats & <dogs>"]
     assert "nbtext report pets --to pages.html --title 'Cats & <dogs>'" in page.text
-
-
-def test_a_hostile_corpus_stays_text(tmp_path: Path) -> None:
-    rows = [{"label": f"{number} {text}", "text": f"{text} word{number} bad"} for number, text in enumerate(HOSTILE)]
-    lines = "".join(json.dumps(row) + "\n" for row in rows)
-    swapped = "".join(json.dumps({**row, "label": other["label"]}) + "\n" for row, other in zip(rows, rows[::-1], strict=True))
-    corpus(tmp_path, {"train.jsonl": lines, "test.jsonl": swapped})
-    read = ("--label-column", "label", "--text-column", "text")
-    assert nbtext("train train.jsonl", *read, "-m", "m").status == 0
-    assert nbtext("report test.jsonl -m m --title", HOSTILE[0]).status == 0
-    html = (tmp_path / "report.html").read_text(encoding="utf-8")
-    page = Page(html)
-    assert page.other == ["doctype html"]
-    assert page.all("script") == page.all("img") == []
-    assert len(page.all("style")) == len(page.all("body")) == 1
-    assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
-    assert "<script>document.title='owned'</script>" in page.text
 
 
 @pytest.mark.parametrize("output", ["nbtext.joblib", "pets/cats/1", "pets/cats/report.html"])

@@ -79,17 +79,6 @@ def test_what_cannot_be_read_has_a_problem_and_the_others_are_read(tmp_path: Pat
     assert [text for _, text in ((d.label, d.text) for d in documents(tmp_path) if d.problem is None)] == [b"x", b"e", b"y", b"e"]
 
 
-def test_a_file_that_vanishes_has_a_problem(tmp_path: Path) -> None:
-    corpus(tmp_path, {"a/1": "x", "a/2": "y"})
-    from nbtext.corpus.reading import read_corpus
-    from nbtext.settings import Reading
-
-    stream = read_corpus([str(tmp_path)], Reading.of({}), Notices(), labelled=True)
-    assert next(stream).problem is None
-    (tmp_path / "a/2").unlink()
-    assert str(next(stream).problem) == "cannot read: no such file or directory"
-
-
 def test_directories_nested_more_deeply_than_python_calls(tmp_path: Path) -> None:
     code = (
         "import os\n"

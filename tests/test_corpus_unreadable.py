@@ -19,7 +19,7 @@ from nbtext.settings import FORMATS
 from tests.budget import examples
 from tests.fuzz.run import changed
 from tests.fuzz.targets import seeds
-from tests.process import HOUSE, nbtext, run, succeed, write
+from tests.process import HOUSE, nbtext, run, write
 from tests.reading import documents
 
 if TYPE_CHECKING:
@@ -144,16 +144,6 @@ def test_a_command_goes_on_after_a_document_whose_decoder_has_a_defect(tmp_path:
     assert "ZeroDivisionError" in answered.rows[1][2]
 
 
-@pytest.mark.parametrize("options", [("--document", "html"), ("--document", "mail")])
-def test_a_character_of_4301_digits_is_text(options: tuple[str, str], tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    write("a/1", b"Content-Type: text/html\n\n" + NUMBER if "mail" in options else NUMBER)
-    (tmp_path / "b").mkdir()
-    write("b/1", b"\n\nsun")
-    assert nbtext("train", tmp_path, "-m", "m", "--quiet", *options).status == 0
-    assert nbtext("classify", tmp_path / "a/1", "-m", "m").rows[0][1] == "a"
-
-
 SPAM = b"win a \0prize\x1d\x1fnow"
 
 
@@ -221,18 +211,3 @@ def test_binary_files_are_named(tmp_path: Path) -> None:
 
 
 NAMES = (b"From: %b@example.co", b"Content-Type: text/%b", b"Content-Type: text/html\n\n<x%b>")
-
-
-def test_mail_with_long_names_is_answered_by_every_command(tmp_path: Path) -> None:
-    """60 letters of two bytes, of which items keep 100 bytes, ended every run with 70; such mail went past the filter unmarked."""
-    for number in range(12):
-        label, name = ("ham", "spam")[number % 2], NAMES[number % 3] % ("é" * 60).encode()
-        (tmp_path / "box" / label).mkdir(parents=True, exist_ok=True)
-        (tmp_path / "box" / label / f"{number}").write_bytes(b"Subject: %d\n%b\n\n%b\n" % (number, name, (b"noon", b"claim")[number % 2]))
-    simple, spam = ("--smoothing", "1", "--calibration", "none"), (tmp_path / "box/spam/1").read_bytes()
-    for options in ([], ["--jobs", "2"]):
-        succeed("train box --document mail", *simple, "-m", "m", *options)
-        assert len(succeed("classify box -m m", *options).rows) == 12
-    for command in (["evaluate", "box", "-m", "m"], ["cross-validate", "box", "--document", "mail", "--folds", "2", *simple]):
-        assert nbtext(*command).status == 0
-    assert b"; probability=" in nbtext("classify --mail-filter -m m", stdin=spam).out

@@ -45,16 +45,6 @@ def by_term(of: TextClassifier, matrix: DocumentTermMatrix, numbers: Any) -> dic
     return {of.statistics.vocabulary.term(term): number for term, number in zip(matrix.terms.tolist(), numbers.tolist(), strict=True)}
 
 
-def test_terms_of_the_textbooks_document() -> None:
-    of = model_of_china()
-    found = term_contributions(of.classifier, counted(of, ASKED), np.array([YES]), np.array([NO]))
-    assert found is not None
-    assert by_term(of, *found) == pytest.approx({"chinese": 3 * CHINESE, "japan": RARE, "tokyo": RARE})
-    prior = bias(of.classifier, counted(of, ASKED))
-    assert prior is not None
-    assert prior == pytest.approx([log(1 / 4), log(3 / 4)])
-    joint = of.joint_log_likelihood([ASKED])[0]
-    assert found[1].sum() + prior[YES] - prior[NO] == pytest.approx(joint[YES] - joint[NO])
 
 
 def test_a_polya_urn_adds_less_with_each_occurrence() -> None:
@@ -115,47 +105,7 @@ def test_where_scores_are_no_sums_over_terms_none_has_a_part() -> None:
     assert class_contributions(model(classifier="complement", weighting="tfidf").classifier, counted(model(), "cat purrs")) is None
 
 
-def test_a_term_is_shared_out_to_the_words_that_make_it() -> None:
-    of = TextClassifier(ngrams=2, stemmer="none", stop_words="none").fit(["new york", "new jersey"], ["a", "b"])
-    text = b"new new york"
-    located, matrix = WordWalker.of_model(of.fitted).locate(text), counted(of, text)
-    nats = np.array([{"new": 2.0, "york": 10.0, "new york": 7.0}[of.statistics.vocabulary.term(term)] for term in matrix.terms.tolist()])
-    assert shared_out(located, matrix, nats).tolist() == [1, 1 + 3.5, 10 + 3.5]
-    nothing = counted(of, b"unheard")
-    assert shared_out(WordWalker.of_model(of.fitted).locate(b"unheard"), nothing, np.empty(0)).tolist() == [0]
 
 
-@pytest.mark.parametrize("parameters", [one for one in ADDITIVE if "ngrams" not in one], ids=str)
-def test_left_out_words_are_missed_by_what_they_add(parameters: dict[str, Any]) -> None:
-    """Against the model asked about the text without the word; with n-grams new ones would form over the gap."""
-    of = model(**parameters)
-    text = "the cat and the red cat sleeps, a dog barks"
-    located, matrix = WordWalker.of_model(of.fitted).locate(text.encode()), counted(of, text)
-    found = _left_out_contributions(of.fitted, located, matrix, (0, 1))
-    for name in sorted(set(located.names)):
-        words = [place for place, other in enumerate(located.names) if other == name]
-        without = " ".join(word for word in text.replace(",", "").split() if word != name)
-        joint = of.joint_log_likelihood([text, without])
-        lost = (joint[0, 0] - joint[0, 1]) - (joint[1, 0] - joint[1, 1])
-        assert found[words] == pytest.approx([lost / len(words)] * len(words), abs=1e-9), name
 
 
-def test_values_beside_the_text_by_hand() -> None:
-    """With one pseudo-document rates are 8/3 and 1; with one pseudo-count "red" has 3/4 and 1/3: see test_inspection_overview.py."""
-    rows = [
-        {"text": "purr", "colour": "red", "legs": 4},
-        {"text": "purr", "colour": "red", "legs": 2},
-        {"text": "swim", "colour": "blue", "legs": 0},
-    ]
-    of = TextClassifier(categorical="colour", count="legs", smoothing=1).fit(rows, ["cats", "cats", "fish"])
-    [document] = all_utf8([{"text": "purr", "colour": "red", "legs": 3}], of.reading)
-    found = attribute_scores(of.fitted, counted(of, document), document)
-    assert [(name, value) for name, value, _ in found] == [("colour", "red"), ("legs", "3")]
-    nats = [log_odds_of_pair(scores[np.newaxis], (0, 1)).item() for _, _, scores in found]
-    assert nats == pytest.approx([log(3 / 4 / (1 / 3)), 3 * log(8 / 3) - (8 / 3 - 1)])
-    [without] = all_utf8([{"text": "purr", "legs": 0}], of.reading)
-    [(name, value, scores)] = attribute_scores(of.fitted, counted(of, without), without)
-    assert (name, value) == ("legs", "0")
-    assert log_odds_of_pair(scores[np.newaxis], (1, 0)).item() == pytest.approx(8 / 3 - 1)
-    plain = TextClassifier().fit(TEXTS["cats"] + TEXTS["dogs"], ["cats"] * 3 + ["dogs"] * 3)
-    assert attribute_scores(plain.fitted, counted(plain, "cat"), b"cat") == []

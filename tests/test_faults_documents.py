@@ -6,7 +6,7 @@ import os
 import random
 from typing import TYPE_CHECKING
 
-from tests.process import MEMORY, bash, corpus, nbtext, python, succeed, succeeded
+from tests.process import MEMORY, corpus, nbtext, python, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,26 +68,6 @@ def test_fault_57_a_file_that_grows_while_it_is_read(pets: Path) -> None:
     assert (pets / "log").stat().st_size > 16_000
 
 
-def test_fault_58_devices_are_no_documents(pets: Path) -> None:
-    os.mkfifo(pets / "pets/cats/fifo")
-    (pets / "pets/dogs/zero").symlink_to("/dev/zero")
-    for arguments in (["classify", "pets"], ["train", "pets"], ["evaluate", "-q", "pets"]):
-        done = nbtext(*arguments)
-        assert done.status == 1
-        assert done.notes == [f"nbtext: pets/{name}: not a regular file" for name in ("cats/fifo", "dogs/zero")]
-
-
-def test_fault_59_symbolic_links_to_directories_are_not_followed(pets: Path) -> None:
-    """But for those that stand where folders of classes do."""
-    corpus(pets, {"outside/1": "a cat", "in/deep/1": "a dog"})
-    (pets / "in/deep/loop").symlink_to("..")
-    (pets / "in/deep/out").symlink_to(pets / "outside")
-    done = nbtext("classify in")
-    assert (done.status, [row[:2] for row in done.rows]) == (1, [["in/deep/1", "dogs"], ["in/deep/loop", ""], ["in/deep/out", ""]])
-    assert all("a symbolic link to a directory, not followed" in note for note in done.notes)
-    assert len(succeed("classify in/deep/out").rows) == 1
-
-
 def test_fault_60_a_file_of_five_gigabytes(pets: Path) -> None:
     corpus(pets, {"in/a": "a cat", "in/b": ""})
     os.truncate(pets / "in/b", 5 << 30)
@@ -108,33 +88,3 @@ def test_fault_61_binary_documents(pets: Path) -> None:
     assert {record["error"].partition(" (")[0] for record in records[:-1]} == {"binary, not text"}
     assert len(done.notes) == 11
     assert nbtext("classify in --encoding latin-1").status == 0
-
-
-def test_fault_62_bytes_that_are_not_utf_8(pets: Path) -> None:
-    bad = {
-        "in/overlong": b"cat \xc0\xaf cat",
-        "in/surrogate": b"cat \xed\xa0\x80 cat",
-        "in/cut": b"cat \xe4\xb8",
-        "in/latin": b"caf\xe9 cat",
-    }
-    corpus(pets, bad)
-    done = nbtext("classify in -v")
-    assert (done.status, [row[1] for row in done.rows]) == (0, ["cats"] * 4)
-    assert done.notes == ["nbtext: not valid UTF-8 and read as Windows-1252: 4 documents; see --encoding"]
-    strict = nbtext("classify in --encoding utf-8")
-    assert (strict.status, [row[1] for row in strict.rows]) == (1, [""] * 4)
-    assert all("not valid utf-8 at byte" in row[2] for row in strict.rows)
-    corpus(pets, {f"bytes/{number:03}": bytes([number]) * 3 + b" cat" for number in range(1, 256)})
-    assert {row[1] for row in succeed("classify bytes").rows} == {"cats"}
-
-
-def test_fault_63_byte_order_marks(pets: Path) -> None:
-    text = "a cat and a cat on the sofa"
-    marked = {"in/utf-8-sig": "utf-8-sig", "in/utf-16": "utf-16", "in/utf-32": "utf-32"}
-    corpus(pets, {**{name: text.encode(encoding) for name, encoding in marked.items()}, "plain": text, "bare": text.encode("utf-16-le")})
-    plain = succeed("classify plain").rows[0][1:]
-    assert [row[1:] for row in succeed("classify in").rows] == [plain] * 3
-    for encoding in ((), ("--encoding", "utf-16-le"), ("--encoding", "utf-16")):
-        assert succeed("classify bare", *encoding).rows[0][1:] == plain
-    table = bash("iconv -f UTF-8 -t UTF-16 pets/cats/1 | $NBTEXT classify - --format lines")
-    assert (table.status, table.notes[0].startswith("nbtext: -: a table or lines in UTF-16")) == (4, True)

@@ -51,11 +51,6 @@ def test_fault_3_a_model_that_may_not_be_read(shared_folder: Path) -> None:
     assert "m: cannot read the model: permission denied" in error_line(python(code, shared_folder), 3)
 
 
-def test_fault_4_an_empty_model(pets: Path) -> None:
-    (pets / "m").touch()
-    assert "m: not an nbtext model" in fail(3, "inspect -m m")
-
-
 HOSTILE = {"gadgets": GADGETS, "shapes": SHAPES, "types": TYPES, "lengths": LENGTHS, "depth": DEPTH}
 
 

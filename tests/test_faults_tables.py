@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.budget import rounds
-from tests.process import corpus, fail, in_json, nbtext, succeed
+from tests.process import corpus, in_json, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,22 +31,6 @@ def test_fault_64_line_ends(pets: Path, end: str, inside: str) -> None:
     assert [row[1] for row in by_line.rows] == ["cats", "dogs", "cats"]
 
 
-def test_fault_64_a_line_break_inside_a_quoted_field(pets: Path) -> None:
-    corpus(pets, {"t.csv": 'x,"a cat\r\non\rthe\nsofa"\r\ny,a dog\r\n'})
-    assert [row[:2] for row in succeed("classify t.csv").rows] == [["t.csv:1", "cats"], ["t.csv:2", "dogs"]]
-
-
-def test_fault_65_bad_records_of_json(pets: Path) -> None:
-    lines = [
-        '{"text": "a cat"}', "{", '{"text": ' + "[" * 100_000, '{"text": "x", "n": NaN}', '{"text": "x", "text": "y"}', f'{{"n": {"9" * 5000}}}',
-        "{}", '{"text": null}', '{"text": 1}', "[]", '{"text": "a dog"}',
-    ]  # fmt: skip
-    done = nbtext("classify - --format jsonl", stdin="\n".join(lines).encode())
-    assert (done.status, [row[0] for row in done.rows]) == (1, [f"-:{number}" for number in range(1, len(lines) + 1)])
-    assert [row[1] for row in done.rows] == ["cats", *[""] * 9, "dogs"]
-    assert done.notes == [f"nbtext: {name}: {why}" for name, label, why in done.rows if not label]
-
-
 def test_fault_65_labels_of_json_that_are_no_text(tmp_path: Path) -> None:
     labels = ["3", "true", "1.5", "null", "[]", '"x"']
     corpus(tmp_path, {"t.jsonl": "".join(f'{{"label": {label}, "text": "word"}}\n' for label in labels)})
@@ -55,36 +39,6 @@ def test_fault_65_labels_of_json_that_are_no_text(tmp_path: Path) -> None:
     assert [note.partition(": ")[2].partition(":")[2].partition(":")[0] for note in done.notes] == ["4", "5"]
     made = in_json("inspect")
     assert sorted(made["classes"]) == ["1.5", "3", "true", "x"]
-
-
-def test_fault_66_bad_tables(pets: Path) -> None:
-    ragged = nbtext("classify - --format csv", stdin=b"x,a cat\ny\nz,a dog,more\n\nx,a dog\n")
-    assert (ragged.status, [row[1] for row in ragged.rows]) == (1, ["cats", "", "", "dogs"])
-    assert all(f"nbtext: -:{number}: expected 2 columns, found " in note for number, note in zip((2, 3), ragged.notes, strict=True))
-    long = b'x,"' + b"cat " * 100_000 + b'"\n'
-    assert [row[1] for row in succeed("classify - --format csv", stdin=long).rows] == ["cats"]
-    swallowed = nbtext("classify - --format csv", stdin=b'x,a cat\nx,"a dog\nx,a cat\n')
-    assert (swallowed.status, [row[1] for row in swallowed.rows]) == (4, ["cats"])
-    assert swallowed.notes[-1].startswith("nbtext: -: line 2: not valid csv")
-    corpus(pets, {"twice.csv": "a,a\nx,y\n", "none.csv": ""})
-    assert "several columns are called 'a'" in fail(4, "classify twice.csv --text-column a")
-    assert "the table is empty" in fail(4, "classify none.csv --text-column a")
-
-
-def test_fault_67_documents_without_known_words_are_flagged(service_desk_model: Path, tmp_path: Path) -> None:
-    corpus(tmp_path, {"empty": "", "stop": "the of and", "unknown": "zyzzyva", "signs": "!!! 😀 …"})
-    done = succeed("classify empty stop unknown signs -m", service_desk_model, "-o", "jsonl")
-    records = done.records
-    assert [record["notice"] for record in records] == ["empty", *["no-known-terms"] * 3]
-    assert {round(record["probability"], 4) for record in records} == {round(1 / 6, 4)}
-
-
-def test_fault_68_no_classes_and_classes_without_documents(tmp_path: Path) -> None:
-    corpus(tmp_path, {"c/full/1": "word", "c/hollow/.hidden": "x", "none/.hidden": "x"})
-    done = nbtext("train c")
-    assert (done.status, len(done.notes)) == (0, 2)
-    assert done.notes[0] == "nbtext: warning: c/hollow: no documents in this class"
-    assert "none has no sub-directories" in fail(2, "train none")
 
 
 def test_fault_69_the_same_document_in_two_classes(tmp_path: Path) -> None:
@@ -104,12 +58,6 @@ def test_fault_70_labels_that_look_alike_are_told_of(tmp_path: Path) -> None:
     assert sorted({row[1] for row in rows}) == sorted(label.replace("\\", "\\\\") for label in labels)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["nbtext.joblib", "t.tsv"]
     assert nbtext("train t.tsv -q").notes == []
-
-
-def test_fault_70_empty_labels_are_no_classes(tmp_path: Path) -> None:
-    corpus(tmp_path, {"t.tsv": "\tword\n \tword\nx\tword\n"})
-    done = nbtext("train t.tsv")
-    assert (done.status, done.notes[0]) == (1, "nbtext: t.tsv:1: the label is empty")
 
 
 @pytest.mark.repeated

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -164,30 +162,3 @@ def test_a_failure_leaves_model_and_ledger_as_they_were(once: Path, where: str, 
         assert found is not None
         assert (len(found), (once / "nbtext.joblib").read_bytes()) == (len(ledger), old)
     assert [name for name in names(once) if name.startswith(".")] == []
-
-
-def test_updates_killed_at_random_are_done_by_running_them_again(tmp_path: Path) -> None:
-    """Twenty days of documents, each update killed at some time, then all of them once more: as if nothing had happened."""
-    choice = random.Random(0)
-    days = [f"day{number:02}" for number in range(20)]
-    for number, day in enumerate(days):
-        label, words = choice.choice("xyz"), " ".join(choice.choices(("ant", "bee", "cat", "dog", "eel"), k=4))
-        corpus(tmp_path, {f"{day}/{label}/1": f"{words} {number}", f"{day}/w/1": f"the same {number // 3}"})
-    succeed("train", *days, "--once", "-m", "expected")
-    succeed("train", days[0], "--once")
-    killed = 0
-    for day in days[1:]:
-        command = [sys.executable, "-m", "nbtext", "update", day, "--once", "--backup"]
-        with start(command, env=HOUSE) as child:
-            lock = tmp_path / "nbtext.joblib.lock"
-            while child.poll() is None and not lock.exists():
-                time.sleep(0.0005)
-            time.sleep(choice.uniform(0, 0.03))
-            child.kill()
-            killed += child.wait() == -signal.SIGKILL
-        TextClassifier.load(str(tmp_path / "nbtext.joblib"))
-    assert killed
-    for day in days:
-        succeed("update", day, "--once")
-    assert (tmp_path / "nbtext.joblib").read_bytes() == (tmp_path / "expected").read_bytes()
-    assert [name for name in names(tmp_path) if name.startswith(".") or name.endswith(".lock")] == []

@@ -102,10 +102,6 @@ def test_control_characters_are_shown_as_codes() -> None:
     assert "A report: \\x1b[31m \\u202e" in Page(html_page(example(text="\x1b[31m \u202e"))).text
 
 
-def test_the_same_data_give_the_same_page() -> None:
-    assert html_page(example()) == html_page(example())
-
-
 def test_the_summary_says_how_good_it_is() -> None:
     said = words(example())
     assert "answered 300 documents of 3 classes. It is right on 80.0\u00a0% of them (95\u00a0% interval 75.1\u00a0% to 84.1\u00a0%)" in said
