@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nbtext.settings import CLASSIFIERS
 from tests.process import SERVICE_DESK, corpus, fail, nbtext, succeed
 
 if TYPE_CHECKING:
@@ -85,14 +84,6 @@ def test_empty_documents_and_unknown_words_get_the_prior_and_a_notice(pets: Path
     assert verbose.notes == ["nbtext: no term that the model knows, so the answer is that to an empty document: 3 documents"]
     records = [strictly(line) for line in succeed(*arguments, "-o", "jsonl").text.split("\n")[:-1]]
     assert [bool(record.get("notice")) for record in records] == [True, True, True, False]
-
-
-@pytest.mark.parametrize("classifier", CLASSIFIERS)
-def test_whatever_the_classifier_without_known_terms_the_answer_is_that_to_an_empty_document(pets: Path, classifier: str) -> None:
-    corpus(pets, {"empty": "", "stop": "the of and", "unknown": "zebra gnu zebra"})
-    succeed("train pets --classifier", classifier, *(["--latent", "1"] * (classifier == "gaussian")))
-    empty, *others = [row[1:] for row in succeed("classify empty stop unknown").rows]
-    assert others == [empty] * 2
 
 
 def test_an_impossible_document_gets_no_answer(pets: Path) -> None:

@@ -24,8 +24,6 @@ def records(*arguments: str | Path) -> list[dict[str, Any]]:
     return succeed(*arguments, "-o", "jsonl").records
 
 
-
-
 def test_lines_of_tsv_sum_up(service_desk_model: Path) -> None:
     rows = succeed("explain", TEST / "taxes-and-fees", "-m", service_desk_model).rows
     assert {len(row) for row in rows} == {9}
@@ -115,8 +113,6 @@ def test_impossible_documents_have_no_explanation(pets: Path) -> None:
     assert [line.split() for line in table.splitlines()[-2:]] == [["cats", "barks,", "the", "term", "bark"], ["dogs", "cat"]]
     assert "impossible" in table
     assert "+∞" in nbtext("explain pets/cats/1 -m ml -o table").text
-
-
 
 
 def test_documents_without_known_words_have_the_prior(pets: Path) -> None:

@@ -30,13 +30,6 @@ def test_every_output_holds_the_same_documents(pets: Path) -> None:
     assert [(record["label"], record["text"].split()) for record in records] == [tuple(document) for document in generated]
 
 
-def test_the_same_seed_gives_the_same_documents_everywhere(pets: Path) -> None:
-    first = succeed("generate -n 20 --draw")
-    assert succeed("generate -n 20 --draw --seed 0", env={"LC_ALL": "C"}) == first
-    assert succeed("generate -n 20") != first
-    assert succeed("generate -n 20 --draw --seed 1") != first
-
-
 def test_one_document_of_one_class_by_default_of_its_words(pets: Path) -> None:
     succeed("train pets --estimate ml --ngrams 2 --char-ngrams 3")
     assert succeed("generate").text.count("\n") == 1
@@ -83,7 +76,3 @@ def test_what_cannot_be_done_is_told_in_one_line(pets: Path, training: str, argu
     corpus(pets / "pets", PETS)
     succeed(f"train pets {training}")
     assert message in fail(2, f"generate {arguments}")
-
-
-def test_no_model_no_documents(tmp_path: Path) -> None:
-    fail(3, "generate")

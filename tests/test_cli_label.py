@@ -111,16 +111,6 @@ def test_wrong_options_are_told_in_one_line(pool: Path) -> None:
     assert (pool / "notes.txt").read_text(encoding="utf-8") == "milk\n"
 
 
-def test_a_file_of_something_else_is_left_as_it_is(pool: Path) -> None:
-    write("rows.csv", "id,label\npool/00.txt,cats\n")
-    write("precious.json", '{"precious": 1}')
-    line = fail(4, "label pool --take rows.csv --to precious.json")
-    assert line == "nbtext: precious.json:1: is no answer of nbtext label; give another file with --to"
-    assert (pool / "precious.json").read_text(encoding="utf-8") == '{"precious": 1}'
-    line = fail(4, "label pool --suggest 1 --to precious.json")
-    assert "precious.json:1: is no answer" in line
-
-
 @pytest.mark.parametrize(
     ("name", "content"), [("pool.csv", "text,n\na cat,1\na dog,2\n"), ("pool.jsonl", '{"text": "a cat"}\n{"text": "a dog"}\n')]
 )

@@ -100,21 +100,6 @@ def test_terms_of_fields_are_those_of_plain_python_whole_and_in_pieces(name: str
     of_documents()
 
 
-@EVERY
-def test_counts_with_fields_add_and_subtract(name: str) -> None:
-    analysis = Analysis(Settings(**SETTINGS[name]), STOP_WORDS)
-
-    @examples(10)
-    @given(corpora, corpora)
-    def of_corpora(first: list[tuple[bytes, Fields]], second: list[tuple[bytes, Fields]]) -> None:
-        labelled = [[("ab"[place % 2], with_fields(*part)) for place, part in enumerate(parts)] for parts in (first, second)]
-        one, other, both = (count(each, analysis) for each in (*labelled, labelled[0] + labelled[1]))
-        assert (one + other).statistics == both.statistics
-        assert (both - other).statistics == one.statistics
-
-    of_corpora()
-
-
 def test_a_field_has_ngrams_of_its_own_and_items_have_none() -> None:
     document = with_fields(b"win the prize", Fields([(b"subject", b"Free the offers"), (b"subject", b"today")], b"host:a.org host:a.org"))
     analysis = Analysis(Settings(ngrams=2), ["the"])

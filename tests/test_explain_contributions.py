@@ -8,26 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from nbtext import TextClassifier
 from nbtext.classifiers.base import difference
 from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
 from nbtext.counts.counting import document_counter
 from nbtext.explain.contributions import (
-    _left_out_contributions,
-    attribute_scores,
     bias,
     class_contributions,
-    log_odds_of_pair,
     ruling_out,
-    shared_out,
     term_contributions,
 )
-from nbtext.explain.word_walk import WordWalker
-from nbtext.model.given_texts import all_utf8
-from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, model
+from tests.explaining import GAUSSIAN, model
 from tests.textbook import CHINA_ASKED, model_of_china
 
 if TYPE_CHECKING:
+    from nbtext import TextClassifier
     from nbtext.counts.matrix import DocumentTermMatrix
 
 NO, YES = 0, 1
@@ -43,8 +37,6 @@ def counted(of: TextClassifier, *documents: str | bytes) -> DocumentTermMatrix:
 
 def by_term(of: TextClassifier, matrix: DocumentTermMatrix, numbers: Any) -> dict[str, Any]:
     return {of.statistics.vocabulary.term(term): number for term, number in zip(matrix.terms.tolist(), numbers.tolist(), strict=True)}
-
-
 
 
 def test_a_polya_urn_adds_less_with_each_occurrence() -> None:
@@ -103,9 +95,3 @@ def test_where_scores_are_no_sums_over_terms_none_has_a_part() -> None:
     assert (bias(of.classifier, matrix), class_contributions(of.classifier, matrix)) == (None, None)
     assert ruling_out(of.classifier, matrix.terms, 3).tolist() == [-1, -1, -1]
     assert class_contributions(model(classifier="complement", weighting="tfidf").classifier, counted(model(), "cat purrs")) is None
-
-
-
-
-
-

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 FAULTS = {
-    1: ("no model", "faults_model.fault_1_a_model_that_is_not_there"),
+    1: ("no model", "cli_classify.a_model_that_is_none", "store_model_file.a_missing_model_is_told_with_its_name"),
     2: ("a model that is a directory, a pipe, a device, a socket", "faults_model.fault_2_a_model_that_is_no_file"),
     3: ("a model that may not be read", "faults_model.fault_3_a_model_that_may_not_be_read"),
     4: ("an empty model", "store_damage.the_command_refuses_damage_with_one_line"),
@@ -70,7 +70,7 @@ FAULTS = {
     35: ("updates at the same time", "model_locked_model.fault_35_four_processes_with_ten_updates_each_are_forty"),
     36: ("a lock that is held", "store_lock.fault_36_a_lock_that_is_held_too_long_is_status_5"),
     37: ("the lock of a killed process", "store_lock.fault_37_the_lock_of_a_killed_process_is_free_at_once"),
-    38: ("no lock file", "store_lock.fault_38_no_lock_file_can_be_made", "store_lock.fault_38_a_folder_that_may_not_be_written_to"),
+    38: ("no lock file", "store_lock.what_cannot_be_a_lock_file", "store_lock.fault_38_a_folder_that_may_not_be_written_to"),
     39: ("readers while a writer replaces", "faults_processes.fault_39_readers_while_a_writer_replaces", "store_atomic.a_model_being_replaced_is_always_a_model"),
     40: ("a model cut short under a reader", "faults_processes.fault_40_a_model_cut_short_in_place_under_a_reader"),
     41: ("an update with a document that cannot be read", "faults_processes.fault_41_an_update_with_documents_that_cannot_be_read"),

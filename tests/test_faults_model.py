@@ -25,13 +25,6 @@ def parts(pets: Path) -> Parts:
     return taken_apart((pets / "nbtext.joblib").read_bytes())
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_fault_1_a_model_that_is_not_there(pets: Path, command: list[str]) -> None:
-    line = fail(3, *command, "-m", "none/m")
-    assert line == "nbtext: none/m: there is no model; make one with nbtext train, or name one with --model"
-    assert sorted(path.name for path in pets.iterdir()) == ["nbtext.joblib", "pets"]
-
-
 def test_fault_2_a_model_that_is_no_file(pets: Path) -> None:
     os.mkfifo(pets / "pipe")
     with socket.socket(socket.AF_UNIX) as server:

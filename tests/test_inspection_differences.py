@@ -162,12 +162,6 @@ def test_the_command(service_desk_model: Path, half: Path) -> None:
     assert "terms that moved most" not in succeed("compare", service_desk_model, half, "--limit", "0").text
 
 
-def test_the_command_on_a_model_and_itself(service_desk_model: Path) -> None:
-    assert succeed("compare", service_desk_model, service_desk_model).text.endswith("\nThe two models are the same.\n")
-    said = in_json("compare", service_desk_model, service_desk_model)
-    assert {name: said[name] for name in NOTHING} == NOTHING
-
-
 def test_attributes_that_differ_are_named(tmp_path: Path) -> None:
     write("one.csv", "label,text,age\na,the dog,3\nb,cats,4\n")
     write("two.csv", "label,text,age\na,the dog,3\nb,cats,5\n")

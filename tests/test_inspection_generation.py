@@ -162,14 +162,6 @@ def test_a_class_that_the_prior_rules_out_is_drawn_only_if_asked_for() -> None:
     assert {document.label for document in generator.documents(2, "garden")} == {"garden"}
 
 
-def test_a_loaded_model_generates_as_the_saved_one(tmp_path: Any) -> None:
-    for classifier in ("multinomial", "bernoulli", "dirichlet-multinomial"):
-        model = fitted(classifier=classifier)
-        model.save("m")
-        loaded = TextClassifier.load("m")
-        assert list(DocumentGenerator(loaded).documents(4)) == list(DocumentGenerator(model).documents(4))
-
-
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(UsageError, match="no class 'attic'"):
         next(DocumentGenerator(fitted()).documents(1, "attic"))

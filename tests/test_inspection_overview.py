@@ -15,20 +15,6 @@ from nbtext.settings import Settings
 from tests.textbook import CHINA_LABELS, CHINA_TEXTS, model_of_china
 
 
-def test_one_class_is_always_the_answer_and_is_warned_of() -> None:
-    model = TextClassifier().fit(["engine oil", ""], ["cars", "cars"])
-    assert model.predict(["engine", "", "roses"]).tolist() == ["cars"] * 3
-    assert model.predict_proba(["engine", ""]).tolist() == [[1], [1]]
-    assert any("only one class" in warning for warning in warnings(model.fitted))
-    assert warnings(model_of_china().fitted) == []
-
-
-def test_documents_without_terms_train_to_the_class_prior_and_are_warned_of() -> None:
-    model = TextClassifier().fit(["", "?", "!"], ["a", "b", "b"])
-    assert model.predict_proba(["words"])[0] == pytest.approx([1 / 3, 2 / 3])
-    assert any("no terms" in warning for warning in warnings(model.fitted))
-
-
 def test_settings_of_another_classifier_are_warned_of() -> None:
     assert warnings(TextClassifier(l2=3, latent=5).fit(CHINA_TEXTS, CHINA_LABELS).fitted) == [
         "--classifier multinomial makes no use of --l2, --latent"

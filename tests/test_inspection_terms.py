@@ -18,7 +18,7 @@ from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.inspection import terms as module
 from nbtext.inspection.overview import similarity
-from nbtext.inspection.terms import MEASURES, _ProbabilityMeaning, class_details, lift, most_frequent_forms, surface_forms
+from nbtext.inspection.terms import MEASURES, _ProbabilityMeaning, class_details, most_frequent_forms, surface_forms
 from nbtext.model.description import describe
 from nbtext.text.words import stemmer
 from tests import strategies
@@ -87,14 +87,6 @@ def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
             vocabulary = model.statistics.vocabulary
             for of in getattr(found[label], name):
                 assert of.value == pytest.approx(rows[name][vocabulary.find([of.term])[0]])
-
-
-def test_lift_is_one_on_average_and_its_logarithm_is_in_mutual_information() -> None:
-    model = trained(CHINA, smoothing=1)
-    terms = np.arange(model.statistics.n_terms)
-    assert (lift(model.language_models.probability(terms), model.classifier.prior) * model.classifier.prior).sum(axis=1) == pytest.approx(
-        np.ones(terms.size)
-    )
 
 
 def test_a_term_that_is_possible_only_in_a_class_without_prior_has_infinite_lift() -> None:
@@ -192,9 +184,3 @@ def test_words_are_shown_in_place_of_stems(tmp_path: Path) -> None:
     assert sum(term["forms"].values()) == sum(of["count"] for of in term["classes"].values())
     assert "occurs as" in succeed("inspect --term lamps -m forms").text
     assert succeed("inspect --verify -m forms").status == 0
-
-
-@pytest.mark.parametrize("options", [("--jobs", "2"), ("--classifier", "logistic"), ("--classifier", "gaussian", "--latent", "5")])
-def test_forms_go_with_every_way_of_counting(tmp_path: Path, options: tuple[str, ...]) -> None:
-    succeed("train", SERVICE_DESK / "train", "--surface-forms", *options)
-    assert "occurs as" in succeed("inspect --term lamps").text

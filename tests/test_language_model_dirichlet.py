@@ -115,29 +115,6 @@ def test_probabilities_are_those_of_the_slow_twin(
     assert found == pytest.approx({cell: float(p) for cell, p in wanted.items()}, rel=CLOSE, abs=0)
 
 
-@SHAPES
-@pytest.mark.parametrize("estimate", ["mean", "map"])
-@examples(5)
-@given(corpus=strategies.corpora)
-def test_each_class_has_probabilities_that_sum_to_one(shape: str, estimate: str, corpus: list[oracle.Labelled]) -> None:
-    statistics = statistics_of(corpus)
-    models = language_models(statistics, 0.3, shape, estimate)
-    if statistics.n_terms:
-        assert models.probability(np.arange(statistics.n_terms)).sum(axis=0) == pytest.approx(1, rel=CLOSE)
-
-
-def test_mode_and_mean_add_the_same_pseudo_count() -> None:
-    statistics = statistics_of(CHINA)
-    mean, mode = (probabilities(language_models(statistics, 0.25, estimate=estimate)) for estimate in ("mean", "map"))
-    assert mode == pytest.approx(mean, rel=CLOSE)
-
-
-def test_a_background_prior_is_an_m_estimate() -> None:
-    found = probabilities(language_models(statistics_of(CHINA), smoothing=4, shape="background"))
-    assert found["yes", "chinese"] == pytest.approx(float((5 + 4 * Fraction(6, 11)) / (8 + 4)), rel=CLOSE)
-    assert found["no", "macao"] == pytest.approx(float((0 + 4 * Fraction(1, 11)) / (3 + 4)), rel=CLOSE)
-
-
 def test_a_background_of_weights_below_one_sums_to_one_too() -> None:
     model = TextClassifier(weighting="log", prior_shape="background", smoothing=1, calibration="none").fit(["ant", ""], ["a", "b"])
     assert np.exp(model.joint_log_likelihood(["ant"]))[0] == pytest.approx(
@@ -190,17 +167,6 @@ def test_a_credible_interval_holds_as_much_of_the_posterior_as_it_says() -> None
     ends = credible_intervals(language_models(STATISTICS, 1.0), np.arange(4), 0.8)[:, 0]
     within = ((posterior >= ends[:, 0]) & (posterior <= ends[:, 1])).mean(axis=0)
     assert within == pytest.approx(np.full(4, 0.8), abs=0.015)  # five standard deviations of so many draws
-
-
-def test_a_credible_interval_is_around_the_mean_and_shorter_with_more_counts() -> None:
-    few, many = (
-        language_models(statistics_from_table((factor * TABLE).tolist(), [9, 9], np.minimum(TABLE, 1).tolist()), 0.1) for factor in (1, 100)
-    )
-    short, long = credible_intervals(many, np.arange(4)), credible_intervals(few, np.arange(4))
-    assert np.all(np.diff(short, axis=2) < np.diff(long, axis=2))
-    mean = many.probability(np.arange(4))
-    seen = TABLE > 0
-    assert np.all((short[seen, 0] < mean[seen]) & (mean[seen] < short[seen, 1]))
 
 
 def test_without_a_posterior_there_is_no_credible_interval() -> None:

@@ -29,10 +29,9 @@ from nbtext.language_model.measures import (
     maximum_likelihood_fit,
     perplexity,
 )
-from nbtext.language_model.smoothing import count_histogram, log_evidence
 from nbtext.settings import Settings
 from tests import oracle, strategies
-from tests.building import every_term, language_models, matrix_of, statistics_from_table, statistics_of
+from tests.building import language_models, matrix_of, statistics_from_table, statistics_of
 from tests.textbook import CHINA, CHINA_ASKED
 
 if TYPE_CHECKING:
@@ -80,20 +79,6 @@ def test_the_evidence_of_each_class_is_the_formula(
     for k, label in enumerate(statistics.classes):
         of_class = oracle.Counts({label: 1}, {cell: n for cell, n in counts.occurrences.items() if cell[0] == label}, {})
         assert found[k] == pytest.approx(oracle.log_evidence(of_class, over, alpha) if over else 0.0, rel=1e-10, abs=1e-8)
-
-
-@SHAPES
-def test_it_sums_to_what_auto_smoothing_maximises(shape: str) -> None:
-    statistics = statistics_of(LABELLED)
-    found = log_evidence_of_classes(language_models(statistics, 2.0, shape))
-    assert found is not None
-    strength = 2.0 * (statistics.n_terms if shape == "symmetric" else 1)
-    assert found.sum() == pytest.approx(log_evidence(count_histogram(statistics, every_term(statistics), shape), strength), rel=1e-12)
-
-
-@pytest.mark.parametrize(("smoothing", "estimate"), [(0.0, "mean"), (1.0, "ml")])
-def test_without_a_prior_there_is_no_evidence(smoothing: float, estimate: str) -> None:
-    assert log_evidence_of_classes(language_models(statistics_of(LABELLED), smoothing, "symmetric", estimate)) is None
 
 
 def test_documents_without_terms_are_certain() -> None:

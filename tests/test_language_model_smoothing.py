@@ -38,11 +38,8 @@ from nbtext.language_model.smoothing import (
 from tests import oracle, strategies
 from tests.budget import examples
 from tests.building import counted_documents, every_term, language_models, multinomial, statistics_from_table, statistics_of
-from tests.process import SERVICE_DESK, in_json, succeed
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
 
@@ -306,16 +303,6 @@ def test_a_model_learns_it_from_its_sample() -> None:
     assert model.learnt.smoothing == wanted
     part = TextClassifier(smoothing="leave-one-out", stemmer="none", stop_words="none", sample=20).fit(*texts(corpus))
     assert part.learnt.smoothing not in (wanted, TextClassifier(stemmer="none", stop_words="none").fit(*texts(corpus)).learnt.smoothing)
-
-
-def test_the_commands_take_it(tmp_path: Path) -> None:
-    desk = SERVICE_DESK / "train"
-    succeed("train", desk, "--smoothing", "leave-one-out")
-    assert "(by leave-one-out)" in succeed("inspect").text
-    folds = ("--smoothing", "leave-one-out", "--calibration", "none", "--folds", "2")
-    judged = in_json("cross-validate", desk, *folds)
-    assert len({fold["smoothing"] for fold in judged["folds"]["each"]}) == 2
-    succeed("learning-curve", desk, "--smoothing", "leave-one-out")
 
 
 PRIORS = ("empirical", "uniform", "smoothed:0.5")

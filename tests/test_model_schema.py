@@ -132,6 +132,10 @@ ACCEPTED: dict[object, str] = {
 }  # fmt: skip
 """By change: the arrays that may be changed so and still be those of a model, if the digest is true."""
 BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
+    *(
+        ("the model", "own-smoothing", {"training": {"smoothing": hostile}}, {})
+        for hostile in ({"*": 1, "the": 2}, {"*": 1, "printer": 2, "printers": 3}, {"printer": 1}, {"*": -1}, {})
+    ),
     ("its sample exceeds its bound", "multinomial", {"sample_bound": 7}, {}),
     ("its sample does not fit its size", "multinomial", {"training": {"sample": 1}}, {}),
     ("its temperature or curve is out of range", "multinomial", {"temperature": {"scale": 1e-300, "exponent": 999.9}}, {}),

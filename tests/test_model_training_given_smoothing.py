@@ -11,19 +11,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import clone
 
 from nbtext import TextClassifier
 from nbtext.classifiers.attributed import AttributedClassifier
 from nbtext.cli.option_files import _read_smoothing
-from nbtext.errors import ModelError, PathError, UsageError
+from nbtext.errors import PathError, UsageError
 from nbtext.inspection.generation import DocumentGenerator
 from nbtext.inspection.verification import verify
 from nbtext.settings import Reading
-from nbtext.store import read_model_file, write_model_file
 from tests.budget import examples
 from tests.changing import corpora, fitted, saved
-from tests.models import parted
 from tests.process import write
 
 if TYPE_CHECKING:
@@ -163,19 +160,6 @@ def test_a_number_for_a_term_matters_and_the_file_keeps_it(kind: str, tmp_path: 
     assert not np.array_equal(plain.joint_log_likelihood(TEXTS), model.joint_log_likelihood(TEXTS))
 
 
-@examples(3)
-@given(corpora, corpora)
-def test_a_term_that_comes_later_has_its_number_then(corpus: list[Labelled], more: list[Labelled]) -> None:
-    setting = {"smoothing": {"*": 0.5, "ants": 3.0, "running": 0.1, "hen": 2.0}}
-    updated = fitted(setting, corpus).partial_fit(*parted(more))
-    whole = fitted(setting, corpus + more)
-    asked = [text for _, text in corpus + more]
-    assert own(updated) == own(whole)
-    assert np.array_equal(updated.predict_log_proba(asked), whole.predict_log_proba(asked))
-    back = updated.forget(*parted(more))
-    assert own(back) == own(fitted(setting, corpus))
-
-
 def test_a_loaded_model_learns_on_with_the_stop_list_that_it_was_trained_with(tmp_path: Path) -> None:
     write("stop", "jams")
     model = trained({"*": 1, "the": 3}, stop_words="stop")
@@ -191,11 +175,6 @@ def test_it_can_be_set_on_a_trained_model_and_taken_back() -> None:
     assert own(model.set_params(smoothing=GIVEN)) == {"cabl": 0.25, "printer": 4.0}
     assert np.array_equal(model.joint_log_likelihood(TEXTS), trained(GIVEN).joint_log_likelihood(TEXTS))
     assert np.array_equal(model.set_params(smoothing=0.5).joint_log_likelihood(TEXTS), before)
-
-
-def test_scikit_learn_clones_it() -> None:
-    copied = clone(TextClassifier(smoothing=GIVEN))
-    assert copied.get_params()["smoothing"] == GIVEN
 
 
 def test_coins_and_distributions_are_drawn_with_the_numbers_of_their_terms() -> None:
@@ -215,17 +194,6 @@ def test_categories_have_pseudo_counts_by_evidence() -> None:
         assert isinstance(model.classifier, AttributedClassifier)
         smoothing.append(model.classifier.attributes.categorical[0].values.smoothing)
     assert smoothing[0] == smoothing[1]
-
-
-@pytest.mark.parametrize("hostile", [{"*": 1, "the": 2}, {"*": 1, "printer": 2, "printers": 3}, {"printer": 1}, {"*": -1}, {}], ids=str)
-def test_a_file_with_words_that_training_refuses_is_no_model(tmp_path: Path, hostile: dict[str, float]) -> None:
-    path = "model"
-    trained(GIVEN).save(path)
-    settings, arrays = read_model_file(path)
-    settings["training"]["smoothing"] = hostile  # type: ignore[index] # a mapping
-    write_model_file(path, settings, {name: array.copy() for name, array in arrays.items()})
-    with pytest.raises(ModelError):
-        TextClassifier.load(path)
 
 
 @pytest.mark.parametrize("value", ["auto", "leave-one-out", "0.5", "1e-3", "-1", "nan"])

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext.errors import PathError
 from nbtext.store.atomic import keep_backup, replace_file
 from tests.process import PETS, corpus, error_line, fail, nbtext, python, succeed, write
 
@@ -70,15 +69,6 @@ def test_a_file_that_is_its_own_backup_already(tmp_path: Path) -> None:
         assert names(tmp_path) == ["m", "m.1"]
 
 
-def test_where_there_can_be_no_backup(tmp_path: Path) -> None:
-    write("m", "one")
-    (tmp_path / "m.1").mkdir()
-    (tmp_path / "m.1/x").mkdir()
-    with pytest.raises(PathError, match=r"m\.1: cannot keep a backup: is a directory; the model is as it was"):
-        keep_backup(tmp_path / "m")
-    assert names(tmp_path) == ["m", "m.1"]
-
-
 def test_every_command_that_writes_a_model_keeps_the_one_it_replaces(pets: Path) -> None:
     corpus(pets, {"one/birds/1": "the bird sings"})
     first = (pets / "nbtext.joblib").read_bytes()
@@ -98,11 +88,6 @@ def test_every_command_that_writes_a_model_keeps_the_one_it_replaces(pets: Path)
         assert done.status == 0, done
         assert (pets / "nbtext.joblib.1").read_bytes() == before != (pets / "nbtext.joblib").read_bytes(), command
     assert "nbtext.joblib.1.1" not in names(pets)
-
-
-def test_without_an_old_model_there_is_no_backup(pets: Path) -> None:
-    succeed("train pets --backup -m new")
-    assert names(pets) == ["nbtext.joblib", "new", "pets"]
 
 
 def test_a_backup_that_cannot_be_made_leaves_the_model(pets: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from nbtext.errors import LockedError, PathError
 from nbtext.store.lock import locked
-from tests.process import HOUSE, PETS, TIME_LIMIT, Running, bash, corpus, error_line, fail, nbtext, python, start, succeed, write
+from tests.process import HOUSE, PETS, TIME_LIMIT, Running, bash, corpus, error_line, nbtext, python, start, succeed, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,12 +123,6 @@ def test_many_processes_count_to_a_thousand(tmp_path: Path) -> None:
     assert names(tmp_path) == ["number"]
 
 
-def test_a_lock_through_a_link_is_that_of_the_file(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to("real")
-    with locked("link", 0), pytest.raises(LockedError), locked("real", 0):
-        pass
-
-
 def test_a_stale_lock_file_does_not_matter(tmp_path: Path) -> None:
     write("m.lock", "anything")
     with locked("m", 0):
@@ -188,13 +182,6 @@ def test_fault_37_the_lock_of_a_killed_process_is_free_at_once(pets: Path, holde
     assert "nbtext.joblib.lock" in names(pets)
     succeed("update pets --lock-timeout 0")
     assert names(pets) == ["nbtext.joblib", "pets"]
-
-
-def test_fault_38_no_lock_file_can_be_made(pets: Path) -> None:
-    (pets / "nbtext.joblib.lock").symlink_to("pets/cats/1")
-    line = fail(4, "update pets")
-    assert line.endswith("nbtext.joblib.lock: cannot lock: too many levels of symbolic links; remove it if no other process is running")
-    assert (pets / "pets/cats/1").read_text() == PETS["cats/1"]
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
