@@ -44,18 +44,6 @@ def test_further_classes_are_columns_of_csv_and_rows_of_a_table(service_desk_mod
     assert [line.split() for line in lines] == [record[:3], record[3:5], record[5:]]
 
 
-def test_every_output_says_the_same(service_desk_model: Path) -> None:
-    said = {
-        output: succeed("classify -m", service_desk_model, SERVICE_DESK / "test", "--output", output).text
-        for output in ("tsv", "csv", "jsonl", "table")
-    }
-    tsv = [line.split("\t") for line in said["tsv"].split("\n")[:-1]]
-    assert list(csv.reader(io.StringIO(said["csv"]))) == [["id", "label", "probability"], *tsv]
-    records = [strictly(line) for line in said["jsonl"].split("\n")[:-1]]
-    assert [[record["id"], record["label"], f"{record['probability']:.6g}"] for record in records] == tsv
-    assert [line.split() for line in said["table"].split("\n")[2:-1]] == tsv
-
-
 def test_what_cannot_be_read_is_a_record_too(pets: Path) -> None:
     corpus(pets, {"in/1": "a cat", "in/3": b"\0", "in/4": "a dog"})
     os.mkfifo(pets / "in/2")

@@ -66,20 +66,9 @@ def test_options_of_training_hold_in_every_fold() -> None:
     assert [(fold["terms"], fold["smoothing"]) for fold in said["folds"]["each"]] == [(30, 0.5)] * 4
 
 
-def test_leaving_one_out(tmp_path: Path) -> None:
+def test_leaving_one_out() -> None:
     said = said_of(DESK, "--leave-one-out")
     assert (said["n"], said["folds"]) == (222, {"method": "leave-one-out", "n": 222, "repeats": 1})
-    # a refit for each document of a small corpus, with the same answers
-    pets = corpus(tmp_path, {f"pets/{name}": text for name, text in PETS.items()}) / "pets"
-    found = said_of(pets, "--leave-one-out", "--smoothing", "1", "--calibration", "none")
-    answers: Counter[tuple[str, str]] = Counter()
-    for name, text in PETS.items():
-        (pets / name).unlink()
-        succeed("train", pets, "-q", "--smoothing", "1", "--calibration", "none")
-        corpus(tmp_path, {"left-out": text, f"pets/{name}": text})
-        answers[name.split("/")[0], succeed("classify left-out").rows[0][1]] += 1
-    assert {(truth, answer): n for truth, row in found["confusion"].items() for answer, n in row.items()} == answers
-    assert len(answers) > 2
 
 
 PETS = {

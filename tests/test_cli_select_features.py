@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import pytest
 from Stemmer import Stemmer
 
-from nbtext.settings import CRITERIA
 from tests.process import SERVICE_DESK, fail, succeed
 
 if TYPE_CHECKING:
@@ -24,23 +23,6 @@ if TYPE_CHECKING:
 
 TEXTS = [file.read_text(encoding="utf-8").lower() for file in SERVICE_DESK.glob("train/*/*")]
 STEM = Stemmer("english").stemWord
-
-
-@pytest.mark.parametrize("by", CRITERIA)
-def test_every_output_says_the_same(service_desk_model: Path, by: str) -> None:
-    said = {
-        output: succeed("select-features --limit 20 --by", by, "-m", service_desk_model, "--output", output).text
-        for output in ("tsv", "csv", "jsonl", "table")
-    }
-    tsv = [line.split("\t") for line in said["tsv"].split("\n")[:-1]]
-    assert [row[0] for row in tsv] == [str(place) for place in range(1, 21)]
-    scores = [float(row[2]) for row in tsv]
-    assert scores == sorted(scores, reverse=True)
-    assert len({row[1] for row in tsv}) == 20
-    assert list(csv.reader(io.StringIO(said["csv"]))) == [["rank", "term", "score", "class"], *tsv]
-    records = [json.loads(line) for line in said["jsonl"].split("\n")[:-1]]
-    assert [[str(r["rank"]), r["term"], f"{r['score']:.6g}", r["class"]] for r in records] == tsv
-    assert [line.split() for line in said["table"].split("\n")[2:-1]] == tsv
 
 
 def test_a_model_that_keeps_words_has_a_last_column_of_them(pets: Path) -> None:

@@ -5,8 +5,6 @@ Also tests `report/comparisons.py`.
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING
 
 import pytest
@@ -68,18 +66,6 @@ def test_names_that_are_no_text_pass_through(pets: Path) -> None:
     (pets / "pets" / "cats" / "x").rename(str(pets).encode().decode() + "/" + misplaced.decode(errors="surrogateescape"))
     assert misplaced + b"\0" in succeed("suspects pets --print0").out
     assert b"pets/cats/d\xffg\\n1\t" in succeed("suspects pets").out
-
-
-def test_forms(misfiled: Path) -> None:
-    rows = succeed("suspects", misfiled).rows
-    as_csv = list(csv.reader(io.StringIO(succeed("suspects", misfiled, "--output", "csv").text)))
-    assert as_csv == [["id", "label", "suggested", "log_odds"], *rows]
-    records = succeed("suspects", misfiled, "--output", "jsonl").records
-    assert [[of["id"], of["label"], of["suggested"], f"{of['log_odds']:.6g}"] for of in records] == rows
-    assert all(0 < of["probability"] < 1 for of in records)
-    assert all(
-        row[2] in line for row, line in zip(rows, succeed("suspects", misfiled, "--output", "table").text.splitlines()[2:], strict=True)
-    )
 
 
 def test_rows_of_a_table_are_named_by_file_and_line_or_as_the_table_does(tmp_path: Path) -> None:

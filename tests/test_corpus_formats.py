@@ -17,14 +17,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.corpus.parts import reader
 from nbtext.corpus.reading import lines_of_document, resolve_format, resolved
 from nbtext.document_parts import without_fields
-from nbtext.errors import PathError, UsageError
 from nbtext.settings import FORMATS, Reading
 from tests.building import plain
 from tests.process import bash, corpus, fail, in_json, succeed, succeeded
@@ -196,24 +193,6 @@ def test_a_named_encoding_is_strict(tmp_path: Path, name: str) -> None:
     assert [document.problem.line for document in documents(*paths, encoding="utf-8") if document.problem]
 
 
-@LABELLED
-@given(
-    content=st.binary(max_size=120)
-    | st.lists(st.sampled_from([b"From ", b"\n", b"\n\n", b"__label__a ", b"a:1 ", b'{"label":1,', b'"text":"x"}', b"#"])).map(b"".join)
-)
-def test_any_bytes_are_documents_problems_or_one_error(tmp_path_factory: pytest.TempPathFactory, name: str, content: bytes) -> None:
-    path = tmp_path_factory.mktemp("any") / "file"
-    path.write_bytes(content)
-    for labelled in (False, True):
-        try:
-            found = documents(path, labelled=labelled, format=name)
-        except (PathError, UsageError) as problem:
-            assert str(path) in str(problem)  # noqa: PT017 - either outcome is right
-        else:
-            assert all(document.id.startswith(str(path)) and document.text.decode() is not None for document in found)
-            assert all(document.label for document in found if labelled and document.problem is None)
-
-
 @pytest.mark.parametrize(
     ("first", "name"),
     [(b'{"a": 1}', "jsonl"), (b"__label__x y", "fasttext"), (b"From a@b Sat", "mbox"), (b"{nothing", "dir"), (b"a,b", "dir"), (b"", "dir"), (b"[1]", "dir")],
@@ -291,12 +270,6 @@ def test_files_of_lines_that_look_like_documents(tmp_path: Path, content: str, l
     assert lines_of_document("f") == lines
 
 
-def test_what_is_no_corpus_for_training_is_told_in_a_line(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("just words\n")
-    assert "is not a directory with one sub-directory per class" in fail(2, "train notes.txt")
-    assert not (tmp_path / "nbtext.joblib").exists()
-
-
 def test_a_list_of_documents_is_none_of_corpora(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/a/1": "one", "c/b/1": "two", "list": "c/a/1\nc/b/1\n", "corpora": "c\n"})
     line = fail(2, "train --files-from list")
@@ -304,10 +277,6 @@ def test_a_list_of_documents_is_none_of_corpora(tmp_path: Path) -> None:
         "nbtext: c/a/1 is not a directory with one sub-directory per class; a path names a whole corpus, also in a list of"
     )
     succeed("train --files-from corpora")
-
-
-def test_every_format_has_its_parameters_in_the_table() -> None:
-    assert Reading.of({"format": "maildir"})["format"] == "maildir"
 
 
 def test_a_pipe_is_looked_into_and_read_once(tmp_path: Path) -> None:

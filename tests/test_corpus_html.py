@@ -71,17 +71,6 @@ def test_as_a_kind_of_document(tmp_path: Path) -> None:
     assert texts(tmp_path / "c.csv", document="html")[0][1].split() == ["see", "you"]
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            ["<", ">", "</", "<!", "<!--", "-->", "<![", "]]>", "<?", "&", "&#", ";", "'", '"', "=", "/", " ", "a", "script", "\0", "é"]
-        )
-    ).map("".join)
-)
-def test_any_text_is_html(markup: str) -> None:
-    assert isinstance(text_of_html(markup), str)
-
-
 @given(st.lists(st.sampled_from(["word", "<p>", "</p>", "<b>", "</b>", " ", "<br>", "&amp;"]), max_size=30))
 def test_against_a_slow_twin(pieces: list[str]) -> None:
     shown = {"word": "word", "<b>": "", "</b>": "", "&amp;": "&"}

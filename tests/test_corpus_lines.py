@@ -114,7 +114,7 @@ def test_settings_of_words_are_refused_for_counted_features(options: list[str], 
     assert not (tmp_path / "nbtext.joblib").exists()
 
 
-def test_that_no_words_are_to_be_left_out_or_stemmed_holds_for_counted_features(tmp_path: Path) -> None:
+def test_settings_that_leave_out_and_stem_no_words_do_not_raise_for_counted_features(tmp_path: Path) -> None:
     file(tmp_path, "x red:2 round:1\ny green:3\n", "c.svm")
     succeed("train c.svm --stop-words none --stemmer none --ngrams 1 --min-df 1")
 

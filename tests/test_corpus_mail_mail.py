@@ -1,16 +1,11 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 from email.message import EmailMessage
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nbtext.corpus.mail.mail import MailReading, read_mail
-from nbtext.document_parts import with_fields
-from nbtext.errors import DocumentError
 from tests.process import python
 from tests.work import DOUBLE, steps
 
@@ -175,18 +170,3 @@ def test_mail_nested_without_end_is_read_as_text_from_a_depth_on(body: bytes) ->
 )  # fmt: skip
 def test_broken_mail_is_read_as_far_as_it_goes(body: bytes, read: str) -> None:
     assert words(body) == read.split()
-
-
-fragments = st.sampled_from([
-    b"Subject: ", b"Content-Type: ", b"multipart/mixed; boundary=x", b"multipart/alternative; boundary=x", b"text/html", b"text/plain; charset=",
-    b"Content-Transfer-Encoding: base64", b"Content-Transfer-Encoding: quoted-printable", b"Content-Transfer-Encoding: x-uuencode",
-    b"Content-Disposition: attachment", b"--x", b"--x--", b"\n", b"\n\n", b"\r\n", b"message/rfc822", b"=?utf-8?b?", b"?=", b"=E9", b"\xff", b"begin 644 a\n",
-    b"<b>", b"&amp;", b"utf-16", b"idna", b"charset*=utf-8''%E9", b"; ", b'"', b"abc ", b"\0",
-])  # fmt: skip
-
-
-@given(st.lists(fragments | st.binary(max_size=6), max_size=20).map(b"".join))
-def test_any_bytes_are_mail_or_a_problem(body: bytes) -> None:
-    with contextlib.suppress(DocumentError):
-        found, _, fields = read_mail(body, MailReading(None, structure=True))
-        found.decode(), with_fields(found, fields).decode()

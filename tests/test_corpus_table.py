@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 from typing import TYPE_CHECKING, Any
@@ -228,14 +227,6 @@ def test_what_the_csv_module_writes_is_read_exactly(
     path = tmp_path_factory.mktemp("table") / "t.csv"
     path.write_bytes(out.getvalue().encode())
     assert texts(path, delimiter=delimiter, label_column=1, text_column=2, header=False) == rows
-
-
-@given(st.binary(max_size=80), st.sampled_from(["csv", "tsv"]))
-def test_any_bytes_are_rows_problems_or_one_error(tmp_path_factory: pytest.TempPathFactory, content: bytes, file_format: str) -> None:
-    path = tmp_path_factory.mktemp("table") / "t"
-    path.write_bytes(content)
-    with contextlib.suppress(PathError):
-        assert all(document.id.startswith(f"{path}:") for document in documents(path, format=file_format))
 
 
 @pytest.mark.parametrize("document", ["text", "html"])

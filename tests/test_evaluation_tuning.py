@@ -43,17 +43,6 @@ def judgement(random: np.random.Generator, n: int, sharpness: float, n_classes: 
     return FoldJudgement(judge_documents(truth, log_posterior.argmax(axis=1), log_posterior), known, 1.0, 0)
 
 
-def test_leave_one_out_is_a_refit_for_each_document() -> None:
-    subsets, parameters = counted(smoothing=0.3, calibration="none")
-    texts, labels = drawn()
-    hits = sum(
-        TextClassifier(**parameters).fit([*texts[:d], *texts[d + 1 :]], [*labels[:d], *labels[d + 1 :]]).predict([texts[d]]).tolist()
-        == [labels[d]]
-        for d in range(len(texts))
-    )
-    assert judge_by_counts("leave-one-out", subsets, parameters)["accuracy"] == pytest.approx(hits / len(texts))
-
-
 @pytest.mark.parametrize("by", ["evidence", "aic", "bic"])
 @pytest.mark.parametrize("smoothing", [0.3, "auto", "leave-one-out"])
 def test_criteria_are_those_of_the_model(by: str, smoothing: object) -> None:

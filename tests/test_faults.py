@@ -19,7 +19,7 @@ FAULTS = {
     6: ("a bit flipped in every byte", "store_damage.every_damage_is_refused"),
     7: (
         "some bytes changed, with a true checksum",
-        "model_state.random_changes_make_a_model_that_works_or_is_refused", "fuzz.every_input_is_read_or_refused",
+        "store_ranges.one_changed_number_is_refused_or_does_no_harm", "fuzz.every_input_is_read_or_refused",
     ),
     8: ("something else as a model", "store_damage.what_is_no_model_is_called_so"),
     9: (

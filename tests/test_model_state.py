@@ -26,11 +26,9 @@ from nbtext.model.state import (
 )
 from nbtext.ragged import offsets
 from nbtext.store import read_model_file, write_model_file
-from tests.budget import rounds, some
 from tests.process import HOUSE, MEMORY, PETS, run
 
 if TYPE_CHECKING:
-    import random
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -145,59 +143,6 @@ def test_sums_that_are_of_no_numbers_are_refused(name: str, value: Any, message:
 def test_values_that_no_document_of_the_sample_has_are_refused(values: NDArray[Any], message: str) -> None:
     with pytest.raises(ModelError, match=message):
         sample_values_from_plain(values, 2, ATTRIBUTES)
-
-
-CHILD = """
-import random, resource, signal, sys
-from pathlib import Path
-from tests.model_bytes import outcome, taken_apart
-from tests.test_model_state import mutated
-parts = taken_apart(Path("m").read_bytes())
-outcome(Path("x"), Path("m").read_bytes())
-pages = int(Path("/proc/self/statm").read_text().split()[0])
-limit = pages * resource.getpagesize() + len(parts.payload) + (200 << 20)
-resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-works = refused = 0
-for seed in range(int(sys.argv[1]), int(sys.argv[1]) + int(sys.argv[2])):
-    signal.alarm(5)
-    print(seed, end=" ", flush=True)
-    if outcome(Path("x"), mutated(parts, random.Random(seed))):
-        refused += 1
-    else:
-        works += 1
-print(works, refused)
-"""
-
-
-def mutated(parts: Any, choice: random.Random) -> bytes:
-    """The model with a few bytes of its index or of its arrays changed and a true digest."""
-    from tests.model_bytes import put_together
-
-    index, payload = bytearray(parts.index.rstrip()), bytearray(parts.payload)
-    places = [(place["offset"], np.dtype(place["dtype"]).itemsize * place["shape"][0]) for place in parts.decoded["arrays"].values()]
-    for _ in range(choice.randint(1, 4)):
-        if choice.random() < 0.3:
-            at = choice.randrange(len(index))
-            index[at : at + choice.randint(0, 2)] = choice.choice(
-                [b"0", b"9", b"-", b"", b"1e9", b'"', b"[", b"null", bytes([choice.randrange(256)])]
-            )
-        else:
-            offset, size = choice.choice(places)
-            payload[offset + choice.randrange(size)] = choice.choice([0, 1, 2, 127, 128, 255, choice.randrange(256)])
-    return put_together(bytes(index), bytes(payload))
-
-
-@pytest.mark.repeated
-@pytest.mark.parametrize("first", some([0, 10_000], 1))
-def test_random_changes_make_a_model_that_works_or_is_refused(tmp_path: Path, first: int) -> None:
-    TextClassifier(ngrams=2, top=9, stop_words="none").fit(PETS.values(), LABELS).save(str(tmp_path / "m"))
-    done = run(
-        [sys.executable, "-W", "error", "-c", CHILD, str(first), str(rounds(400, 1500))],
-        env={**HOUSE, "OPENBLAS_NUM_THREADS": "1"},
-    )
-    assert (done.status, done.err) == (0, b""), (done.err, done.text.split()[-1:])
-    works, refused = map(int, done.text.split()[-2:])
-    assert min(works, refused) > 20
 
 
 def test_a_large_model_takes_little_more_memory_than_its_file(tmp_path: Path) -> None:
