@@ -52,7 +52,6 @@ TRAITS = {
     "shares": ("the promise is for the class shares of training", LEAVE_OUT),
     "folds": ("each document is left out alone", LEAVE_OUT),
     "draws": ("documents are divided by time, not at random", LEAVE_OUT),
-    "judged": ("it shows several models without a decision", LEAVE_OUT),
     "contributions": ("it shows changes of the document", LEAVE_OUT),
     "divided": ("nothing is divided, so all settings are judged at once", LEAVE_OUT),
     "answers": ("it looks at counts, not at answers", LEAVE_OUT),
@@ -210,14 +209,7 @@ COMMANDS = {
         _Entry("--time-column", lacks="draws"),
         _Entry("--repeats --seed --group-column", needs="draws"),
     ),
-    "evaluate": (
-        _Entry("--by-class", wants="--coverage --min-precision"),
-        _Entry("--sweep", lacks="judged"),
-        _Entry(
-            "--costs --min-probability --coverage --min-precision --fail-under --fail-over --by --errors --training --prior-from",
-            needs="judged",
-        ),
-    ),
+    "evaluate": (_Entry("--by-class", wants="--coverage --min-precision"),),
     "explain": (
         _Entry("--why-not", lacks="contributions"),
         _Entry("--against --to", needs="contributions"),

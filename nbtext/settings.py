@@ -30,6 +30,7 @@ LEAST_PSEUDO_COUNT, MOST_PSEUDO_COUNT = 1e-12, 1e12
 GONE = {
     "max_terms": "--min-df makes the model smaller; counting needs about 300 bytes for each different term",
     "card": "write it with nbtext report --to card.md",
+    "sweep": "nbtext tune CORPUS --try smoothing=0.001,0.1,10 compares strengths of the prior on training documents",
 }
 """Options of earlier versions, and what to use. Model files may still have those of training."""
 

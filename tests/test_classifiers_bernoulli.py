@@ -17,6 +17,7 @@ from nbtext import TextClassifier
 from nbtext.classifiers import bernoulli
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.bernoulli import BernoulliNaiveBayes, beta_mean, beta_mode
+from nbtext.language_model.dirichlet import beta_intervals
 from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.budget import examples
@@ -197,7 +198,7 @@ def test_presence_and_absence_can_have_pseudo_counts_of_their_own(tmp_path: Path
     assert isinstance(model.classifier, BernoulliNaiveBayes)
     assert coins.probability(chinese)[0].tolist() == [2 / 4, 4 / 6]
     np.testing.assert_allclose(coins.absence(chinese)[0], [2 / 4, 2 / 6])
-    np.testing.assert_allclose(model.classifier.credible_intervals(chinese)[0, 1], stats.beta.ppf([0.025, 0.975], 4, 2))
+    np.testing.assert_allclose(beta_intervals(*model.classifier.posteriors(chinese))[0, 1], stats.beta.ppf([0.025, 0.975], 4, 2))
     model.save("m")
     loaded = TextClassifier.load("m")
     assert loaded.settings["smoothing"] == (1, 2)

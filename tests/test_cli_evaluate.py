@@ -223,27 +223,8 @@ def test_the_threshold_between_two_classes_is_that_of_the_answers(tmp_path: Path
     assert "threshold" not in json.loads(nbtext("evaluate", letters, "--output", "json").out)
 
 
-@pytest.mark.parametrize(
-    "parameters", [(), ("--prior-shape", "background"), ("--classifier", "bernoulli"), ("--classifier", "complement")], ids=str
-)
-def test_a_sweep_has_the_figures_of_models_trained_with_each_pseudo_count(parameters: tuple[str, ...], tmp_path: Path) -> None:
-    train = ("train", str(SERVICE_DESK / "train"), *parameters)
-    succeed(*train)
-    said = judged(tmp_path / "nbtext.joblib", "--sweep", "prior")
-    assert said["documents"] == 78
-    smoothings = [of["smoothing"] for of in said["strengths"]]
-    assert said["smoothing"] in smoothings
-    assert smoothings == sorted(smoothings)
-    for of in said["strengths"][::6]:
-        succeed(*train, "--smoothing", repr(of["smoothing"]), "--calibration", "none", "-m", "other")
-        alone = judged(tmp_path / "other")
-        for name in ("accuracy", "macro_f1", "log_loss"):
-            assert of[name] == pytest.approx(alone[name])
-
-
-def test_what_has_no_prior_to_sweep(pets: Path) -> None:
-    succeed("train", pets / "pets", "--estimate", "ml")
-    assert "--sweep prior needs a model of counts" in fail(2, "evaluate", pets / "pets", "--sweep", "prior")
+def test_an_option_that_is_gone_says_what_to_use() -> None:
+    assert "no option --sweep any more; nbtext tune" in fail(2, "evaluate", TEST, "--sweep", "prior")
 
 
 def gated(model: Path, *arguments: str | Path) -> Result:

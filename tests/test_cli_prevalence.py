@@ -107,4 +107,3 @@ def test_answers_for_the_shares_of_other_documents(desk: Path) -> None:
     assert after > before
     fail(2, "classify --text hello --prior-from -")
     fail(2, "classify --text hello --prior-from", waste, "--coverage", "0.9")
-    fail(2, "evaluate", TEST, "--sweep", "prior", "--prior-from", waste)

@@ -94,7 +94,7 @@ def test_options_of_all_commands_exist_in_one() -> None:
 REFUSED = (
     "classify --coverage --min-precision", "classify --coverage --limit", "classify --coverage --mail-filter", "classify CORPUS --text",
     "cross-validate --folds --leave-one-out", "cross-validate --group-column --leave-one-out", "cross-validate --group-column --time-column",
-    "cross-validate --repeats --time-column", "evaluate --fail-under --sweep", "explain --against --why-not", "explain --output --to",
+    "cross-validate --repeats --time-column", "explain --against --why-not", "explain --output --to",
     "explain --to --why-not", "inspect --criteria --verify", "inspect --similarity --verify", "inspect --term --verify", "label --suggest --take",
     "suspects --output --paths", "suspects --output --print0", "train --quiet --verbose", "train CORPUS --from-folder", "tune --folds --by=aic",
     "tune --for --by=aic", "tune --seed --by=evidence", "tune --within --by=evidence", "tune --within --tries",

@@ -23,9 +23,9 @@ from nbtext.language_model.dirichlet import (
     NO_OWN,
     LanguageModels,
     OwnPseudoCounts,
+    beta_intervals,
     beta_posteriors,
     beta_shares,
-    credible_intervals,
     maximum_a_posteriori,
     maximum_likelihood,
     posterior_mean,
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.type_names import Floats, Whole
 
 
 SHAPES = pytest.mark.parametrize("shape", ["symmetric", "background"])
@@ -137,6 +138,10 @@ def test_a_class_of_no_tokens_and_no_pseudo_counts_gives_every_term_probability_
 
 TABLE = np.array([[7, 0], [2, 5], [0, 3], [1, 40]])
 STATISTICS = statistics_from_table(TABLE.tolist(), [9, 9], np.minimum(TABLE, 1).tolist())
+
+
+def credible_intervals(models: LanguageModels, terms: Whole, credible: float = 0.95) -> Floats:
+    return beta_intervals(*beta_posteriors(models, terms), credible)
 
 
 @pytest.mark.parametrize("shape", ["symmetric", "background"])

@@ -173,10 +173,6 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
     ("a coverage of 0.8 takes at least", (among("sample", 12), among("max_document_size", "2K"), *NO_LEFT_OUT)),
     ("does not know what training looked like; train with calibration and a --sample above 0", NO_LEFT_OUT),
     ("does not know what is typical; train --classifier multinomial on counts", ANY),
-    (
-        r"--sweep prior needs .* this one is of --(classifier|weighting|estimate)",
-        (given("classifier"), among("weighting", "tfidf"), *NO_POSTERIOR),
-    ),
     ("the model has no words to draw", (*NO_TEXT, given("classifier"))),
     (r"class \S+ has no words to draw; train with --smoothing above 0", NO_POSTERIOR),
     ("--draw needs a posterior, and maximum likelihood has none", (among("estimate", "ml"),)),
@@ -191,9 +187,6 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
     (r"all documents have the same 'size'; leave --estimate and --smoothing", NO_POSTERIOR),
 )
 """What a command may refuse to do with a model, and of which configurations."""
-
-SLOW_SWEEP = ("multinomial+dirichlet-multinomial",)
-"""Members of an average for which `evaluate --sweep prior` estimates each weight of the pool again, by folds: 40 seconds for 30 documents."""
 
 ALIASES = {
     **dict.fromkeys(("class_weight", "weight_column"), "weights"),
@@ -376,7 +369,7 @@ def check_training_commands(session: Session) -> None:
     """Commands that judge a model, or train one, on a labelled corpus."""
     corpus, plain = session.corpus(session.both), list(session.both)
     for arguments in (
-        ["evaluate", *corpus, *(word for path in plain for word in ("--training", path))], *([] if session.configuration.get("members") in SLOW_SWEEP else [["evaluate", *corpus, "--sweep", "prior"]]),
+        ["evaluate", *corpus, *(word for path in plain for word in ("--training", path))],
         ["inspect", "--perplexity", plain[0]], ["report", *corpus, "--to", "report.html"], ["report", *corpus, "--to", "card.md"],
     ):  # fmt: skip
         session.ended(*arguments, "-m", "m")

@@ -14,7 +14,7 @@ import numpy as np
 
 from nbtext.classifiers.base import LinearClassifier, TermProbabilities
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
-from nbtext.language_model.dirichlet import beta_intervals, share
+from nbtext.language_model.dirichlet import share
 from nbtext.language_model.smoothing import coin_histogram
 from nbtext.records import dataclass
 
@@ -108,10 +108,6 @@ class BernoulliNaiveBayes(LinearClassifier):
         more = np.nan if settings.estimate == "ml" else float(settings.estimate == "map")
         a, b = (side + more for side in self._pseudo_counts(terms))
         return holding + a, self.training.statistics.class_documents - holding + b
-
-    def credible_intervals(self, terms: Whole) -> Floats:
-        """Return the credible intervals of θ_jk, shape (n, n_classes, 2), as quantiles of Beta(n_1 + a, n_0 + b); nan under maximum likelihood."""
-        return beta_intervals(*self.posteriors(terms))
 
     def term_probabilities(self) -> TermProbabilities:
         """Return θ_jk."""

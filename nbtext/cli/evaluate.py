@@ -28,10 +28,6 @@ from nbtext.errors import quantity
     "--errors", group="output", common=True, type=OutputPath(JUDGED),
     help="Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
 )  # fmt: skip
-@panels.option(
-    "--sweep", group="output", type=panels.Choice(["prior"]),
-    help="Instead, try prior strengths (pseudo-counts) from near 0 to large. All follow from the counts of the model, without calibration.",
-)  # fmt: skip
 @answer_options
 @panels.option(
     "--training", group="documents", common=True, multiple=True, metavar="CORPUS", type=InputPath(),
@@ -62,17 +58,16 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
       nbtext evaluate corpora/service-desk/test --errors mistakes.jsonl
       nbtext evaluate corpora/service-desk/test --fail-under macro_f1=0.6
       nbtext evaluate test.csv --model topics.joblib --training messages.csv
-      nbtext evaluate corpora/service-desk/test --sweep prior
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
     from nbtext.decision import answer_threshold
-    from nbtext.evaluation.judging import judge_scored, sweep_prior
+    from nbtext.evaluation.judging import judge_scored
     from nbtext.explain.mistakes import MistakeFinder
     from nbtext.model.corpus_scoring import score_corpus
     from nbtext.promises.precision import risk_curve
     from nbtext.promises.prediction_sets import SetTally, with_figures
     from nbtext.report.answers import MistakeFile
-    from nbtext.report.evaluations import class_rows, evaluation_record, print_evaluation, print_sweep
+    from nbtext.report.evaluations import class_rows, evaluation_record, print_evaluation
     from nbtext.report.forms import write_result
 
     model = option.load_model(model_path)
@@ -80,12 +75,6 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     tally = SetTally(set_rule, model.classes) if (set_rule := set_rule_of(options, model)) else None
     rule = answer_rule(options, model)
     paths, by, errors = corpus_paths(corpus, options), tuple(dict.fromkeys(by)), options["errors"]
-    if options["sweep"] is not None:
-        documents = documents_for(model, paths, options, labelled=True)
-        sweep = sweep_prior(model, documents.readable())
-        write_result(output, sweep, sweep.strengths, print_sweep)
-        documents.say_notices()
-        return None
     if errors is not None:
         check_output_file(errors, "--errors", [model_path, *paths, *options["training"], *filter(None, [options["costs"]])])
     with nullcontext() if errors is None else MistakeFile(errors) as mistakes:

@@ -265,8 +265,3 @@ def beta_posteriors(models: LanguageModels, terms: Whole) -> tuple[Floats, Float
     a = models.statistics.counts_of(terms) + pseudo_counts + more
     b = models.class_tokens + total + more * models.n_selected - a
     return np.where(b > 0, a, np.nan), np.where(a > 0, b, np.nan)
-
-
-def credible_intervals(models: LanguageModels, terms: Whole, credible: float = CREDIBLE) -> Floats:
-    """Return the central credible intervals of φ_jk of selected terms, shape (n, n_classes, 2); nan where `beta_posteriors` has none."""
-    return beta_intervals(*beta_posteriors(models, terms), credible)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from nbtext.decision import AnswerThreshold
     from nbtext.evaluation.cross_validation import FoldsResult
-    from nbtext.evaluation.judging import PriorSweep
     from nbtext.evaluation.leakage import SampledLeakResult
     from nbtext.metrics.results import EvaluationResult, ReliabilityBin
     from nbtext.promises.precision import RiskPoint
@@ -37,10 +36,6 @@ SLICES = {
 }  # fmt: skip
 SETS = {"documents": "1.n:,", "coverage": "1.coverage:.4f", "95 % interval": "1.interval:.4f"}
 RISK = {"answered": "answered:.4f", "probability from": "probability:.6g", "precision": "precision:.4f", "95 % interval": "interval:.4f"}
-STRENGTHS = {
-    "pseudo-count": "0.smoothing:g", "accuracy": "0.accuracy:.4f:infinite", "macro F1": "0.macro_f1:.4f:infinite",
-    "log loss (nats)": "0.log_loss:.4f:infinite", "": "1",
-}  # fmt: skip
 FOLDS = {
     "repeat": "repeat:d", "fold": "fold:d", "trained on": "training_documents:,", "judged": "documents:,", "terms": "terms:,", "smoothing": "smoothing:.3g",
     "accuracy": "accuracy:.4f", "macro F1": "macro_f1:.4f",
@@ -261,17 +256,6 @@ def _cell_style(share: float, *, right: bool) -> str:
     r, g, b = (round(light + (dark - light) * share**0.5) for light, dark in zip(LIGHT, DARK, strict=True))
     letters = "rgb(255,255,255)" if share**0.5 > WHITE_FROM else "rgb(0,0,0)"
     return f"{'bold ' if right else ''}{letters} on rgb({r},{g},{b})"
-
-
-def print_sweep(sweep: PriorSweep) -> None:
-    """Print the figures of each strength of the prior, with that of the model marked."""
-    best = min((found.log_loss for found in sweep.strengths if found.log_loss is not None), default=None)
-    rows = []
-    for found in sweep.strengths:
-        marks = ["the model's"] if found.smoothing == sweep.smoothing else []
-        marks += ["least log loss"] if found.log_loss is not None and found.log_loss == best else []
-        rows.append((found, ", ".join(marks)))
-    show(listing({"documents": f"{sweep.documents:,}"}), table(None, STRENGTHS, rows))
 
 
 def _folds(folds: FoldsResult) -> Iterator[str]:
