@@ -14,17 +14,18 @@ from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.counts.counting import content_hashes
 from nbtext.counts.documents import LARGEST_HASH
+from nbtext.decision import DecisionRule
 from nbtext.document_parts import Fields, with_fields
 from nbtext.errors import UsageError
-from nbtext.evaluation.judging import judge
-from nbtext.evaluation.leakage import EXAMPLES, _LeakCheck, _SampledLeakCheck, sampled_leaks
+from nbtext.evaluation.judging import judge, judge_scored
+from nbtext.evaluation.leakage import EXAMPLES, LeakWatch, _LeakCheck, _SampledLeakCheck, sampled_leaks
+from nbtext.metrics import Evaluation
 from nbtext.metrics.results import json_values
+from nbtext.fitted.scoring import scored
 from tests.models import of_pets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nbtext.evaluation.leakage import _LeakedDocuments
+    from collections.abc import Iterable, Sequence
 
 LONG = "Nobody in the whole house had ever heard the cat purr as loudly as on that cold Sunday morning"
 
@@ -37,23 +38,17 @@ def named(side: str, texts: Sequence[str], label: str = "cats") -> list[Document
     return [Document(f"{side}{number}", label, text.encode()) for number, text in enumerate(texts)]
 
 
-def leaks(training: Sequence[str], test: Sequence[str]) -> _LeakedDocuments:
-    check = _LeakCheck(model())
-    check.count_training(iter(named("a", training)))
-    documents = named("b", test)
-    assert list(check.watched(iter(documents))) == documents
-    return check.leaks()
-
-
-def pairs(found: _LeakedDocuments) -> list[tuple[str, str, float, bool]]:
-    test, training, similarity, exact = (column.tolist() for column in found.duplicates)
-    return [(found.test_ids[i], found.training_ids[j], s, e) for i, j, s, e in zip(test, training, similarity, exact, strict=True)]
+def leaks(training: Iterable[Document], test: Sequence[Document]) -> list[tuple[str, str, float, bool]]:
+    check = _LeakCheck(model(), iter(training))
+    for part in (test[: len(test) // 2], test[len(test) // 2 :]):
+        check.look(part)
+    return [(each.id, each.training_id, each.similarity, each.exact) for each in check.examples(check.duplicates())]
 
 
 def test_words_are_compared_as_they_stand() -> None:
     training = ["My card has not arrived yet", LONG, "A cat!"]
     test = ["my card hasn't arrived", LONG.upper(), LONG + "s", "a cat", "A dog", LONG.replace("cat", "dog") + " evening"]
-    assert pairs(leaks(training, test)) == [
+    assert leaks(named("a", training), named("b", test)) == [
         ("b1", "a1", 1.0, True),
         ("b2", "a1", 16 / 18, False),
         ("b3", "a2", 1.0, True),
@@ -66,10 +61,9 @@ def test_figures_without_them_are_those_of_a_test_without_them() -> None:
     wrong = named("w", ["dogs bark and fetch", "the cat purrs"] * 3, label="dogs")
     leaked = named("l", training)
     mixed = [*wrong[:3], *leaked[:20], *wrong[3:], *leaked[20:]]
-    check = _LeakCheck(model())
-    check.count_training(named("a", training))
-    evaluation = judge(model(), check.watched(iter(mixed)))
-    figures = json_values(check.leaks().result(evaluation))
+    watch = LeakWatch(model(), named("a", training))
+    evaluation = judge_scored(watch.watched(scored(model().fitted, mixed)), model(), DecisionRule())
+    figures = json_values(watch.result(evaluation))
     alone = judge(model(), wrong).summary()
     assert (figures["exact"], figures["near"]) == (30, 0)
     assert [example["id"] for example in figures["examples"]] == [document.id for document in leaked[:EXAMPLES]]
@@ -80,15 +74,14 @@ def test_figures_without_them_are_those_of_a_test_without_them() -> None:
 
 
 def test_nothing_is_left_without_them() -> None:
-    check = _LeakCheck(model())
-    check.count_training(named("a", [LONG]))
-    evaluation = judge(model(), check.watched(named("b", [LONG])))
-    assert check.leaks().result(evaluation).without is None
+    check = _LeakCheck(model(), named("a", [LONG]))
+    check.look(named("b", [LONG]))
+    assert check.result(judge(model(), named("b", [LONG]))).without is None
 
 
 def test_there_must_be_training_documents() -> None:
     with pytest.raises(UsageError, match="the training corpus has no documents that can be read"):
-        _LeakCheck(model()).count_training([])
+        _LeakCheck(model(), [])
 
 
 def test_planted_leaks_among_many() -> None:
@@ -100,7 +93,7 @@ def test_planted_leaks_among_many() -> None:
         test[row] = training[row]
     for row in near:
         test[row] = f"On Monday somebody wrote: {training[row]}"
-    found = pairs(leaks(training, test))
+    found = leaks(named("a", training), named("b", test))
     assert [(test_id, training_id, is_exact) for test_id, training_id, _, is_exact in found] == [
         (f"b{row}", f"a{row}", row in exact) for row in sorted({*exact, *near})
     ]
@@ -125,12 +118,11 @@ def test_a_models_sample_tells_of_its_share(size: int) -> None:
     trained = TextClassifier(sample=size).fit(training, ["a", "b"] * 200)
     sample = trained.counts.sample
     test = training[:200] + [f"other {number}" for number in range(200)]
-    check = _SampledLeakCheck(sample)
-    documents = named("t", test)
-    assert list(check.watched(iter(documents))) == documents
+    watch, documents = LeakWatch(trained), named("t", test)
+    assert [document for block in watch.watched(scored(trained.fitted, documents)) for document in block.documents] == documents
     hashes = content_hashes([text.encode() for text in test])
     told = hashes < sample.bound if size < 400 else np.ones(400, np.bool_)
-    assert json_values(check.result()) == {"checked": int(told.sum()), "found": int(told[:200].sum())}
+    assert json_values(watch.result(Evaluation(trained.classes))) == {"checked": int(told.sum()), "found": int(told[:200].sum())}
     assert abs(int(told.sum()) - size) <= 3 * np.sqrt(size + 1)
 
 
@@ -139,19 +131,13 @@ def test_what_was_forgotten_is_no_leak() -> None:
     sample = TextClassifier().fit(training, ["a"] * 40).counts.sample
     some = TextClassifier().fit(training[:10], ["a"] * 10).counts.sample
     check = _SampledLeakCheck(sample - some)
-    assert list(check.watched(named("t", training)))
-    assert json_values(check.result()) == {"checked": 40, "found": 30}
+    check.look(named("t", training))
+    assert json_values(check.result(Evaluation(["a"]))) == {"checked": 40, "found": 30}
 
 
 def test_a_text_that_came_by_another_way_is_a_leak() -> None:
-    check = _LeakCheck(model())
-
     def mail(text: str, sender: str) -> Document:
         return Document(sender, "x", with_fields(text.encode(), Fields([(b"from", sender.encode())], f"from:{sender}".encode())))
 
-    check.count_training([mail(LONG, "ann"), mail(" ", "bob")])
-    list(check.watched([mail(LONG, "cid"), mail("", "bob"), mail("", "dan"), mail("a bob", "eve")]))
-    found = check.leaks()
-    assert [(found.test_ids[row], found.training_ids[other]) for row, other, *_ in zip(*found.duplicates, strict=True)] == [
-        ("cid", "ann"), ("bob", "bob"),
-    ]  # fmt: skip
+    test = [mail(LONG, "cid"), mail("", "bob"), mail("", "dan"), mail("a bob", "eve")]
+    assert [pair[:2] for pair in leaks([mail(LONG, "ann"), mail(" ", "bob")], test)] == [("cid", "ann"), ("bob", "bob")]

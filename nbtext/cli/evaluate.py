@@ -80,7 +80,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     with nullcontext() if errors is None else MistakeFile(errors) as mistakes:
         leaks = leak_watch(model, paths, options)
         documents = documents_for(model, paths, options, labelled=True, columns=by)
-        scored = leaks.watched_scored(for_prior(score_corpus(model.fitted, documents, options["jobs"]), model, options))
+        scored = leaks.watched(for_prior(score_corpus(model.fitted, documents, options["jobs"]), model, options))
         scored = scored if tally is None else tally.watched(scored)
         if mistakes is None:
             evaluation = judge_scored(scored, model, rule, by=by)

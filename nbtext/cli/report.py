@@ -80,11 +80,11 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
             messages.warn(f"no learning curve: {problem.message}")
     data = gather(
         model,
-        leaks.watched(documents.readable()),
+        documents.readable(),
         title=title or f"Report on {model_path}",
         provenance=provenance(model, model_path, corpus=corpus, command=shlex.join(["nbtext", *sys.argv[1:]])),
         curve=curve,
-        leaks=leaks.result,
+        leaks=leaks,
     )
     documents.say_notices()
     write_html(to, html_page(data))

@@ -8,26 +8,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.decision import DecisionRule, log_posterior
-from nbtext.evaluation.judging import judge
+from nbtext.evaluation.judging import judge_scored
 from nbtext.explain.mistakes import Excerpts, MistakeFinder, runner_up
-from nbtext.fitted.scoring import ScoredBlock
+from nbtext.fitted.scoring import ScoredBlock, scored
 from nbtext.inspection.terms import class_terms
 from nbtext.metrics.evaluation import probability_result
 from nbtext.metrics.outcomes import join_judged, judge_documents, uniform_where_impossible
 from nbtext.promises.precision import risk_curve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from nbtext.corpus.document import Document
     from nbtext.decision import Decision
-    from nbtext.evaluation.leakage import LeakResult, SampledLeakResult
+    from nbtext.evaluation.leakage import LeakResult, LeakWatch, SampledLeakResult
     from nbtext.evaluation.learning_curves import LearningCurve
     from nbtext.explain.mistakes import ExcerptPiece, Misclassification
     from nbtext.inspection.terms import ClassTerms
-    from nbtext.metrics import Evaluation
     from nbtext.metrics.outcomes import Judged
     from nbtext.metrics.results import EvaluationResult, ProbabilityResult
     from nbtext.model.text_classifier import TextClassifier
@@ -81,12 +80,11 @@ def gather(
     title: str,
     provenance: Provenance = (),
     curve: LearningCurve | None = None,
-    leaks: Callable[[Evaluation], LeakResult | SampledLeakResult | None] | None = None,
+    leaks: LeakWatch | None = None,
 ) -> ReportData:
     """Judge the model on labelled documents, read once. Raises `UsageError` if there are none.
 
-    ``curve`` is the learning curve of the training corpus. ``leaks`` is called with the finished evaluation and returns the documents that
-    the model was trained on.
+    ``curve`` is the learning curve of the training corpus; ``leaks`` looks for documents that the model was trained on.
     """
     raw, surest = _Uncalibrated(model.classes), _SurestMistakes(model)
 
@@ -94,7 +92,8 @@ def gather(
         raw.add(block)
         surest.add(block, decision)
 
-    evaluation = judge(model, documents, look=look)
+    blocks = scored(model.fitted, documents)
+    evaluation = judge_scored(blocks if leaks is None else leaks.watched(blocks), model, DecisionRule(), look=look)
     return ReportData(
         title=title,
         evaluation=evaluation.result(),
@@ -104,7 +103,7 @@ def gather(
         top_terms=class_terms(model, TERMS_SHOWN, MOST_CLASSES),
         provenance=provenance,
         learning_curve=curve,
-        leaks=None if leaks is None else leaks(evaluation),
+        leaks=None if leaks is None else leaks.result(evaluation),
         risk=risk_curve(evaluation.judged),
     )
 

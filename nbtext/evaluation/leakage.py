@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from nbtext.attributes import NO_TEXT
 from nbtext.counts.counting import Analysis, content_hashes, document_counter
 from nbtext.counts.documents import LARGEST_HASH
 from nbtext.counts.matrix import stack
-from nbtext.counts.near_duplicates import THRESHOLD, NearDuplicates, near_duplicates
+from nbtext.counts.near_duplicates import THRESHOLD, near_duplicates
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.document_parts import without_fields
 from nbtext.errors import NoDocumentsError, quantity
@@ -21,13 +21,14 @@ from nbtext.metrics.results import SliceResult
 from nbtext.text_block import blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from nbtext.corpus.document import Document
     from nbtext.counts.documents import DocumentSample
     from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.counts.near_duplicates import NearDuplicates
     from nbtext.fitted.scoring import ScoredBlock
     from nbtext.metrics import Evaluation
     from nbtext.model.text_classifier import TextClassifier
@@ -104,64 +105,60 @@ class SampledLeakResult(NamedTuple):
         )
 
 
-class _LeakedDocuments(NamedTuple):
-    """Test documents that are also in the training corpus."""
+class _Counted(NamedTuple):
+    """Documents that were counted, block by block."""
 
-    test_ids: list[str]
-    training_ids: list[str]
-    duplicates: NearDuplicates
-    """By their numbers in the two lists."""
-
-    def result(self, evaluation: Evaluation) -> LeakResult:
-        """Return their numbers, the first of them, and the figures of the other documents from the evaluation of all."""
-        test, training, similarities, exact = (column.tolist() for column in self.duplicates)
-        left = np.ones(evaluation.judged.n, np.bool_)
-        left[self.duplicates.test_rows] = False
-        others, without = evaluation.judged.of(left), None
-        if others.n:
-            scores = probability_result(others)
-            without = _OthersResult(**vars(slice_result(others, len(evaluation.classes))), log_loss=scores.log_loss, brier=scores.brier)
-        pairs = list(zip(test, training, similarities, exact, strict=True))[:EXAMPLES]
-        examples = tuple(_LeakExample(self.test_ids[row], self.training_ids[partner], *rest) for row, partner, *rest in pairs)
-        return LeakResult(sum(exact), len(exact) - sum(exact), THRESHOLD, examples, without)
+    ids: list[str]
+    matrices: list[DocumentTermMatrix]
 
 
 class _LeakCheck:
-    """Count the training documents, then the test documents as they go by.
+    """Count the training documents, then the test documents as they go by; raise `UsageError` if there are no training documents.
 
     Words are counted as they stand, with stop words and without stemming: with the model's stop list and stemmer, short questions that were
     written by different people become the same two or three terms. Fields are left out: the same mail comes by several ways. A document without
     a text is compared by its fields.
     """
 
-    def __init__(self, model: TextClassifier) -> None:
+    def __init__(self, model: TextClassifier, training: Iterable[Document]) -> None:
         settings = replace(model.settings, stemmer="none", ngrams=1, char_ngrams=None)
         self._counter = document_counter(Analysis(settings), GrowingVocabulary())
-        self._ids: tuple[list[str], list[str]] = ([], [])
-        self._matrices: tuple[list[DocumentTermMatrix], list[DocumentTermMatrix]] = ([], [])
-
-    def count_training(self, documents: Iterable[Document]) -> None:
-        """Count training documents; raise `UsageError` if there are none."""
-        for _ in self._counted(documents, 0):
-            pass
-        if not self._ids[0]:
+        self._training, self._test = _Counted([], []), _Counted([], [])
+        for block in blocks(training, lambda document: len(document.text)):
+            self._count(block, self._training)
+        if not self._training.ids:
             raise NoDocumentsError("the training corpus has no documents that can be read")
 
-    def watched(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Yield the test documents as they are; count them."""
-        return self._counted(documents, 1)
+    def look(self, documents: Sequence[Document]) -> None:
+        """Count test documents."""
+        self._count(documents, self._test)
 
-    def leaks(self) -> _LeakedDocuments:
+    def _count(self, documents: Sequence[Document], side: _Counted) -> None:
+        matrix = self._counter.count([_compared(document.text) for document in documents]).matrix()
+        side.matrices.append(matrix._replace(terms=matrix.terms.astype(np.int32), counts=matrix.counts.astype(np.int32)))
+        side.ids.extend(document.id for document in documents)
+
+    def examples(self, duplicates: NearDuplicates) -> Iterator[_LeakExample]:
+        """Yield the duplicates among the test documents with their ids."""
+        for row, partner, similarity, exact in zip(*(column.tolist() for column in duplicates), strict=True):
+            yield _LeakExample(self._test.ids[row], self._training.ids[partner], similarity, exact)
+
+    def duplicates(self) -> NearDuplicates:
         """Return the test documents so far that are also among the training documents."""
-        training, test = (stack(matrices) for matrices in self._matrices)
-        return _LeakedDocuments(self._ids[1], self._ids[0], near_duplicates(training, test))
+        return near_duplicates(stack(self._training.matrices), stack(self._test.matrices))
 
-    def _counted(self, documents: Iterable[Document], side: int) -> Iterator[Document]:
-        for block in blocks(documents, lambda document: len(document.text)):
-            matrix = self._counter.count([_compared(document.text) for document in block]).matrix()
-            self._matrices[side].append(matrix._replace(terms=matrix.terms.astype(np.int32), counts=matrix.counts.astype(np.int32)))
-            self._ids[side].extend(document.id for document in block)
-            yield from block
+    def result(self, evaluation: Evaluation) -> LeakResult:
+        """Return their numbers, the first of them, and the figures of the other documents from the evaluation of all."""
+        duplicates = self.duplicates()
+        left = np.ones(evaluation.judged.n, np.bool_)
+        left[duplicates.test_rows] = False
+        others, without = evaluation.judged.of(left), None
+        if others.n:
+            scores = probability_result(others)
+            without = _OthersResult(**vars(slice_result(others, len(evaluation.classes))), log_loss=scores.log_loss, brier=scores.brier)
+        exact = int(np.count_nonzero(duplicates.exact))
+        examples = tuple(islice(self.examples(duplicates), EXAMPLES))
+        return LeakResult(exact, duplicates.exact.size - exact, THRESHOLD, examples, without)
 
 
 def _compared(document: bytes) -> bytes:
@@ -176,13 +173,11 @@ class _SampledLeakCheck:
         self._sample = sample
         self._hashes = [np.empty(0, np.uint64)]
 
-    def watched(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Yield the test documents as they are; hash them."""
-        for block in blocks(documents, lambda document: len(document.text)):
-            self._hashes.append(content_hashes([document.text for document in block]))
-            yield from block
+    def look(self, documents: Sequence[Document]) -> None:
+        """Hash test documents."""
+        self._hashes.append(content_hashes([document.text for document in documents]))
 
-    def result(self) -> SampledLeakResult:
+    def result(self, _: Evaluation) -> SampledLeakResult:
         """Return the numbers for the test documents so far."""
         return sampled_leaks(np.concatenate(self._hashes), self._sample.documents.hashes, self._sample.bound)
 
@@ -191,29 +186,23 @@ class LeakWatch:
     """Check test documents as they go by, against the training corpus if that is given, else against the model's sample of it."""
 
     def __init__(self, model: TextClassifier, training: Iterable[Document] | None = None) -> None:
-        """Count the training documents; raise as `LeakCheck.count_training`."""
+        """Count the training documents; raise `UsageError` if there are none."""
         self._check: _LeakCheck | _SampledLeakCheck | None = None
         if training is not None:
-            self._check = _LeakCheck(model)
-            self._check.count_training(training)
+            self._check = _LeakCheck(model, training)
         elif model.reading.text_column != NO_TEXT:  # values come again without a leak
             self._check = _SampledLeakCheck(model.counts.sample)
 
-    def watched(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Yield the test documents as they are; check each."""
-        return iter(documents) if self._check is None else self._check.watched(documents)
-
-    def watched_scored(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
+    def watched(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
         """Yield blocks of test documents as they are; check each document."""
         for block in blocks:
-            deque(self.watched(block.documents), maxlen=0)
+            if self._check is not None:
+                self._check.look(block.documents)
             yield block
 
     def result(self, evaluation: Evaluation) -> LeakResult | SampledLeakResult | None:
         """Return the leaks among the documents so far, given their evaluation; None where nothing was checked."""
-        if isinstance(self._check, _LeakCheck):
-            return self._check.leaks().result(evaluation)
-        return None if self._check is None else self._check.result()
+        return None if self._check is None else self._check.result(evaluation)
 
 
 def sampled_leaks(test_hashes: NDArray[np.uint64], sample_hashes: NDArray[np.uint64], bound: int) -> SampledLeakResult:
