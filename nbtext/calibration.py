@@ -12,7 +12,6 @@ regression that all classes share.
 from __future__ import annotations
 
 from dataclasses import field
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -36,6 +35,9 @@ LARGEST_LOG = 30.0
 
 LARGEST_EXPONENT = 15.0
 """Of T = a·n^b, up or down: if all documents have about the same length, the data do not bound b."""
+
+IMPOSSIBLE = -1e200
+"""In place of log 0 in a fit, where 0 · ∞ would be no number."""
 
 MOST_KNOWN = 2.0**53
 """Documents have fewer known tokens."""
@@ -99,18 +101,12 @@ def by_length(scores: Floats, truth: Whole, lengths: Whole, weights: Floats | No
 
 
 def _fitted(scores: Floats, truth: Whole, lengths: Whole, x: Floats, weights: Floats | None) -> tuple[float, float]:
-    """Return (t, b) that minimise Σ_d −w_d log p(truth | s / T) + t²/2 + b²/2 with log T = t + b·x.
-
-    The last two terms are a standard normal prior around "no calibration", for corpora of few documents. With u = 1/T, ∂loss/∂log T = u (s_truth − E[s]) and the positive
-    part of the second is u² Var[s], expectations under the posterior.
-    """
-    weights = np.ones_like(x) if weights is None else weights
-    if not lengths.all():
-        here = lengths > 0
-        scores, truth, x, weights = scores[here], truth[here], x[here], weights[here]
-    design = np.stack((np.ones_like(x), x))
-    loss = partial(_loss, scores, truth, design, weights)
-    t, b = newton_minimum(loss, np.zeros(2), LEAST_GAIN, lambda step: np.abs(step @ design).max(), MOST_STEPS).tolist()
+    """Return t and b of log T = t + b·x, within their bounds; x and the known tokens have shape (n_docs,)."""
+    here = lengths > 0
+    weights, x = np.ones(np.count_nonzero(here)) if weights is None else weights[here], x[here]
+    loss = divisor_loss(scores[here, np.newaxis], truth[here], x, weights, np.zeros((1, 2)))
+    found = newton_minimum(loss, np.zeros(2), LEAST_GAIN, lambda step: np.abs(step[0] + step[1] * x).max(), MOST_STEPS)
+    t, b = (-found).tolist()
     return max(-LARGEST_LOG, min(t, LARGEST_LOG)), max(-LARGEST_EXPONENT, min(b, LARGEST_EXPONENT))
 
 
@@ -138,20 +134,37 @@ def newton_minimum(
     return parameters
 
 
-def _loss(scores: Floats, truth: Whole, design: Floats, weights: Floats, parameters: Floats) -> tuple[float, Floats, Floats]:
-    inverse = np.exp(-np.clip(parameters @ design, -LARGEST_LOG, LARGEST_LOG))
-    shifted = (scores - scores.max(axis=1, keepdims=True)) * inverse[:, np.newaxis]
-    posterior = np.exp(shifted)
-    total = posterior.sum(axis=1)
-    posterior /= total[:, np.newaxis]
-    of_truth = shifted[np.arange(len(truth)), truth]
-    shifted[posterior == 0] = 0.0  # avoid 0 · −inf
-    mean = (posterior * shifted).sum(axis=1)
-    variance = (posterior * shifted**2).sum(axis=1) - mean**2
-    loss = float((weights * (np.log(total) - of_truth)).sum() + parameters @ parameters / 2)
-    gradient = design @ (weights * (of_truth - mean)) + parameters
-    curvature = (design * (weights * variance)) @ design.T + np.eye(2)
-    return loss, gradient, curvature
+def divisor_loss(
+    scores: Floats, truth: Whole, x: Floats, weights: Floats, centre: Floats
+) -> Callable[[Floats], tuple[float, Floats, Floats]]:
+    """Return Σ_d −w_d log softmax(Σ_m u_m s_m)_truth + |θ − centre|²/2 as a function of θ, flat (t_m, b_m) with log u_m = t_m + b_m·x.
+
+    The last term is a standard normal prior, for corpora of few documents. Scores s_m of models have the shape (n_docs, n_models, n_classes), x and
+    ``weights`` (n_docs,), ``centre`` (n_models, 2). The function returns the gradient too, from ∂loss/∂log u_m = u_m (E[s_m] − s_m,truth), and
+    the positive part of the second derivatives, from u_m u_n Cov[s_m, s_n], both under the posterior.
+    """
+    scores = np.maximum(scores - scores.max(axis=2, keepdims=True), IMPOSSIBLE)
+    design, rows = np.stack((np.ones_like(x), x), axis=1), np.arange(truth.size)
+
+    def loss(flat: Floats) -> tuple[float, Floats, Floats]:
+        parameters = flat.reshape(centre.shape)
+        factors = np.exp(np.clip(design @ parameters.T, -LARGEST_LOG, LARGEST_LOG))
+        pooled = np.einsum("dm,dmk->dk", factors, scores)
+        pooled -= pooled.max(axis=1, keepdims=True)
+        posterior = np.exp(pooled)
+        total = posterior.sum(axis=1)
+        posterior /= total[:, np.newaxis]
+        distance = (parameters - centre).ravel()
+        value = float((weights * (np.log(total) - pooled[rows, truth])).sum() + distance @ distance / 2)
+        expected = posterior[:, np.newaxis] * scores
+        mean = expected.sum(axis=2)
+        covariance = np.einsum("dmk,dnk->dmn", expected, scores) - mean[:, :, np.newaxis] * mean[:, np.newaxis]
+        slopes = factors[:, :, np.newaxis] * design[:, np.newaxis]
+        gradient = np.einsum("d,dm,dmi->mi", weights, mean - scores[rows, :, truth], slopes).ravel() + distance
+        curvature = np.einsum("dmn,dmi,dnj->minj", weights[:, np.newaxis, np.newaxis] * covariance, slopes, slopes)
+        return value, gradient, curvature.reshape(flat.size, flat.size) + np.eye(flat.size)
+
+    return loss
 
 
 def isotonic(scores: Floats, truth: Whole, lengths: Whole, weights: Floats | None = None) -> Calibration:

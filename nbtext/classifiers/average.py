@@ -11,12 +11,11 @@ at the middle length and β_m; θ_0 is 1 / M for each of the M members and no pa
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.calibration import LARGEST_LOG, newton_minimum
+from nbtext.calibration import LARGEST_LOG, divisor_loss, newton_minimum
 from nbtext.classifiers.base import HELD_OUT_FOLDS, AdditiveClassifier, Classifier, Unseen, classifier_class, sorted_by_content, split
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.errors import require
@@ -74,41 +73,16 @@ def fitted_pool(scores: Floats, truth: Whole, lengths: Whole, weights: Floats) -
     ``scores`` have the shape (n_docs, n_members, n_classes), in nats, ``truth`` are classes, ``lengths`` tokens that count, and ``weights`` those of
     the documents, shape (n_docs,).
     """
-    n_members, log_lengths = scores.shape[1], np.log(np.maximum(lengths, 1))
-    if not lengths.any():
+    n_members, here = scores.shape[1], lengths > 0  # documents without tokens that count have equal weights
+    if not here.any():
         return Pool.equal(n_members)
-    if not lengths.all():  # documents without tokens that count have equal weights
-        here = lengths > 0
-        return fitted_pool(scores[here], truth[here], lengths[here], weights[here])
+    log_lengths, weights = np.log(lengths[here]), weights[here]
     centre = np.average(log_lengths, weights=weights)
-    design = np.stack((np.ones(truth.size), log_lengths - centre), axis=1)
-    beyond = scores - scores.max(axis=2, keepdims=True)  # the same for every class, so it changes no posterior
     middle = np.array([[-np.log(n_members), 0.0]] * n_members)
-    loss = partial(_loss, middle, beyond, truth, weights, design)
-    parameters: Floats = newton_minimum(loss, middle.ravel(), LEAST_GAIN, lambda step: np.abs(step).max()).reshape(middle.shape)
-    pairs = [(float(f"{np.exp(log - exponent * centre):.9g}"), float(f"{exponent:.9g}")) for log, exponent in parameters.tolist()]
+    loss = divisor_loss(scores[here], truth[here], log_lengths - centre, weights, middle)
+    found = newton_minimum(loss, middle.ravel(), LEAST_GAIN, lambda step: np.abs(step).max()).reshape(middle.shape)
+    pairs = [(float(f"{np.exp(log - exponent * centre):.9g}"), float(f"{exponent:.9g}")) for log, exponent in found.tolist()]
     return Pool(*np.array(pairs).T)
-
-
-def _loss(middle: Floats, scores: Floats, truth: Whole, documents: Floats, design: Floats, flat: Floats) -> tuple[float, Floats, Floats]:
-    """Return the loss, its gradient, shape (2 n_members,), and the positive part of its second derivative; ``documents`` are their weights."""
-    parameters = flat.reshape(middle.shape)
-    weights = np.exp(np.clip(design @ parameters.T, -LARGEST_LOG, LARGEST_LOG))
-    parts = weights[:, :, np.newaxis] * scores
-    pooled = parts.sum(axis=1)
-    pooled -= pooled.max(axis=1, keepdims=True)
-    posterior = np.exp(pooled)
-    total = posterior.sum(axis=1)
-    posterior /= total[:, np.newaxis]
-    rows, distance = np.arange(truth.size), (parameters - middle).ravel()
-    loss = float((documents * (np.log(total) - pooled[rows, truth])).sum() + distance @ distance / 2)
-    parts = np.where(posterior[:, np.newaxis] > 0, parts, 0.0)  # avoid 0 · −inf
-    mean = (posterior[:, np.newaxis] * parts).sum(axis=2)
-    covariance = np.einsum("dk,dmk,dnk->dmn", posterior, parts, parts) - mean[:, :, np.newaxis] * mean[:, np.newaxis]
-    heavy = documents[:, np.newaxis] * design
-    gradient = np.einsum("dm,di->mi", mean - parts[rows, :, truth], heavy).ravel() + distance
-    curvature = np.einsum("dmn,di,dj->minj", covariance, heavy, design).reshape(distance.size, distance.size)
-    return loss, gradient, curvature + np.eye(distance.size)
 
 
 @dataclass(frozen=True, eq=False)
