@@ -106,7 +106,7 @@ def _fitted(scores: Floats, truth: Whole, lengths: Whole, x: Floats, weights: Fl
     weights, x = np.ones(np.count_nonzero(here)) if weights is None else weights[here], x[here]
     loss = divisor_loss(scores[here, np.newaxis], truth[here], x, weights, np.zeros((1, 2)))
     found = newton_minimum(loss, np.zeros(2), LEAST_GAIN, lambda step: np.abs(step[0] + step[1] * x).max(), MOST_STEPS)
-    t, b = (-found).tolist()
+    t, b = (0.0 - found).tolist()  # no −0
     return max(-LARGEST_LOG, min(t, LARGEST_LOG)), max(-LARGEST_EXPONENT, min(b, LARGEST_EXPONENT))
 
 

@@ -10,7 +10,7 @@ import pytest
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.counting import Analysis
 from nbtext.errors import UsageError
-from nbtext.evaluation.tuning import FoldJudgement, Rung, Trial, best_first, figures_of, is_worse, judge_by_counts, nested_figure
+from nbtext.evaluation.tuning import FoldJudgement, Rung, Task, Trial, best_first, figures_of, is_worse, judge_by_counts, nested_figure
 from nbtext.inspection.overview import criteria
 from nbtext.metrics.outcomes import judge_documents
 from nbtext.model.text_classifier import TextClassifier
@@ -49,7 +49,7 @@ def test_criteria_are_those_of_the_model(by: str, smoothing: object) -> None:
     subsets, parameters = counted(smoothing=smoothing)
     model = TextClassifier(**parameters)
     model.learn(CorpusCounts.of(subsets.statistics, subsets.documents, model.settings.sample))
-    found = judge_by_counts(by, subsets, parameters)
+    found = judge_by_counts(by, subsets, {0: parameters}, Task(0, 0))
     assert found == {by: getattr(criteria(model.language_models, parameters), by), "smoothing": model.learnt.smoothing}
 
 
@@ -57,8 +57,8 @@ def test_criteria_are_those_of_the_model(by: str, smoothing: object) -> None:
 def test_without_a_prior_there_is_no_evidence(parameters: dict[str, object]) -> None:
     subsets, settings = counted(**parameters)
     with pytest.raises(UsageError, match="without a prior"):
-        judge_by_counts("evidence", subsets, settings)
-    assert judge_by_counts("bic", subsets, settings)["bic"] is not None
+        judge_by_counts("evidence", subsets, {0: settings}, Task(0, 0))
+    assert judge_by_counts("bic", subsets, {0: settings}, Task(0, 0))["bic"] is not None
 
 
 def test_most_or_least_is_best_and_more_folds_come_first() -> None:

@@ -80,7 +80,7 @@ def fitted_pool(scores: Floats, truth: Whole, lengths: Whole, weights: Floats) -
     centre = np.average(log_lengths, weights=weights)
     middle = np.array([[-np.log(n_members), 0.0]] * n_members)
     loss = divisor_loss(scores[here], truth[here], log_lengths - centre, weights, middle)
-    found = newton_minimum(loss, middle.ravel(), LEAST_GAIN, lambda step: np.abs(step).max()).reshape(middle.shape)
+    found: Floats = newton_minimum(loss, middle.ravel(), LEAST_GAIN, lambda step: np.abs(step).max()).reshape(middle.shape)
     pairs = [(float(f"{np.exp(log - exponent * centre):.9g}"), float(f"{exponent:.9g}")) for log, exponent in found.tolist()]
     return Pool(*np.array(pairs).T)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import numpy as np
 
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums, in_blocks
 from nbtext.errors import UsageError, require
 from nbtext.exclusions import needs_documents
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, beta_posteriors
@@ -421,12 +421,16 @@ class AdditiveClassifier(Classifier):
     def term_scores(self, terms: Whole, amounts: Numbers) -> Floats:
         """Return what terms with these features, shapes (n,), add to the scores, shape (n, n_classes), in nats."""
 
-    @abstractmethod
     def advantages(self, features: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
         """Return what each feature adds to the score of its answer less that of its rival, shape (n_entries,), in nats.
 
-        ``answers`` and ``rivals`` are class numbers, shape (n_entries,). nan where a term rules out both.
+        ``answers`` and ``rivals`` are class numbers, shape (n_entries,). nan where a term rules out both. At most `TERM_WEIGHTS_AT_ONCE` scores are in memory.
         """
+        nats = np.empty(features.terms.size)
+        for part in in_blocks(np.arange(nats.size), self.bias.size, TERM_WEIGHTS_AT_ONCE):
+            scores, rows = self.term_scores(features.terms[part], features.counts[part]), np.arange(part.size)
+            nats[part] = difference(scores[rows, answers[part]], scores[rows, rivals[part]])
+        return nats
 
     def per_token(self, scores: Floats, best: Whole, of_unknown: Floats, tokens: Whole) -> tuple[Floats, Whole]:
         """Return [score − bias + log-likelihood of unknown tokens] / tokens under the best class, 0 without tokens, and the tokens."""
@@ -458,15 +462,9 @@ class LinearClassifier(AdditiveClassifier):
         return amounts[:, np.newaxis] * self.weights(terms)
 
     def advantages(self, features: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
-        """Return x_jd (w_j,answer − w_j,rival) of each entry, with the weights of at most `TERM_WEIGHTS_AT_ONCE` terms and classes in memory."""
-        terms, places = np.unique(features.terms, return_inverse=True)
-        step = max(TERM_WEIGHTS_AT_ONCE // self.bias.size, 1)
-        nats = np.empty(features.terms.size)
-        for begin in range(0, terms.size, step):
-            weights = self.weights(terms[begin : begin + step])
-            here = np.flatnonzero((places >= begin) & (places < begin + step))
-            rows = places[here] - begin
-            nats[here] = features.counts[here] * difference(weights[rows, answers[here]], weights[rows, rivals[here]])
+        """Return x_jd (w_j,answer − w_j,rival) of each entry."""
+        once = features._replace(counts=np.ones_like(features.counts))
+        nats: Floats = features.counts * super().advantages(once, answers, rivals)
         return nats
 
 

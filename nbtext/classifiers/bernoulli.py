@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from nbtext.classifiers.base import LinearClassifier, TermProbabilities
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums, in_blocks
 from nbtext.language_model.dirichlet import share
 from nbtext.language_model.smoothing import coin_histogram
 from nbtext.records import dataclass
@@ -135,9 +135,7 @@ class BernoulliNaiveBayes(LinearClassifier):
 
     def _sum_over_terms(self, values: Callable[[Whole], Floats]) -> Floats:
         """Return the sum over all selected terms of values of shape (n, n_classes), with at most `TERM_WEIGHTS_AT_ONCE` of them in memory."""
-        terms = np.flatnonzero(self.known())
         total = np.zeros(self.training.statistics.n_classes)
-        step = max(TERM_WEIGHTS_AT_ONCE // total.size, 1)
-        for begin in range(0, terms.size, step):
-            total += values(terms[begin : begin + step]).sum(axis=0)
+        for terms in in_blocks(np.flatnonzero(self.known()), total.size, TERM_WEIGHTS_AT_ONCE):
+            total += values(terms).sum(axis=0)
         return total

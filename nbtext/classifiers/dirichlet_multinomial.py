@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import AdditiveClassifier, TermProbabilities, Training, difference
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums
+from nbtext.classifiers.base import AdditiveClassifier, TermProbabilities, Training
+from nbtext.counts.matrix import add_weighted_sums
 from nbtext.errors import require
 from nbtext.language_model.polya import LEAST_CONCENTRATION, MOST_CONCENTRATION, PolyaModels, likeliest_concentration, log_rise, repetitions
 from nbtext.records import dataclass
@@ -114,18 +114,6 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
     def term_scores(self, terms: Whole, amounts: Numbers) -> Floats:
         """Return log Γ(s·φ_jk + n) − log Γ(s·φ_jk), shape (n, n_classes), in nats."""
         return log_rise(self.concentration * self.language_models.probability(terms), amounts)
-
-    def advantages(self, features: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
-        """Return log Γ(s·φ + n) − log Γ(s·φ) under the answer less the same under the rival, of each entry."""
-        step = max(TERM_WEIGHTS_AT_ONCE // self.log_prior.size, 1)
-        nats = np.empty(features.terms.size)
-        for begin in range(0, nats.size, step):
-            part = slice(begin, begin + step)
-            means = self.concentration * self.language_models.probability(features.terms[part].astype(np.int64))
-            of_both = np.take_along_axis(means, np.stack((answers[part], rivals[part]), axis=1), axis=1)
-            rises = log_rise(of_both, features.counts[part].astype(np.int64))
-            nats[part] = difference(rises[:, 0], rises[:, 1])
-        return nats
 
     def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> tuple[Floats, Whole]:
         """Return log p(d | C_k) / n_d under the best class; each unknown token counts as one of a term of its own that no document held."""

@@ -22,7 +22,7 @@ from nbtext.attributes import FARTHEST
 from nbtext.classifiers.attribute_likelihoods import mean_and_variance
 from nbtext.classifiers.base import Boundary, Classifier, Training
 from nbtext.counts.latent import LatentSpace, latent_terms
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.errors import UsageError, quantity, require
 from nbtext.records import dataclass
 
@@ -175,11 +175,8 @@ class GaussianClasses:
             points, means = (_times(rows - middle, self.roots[0]) for rows in (features, self.means))
             squares: Floats = (points**2).sum(axis=1)[:, np.newaxis] - 2 * points @ means.T + (means**2).sum(axis=1)
             return np.maximum(squares, 0.0)
-        n_documents, n_classes = len(features), len(self.means)
-        distances = np.empty((n_documents, n_classes))
-        step = max(TERM_WEIGHTS_AT_ONCE // max(features.size, 1), 1)
-        for begin in range(0, n_classes, step):
-            part = slice(begin, begin + step)
+        distances = np.empty((len(features), len(self.means)))
+        for part in in_blocks(np.arange(len(self.means)), features.size, TERM_WEIGHTS_AT_ONCE):
             whitened = _times(features[np.newaxis] - self.means[part, np.newaxis], self.roots[part])
             distances[:, part] = np.einsum("knp,knp->nk", whitened, whitened)
         return distances

@@ -95,11 +95,6 @@ class Candidate(NamedTuple):
         return tuple(self.settings[name] for name in COUNTED_ALIKE)
 
     @property
-    def kind(self) -> tuple[str, ...]:
-        """Classifier, weighting and members."""
-        return self.settings.classifier, self.settings.weighting, self.settings.members
-
-    @property
     def expansion(self) -> float:
         """Terms of a document in about as many as single words: what longer documents are made of by n-grams."""
         return float(self.settings.ngrams**1.5) + (0 if self.settings.char_ngrams is None else 14)

@@ -27,6 +27,7 @@ from nbtext.evaluation.candidates import OF_THE_SAME_COUNTS, Impossible
 from nbtext.evaluation.cross_validation import stratified_folds
 from nbtext.evaluation.tuning import (
     GOALS,
+    NO_RUNG,
     Division,
     Folding,
     RankedTrial,
@@ -45,22 +46,20 @@ from nbtext.evaluation.tuning import (
 from nbtext.model import TextClassifier
 from nbtext.model.state import counts_to_plain
 from nbtext.model.training import looked_up
-from nbtext.parallel.processes import in_order
 from nbtext.steps import Report, reporting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future
 
     from nbtext.counts.counting import Analysis
     from nbtext.evaluation.candidates import Candidate
-    from nbtext.evaluation.tuning import Figures, FoldJudgement
+    from nbtext.evaluation.tuning import FoldJudgement
     from nbtext.model.corpus_counting import CountedCorpus
     from nbtext.parallel.processes import Workers
     from nbtext.settings import Settings
     from nbtext.type_names import Mask, Whole
 
-    Outcome = FoldJudgement | UsageError
 
 LEAST_JUDGED = 400
 """Documents that settings are judged on before the first of them are dropped."""
@@ -224,7 +223,7 @@ class Search(Generic[C]):
         corrected = self._corrected(ranked) if len(ranked) > 1 and self._rung else None
         if self._rung:
             ranked = [replace(trial, beyond_chance=self._is_beaten(trial, ranked)) for trial in ranked]
-        return _SearchOutcome(ranked, best, list(self._left_out.values()), corrected)
+        return _SearchOutcome(ranked, best, [self._left_out[number] for number in sorted(self._left_out)], corrected)
 
     def _corrected(self, ranked: Sequence[Trial]) -> float | None:
         """Return the figure of the goal on documents that had no part in the choice."""
@@ -286,11 +285,7 @@ class Search(Generic[C]):
     def _judge_by_counts(self) -> None:
         """Judge all candidates by another criterion than cross-validation."""
         for numbers in self._groups(range(len(self.candidates))):
-            corpus = self._corpus(numbers[0])
-            work = _JudgingByCounts(self.by, corpus.subsets, self._settings(corpus, numbers))
-            jobs = min(max(self.processes, 1), len(work.settings))
-            for number, elsewhere in in_order(_judge, work, work.settings, jobs):
-                outcome = elsewhere or _judge(work, number)
+            for (number, _), outcome in self._judged(self._corpus(numbers[0]), [Task(number, 0) for number in numbers], NO_RUNG):
                 if isinstance(outcome, UsageError):
                     self._leave_out(number, outcome)
                 else:
@@ -356,32 +351,34 @@ class Search(Generic[C]):
             self._leave_out(number, UsageError(f"its counts would need about {needed / (1 << 30):.1f} GiB of memory, more than 1 GiB"))
         return number not in self._left_out
 
-    def _judged(self, corpus: _CountedSubsets[C], tasks: Sequence[Task], rung: Rung) -> Iterator[tuple[Task, Outcome]]:
+    def _judged(self, corpus: _CountedSubsets[C], tasks: Sequence[Task], rung: Rung) -> Iterator[tuple[Task, Any]]:
         """Yield what comes of tasks, in any order, but for those for which there is no time."""
         settings = self._settings(corpus, list(dict.fromkeys(task.candidate for task in tasks)))
-        folding = Folding(corpus.subsets, self._samples(rung), settings, self.clock)
+        judge: Callable[[Task], Any] = partial(judge_by_counts, self.by, corpus.subsets, settings)
+        if self.by == "cross-validation":
+            judge = partial(judge_fold, Folding(corpus.subsets, self._samples(rung), settings, self.clock))
         left = deque(task for task in tasks if task.candidate in settings)
         if self.processes:
             import scipy.sparse  # noqa: F401 - here, and not in each process again
 
             from nbtext.parallel.processes import CannotStartError, workers
 
-            with suppress(CannotStartError, _TimeIsUpError), workers(self._processes(), partial(judge_fold, folding)) as others:
+            with suppress(CannotStartError, _TimeIsUpError), workers(self._processes(), judge) as others:
                 yield from self._side_by_side(others, left, rung)
         for task in left:
             if self._may_begin(task.candidate, rung):
-                yield task, _attempt(partial(judge_fold, folding, task))
+                yield task, _attempt(partial(judge, task))
 
     def _processes(self) -> int:
         """Return how many processes may judge at once by the corpus that was used last, so that all fit into `MEMORY`."""
         entries = [self._costs[analysis].entries for analysis in self._corpora]
         return max(min(self.processes, int((MEMORY - KEPT * sum(entries)) / (JUDGING * entries[-1] + 1))), 1)
 
-    def _side_by_side(self, others: Workers, left: deque[Task], rung: Rung) -> Iterator[tuple[Task, Outcome]]:
+    def _side_by_side(self, others: Workers, left: deque[Task], rung: Rung) -> Iterator[tuple[Task, Any]]:
         """Have other processes do tasks; raise `_TimeIsUpError` once the time of the rung is up."""
         from concurrent.futures import FIRST_COMPLETED, wait
 
-        pending: dict[Future[FoldJudgement], Task] = {}
+        pending: dict[Future[Any], Task] = {}
         while left or pending:
             while left and len(pending) < self._processes():
                 if self._may_begin(left[0].candidate, rung):
@@ -504,18 +501,6 @@ class Search(Generic[C]):
             if path == "-" or Path(path).is_fifo():
                 name = "standard input" if path == "-" else path
                 raise UsageError(f"{name} can be read once, and these settings count it {times:,} times", hint="put it into a file")
-
-
-class _JudgingByCounts(NamedTuple):
-    """A criterion, a corpus and settings to be judged by it, by the number of the candidate."""
-
-    by: str
-    subsets: Subsets
-    settings: Mapping[int, Settings]
-
-
-def _judge(work: _JudgingByCounts, number: int) -> Figures | UsageError:
-    return _attempt(partial(judge_by_counts, work.by, work.subsets, work.settings[number]))
 
 
 def _attempt(work: Callable[[], Result]) -> Result | UsageError:

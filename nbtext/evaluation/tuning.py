@@ -91,7 +91,7 @@ class Folding(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A candidate, by its number, to be judged on a fold."""
+    """A candidate, by its number, to be judged on a fold, or on all documents."""
 
     candidate: int
     fold: int
@@ -111,11 +111,12 @@ def judge_fold(folding: Folding, task: Task) -> FoldJudgement:
     return FoldJudgement(evaluation.evaluation.judged, np.concatenate(known), folding.clock() - begin, fitted_bytes)
 
 
-def judge_by_counts(by: str, subsets: Subsets, settings: Settings) -> Figures:
-    """Return the figures of a setting over the whole corpus, for other criteria than cross-validation.
+def judge_by_counts(by: str, subsets: Subsets, settings_of: Mapping[int, Settings], task: Task) -> Figures:
+    """Return the figures of a candidate over the whole corpus, for other criteria than cross-validation.
 
     Raises `UsageError` as training does, or if the criterion is not defined.
     """
+    settings = settings_of[task.candidate]
     if by not in OF_THE_SAME_COUNTS:
         result = evaluate_leave_one_out(subsets.statistics, subsets.documents, settings).result(Bootstrap(0))
         return {"accuracy": result.accuracy, "macro_f1": result.macro_f1, "log_loss": result.log_loss}

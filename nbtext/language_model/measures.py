@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.counts.matrix import in_blocks
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_category
 
@@ -44,10 +45,8 @@ def jensen_shannon(models: LanguageModels, classes: Whole) -> Floats:
     """
     divergence = np.zeros((classes.size, classes.size))
     total = np.zeros(classes.size)
-    terms = np.flatnonzero(models.selected)
-    step = max(CACHED_CELLS // models.statistics.n_classes, 1)
-    for begin in range(0, terms.size, step):
-        probability = np.ascontiguousarray(models.probability(terms[begin : begin + step])[:, classes].T)
+    for terms in in_blocks(np.flatnonzero(models.selected), models.statistics.n_classes, CACHED_CELLS):
+        probability = np.ascontiguousarray(models.probability(terms)[:, classes].T)
         total += probability.sum(axis=1)
         for first in range(classes.size - 1):
             parts = jensen_shannon_parts(probability[first], probability[first + 1 :])
