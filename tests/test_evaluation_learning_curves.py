@@ -93,15 +93,16 @@ def test_points_are_those_of_models_trained_on_the_texts(parameters: dict[str, A
     subsets, checked = counted(texts, **parameters)
     asked: list[tuple[list[int], list[int]]] = []
     figures: list[tuple[float, float, float]] = []
-    inner = tested._figures
+    inner = tested._judge
 
-    def watched(subsets: Subsets, parameters: Any, training: Any, test: Any, choices: Any) -> Any:
-        asked.append((np.flatnonzero(training).tolist(), np.flatnonzero(test).tolist()))
-        judged = inner(subsets, parameters, training, test, choices)
+    def watched(work: Any, task: Any) -> Any:
+        test, order = work.runs[task.run]
+        asked.append((np.sort(order[: work.sizes[task.place]]).tolist(), np.flatnonzero(test).tolist()))
+        judged = inner(work, task)
         figures.append(judged.figures)
         return judged
 
-    monkeypatch.setattr(tested, "_figures", watched)
+    monkeypatch.setattr(tested, "_judge", watched)
     curve = learning_curve(subsets, checked, Resampling(steps=3, folds=3, repeats=2))
     sizes = [point.documents for point in curve.points]
     assert (curve.documents, curve.runs, len(asked)) == (60, 6, 6 * len(sizes))

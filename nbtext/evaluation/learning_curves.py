@@ -103,7 +103,7 @@ def learning_curve(subsets: Subsets, parameters: Settings, resampling: Resamplin
             f"{quantity(n, 'document')} {'is' if n == 1 else 'are'} too few for {quantity(resampling.folds, 'fold')}", hint="lower --folds"
         )
     sizes = _training_sizes(n - -(-n // resampling.folds), subsets.statistics.n_classes, resampling.steps)
-    work = _CurveTraining(subsets, parameters, list(_runs(classes, resampling)), sizes)
+    work = _CurveTraining(subsets, replace(parameters, calibration="none"), list(_runs(classes, resampling)), sizes)
     figures = np.full((len(work.runs), sizes.size, 3), np.nan)
     problem = None
     for task, found in stepped(_trained(work, jobs), "model", len(work.runs) * sizes.size):
@@ -204,21 +204,15 @@ def _trained(work: _CurveTraining, jobs: int) -> Iterator[tuple[_CurveTask, _Jud
 
 def _judge(work: _CurveTraining, task: _CurveTask) -> _Judged | UsageError:
     """Train on the first documents of a run and judge the model; return the `UsageError` that training raises."""
-    test, order = work.runs[task.run]
-    training = np.zeros(len(work.subsets), np.bool_)
+    subsets, (test, order) = work.subsets, work.runs[task.run]
+    training, answers = np.zeros(len(subsets), np.bool_), np.full(len(subsets), NO_ANSWER)
     training[order[: work.sizes[task.place]]] = True
     try:
-        return _figures(work.subsets, work.parameters, training, test, work.choices.get(task.place))
+        learnt, blocks = train_and_score(subsets, work.parameters, training, training | test, work.choices.get(task.place))
+        for block in blocks:
+            answers[block.rows] = minimum_error(block.log_posterior)
     except UsageError as none_left:
         return none_left
-
-
-def _figures(subsets: Subsets, parameters: Settings, training: Mask, test: Mask, choices: Choices | None) -> _Judged:
-    """Judge a model of the training documents."""
-    learnt, blocks = train_and_score(subsets, replace(parameters, calibration="none"), training, training | test, choices)
-    answers = np.full(len(subsets), NO_ANSWER)
-    for block in blocks:
-        answers[block.rows] = minimum_error(block.log_posterior)
     truth, of_test = subsets.documents.classes, np.ones(np.count_nonzero(test), np.int64)
     figures = accuracy_and_macro_f1(ConfusionCells(truth[test], answers[test], of_test), subsets.statistics.n_classes)
     return _Judged((*figures, float(np.mean(answers[training] == truth[training]))), learnt.choices)

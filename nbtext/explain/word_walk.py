@@ -166,9 +166,12 @@ class _Surface(NamedTuple):
 
 
 class WordWalker:
-    """Walks the words of documents under the settings of a model, or without a model under parameters."""
+    """Walks the words of documents as an analysis takes them, with the ids of a vocabulary if there is one.
 
-    def __init__(self, analysis: Analysis) -> None:
+    Terms that are not in the vocabulary or not ``selected``, a mask of shape (n_terms,), are marked.
+    """
+
+    def __init__(self, analysis: Analysis, vocabulary: Vocabulary | None = None, selected: Mask | None = None) -> None:
         settings = analysis.settings
         self._attributes = Attributes.of(settings.reading)
         self._counted = settings.reading.is_counted
@@ -181,21 +184,14 @@ class WordWalker:
         self._order = 1 if self._counted else settings.ngrams
         sizes = None if self._counted else settings.char_ngrams
         self._sizes = range(0) if sizes is None else ngram_sizes(sizes)
-        self._vocabulary: Vocabulary | None = None
-        self._selected = b""
+        self._vocabulary = vocabulary
+        self._selected = b"" if selected is None else selected.tobytes()
         self._known: dict[tuple[str, bytes, str | None], tuple[_Word, ...]] = {}
 
     @classmethod
     def of_model(cls, model: FittedModel) -> WordWalker:
         """Return the walker that finds the ids of a model's terms, and marks terms that the model does not know or did not select."""
-        return cls.over(model.analysis, model.statistics.vocabulary, model.learnt.selected)
-
-    @classmethod
-    def over(cls, analysis: Analysis, vocabulary: Vocabulary, selected: Mask) -> WordWalker:
-        """Return the walker that finds the ids of a vocabulary, and marks terms that are not in it or not selected."""
-        walker = cls(analysis)
-        walker._vocabulary, walker._selected = vocabulary, selected.tobytes()
-        return walker
+        return cls(model.analysis, model.statistics.vocabulary, model.learnt.selected)
 
     def tokens(self, document: bytes) -> Iterator[Token]:
         """Yield the tokens of a document in valid UTF-8, in order: text, fields, values of attributes."""

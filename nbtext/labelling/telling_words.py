@@ -22,7 +22,7 @@ class TellingWords:
     def __init__(self, session: Session) -> None:
         self._session = session
         pool = session.pool
-        self._walker = WordWalker.over(pool.analysis, pool.vocabulary, np.ones(pool.n_terms, np.bool_))
+        self._walker = WordWalker(pool.analysis, pool.vocabulary, np.ones(pool.n_terms, np.bool_))
 
     def pieces(self, row: int, first: str, second: str) -> Iterator[tuple[str, float]]:
         """Yield the text in pieces as `nbtext.report.explanations.pieces` does, in nats for the first class; they join to the text of the pool."""

@@ -294,17 +294,6 @@ def smoothing_by_leave_one_out(statistics: ClassStatistics, selected: Mask, prio
     return float(f"{_likeliest_strength(tokens, WEAKEST * per_term, MOST_SMOOTHING * per_term):.6g}")
 
 
-class _LeftOut(NamedTuple):
-    """Log-likelihoods of documents by models estimated without them."""
-
-    log_likelihood: Floats
-    """Σ_j n_jd log φ_jk of each document, shape (n_docs, n_classes), in nats."""
-    lengths: Whole
-    """Tokens of terms that still count, shape (n_docs,)."""
-    unknown: Whole
-    """Other tokens, of terms that no other document holds or that did not count before, shape (n_docs,)."""
-
-
 class _WithoutThemselves(NamedTuple):
     """Documents beside the statistics of all others."""
 
@@ -337,9 +326,12 @@ def _without_themselves(statistics: ClassStatistics, selected: Mask, documents: 
     return _WithoutThemselves(matrix.of_entries(others), own[others], remaining[others], vanishing, lengths, others)
 
 
-def leave_one_out(models: LanguageModels, documents: CountedDocuments, tokens: DocumentTermMatrix | None = None) -> _LeftOut:
-    """Return the log-likelihoods of documents of the corpus, each under the models estimated from all others.
+def leave_one_out(
+    models: LanguageModels, documents: CountedDocuments, tokens: DocumentTermMatrix | None = None
+) -> tuple[Floats, Whole, Whole]:
+    """Return Σ_j n_jd log φ_jk of documents of the corpus, each under the models estimated from all others, shape (n_docs, n_classes), in nats.
 
+    And of each document the tokens of terms that still count, and other tokens: of terms that no other document holds or that did not count before.
     If the models are of sums of weights, the documents have the same weights, and their counts are in ``tokens``.
     """
     statistics, tokens = models.statistics, tokens or documents.matrix
@@ -380,4 +372,4 @@ def leave_one_out(models: LanguageModels, documents: CountedDocuments, tokens: D
         scores -= np.where(sums > 0, sums * log_total, 0.0)
     scores[np.isnan(scores)] = -np.inf  # 0/0: a class of no tokens and no pseudo-counts has seen no term
     lengths = tokens.of_terms(models.selected).of_entries(others).lengths
-    return _LeftOut(scores, lengths, tokens.lengths - lengths)
+    return scores, lengths, tokens.lengths - lengths
