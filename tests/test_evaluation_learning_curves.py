@@ -99,6 +99,7 @@ def test_points_are_those_of_models_trained_on_the_texts(parameters: dict[str, A
         test, order = work.runs[task.run]
         asked.append((np.sort(order[: work.sizes[task.place]]).tolist(), np.flatnonzero(test).tolist()))
         judged = inner(work, task)
+        assert not isinstance(judged, UsageError)
         figures.append(judged.figures)
         return judged
 

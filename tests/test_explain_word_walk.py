@@ -131,7 +131,7 @@ def test_words_stand_one_after_the_other_and_are_whole_characters(number: int, t
         assert name == (form if is_item else f"{field.decode()}:{form.casefold()}" if field else form.casefold())
 
 
-BESIDE_UNSPACED = re.compile(r"[^\W\u0e00-\uffff][\u0e00-\uffff]|[\u0e00-\uffff][^\W\u0e00-\uffff]")
+BESIDE_UNSPACED = re.compile(r"[^\W\u0e00-\uffff][^\x00-\x7f]*[\u0e00-\uffff]|[\u0e00-\uffff][^\x00-\x7f]*[^\W\u0e00-\uffff]")
 
 
 @given(st.sampled_from(range(len(SETTINGS))), documents_with_fields)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, islice, repeat
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category as unicode_category
@@ -186,7 +187,7 @@ class WordWalker:
         self._sizes = range(0) if sizes is None else ngram_sizes(sizes)
         self._vocabulary = vocabulary
         self._selected = b"" if selected is None else selected.tobytes()
-        self._known: dict[tuple[str, bytes, str | None], tuple[_Word, ...]] = {}
+        self._analysed = lru_cache(MOST_REMEMBERED)(self._words_of)
 
     @classmethod
     def of_model(cls, model: FittedModel) -> WordWalker:
@@ -197,11 +198,10 @@ class WordWalker:
         """Yield the tokens of a document in valid UTF-8, in order: text, fields, values of attributes."""
         text = self.text(document)
         values = split_values(document)[1] if self._attributes.names and not self._counted else []
-        surfaces = self._surfaces(text)
         walked = [
             (*span, surface.part, of_form)
-            for surface, found in zip(surfaces, self._walked(text, surfaces), strict=True)
-            for span, of_form in zip(surface.forms, found, strict=True)
+            for surface in self._surfaces(text)
+            for span, of_form in zip(surface.forms, self._walked(text, surface), strict=True)
         ]
         ngrams = self._ngrams([(word, end, part) for _, end, part, of_form in walked for word in of_form if word.term is not None])
         for begin, end, part, of_form in walked:
@@ -227,7 +227,9 @@ class WordWalker:
         if not self._counted:
             surfaces = [part for surface in surfaces for part in ([surface] if surface.is_run else _parts(text, surface))]
         located: list[tuple[int, int, bytes, _Part, tuple[_Word, ...]]] = []
-        for (begin, end, forms, part, is_run, *_), of_forms in zip(surfaces, self._walked(text, surfaces), strict=True):
+        for surface in surfaces:
+            begin, end, forms, part, is_run, *_ = surface
+            of_forms = self._walked(text, surface)
             if is_run and pairs:
                 bounds = [*(first for first, _ in forms), end]
                 names = [text[first:last] for first, last in forms]
@@ -287,66 +289,36 @@ class WordWalker:
             found[first] = found[first]._replace(whole=(begin, end))
         return found
 
-    def _walked(self, text: bytes, surfaces: Sequence[_Surface]) -> list[list[tuple[_Word, ...]]]:
-        """Return the words of each form of each surface; the character n-grams of a run belong to its first word."""
-        forms = [(each.part.prefix, text[begin:end], each.side) for each in surfaces if not each.encoded for begin, end in each.forms]
-        known = iter(self._words(forms))
-        wholes = iter(self._words([(each.part.prefix, text[slice(*each.whole)], WORDS) for each in surfaces if each.whole]))
-        runs = [text[each.begin : each.end].decode() for each in surfaces if each.is_run and not each.part.prefix] if self._sizes else []
-        grams = [
-            [gram for word in words(run, unspaced=True) if word not in self._stop_words[None] for gram in char_ngrams(word, self._sizes)]
-            for run in runs
-        ]
-        pieces, sizes = iter(self._looked_up([gram for row in grams for gram in row])), iter(map(len, grams))
-        walked: list[list[tuple[_Word, ...]]] = []
-        for surface in surfaces:
-            if surface.encoded:
-                walked.append([(_Word(text[surface.begin : surface.end].decode().casefold(), None, None, ENCODED_LINE),)])
+    def _walked(self, text: bytes, surface: _Surface) -> list[tuple[_Word, ...]]:
+        """Return the words of each form of a surface; the character n-grams of a run, or the words beside its pairs, belong to its first word."""
+        prefix = surface.part.prefix
+        if surface.encoded:
+            return [(_Word(text[surface.begin : surface.end].decode().casefold(), None, None, ENCODED_LINE),)]
+        found = [self._analysed(prefix, text[begin:end], surface.side) for begin, end in surface.forms]
+        pieces: list[tuple[str, int | None, str | None]] = []
+        if surface.whole:
+            of_whole = self._analysed(prefix, text[slice(*surface.whole)], WORDS)
+            pieces = [(word.term, word.term_id, word.dropped) for word in of_whole if word.term is not None]
+        elif surface.is_run and not prefix:
+            kept = [word for word in words(text[surface.begin : surface.end].decode(), unspaced=True) if word not in self._stop_words[None]]
+            pieces = self._looked_up([gram for word in kept for gram in char_ngrams(word, self._sizes)])
+        if pieces:
+            found[0] = (found[0][0]._replace(char_ngrams=tuple(pieces)), *found[0][1:])
+        return found
+
+    def _words_of(self, prefix: str, form: bytes, side: str | None) -> tuple[_Word, ...]:
+        """Return the words of a surface form, given with the prefix of its part and its side: at least one, with the reason if it is dropped."""
+        as_it_stands, found = self._counted or prefix == _AS_IT_STANDS, []
+        text = (name_and_count(form)[0] if self._counted else form).decode()
+        for word in [text] if as_it_stands else candidates(text) or [""]:
+            dropped = None if as_it_stands else self._dropped(word, side)
+            if dropped is not None:
+                found.append(_Word(word and prefix + word, None, None, dropped))
                 continue
-            found = list(islice(known, len(surface.forms)))
-            if surface.is_run and self._sizes and not surface.part.prefix:
-                found[0] = (found[0][0]._replace(char_ngrams=tuple(islice(pieces, next(sizes)))), *found[0][1:])
-            if surface.whole:
-                pieces_of_form = tuple((word.term, word.term_id, word.dropped) for word in next(wholes) if word.term is not None)
-                found[0] = (found[0][0]._replace(char_ngrams=pieces_of_form), *found[0][1:])
-            walked.append(found)
-        return walked
-
-    def _words(self, forms: Sequence[tuple[str, bytes, str | None]]) -> list[tuple[_Word, ...]]:
-        """Return the words of each surface form, given with the prefix of its part and its side: at least one, analysed when it first occurs so."""
-        if len(self._known) > MOST_REMEMBERED:
-            self._known.clear()
-        if not self._counted:
-            forms = [(prefix, form if prefix == _AS_IT_STANDS else form.lower(), side) for prefix, form, side in forms]
-        new = [form for form in dict.fromkeys(forms) if form not in self._known]
-        found = [self._analysed(*form) for form in new]
-        kept = [(*form, word) for form, of_form in zip(new, found, strict=True) for word, dropped in of_form if dropped is None]
-        grams = [
-            [] if prefix or (self._pairs and is_unspaced(form.decode())) else char_ngrams(word, self._sizes)
-            for prefix, form, _, word in kept
-        ]
-        pieces = iter(self._looked_up([gram for row in grams for gram in row]))
-        stems = {side: iter(stem([word for *_, own, word in kept if own == side])) for side, stem in self._stem.items()}
-        terms = self._looked_up([_in_part(prefix, word, next(stems[side])) for prefix, _, side, word in kept])
-        walked = iter(
-            [
-                _Word(_in_part(prefix, word, word), *term, tuple(islice(pieces, len(row))))
-                for (prefix, *_, word), term, row in zip(kept, terms, grams, strict=True)
-            ]
-        )
-        for form, of_form in zip(new, found, strict=True):
-            self._known[form] = tuple(
-                next(walked) if dropped is None else _Word(word and form[0] + word, None, None, dropped) for word, dropped in of_form
-            )
-        return [self._known[form] for form in forms]
-
-    def _analysed(self, prefix: str, form: bytes, side: str | None) -> list[tuple[str, str | None]]:
-        """Return the words of a surface form, each with the reason if it is dropped before it becomes a term."""
-        if self._counted:
-            return [(name_and_count(form)[0].decode(), None)]
-        if prefix == _AS_IT_STANDS:
-            return [(form.decode(), None)]
-        return [(word, self._dropped(word, side)) for word in candidates(form.decode()) or [""]]
+            grams = [] if prefix or (self._pairs and is_unspaced(text)) else char_ngrams(word, self._sizes)
+            term, *pieces = self._looked_up([_in_part(prefix, word, self._stem[side]([word])[0]), *grams])
+            found.append(_Word(_in_part(prefix, word, word), *term, tuple(pieces)))
+        return tuple(found)
 
     def _dropped(self, word: str, side: str | None) -> str | None:
         if not word:

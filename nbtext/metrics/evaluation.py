@@ -96,7 +96,7 @@ def slice_result(judged: Judged, n_labels: int) -> SliceResult:
         accuracy=hits / judged.n,
         interval=wilson_interval(hits, judged.n),
         macro_f1=float(macro(f1(table), table)),
-        ece=expected_calibration_error(judged),
+        ece=expected_calibration_error(reliability(judged)),
     )
 
 
@@ -327,10 +327,15 @@ def proper_scores(documents: Judged, weights: Floats | None = None) -> dict[str,
 
     With ``weights``, shape (n_docs,), these are weighted means.
     """
-    weights = np.ones(documents.n) if weights is None else weights
-    sums = {"log_loss": weights @ documents.log_loss, "brier": weights @ documents.brier}
-    means = {name: float(total) / (float(weights.sum()) or np.nan) for name, total in sums.items()}
-    return {**means, "ece": expected_calibration_error(documents, weights)}
+    if weights is not None:
+        gaps = np.bincount(bin_of(documents.confidence), weights * ((documents.rank == 0) - documents.confidence))
+        figures = {"log_loss": weights @ documents.log_loss, "brier": weights @ documents.brier, "ece": np.abs(gaps).sum()}
+        return {name: float(total / weights.sum()) for name, total in figures.items()}
+    return {
+        "log_loss": _mean(documents.log_loss),
+        "brier": _mean(documents.brier),
+        "ece": expected_calibration_error(reliability(documents)),
+    }
 
 
 def probability_result(documents: Judged) -> ProbabilityResult:
@@ -353,11 +358,11 @@ def reliability(documents: Judged) -> tuple[ReliabilityBin, ...]:
     )
 
 
-def expected_calibration_error(documents: Judged, weights: Floats | float = 1.0) -> float:
+def expected_calibration_error(bins: Sequence[ReliabilityBin]) -> float:
     """Return Σ over bins of (share of documents) × |accuracy − mean confidence|; nan of no documents."""
-    weights = np.broadcast_to(weights, documents.n)
-    gaps = np.bincount(bin_of(documents.confidence), weights * ((documents.rank == 0) - documents.confidence))
-    return float(np.abs(gaps).sum()) / (float(weights.sum()) or np.nan)
+    documents = np.array([each.documents for each in bins if each.documents])
+    gaps = [abs(each.accuracy - each.confidence) for each in bins if each.accuracy is not None and each.confidence is not None]
+    return float((documents * gaps).sum() / documents.sum()) if gaps else np.nan
 
 
 def _mean(values: Floats | Mask) -> float:
