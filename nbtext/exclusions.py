@@ -194,6 +194,7 @@ COMMANDS = {
     "classify": (
         _Entry("--batch", wants="--lines"),
         _Entry("--lines", needs="source", lacks="source"),
+        _Entry("--scores", wants="--output=jsonl"),
         _Entry("--by-class", wants="--coverage --min-precision"),
         _Entry("--mail-filter", lacks="records source"),
         _Entry(

@@ -11,7 +11,7 @@ from nbtext.cli import messages, panels
 from nbtext.cli import options as option
 from nbtext.cli.paths import DRIFT, OutputPath
 from nbtext.cli.promises import answer_options, answer_rule, for_prior, set_rule_of
-from nbtext.errors import NbtextError, quantity
+from nbtext.errors import NbtextError, UsageError, quantity
 
 
 class _Classify(panels.Command):
@@ -95,7 +95,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     from nbtext.corpus.reading import column_names
     from nbtext.fitted.scoring import AnswerCounts, answers_to
     from nbtext.model.corpus_scoring import score_corpus
-    from nbtext.report.answers import answer_form, write_answers
+    from nbtext.report.answers import AnswerForm, write_answers
     from nbtext.report.forms import json_line
     from nbtext.text_block import BLOCK_DOCUMENTS
 
@@ -107,19 +107,21 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     paths = ("-",) if options["lines"] else corpus_paths(corpus, options)
     at_once = 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
     output = output or ("table" if sys.stdout.isatty() and at_once > 1 else "csv" if options["keep"] else "tsv")
-    form = answer_form(output, limit, scores=options["scores"], costs=options["costs"] is not None, flush=at_once == 1)
-    form = form._replace(safe=option.safe_cells(options, output))
+    if limit and output == "tsv":
+        raise UsageError("tsv always has three columns", hint="use --limit with --output jsonl, csv or table")
+    safe = option.safe_cells(options, output)
     model = option.load_model(model_path)
     reading = reading_of(model, paths, options)
     keeps_screen_clear = output == "table" or not sys.stdout.isatty()  # while documents are read
+    kept: tuple[str, ...] = ()
     if options["keep"] is not None:
         reading = recognised(reading, paths, labelled=False)
         kept = column_names(paths[0], reading) if options["keep"] == "all" else tuple(options["keep"].split(","))
-        form = form._replace(kept=kept)
-    documents = CommandCorpus(paths, reading, options, labelled=False, columns=form.kept, progress=keeps_screen_clear)
+    documents = CommandCorpus(paths, reading, options, labelled=False, columns=kept, progress=keeps_screen_clear)
     sets = set_rule_of(options, model)
     rule = answer_rule(options, model)
-    form = form._replace(top_k=min(form.top_k, len(model.classes)), coverage=options["coverage"])
+    top_k = min(limit or len(model.classes) * options["scores"], len(model.classes))
+    form = AnswerForm(output, top_k, rule.costs is not None, options["scores"], at_once == 1, safe, kept, options["coverage"])
     drift, log = None, options["drift"]
     if log is not None:
         from nbtext.evaluation.drift_log import DriftWatch
@@ -127,7 +129,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
         drift = DriftWatch(model, model_path)
     blocks = for_prior(score_corpus(model.fitted, documents, options["jobs"], at_once), model, options)
     watched = blocks if drift is None else drift.watched(blocks)
-    answers = answers_to(watched, model.fitted, rule, min_typicality=options["min_typicality"], top_k=form.top_k, sets=sets)
+    answers = answers_to(watched, model.fitted, rule, min_typicality=options["min_typicality"], top_k=top_k, sets=sets)
     counts = AnswerCounts()
     write_answers(counts.watched(messages.reported(answers)), form)
     if drift is not None and log is not None:

@@ -82,6 +82,7 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
       nbtext label corpora/service-desk/train --review
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths
+    from nbtext.cli.label_terminal import Terminal
     from nbtext.labelling.answer_file import Labelled
     from nbtext.labelling.suggestions import suggest
     from nbtext.report.forms import write
@@ -100,14 +101,15 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
     if options["review"]:
         _review(paths, options)
         return
-    screen = None if options["take"] is not None else _terminal()
+    screen = None if options["take"] is not None else Terminal()
     with _answers(options, Labelled.of_line) as file:
         session, source = _session(paths, options, file)
         if screen is None:
             _take(session, options)
         else:
             _ask(session, screen, options)
-            messages.notice(_said(session, options["to"]))
+            labels, classes = quantity(len(session.labels), "label"), quantity(len(session.classes), "class")
+            messages.notice(f"{options['to']}: {labels}, {classes}; learn them with nbtext train {options['to']}")
     source.say_notices()
 
 
@@ -131,20 +133,16 @@ def _session(paths: tuple[str, ...], options: option.Options, file: AnswerFile |
     """Return the session that goes on from the labels of ``--to``, and the pool as it was read; without ``file`` they are only read."""
     from nbtext.labelling.session import Plan, open_session
 
-    given: Any = _read_answers(options["to"]) if file is None else file.answers
+    answers: Any = _read_answers(options["to"]) if file is None else file.answers
     source, analysis = _source(paths, options, labelled=False)
+    seeds: list[Seed] = []
+    if options["seeds"] is not None:
+        from nbtext.cli.option_files import read_seeds
+        from nbtext.model.training import seed_terms
+
+        seeds = seed_terms(read_seeds(options["seeds"]), analysis)
     plan = Plan(options["strategy"], options["random_share"], options["seed"])
-    return open_session(source.readable(), analysis, plan, given, file, _seeds(options, analysis)), source
-
-
-def _seeds(options: option.Options, analysis: Analysis) -> list[Seed]:
-    """Return the seed words as terms."""
-    if options["seeds"] is None:
-        return []
-    from nbtext.cli.option_files import read_seeds
-    from nbtext.model.training import seed_terms
-
-    return seed_terms(read_seeds(options["seeds"]), analysis)
+    return open_session(source.readable(), analysis, plan, answers, file, seeds), source
 
 
 def _source(paths: tuple[str, ...], options: option.Options, *, labelled: bool) -> tuple[CommandCorpus, Analysis]:
@@ -156,12 +154,13 @@ def _source(paths: tuple[str, ...], options: option.Options, *, labelled: bool) 
 
 
 def _review(paths: tuple[str, ...], options: option.Options) -> None:
+    from nbtext.cli.label_terminal import Terminal
     from nbtext.labelling.answer_file import Reviewed
     from nbtext.labelling.pool import count_pool
     from nbtext.labelling.review import Review
     from nbtext.model.training import looked_up
 
-    screen = _terminal()
+    screen = Terminal()
     with _answers(options, Reviewed.of_line) as file:
         source, analysis = _source(paths, options, labelled=True)
         review = Review(count_pool(source.readable(), analysis), looked_up(analysis), file)
@@ -178,23 +177,11 @@ def _read_answers(path: str) -> list[Answer]:
     return read_session(path, file_content(path), Labelled.of_line)[1] if Path(path).exists() else []
 
 
-def _terminal() -> Terminal:
-    from nbtext.cli.label_terminal import Terminal
-
-    return Terminal()
-
-
 def _ask(session: Session, terminal: Terminal, options: option.Options) -> None:
     from nbtext.cli.label_screen import LabelScreen
 
     with terminal:
         LabelScreen(session, terminal, lambda row, label: session.answer(row, label, options["who"], now(options))).run()
-
-
-def _said(session: Session, path: str) -> str:
-    return (
-        f"{path}: {quantity(len(session.labels), 'label')}, {quantity(len(session.classes), 'class')}; learn them with nbtext train {path}"
-    )
 
 
 def _take(session: Session, options: option.Options) -> None:

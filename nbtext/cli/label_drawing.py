@@ -46,7 +46,7 @@ def text_lines(pieces: Iterable[tuple[str, float]], width: int) -> list[str]:
         if left <= 0:
             shown.append((" [...]", 0.0))
             break
-    return drawing(lambda _: shaded(shown, safe), width).splitlines()
+    return drawing(shaded(shown, safe), width).splitlines()
 
 
 def class_lines(probabilities: Sequence[tuple[str, float]], width: int, most: int) -> list[str]:

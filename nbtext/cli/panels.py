@@ -206,25 +206,12 @@ def _in_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list[
     return renamed
 
 
-class _HelpAll(Option):
-    """``--help-all``, whose text says how much more it shows."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        others = sum(isinstance(each, Option) and not each.common and not each.hidden for each in ctx.command.params)
-        self.help = f"Show {_more(others)}the details."
-        return super().get_help_record(ctx)
-
-
 def _show_help(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click passes it
     if value and not context.resilient_parsing:
         if parameter.name == "help_all":
             context.meta[EVERYTHING] = True
         click.echo(context.get_help(), color=context.color)
         context.exit()
-
-
-def _more(others: int) -> str:
-    return f"{others} more option{'s' * (others > 1)} and " if others else ""
 
 
 _CONFIG = Option(
@@ -234,8 +221,8 @@ _CONFIG = Option(
 _NO_CONFIG = Option(["--no-config"], group="process", is_flag=True, expose_value=False, help="Read no file of defaults.")
 
 _HELP, _HELP_ALL = (
-    kind([*names, name], is_flag=True, is_eager=True, expose_value=False, group="process", common=True, help=text, callback=_show_help)
-    for kind, name, names, text in ((Option, "help", ("-h", "--help"), "Show this."), (_HelpAll, "help_all", ("--help-all",), ""))
+    Option([*names, name], is_flag=True, is_eager=True, expose_value=False, group="process", common=True, help=text, callback=_show_help)
+    for name, names, text in (("help", ("-h", "--help"), "Show this."), ("help_all", ("--help-all",), "Show all options and the details."))
 )
 
 

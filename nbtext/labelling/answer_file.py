@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -82,22 +83,11 @@ class Reviewed(NamedTuple):
 Answer = Labelled | Reviewed
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-_UNESCAPED = {"\\": "\\", "t": "\t", "n": "\n", "r": "\r"}
+_ESCAPE = re.compile(r"\\([\\tnr])")
 
 
 def _unescaped(field: str) -> str:
-    first, *others = field.split("\\")
-    parts, is_backslash = [first], False
-    for part in others:
-        if is_backslash:
-            parts.append(part)
-            is_backslash = False
-        elif part:
-            parts.append(_UNESCAPED.get(part[0], f"\\{part[0]}") + part[1:])
-        else:
-            parts.append("\\")
-            is_backslash = True
-    return "".join(parts)
+    return _ESCAPE.sub(lambda escape: {"t": "\t", "n": "\n", "r": "\r"}.get(escape[1], "\\"), field)
 
 
 class AnswerFile:

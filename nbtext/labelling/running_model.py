@@ -35,7 +35,6 @@ PSEUDO_COUNT = 0.1
 class ClassSeed(NamedTuple):
     """Terms that speak for a class before any document does, with their pseudo-counts."""
 
-    number: int
     terms: Whole
     amounts: Floats
 
@@ -44,7 +43,7 @@ class RunningModel:
     """Scores of all documents of a pool under the labels so far; classes are numbered from 0."""
 
     def __init__(self, pool: DocumentPool, seeds: Sequence[ClassSeed] = ()) -> None:
-        """Begin without labels; the classes of seeds are possible from the beginning."""
+        """Begin without labels; the first classes have seeds and are possible from the beginning."""
         self._pool = pool
         self._by_term = pool.log_counts[pool.order_by_term]
         self._pseudo_tokens = PSEUDO_COUNT * pool.n_terms
@@ -53,9 +52,8 @@ class RunningModel:
         self._counts = np.zeros((0, pool.n_terms), np.int64)
         self._sums = np.zeros((0, len(pool)), np.int64)
         self._seeded = np.zeros(0, np.bool_)
-        for number, terms, amounts in seeds:
-            while number >= self.n_classes:
-                self.add_class()
+        for number, (terms, amounts) in enumerate(seeds):
+            self.add_class()
             np.add.at(self._counts[number], terms, np.rint(amounts * COUNTS).astype(np.int64))
             self._seeded[number] = True
         if seeds:

@@ -84,7 +84,7 @@ class Session:
         self.classes: list[str] = list(dict.fromkeys(seed.label for seed in seeds))
         """In the order in which they came, by number."""
         seeds = by_class(seeds, self.classes)
-        self.seeds = [self._class_seed(number, seeds) for number in range(len(self.classes))]
+        self.seeds = [self._class_seed([seed for seed in seeds if seed.label == label]) for label in self.classes]
         self.model, self.coverage = RunningModel(pool, self.seeds), Coverage(pool)
         _ = pool.lengths, pool.documents_by_term  # made now, and not at the first key
         self.labels: dict[int, int] = {}
@@ -239,10 +239,9 @@ class Session:
         while self._drawn < self._random_order.size and not self._is_left[self._random_order[self._drawn]]:
             self._drawn += 1
 
-    def _class_seed(self, number: int, seeds: Sequence[Seed]) -> ClassSeed:
-        own = [seed for seed in seeds if seed.label == self.classes[number]]
-        terms, amounts = self.pool.vocabulary.find_terms([seed.term for seed in own]), np.array([seed.pseudo_count for seed in own])
-        return ClassSeed(number, terms[terms != UNKNOWN], amounts[terms != UNKNOWN])
+    def _class_seed(self, seeds: Sequence[Seed]) -> ClassSeed:
+        terms, amounts = self.pool.vocabulary.find_terms([seed.term for seed in seeds]), np.array([seed.pseudo_count for seed in seeds])
+        return ClassSeed(terms[terms != UNKNOWN], amounts[terms != UNKNOWN])
 
     def _class_number(self, label: str) -> int:
         if label not in self.classes:

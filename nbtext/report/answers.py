@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.errors import PathError, UsageError, reason
+from nbtext.errors import PathError, reason
 from nbtext.report.forms import by_place, finite, json_line, write
 from nbtext.report.numbers import SIX_DIGITS, rounded, six_digits
 
@@ -23,11 +23,8 @@ if TYPE_CHECKING:
 _OF_ANSWERS = re.compile(r"(label|probability)(_\d+)?|labels|expected_cost|coverage|abstained|error|notice")
 """Names of columns and keys of answers."""
 
-MOST_CLASSES = 1 << 31
-"""In place of a number of classes that is not known yet."""
 
-
-class _AnswerForm(NamedTuple):
+class AnswerForm(NamedTuple):
     """The form of answers: ``output`` is tsv, csv, jsonl or table, ``flush`` prints each at once.
 
     ``top_k`` of the most probable classes come with each, with ``scores`` their scores too, and with ``costs`` the expected cost.
@@ -61,22 +58,13 @@ class _AnswerForm(NamedTuple):
         return by_place(*own, *others, *(["expected_cost:.6g"] if self.costs else []))
 
 
-def answer_form(output: str, top_k: int | None, *, scores: bool, costs: bool, flush: bool) -> _AnswerForm:
-    """Return the form with ``top_k`` classes, all if that is None and scores are wanted; raise `UsageError` for what the output cannot hold."""
-    if top_k and output == "tsv":
-        raise UsageError("tsv always has three columns", hint="use --limit with --output jsonl, csv or table")
-    if scores and output != "jsonl":
-        raise UsageError("--scores needs --output jsonl")
-    return _AnswerForm(output, top_k or (MOST_CLASSES if scores else 0), costs, scores, flush)
-
-
-def write_answers(stream: Iterable[Answer], form: _AnswerForm) -> None:
+def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
     """Print a line for each answer."""
     to_rows, to_record = (lambda answer: _answer_rows(answer, form)), (lambda answer: _answer_record(answer, form))
     write(stream, form.output, form.columns, to_rows, to_record, safe=form.safe, flush=form.flush, tsv_heads=bool(form.kept))
 
 
-def _answer_rows(answer: Answer, form: _AnswerForm) -> list[tuple[object, ...]]:
+def _answer_rows(answer: Answer, form: AnswerForm) -> list[tuple[object, ...]]:
     """Return document, label and probability, or no label and the reason why, then the columns that the form adds.
 
     In a table, which may be narrow, the further classes have rows of their own.
@@ -93,14 +81,14 @@ def _answer_rows(answer: Answer, form: _AnswerForm) -> list[tuple[object, ...]]:
     return [(*first, *chain.from_iterable([*others, *[("", "")] * missing]), *costs)]
 
 
-def _label(answer: Answer, form: _AnswerForm) -> str:
+def _label(answer: Answer, form: AnswerForm) -> str:
     r"""Return the label, or those of a set, the most probable first, with | between them; | and \ inside a label are written \| and \\."""
     if form.coverage is None or answer.label is None:
         return answer.label or ""
     return "|".join(re.sub(r"([|\\])", r"\\\1", ranked.label) for ranked in answer.ranked)
 
 
-def _answer_record(answer: Answer, form: _AnswerForm) -> dict[str, object]:
+def _answer_record(answer: Answer, form: AnswerForm) -> dict[str, object]:
     """Return id, label and probability; expected_cost, labels, abstained, error and notice where they apply."""
     kept = dict(zip(form.kept_names, answer.columns, strict=False)) if form.kept else {"id": answer.id}
     found: dict[str, object] = {**kept, "label": answer.label, "probability": rounded(answer.probability)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
@@ -46,11 +45,6 @@ MOST_CLASSES = 20
 
 LONGEST_NAME = 24
 CORNER = "true class, by answer"
-
-SHADES = " ·░▒▓█"
-"""Shades of one character: nothing, shares up to each of `SHADE_STEPS`, and more."""
-
-SHADE_STEPS = (0.0, 0.05, 0.25, 0.5, 0.75)
 
 WHITE_FROM = 0.69
 """Root of the share from which white letters have more contrast than black ones."""
@@ -194,7 +188,7 @@ def _pictures(result: EvaluationResult) -> Iterator[str]:
     yield listing({f"{len(result.reliability)} bins of probability": "", **_reliability_bars(result.reliability)})
     table = _confusion_rows(result)
     if table is not None:
-        yield drawing(lambda width: _heat_map(*table, width))
+        yield drawing(_heat_map(*table))
 
 
 def _reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
@@ -215,8 +209,8 @@ def _confusion_rows(result: EvaluationResult) -> tuple[list[str], list[list[int]
     return labels, [[result.confusion.get(truth, {}).get(answer, 0) for answer in (*labels, "")] for truth in labels]
 
 
-def _heat_map(labels: Sequence[str], rows: Sequence[Sequence[int]], width: int) -> Text:
-    """Return shaded cells with numbers, at most ``width`` columns wide; where numbers do not fit, shades without colour."""
+def _heat_map(labels: Sequence[str], rows: Sequence[Sequence[int]]) -> Text:
+    """Return shaded cells with numbers; a narrow screen cuts the last answers off."""
     from rich.text import Text
 
     unanswered = any(row[-1] for row in rows)
@@ -225,30 +219,16 @@ def _heat_map(labels: Sequence[str], rows: Sequence[Sequence[int]], width: int) 
     digits = len(str(len(labels)))
     room = max(map(len, names)) + digits + 2
     cell = max(2, *(len(str(n)) for row in rows for n in row), *map(len, heads)) + 1
-    numbers = room + cell * len(heads) <= width
-    drawn = Text()
-    if numbers:
-        drawn.append((CORNER if len(CORNER) < room else "").ljust(room) + "".join(head.rjust(cell) for head in heads) + "\n", style="dim")
+    drawn = Text(no_wrap=True, overflow="crop")
+    drawn.append((CORNER if len(CORNER) < room else "").ljust(room) + "".join(head.rjust(cell) for head in heads) + "\n", style="dim")
     for place, (name, row) in enumerate(zip(names, rows, strict=True), 1):
         drawn.append(f"{place:>{digits}} {name}".ljust(room))
         total = sum(row) or 1
         for answer, n in enumerate(row if unanswered else row[:-1], 1):
-            if numbers:
-                drawn.append(" ")
-                drawn.append((str(n) if n else "·").rjust(cell - 1), style=_cell_style(n / total, right=answer == place) if n else "dim")
-            else:
-                drawn.append(shade(n / total))
+            drawn.append(" ")
+            drawn.append((str(n) if n else "·").rjust(cell - 1), style=_cell_style(n / total, right=answer == place) if n else "dim")
         drawn.append("\n")
     return drawn
-
-
-def shade(share: float) -> str:
-    """Return a character for a share from 0 to 1, the fuller the larger.
-
-    >>> shade(0), shade(0.01), shade(0.5), shade(1)
-    (' ', '·', '▒', '█')
-    """
-    return SHADES[bisect_left(SHADE_STEPS, share)]
 
 
 def _cell_style(share: float, *, right: bool) -> str:

@@ -237,7 +237,7 @@ def _print(explained: Explained, top: int) -> None:
     rows.append(("log odds", signed(explanation.log_odds), "", idle_words(idle) if idle else ""))
     show(
         listing(head),
-        drawing(lambda _: shaded(pieces(explanation))) if explanation.text.strip() else "",
+        drawing(shaded(pieces(explanation))) if explanation.text.strip() else "",
         grid(None, ("part", "nats", "times", "terms"), rows, numeric=(1, 2)),
         "".join(f"{visible(line)}\n" for line in calibration_lines(explanation)),
     )

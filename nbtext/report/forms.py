@@ -316,11 +316,11 @@ def grid(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[str]
     return "".join(f"{line}\n" for line in (*above, rule, *(line for row in cells for line in _row(row, widths, right, gap))))
 
 
-def drawing(draw: Callable[[int], Text], width: int | None = None) -> str:
-    """Return the lines of what ``draw`` makes for rich, given the columns of the screen, if not others."""
+def drawing(text: Text, width: int | None = None) -> str:
+    """Return the lines of a text of rich on the screen, or in other columns."""
     console = _console(width)
     with console.capture() as printed:
-        console.print(draw(console.width))
+        console.print(text, no_wrap=text.no_wrap, overflow=text.overflow)
     return "\n".join(line.rstrip() for line in printed.get().splitlines()).strip("\n") + "\n"
 
 

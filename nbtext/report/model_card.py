@@ -101,33 +101,15 @@ def _language(overview: Overview) -> str | None:
     return next((code for code, language in LANGUAGE_CODES.items() if language == training["language"]), None)
 
 
-def _yaml(record: Mapping[str, object], indent: str = "") -> Iterator[str]:
-    r"""Yield a mapping as lines of YAML. Names are plain words; scalars are JSON, which YAML 1.2 contains.
+def _yaml(record: Mapping[str, object]) -> Iterator[str]:
+    r"""Yield a mapping as lines of YAML, a name and its value as JSON, which YAML 1.2 contains.
 
-    >>> print("".join(_yaml({"tags": ["a: b", "c"], "results": [{"n": 1, "of": {"name": "\n"}}]})), end="")
-    tags:
-    - "a: b"
-    - "c"
-    results:
-    - n: 1
-      of:
-        name: "\n"
+    >>> print("".join(_yaml({"license": "mit", "tags": ["a: b", "\n"]})), end="")
+    license: "mit"
+    tags: ["a: b", "\n"]
     """
     for name, value in record.items():
-        if isinstance(value, dict):
-            yield f"{indent}{name}:\n"
-            yield from _yaml(value, f"{indent}  ")
-        elif isinstance(value, list):
-            yield f"{indent}{name}:\n"
-            for entry in value:
-                lines = "".join(_yaml(entry, f"{indent}  ")) if isinstance(entry, dict) else f"{indent}  {_scalar(entry)}\n"
-                yield f"{indent}- {lines.removeprefix(f'{indent}  ')}"
-        else:
-            yield f"{indent}{name}: {_scalar(value)}\n"
-
-
-def _scalar(value: object) -> str:
-    return escaped_json(json.dumps(value, ensure_ascii=False))
+        yield f"{name}: {escaped_json(json.dumps(value, ensure_ascii=False))}\n"
 
 
 _MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<>|#~"} | {"\n": " ", "\r": " ", "\t": " "})
