@@ -12,8 +12,9 @@ from nbtext.evaluation.gathering import QuotedMistake, ReportData
 from nbtext.evaluation.learning_curves import CurvePoint, Forecast, LearningCurve, _Forecasts
 from nbtext.explain.mistakes import ExcerptPiece, Misclassification, _TippingTerm
 from nbtext.inspection.terms import ClassTerms
-from nbtext.metrics import BINS, Evaluation, wilson_interval
-from nbtext.metrics.intervals import Bootstrap
+from nbtext.metrics.evaluation import Evaluation
+from nbtext.metrics.intervals import Bootstrap, wilson_interval
+from nbtext.metrics.outcomes import BINS
 from nbtext.metrics.results import ProbabilityResult, ReliabilityBin
 from nbtext.promises.precision import RiskPoint
 

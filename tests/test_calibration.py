@@ -11,8 +11,7 @@ from scipy.optimize import isotonic_regression, minimize
 from nbtext import TextClassifier
 from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length, by_temperature, isotonic
 from nbtext.decision import log_posterior
-from nbtext.metrics.evaluation import expected_calibration_error, reliability
-from nbtext.metrics.outcomes import judge_documents
+from nbtext.metrics.outcomes import expected_calibration_error, judge_documents
 from tests.budget import examples
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def log_loss(calibration: Calibration, scores: Floats, truth: Whole, lengths: Wh
 
 def calibration_error(calibration: Calibration, scores: Floats, truth: Whole, lengths: Whole) -> float:
     posterior = calibration.log_posterior(scores, lengths)
-    return expected_calibration_error(reliability(judge_documents(truth, posterior.argmax(axis=1), posterior)))
+    return expected_calibration_error(judge_documents(truth, posterior.argmax(axis=1), posterior))
 
 
 @pytest.mark.parametrize(("scale", "exponent"), [(0.4, 0.9), (3.0, 0.0), (1.0, 0.5), (0.5, 0.0)])

@@ -163,7 +163,7 @@ FORMULAS = {
     "accuracy, micro recall": "metrics.outcomes.accuracy",
     "log loss": "metrics.outcomes.log_posterior_of",
     "Brier score": "metrics.outcomes.brier_score",
-    "calibration error": "metrics.evaluation.expected_calibration_error",
+    "calibration error": "metrics.outcomes.expected_calibration_error",
     "choice among settings": "evaluation.tuning.best_first",
     "successive halving": "evaluation.search.rungs",
     "worse beyond chance": "evaluation.tuning.is_worse",

@@ -15,7 +15,7 @@ from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.errors import UsageError
 from nbtext.evaluation.comparison import _answer_cells, _Comparison, answer_differences, compare, mcnemar, mean_replicates
-from nbtext.metrics import Evaluation
+from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.results import json_values
 from tests.budget import rounds

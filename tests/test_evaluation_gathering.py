@@ -19,7 +19,7 @@ from nbtext.errors import UsageError
 from nbtext.evaluation.gathering import MISTAKES_SHOWN, gather
 from nbtext.explain.mistakes import AUDIBLE, LONGEST, Excerpts
 from nbtext.inspection.terms import class_terms
-from nbtext.metrics import Evaluation
+from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.results import json_values
 from tests.models import learnt
 from tests.strategies import texts

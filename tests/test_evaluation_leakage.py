@@ -20,7 +20,7 @@ from nbtext.errors import UsageError
 from nbtext.evaluation.judging import judge, judge_scored
 from nbtext.evaluation.leakage import EXAMPLES, LeakWatch, _LeakCheck, _SampledLeakCheck, sampled_leaks
 from nbtext.fitted.scoring import scored
-from nbtext.metrics import Evaluation
+from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.results import json_values
 from tests.models import of_pets
 

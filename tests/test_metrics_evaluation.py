@@ -19,8 +19,9 @@ from sklearn import metrics as reference
 
 from nbtext import TextClassifier
 from nbtext.counts import matrix
-from nbtext.metrics import BINS, NORMAL_95, Evaluation, wilson_interval
-from nbtext.metrics.intervals import Bootstrap
+from nbtext.metrics.evaluation import Evaluation
+from nbtext.metrics.intervals import NORMAL_95, Bootstrap, wilson_interval
+from nbtext.metrics.outcomes import BINS
 from nbtext.metrics.ranking import _tied_ranks, area_under_roc, average_precision
 from tests import oracle_metrics as oracle
 from tests.budget import examples

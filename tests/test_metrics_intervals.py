@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.decision import Costs
-from nbtext.metrics import Evaluation
 from nbtext.metrics import intervals as module
+from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.intervals import FEWEST_REPLICATES, REPLICATES, Bootstrap, percentile_interval, replicated_rates, replicated_scores
 from nbtext.metrics.outcomes import confusion_cells
 from tests.budget import examples, rounds, some

@@ -17,9 +17,9 @@ from sklearn.metrics import brier_score_loss, f1_score, log_loss
 
 from nbtext.decision import costs_from
 from nbtext.errors import UsageError
-from nbtext.metrics import BINS, Evaluation, wilson_interval
-from nbtext.metrics.evaluation import MOST_VALUES
-from nbtext.metrics.intervals import Bootstrap
+from nbtext.metrics.evaluation import MOST_VALUES, Evaluation
+from nbtext.metrics.intervals import Bootstrap, wilson_interval
+from nbtext.metrics.outcomes import BINS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -48,8 +48,6 @@ class CommandCorpus(Corpus):
         columns: Sequence[str] = (),
         progress: bool = True,
     ) -> None:
-        from nbtext.corpus.columns import holds_paths
-
         on_error = given([ON_ERROR], options).get("on_error", ON_ERROR.default)
         if not paths:
             messages.warn("the list of files is empty")
@@ -60,10 +58,13 @@ class CommandCorpus(Corpus):
         if reading.format == "dir" and reading.document == "text" and not (labelled or options.get("format")):
             _ask_about_lines(paths)
         is_text = reading.format in ("csv", "tsv") and reading.text_column not in columns  # label --take asks for ids
-        if is_text and paths and holds_paths(first_rows(paths[0], reading), reading, Path(paths[0]).parent):
-            messages.warn(
-                f"{paths[0]}: the texts are names of files, and the names are counted, not the files; make a table of their texts, or a folder per class"
-            )
+        if is_text and paths:
+            from nbtext.corpus.columns import holds_paths
+
+            if holds_paths(first_rows(paths[0], reading), reading, Path(paths[0]).parent):
+                messages.warn(
+                    f"{paths[0]}: the texts are names of files, and the names are counted, not the files; make a table of their texts, or a folder per class"
+                )
         super().__init__(paths, reading, labelled, columns, str(on_error), messages.document_failed)
         self.reports_progress = progress and not typed
         self.patch = self._patch = _label_patch(options) if labelled else None
@@ -132,14 +133,16 @@ def recognised(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Rea
     found = resolved(reading, paths, labelled=labelled)
     if found == reading:
         return found
-    from nbtext.corpus.columns import described, holds_quoted_cells
-
     if reading.document == "auto" and found.document in ("mail", "html"):
         messages.notice(f"{paths[0]}: by their names, all files are {found.document}; if not, give --document text")
     elif reading.document == "auto" and found.document == BY_NAME:
         messages.notice(
             f"{paths[0]}: each file is read by its name, {', '.join(f'{suffix} as {kind}' for suffix, kind in KINDS_OF_FILES.items())}; if not, give --document"
         )
+    if not FORMATS[found.format].columns:
+        return found
+    from nbtext.corpus.columns import described, holds_quoted_cells
+
     if (columns := described(reading, found, labelled=labelled)) is not None:
         messages.notice(f"{paths[0]}: {columns}")
     if (

@@ -106,7 +106,9 @@ def opened_model(path: str, options: Options) -> AbstractContextManager[LockedMo
 
 def write_new_model(model: TextClassifier, path: str, options: Options, ledger: Ledger | None = None) -> None:
     """Write a model that does not go on from the one which may be there."""
-    with opened_model(path, options) as file:
+    from nbtext.model.locked_model import locked_model
+
+    with locked_model(path, is_new=True, **lock_settings(options)) as file:
         file.replace(model, ledger)
 
 

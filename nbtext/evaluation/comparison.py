@@ -16,7 +16,7 @@ import numpy as np
 from nbtext.decision import minimum_error
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.fitted.scoring import scored
-from nbtext.metrics import Evaluation
+from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.intervals import Bootstrap, drawn_cells, percentile_interval, with_present_labels
 from nbtext.metrics.outcomes import ConfusionCells, accuracy, f1, macro, outcomes
 from nbtext.text_block import blocks

@@ -26,8 +26,7 @@ from nbtext.decision import DecisionRule
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import LEAVE_ONE_OUT, needs_documents, require_fitting
 from nbtext.fitted.learnt import classifier
-from nbtext.metrics import Evaluation
-from nbtext.metrics.evaluation import known_result
+from nbtext.metrics.evaluation import Evaluation, known_result
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import accuracy, confusion_cells, f1, macro, outcomes
 from nbtext.metrics.results import IF_KNOWN, json_values

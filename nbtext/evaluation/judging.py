@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nbtext.decision import DecisionRule
 from nbtext.errors import NoDocumentsError
 from nbtext.fitted.scoring import scored
-from nbtext.metrics import Evaluation
+from nbtext.metrics.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.near_duplicates import NearDuplicates
     from nbtext.fitted.scoring import ScoredBlock
-    from nbtext.metrics import Evaluation
+    from nbtext.metrics.evaluation import Evaluation
     from nbtext.model.text_classifier import TextClassifier
 
 EXAMPLES = 20

@@ -17,15 +17,18 @@ from nbtext.metrics.outcomes import (
     Judged,
     Outcomes,
     accuracy,
-    bin_of,
+    confidence_bins,
     confusion_cells,
     coverage,
+    expected_calibration_error,
     f1,
     join_judged,
     judge_documents,
     macro,
+    mean_or_nan,
     outcomes,
     precision,
+    proper_scores,
     rates,
     recall,
     uniform_where_impossible,
@@ -52,7 +55,7 @@ if TYPE_CHECKING:
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.outcomes import ConfusionCells
     from nbtext.metrics.ranking import RankingFigures
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Floats, Whole
 
 MOST_VALUES = 1000
 """Different values of a column to slice by; a column with more identifies documents."""
@@ -96,7 +99,7 @@ def slice_result(judged: Judged, n_labels: int) -> SliceResult:
         accuracy=hits / judged.n,
         interval=wilson_interval(hits, judged.n),
         macro_f1=float(macro(f1(table), table)),
-        ece=expected_calibration_error(reliability(judged)),
+        ece=expected_calibration_error(judged),
     )
 
 
@@ -209,8 +212,8 @@ class Evaluation:
         figures = {
             **{name: float(value) for name, value in rates(table).items()},
             **proper_scores(everything),
-            **{f"top_{k}_accuracy": _mean(everything.rank < k) if k < self._n_known else np.nan for k in TOP},
-            **{f"macro_{name}": _mean(values[np.isfinite(values)]) for name, values in ranking._asdict().items()},
+            **{f"top_{k}_accuracy": mean_or_nan(everything.rank < k) if k < self._n_known else np.nan for k in TOP},
+            **{f"macro_{name}": mean_or_nan(values[np.isfinite(values)]) for name, values in ranking._asdict().items()},
             "coverage": float(coverage(table)),
             "answered_accuracy": float(table.hits.sum() / answered) if answered else np.nan,
             "mean_cost": np.nan,
@@ -322,51 +325,21 @@ def prior_brier(prior: Floats, support: Floats) -> float:
     return float((prior**2).sum() - 2 * (support[: prior.size] * prior).sum() / support.sum() + 1)
 
 
-def proper_scores(documents: Judged, weights: Floats | None = None) -> dict[str, float]:
-    """Return means over documents of log loss (nats) and Brier score, and the calibration error; nan of no documents.
-
-    With ``weights``, shape (n_docs,), these are weighted means.
-    """
-    if weights is not None:
-        gaps = np.bincount(bin_of(documents.confidence), weights * ((documents.rank == 0) - documents.confidence))
-        figures = {"log_loss": weights @ documents.log_loss, "brier": weights @ documents.brier, "ece": np.abs(gaps).sum()}
-        return {name: float(total / weights.sum()) for name, total in figures.items()}
-    return {
-        "log_loss": _mean(documents.log_loss),
-        "brier": _mean(documents.brier),
-        "ece": expected_calibration_error(reliability(documents)),
-    }
-
-
 def probability_result(documents: Judged) -> ProbabilityResult:
     """Return the reliability of the probabilities, and their proper scores."""
     scores: Mapping[str, float | None] = {name: _finite(value) for name, value in proper_scores(documents).items()}
-    return ProbabilityResult(reliability(documents), confidence=_finite(_mean(documents.confidence)), **scores)
+    return ProbabilityResult(reliability(documents), confidence=_finite(mean_or_nan(documents.confidence)), **scores)
 
 
 def reliability(documents: Judged) -> tuple[ReliabilityBin, ...]:
     """Return the `BINS` bins. The most probable class counts, whether it was the answer or not."""
-    places = bin_of(documents.confidence)
-    n = np.bincount(places, minlength=BINS).tolist()
-    hits = np.bincount(places[documents.rank == 0], minlength=BINS).tolist()
-    confidence = np.bincount(places, documents.confidence, BINS).tolist()
+    n, hits, confidence = (column.tolist() for column in confidence_bins(documents))
     return tuple(
         ReliabilityBin(low, high, n[k], confidence[k] / n[k], hits[k] / n[k], wilson_interval(hits[k], n[k]))
         if n[k]
         else ReliabilityBin(low, high, 0, None, None, None)
         for k, (low, high) in enumerate((k / BINS, (k + 1) / BINS) for k in range(BINS))
     )
-
-
-def expected_calibration_error(bins: Sequence[ReliabilityBin]) -> float:
-    """Return Σ over bins of (share of documents) × |accuracy − mean confidence|; nan of no documents."""
-    documents = np.array([each.documents for each in bins if each.documents])
-    gaps = [abs(each.accuracy - each.confidence) for each in bins if each.accuracy is not None and each.confidence is not None]
-    return float((documents * gaps).sum() / documents.sum()) if gaps else np.nan
-
-
-def _mean(values: Floats | Mask) -> float:
-    return float(values.mean()) if values.size else np.nan
 
 
 def _finite(value: float) -> float | None:

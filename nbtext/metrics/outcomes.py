@@ -110,6 +110,40 @@ def bin_of(confidence: Floats) -> Whole:
     return np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
 
 
+def confidence_bins(documents: Judged) -> tuple[Whole, Whole, Floats]:
+    """Return the documents in each bin, right answers, and the sum of confidences; the most probable class counts, whether it was the answer or not."""
+    places = bin_of(documents.confidence)
+    hits = np.bincount(places[documents.rank == 0], minlength=BINS)
+    return np.bincount(places, minlength=BINS), hits, np.bincount(places, documents.confidence, BINS).astype(np.float64)
+
+
+def expected_calibration_error(documents: Judged) -> float:
+    """Return Σ over bins of (share of documents) × |accuracy − mean confidence|; nan of no documents."""
+    n, hits, confidence = (column[np.unique(bin_of(documents.confidence))] for column in confidence_bins(documents))
+    return float((n * np.abs(hits / n - confidence / n)).sum() / n.sum()) if n.size else np.nan
+
+
+def proper_scores(documents: Judged, weights: Floats | None = None) -> dict[str, float]:
+    """Return means over documents of log loss (nats) and Brier score, and the calibration error; nan of no documents.
+
+    With ``weights``, shape (n_docs,), these are weighted means.
+    """
+    if weights is not None:
+        gaps = np.bincount(bin_of(documents.confidence), weights * ((documents.rank == 0) - documents.confidence))
+        figures = {"log_loss": weights @ documents.log_loss, "brier": weights @ documents.brier, "ece": np.abs(gaps).sum()}
+        return {name: float(total / weights.sum()) for name, total in figures.items()}
+    return {
+        "log_loss": mean_or_nan(documents.log_loss),
+        "brier": mean_or_nan(documents.brier),
+        "ece": expected_calibration_error(documents),
+    }
+
+
+def mean_or_nan(values: Floats | Mask) -> float:
+    """Return the mean, nan of no values."""
+    return float(values.mean()) if values.size else np.nan
+
+
 class ConfusionCells(NamedTuple):
     """The cells of the confusion table that occurred, by true class, then answer; all of shape (n_cells,)."""
 

@@ -111,7 +111,7 @@ def import_what_changing_needs() -> None:
 
     What a setting alone asks for, such as a stemmer, is left out.
     """
-    needed = ("language_model.smoothing", "metrics.evaluation", "model.training", "model.description")
+    needed = ("language_model.smoothing", "metrics.outcomes", "model.training", "model.description")
     for name in ("numpy.ma", *(f"nbtext.{module}" for module in needed)):  # numpy wants the first for sets
         import_module(name)
     for name in CLASSIFIERS:

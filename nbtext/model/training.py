@@ -229,8 +229,7 @@ def with_profile(learnt: Learnt, fitted: Classifier, unseen: Unseen) -> Learnt:
 
 def calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) -> Learnt:
     """Add the calibration that documents left out ask for, and their figures."""
-    from nbtext.metrics.evaluation import proper_scores
-    from nbtext.metrics.outcomes import judge_documents
+    from nbtext.metrics.outcomes import judge_documents, proper_scores
 
     scores, lengths, _, truth, of_known = unseen.of_known_classes()
     if not truth.size:

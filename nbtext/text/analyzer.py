@@ -6,6 +6,7 @@ Streams of documents are analysed in blocks (`nbtext.text_block`), long document
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import islice
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     FindTerms = Callable[[list[str]], Sequence[int] | NDArray[np.int64]]
     StemWords = Callable[[list[str]], list[str]]
 
-_NORMAL = re.compile("[\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff]+")
-"""Kana and Han that are a word already."""
-
 UNKNOWN = -1
 """In place of a term id: a term that is not in the vocabulary."""
 
@@ -43,6 +41,12 @@ _KINDS = bytes(_BETWEEN if byte == ord(BETWEEN_FORMS) else _NOT_PLAIN * (not byt
 
 PIECE_BYTES = 1 << 21
 """About the size of a piece of a longer document."""
+
+
+@cache
+def _kana_and_han() -> re.Pattern[str]:
+    """Return the pattern of forms that are a word already. Compiling it takes a millisecond, so that is done when the first such form may occur."""
+    return re.compile("[\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff]+")
 
 
 class TermSequence(NamedTuple):
@@ -123,7 +127,7 @@ class Analyzer:
         done = 0
         for place in np.flatnonzero(~self._are_words(forms)).tolist():
             form = forms[place]
-            if unspaced and _NORMAL.fullmatch(form) and form not in stop_words:
+            if unspaced and not form.isascii() and _kana_and_han().fullmatch(form) and form not in stop_words:
                 continue
             found = [word for word in words(form, unspaced=unspaced) if word not in stop_words]
             kept += forms[done:place]
