@@ -17,7 +17,6 @@ from nbtext.counts.corpus_counts import (
     NeverLearntError,
     _first_impossible,
     _missing_from_sample,
-    forget_documents,
     is_known,
     relabelled_documents,
     relabelled_statistics,
@@ -26,17 +25,13 @@ from nbtext.counts.corpus_counts import (
 )
 from nbtext.counts.counting import Analysis, _AttributedTexts, _FeatureCounter, count
 from nbtext.counts.vocabulary import Vocabulary, category_term, displayed_term, has_categories, is_category, is_category_of
-from nbtext.errors import UsageError
 from nbtext.settings import Settings
-from tests.budget import examples
 from tests.building import plain
 from tests.changing import WORDS, Corpus, corpora
 from tests.models import count_documents
 
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
-
-BEE = "bee"
 
 
 def analysis(**given: Any) -> Analysis:
@@ -110,17 +105,6 @@ def test_some_documents_each_under_a_label_of_its_own(labelled: Corpus, data: st
     wanted, _ = documents([(label, labelled[row][1]) for row, label in zip(rows, labels, strict=True)])
     assert found.statistics == wanted
     assert [found.statistics.classes[number] for number in found.documents.classes.tolist()] == labels
-
-
-@examples(12)
-@given(corpora, corpora)
-def test_documents_taken_away_are_as_never_counted(kept: Corpus, gone: Corpus) -> None:
-    found = forget_documents(counted(kept + gone), everything(gone))
-    assert found.statistics == counted(kept).statistics
-    assert sorted(dense(found)) == sorted(dense(counted(kept)))
-    assert subtract_documents(counted(gone), everything(gone)).statistics.n_documents == 0
-    with pytest.raises(UsageError, match="nothing would be left"):
-        forget_documents(counted(gone), everything(gone))
 
 
 LEARNT = [("x", "ant bee"), ("x", "ant"), ("y", "cat")]

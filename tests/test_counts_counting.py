@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -41,13 +40,6 @@ def test_all_documents_are_counted_as_the_corpus_is_and_stay_in_order(labelled: 
         for (_, text), begin, end in zip(labelled, bounds, bounds[1:], strict=False):
             terms = [statistics.vocabulary.term(term) for term in matrix.terms[begin:end].tolist()]
             assert dict(zip(terms, matrix.counts[begin:end].tolist(), strict=True)) == Counter(text.split())
-
-
-@given(corpora, st.integers(0, 5))
-def test_the_sample_are_the_documents_with_the_smallest_hashes(labelled: Corpus, size: int) -> None:
-    counts = count([(label, text.encode()) for label, text in labelled], analysis(sample=size))
-    wanted = sorted(int.from_bytes(sha256(text.encode()).digest()[:8], "little") for _, text in labelled)[:size]
-    assert counts.sample.documents.hashes.tolist() == wanted
 
 
 def test_content_hashes_are_the_first_eight_bytes_of_sha_256() -> None:

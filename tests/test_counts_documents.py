@@ -14,7 +14,6 @@ from nbtext.counts.counting import Analysis, content_hashes, count
 from nbtext.counts.documents import LARGEST_HASH, DocumentSample
 from nbtext.errors import UsageError
 from nbtext.settings import Settings
-from tests.models import count_documents
 
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
@@ -80,25 +79,11 @@ def test_documents_that_were_never_counted_cannot_be_taken_away() -> None:
         counted([("x", b"aa")]) - counted([("x", b"bb")])
 
 
-@given(LABELLED)
-def test_all_documents_stand_in_their_order(documents: Documents) -> None:
-    statistics, kept = count_documents(documents, Analysis(PARAMETERS))
-    assert kept.hashes.tolist() == content_hashes([text for _, text in documents]).tolist()
-    assert [statistics.classes[number] for number in kept.classes] == [label for label, _ in documents]
-    assert np.bincount(kept.matrix.terms, kept.matrix.counts, statistics.n_terms).tolist() == statistics.term_counts.tolist()
-    inside = np.diff(kept.matrix.entry_documents) == 0
-    assert np.all(np.diff(kept.matrix.terms)[inside] > 0)
-
-
 @given(st.lists(st.binary(max_size=4), min_size=1))
 def test_hashes_are_of_the_text_alone(texts: list[bytes]) -> None:
     hashes = content_hashes(texts).tolist()
     assert len(set(hashes)) == len(set(texts))
     assert hashes == [int(content_hashes([text])[0]) for text in texts]
-
-
-def test_a_hash_is_the_first_half_of_a_quarter_of_the_digest() -> None:
-    assert int(content_hashes([b"abc"])[0]) == int.from_bytes(bytes.fromhex("ba7816bf8f01cfea"), "little")  # FIPS 180-4, example
 
 
 def test_a_sample_is_bounded_in_entries_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,13 +81,6 @@ def test_a_sum_is_counting_both_together_in_either_order(order: int, a: Corpus, 
 
 
 @ORDERS
-@given(a=strategies.corpora, b=strategies.corpora, c=strategies.corpora)
-def test_sums_are_associative(order: int, a: Corpus, b: Corpus, c: Corpus) -> None:
-    x, y, z = (statistics_of(corpus, order) for corpus in (a, b, c))
-    assert (x + y) + z == x + (y + z)
-
-
-@ORDERS
 @given(a=strategies.corpora, b=strategies.corpora)
 def test_a_difference_undoes_a_sum_and_vocabulary_and_classes_go_back_too(order: int, a: Corpus, b: Corpus) -> None:
     first, second = statistics_of(a, order), statistics_of(b, order)
