@@ -10,10 +10,12 @@ import os
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    Report = Callable[..., None]
 
 Item = TypeVar("Item")
 
@@ -30,13 +32,6 @@ class Step(NamedTuple):
     """What else there is to show."""
     share: Callable[[], float | None] | None = None
     """Returns the share that is done, from 0 to 1, None if it is unknown; may take long. If there is none, ``done`` of ``total``."""
-
-
-class Report(Protocol):
-    """Reports that so many are done."""
-
-    def __call__(self, done: int, detail: str = "", share: Callable[[], float | None] | None = None) -> None:
-        """Report them."""
 
 
 class _Watch(NamedTuple):
@@ -67,10 +62,10 @@ def is_watched() -> bool:
 
 @contextmanager
 def reporting(noun: str, total: int | None = None) -> Iterator[Report]:
-    """Give what reports how many are done of the work within, to be called at most about a thousand times a second."""
+    """Yield a function that reports how many are done, with a detail and their share; call it at most about a thousand times a second."""
     watch = _watch.get()
     if watch is None or not is_watched():
-        yield _ignore
+        yield lambda *_: None
         return
     depth = len(watch.steps)
 
@@ -92,10 +87,6 @@ def stepped(items: Iterable[Item], noun: str, total: int | None = None) -> Itera
         for done, item in enumerate(items, 1):
             yield item
             report(done)
-
-
-def _ignore(done: int, detail: str = "", share: Callable[[], float | None] | None = None) -> None:
-    del done, detail, share
 
 
 REPORTED = 0.05

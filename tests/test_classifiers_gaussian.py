@@ -194,11 +194,6 @@ def test_more_documents_than_features_are_needed_for_a_full_inverse() -> None:
         fitted((features, classes))
 
 
-def test_separate_covariances_have_no_linear_boundary() -> None:
-    with pytest.raises(UsageError, match="covariance shared"):
-        fitted(drawn(), separate=True).boundary(np.full(3, 1 / 3))
-
-
 @EVERY_KIND
 def test_no_features_and_no_documents(separate: bool, shape: str) -> None:
     model = fitted((np.empty((5, 0)), np.array([0, 1, 1, 0, 0])), separate=separate, shape=shape, shrinkage=None)

@@ -118,7 +118,6 @@ FORMULAS = {
     "Dirichlet-multinomial (DCM)": "classifiers.dirichlet_multinomial.DirichletMultinomialNaiveBayes.joint_log_likelihood",
     "DCM, mean": "classifiers.dirichlet_multinomial.DirichletMultinomialNaiveBayes.language_models",
     "log Γ(x + n) − log Γ(x)": "language_model.polya.log_rise",
-    "DCM, statistics within documents": "language_model.polya.repetitions",
     "DCM, concentration": "language_model.polya.likeliest_concentration",
     "attributes": "classifiers.attributed.AttributedClassifier.joint_log_likelihood",
     "categorical attribute": "classifiers.attribute_likelihoods.CategoricalAttribute.add_log_likelihood",

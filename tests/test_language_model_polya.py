@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
-from nbtext.language_model.polya import LEAST_CONCENTRATION, MOST_CONCENTRATION, SUMMED, likeliest_concentration, log_rise, repetitions
+from nbtext.language_model.polya import LEAST_CONCENTRATION, MOST_CONCENTRATION, SUMMED, likeliest_concentration, log_rise
 from tests import strategies
 from tests.budget import examples
 from tests.building import counted_documents, language_models, statistics_of
@@ -69,7 +69,7 @@ def log_likelihood(corpus: list[Labelled], models: LanguageModels, concentration
 @given(corpus=strategies.corpora, smoothing=st.sampled_from([0.1, 1.0]))
 def test_no_other_concentration_makes_the_documents_more_probable(estimate: str, corpus: list[Labelled], smoothing: float) -> None:
     models = language_models(statistics_of(corpus), 0.0 if estimate == "ml" else smoothing, estimate=estimate)
-    found = likeliest_concentration(repetitions(models, counted_documents(corpus, models.statistics)))
+    found = likeliest_concentration(models, counted_documents(corpus, models.statistics))
     assert LEAST_CONCENTRATION <= found <= MOST_CONCENTRATION
     best = log_likelihood(corpus, models, found)
     nearby = (factor * found for factor in (0.5, 0.9, 0.99, 1.01, 1.1, 2.0) if LEAST_CONCENTRATION <= factor * found <= MOST_CONCENTRATION)
@@ -94,9 +94,7 @@ def drawn(concentration: float, seed: int) -> list[Labelled]:
 def test_the_concentration_of_drawn_documents_is_found(concentration: float) -> None:
     corpus = drawn(concentration, 3)
     models = language_models(statistics_of(corpus), 0.01)
-    assert likeliest_concentration(repetitions(models, counted_documents(corpus, models.statistics))) == pytest.approx(
-        concentration, rel=0.1
-    )
+    assert likeliest_concentration(models, counted_documents(corpus, models.statistics)) == pytest.approx(concentration, rel=0.1)
 
 
 def test_documents_that_say_nothing_of_repetition_leave_tokens_independent() -> None:
@@ -105,12 +103,12 @@ def test_documents_that_say_nothing_of_repetition_leave_tokens_independent() -> 
     empty: list[Labelled] = [("a", []), ("b", [])]
     for corpus in (apart, single, empty):
         models = language_models(statistics_of(corpus), 1.0)
-        assert likeliest_concentration(repetitions(models, counted_documents(corpus, models.statistics))) == MOST_CONCENTRATION
+        assert likeliest_concentration(models, counted_documents(corpus, models.statistics)) == MOST_CONCENTRATION
 
 
 def test_only_terms_that_count_are_looked_at() -> None:
     corpus = [("a", ["ant", "ant", "bee"]), ("b", ["bee", "bee", "cat", "cat", "cat"])]
     some = language_models(statistics_of(corpus), 1.0, over=["ant", "bee"])
-    of = repetitions(some, counted_documents(corpus, some.statistics))
-    assert (of.lengths.tolist(), of.entries, of.counts.tolist()) == ([3, 2], 3, [2, 2])
-    assert of.probabilities == pytest.approx([3 / 5, 3 / 4])
+    whole = language_models(statistics_of(counted := [("a", ["ant", "ant", "bee"]), ("b", ["bee", "bee"])]), 1.0, over=["ant", "bee"])
+    found = likeliest_concentration(some, counted_documents(corpus, some.statistics))
+    assert found == likeliest_concentration(whole, counted_documents(counted, whole.statistics))

@@ -24,7 +24,7 @@ import numpy as np
 from nbtext.classifiers.base import AdditiveClassifier, TermProbabilities, Training
 from nbtext.counts.matrix import add_weighted_sums
 from nbtext.errors import require
-from nbtext.language_model.polya import LEAST_CONCENTRATION, MOST_CONCENTRATION, PolyaModels, likeliest_concentration, log_rise, repetitions
+from nbtext.language_model.polya import LEAST_CONCENTRATION, MOST_CONCENTRATION, PolyaModels, likeliest_concentration, log_rise
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
         if training.sample is None:
             raise ValueError("--classifier dirichlet-multinomial needs the sample")
         model = cls(training, MOST_CONCENTRATION)
-        return replace(model, concentration=likeliest_concentration(repetitions(model.language_models, training.sample)))
+        return replace(model, concentration=likeliest_concentration(model.language_models, training.sample))
 
     def estimate_again(self, training: Training) -> Self:
         """Return the model of other counts with the same concentration."""

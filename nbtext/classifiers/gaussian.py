@@ -159,10 +159,8 @@ class GaussianClasses:
     def boundary(self, prior: Floats) -> Boundary:
         """Return w_k = Σ⁻¹ μ_k and w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k under class priors π, shape (n_classes,).
 
-        For two classes w_1 − w_2 = Σ⁻¹ (μ_1 − μ_2). Raises `UsageError` if classes have covariances of their own.
+        For two classes w_1 − w_2 = Σ⁻¹ (μ_1 − μ_2). Only for a covariance that all classes share.
         """
-        if not self.shares_covariance:
-            raise UsageError("with separate covariances boundaries are not linear", hint="train with --covariance shared")
         root = self.roots[0]
         weights = self.means * root**2 if root.ndim == 1 else self.means @ root @ root.T
         with np.errstate(divide="ignore"):

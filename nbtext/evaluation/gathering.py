@@ -12,12 +12,11 @@ from nbtext.evaluation.judging import judge_scored
 from nbtext.explain.mistakes import Excerpts, MistakeFinder, runner_up
 from nbtext.fitted.scoring import ScoredBlock, scored
 from nbtext.inspection.terms import class_terms
-from nbtext.metrics.evaluation import probability_result
-from nbtext.metrics.outcomes import join_judged, judge_documents, uniform_where_impossible
+from nbtext.metrics.evaluation import Evaluation, probability_result
 from nbtext.promises.precision import risk_curve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -27,11 +26,9 @@ if TYPE_CHECKING:
     from nbtext.evaluation.learning_curves import LearningCurve
     from nbtext.explain.mistakes import ExcerptPiece, Misclassification
     from nbtext.inspection.terms import ClassTerms
-    from nbtext.metrics.outcomes import Judged
     from nbtext.metrics.results import EvaluationResult, ProbabilityResult
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.promises.precision import RiskPoint
-    from nbtext.type_names import Whole
 
     Columns = list[NDArray[Any]]
 
@@ -86,18 +83,19 @@ def gather(
 
     ``curve`` is the learning curve of the training corpus; ``leaks`` looks for documents that the model was trained on.
     """
-    raw, surest = _Uncalibrated(model.classes), _SurestMistakes(model)
+    raw, surest = Evaluation(model.classes, scores_kept=0), _SurestMistakes(model)
 
     def look(block: ScoredBlock, decision: Decision) -> None:
-        raw.add(block)
+        raw.add([document.label or "" for document in block.documents], log_posterior(block.scores), decision.answers)
         surest.add(block, decision)
 
     blocks = scored(model.fitted, documents)
     evaluation = judge_scored(blocks if leaks is None else leaks.watched(blocks), model, DecisionRule(), look=look)
+    unchanged = np.array_equal(raw.judged[2:], evaluation.judged[2:])
     return ReportData(
         title=title,
         evaluation=evaluation.result(),
-        before=probability_result(raw.judged()) if raw.differs else None,
+        before=None if unchanged else probability_result(raw.judged),
         after=probability_result(evaluation.judged),
         mistakes=surest.mistakes(),
         top_terms=class_terms(model, TERMS_SHOWN, MOST_CLASSES),
@@ -108,36 +106,17 @@ def gather(
     )
 
 
-class _Uncalibrated:
-    """Judges the posteriors of the uncalibrated scores, and notices if they differ from those of the model."""
-
-    def __init__(self, classes: Sequence[str]) -> None:
-        self._number = {label: number for number, label in enumerate(classes)}
-        self._parts: list[Judged] = []
-        self.differs = False
-
-    def add(self, block: ScoredBlock) -> None:
-        posterior = log_posterior(block.scores)
-        self.differs = self.differs or not np.array_equal(posterior, block.log_posterior, equal_nan=True)
-        n_classes, posterior = posterior.shape[1], uniform_where_impossible(posterior)
-        truth = np.array([self._number.get(document.label or "", n_classes) for document in block.documents], np.int64)
-        self._parts.append(judge_documents(truth, posterior.argmax(axis=1), posterior))
-
-    def judged(self) -> Judged:
-        return join_judged(self._parts)
-
-
 class _SurestMistakes:
     """Keeps the documents with the most probable wrong answers; of documents with the same text and label, the first."""
 
     def __init__(self, model: TextClassifier) -> None:
         self._model = model
-        self._number = {label: number for number, label in enumerate(model.classes)}
+        self._finder = MistakeFinder(model.fitted)
         self._kept: list[tuple[float, float, ScoredBlock]] = []
         """Probability, margin, and a block of the document alone."""
 
     def add(self, block: ScoredBlock, decision: Decision) -> None:
-        truth = self._truth(block.documents)
+        truth = self._finder.truth(block)
         wrong = np.flatnonzero((decision.answers >= 0) & (decision.answers != truth))
         wrong = wrong[np.argsort(-decision.probabilities[wrong], kind="stable")]
         least = self._kept[-1][0] if len(self._kept) == MISTAKES_SHOWN else -1.0
@@ -161,7 +140,7 @@ class _SurestMistakes:
         columns: Columns = [np.concatenate(column) for column in zip(*(block[1:] for block in blocks), strict=True)]
         block = ScoredBlock([block.documents[0] for block in blocks], *columns)
         decision = DecisionRule().decide(block.log_posterior)
-        truth = self._truth(block.documents)
+        truth = self._finder.truth(block)
         rivals = np.where(truth >= 0, truth, runner_up(block.log_posterior, decision.answers))
         excerpts = Excerpts(self._model.fitted)
         return tuple(
@@ -170,8 +149,5 @@ class _SurestMistakes:
                 None if truth[row] < 0 else float(np.exp(block.log_posterior[row, truth[row]])),
                 excerpts.excerpt(block.documents[row].text, int(decision.answers[row]), int(rivals[row])),
             )
-            for row, mistake in enumerate(MistakeFinder(self._model.fitted).mistakes(block, decision))
+            for row, mistake in enumerate(self._finder.mistakes(block, decision))
         )
-
-    def _truth(self, documents: Sequence[Document]) -> Whole:
-        return np.array([self._number.get(document.label or "", -1) for document in documents], np.int64)

@@ -75,8 +75,7 @@ class Suspects(NamedTuple):
 
     def at(self, places: Mask | Whole) -> Suspects:
         """Return some of the documents."""
-        rows, labels, suggested, log_odds, probabilities = self
-        return Suspects(rows[places], labels[places], suggested[places], log_odds[places], probabilities[places])
+        return Suspects._make(column[places] for column in self)
 
 
 def suspects(

@@ -46,7 +46,7 @@ from nbtext.evaluation.tuning import (
 from nbtext.model import TextClassifier
 from nbtext.model.state import counts_to_plain
 from nbtext.model.training import looked_up
-from nbtext.steps import Report, reporting
+from nbtext.steps import reporting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from nbtext.model.corpus_counting import CountedCorpus
     from nbtext.parallel.processes import Workers
     from nbtext.settings import Settings
+    from nbtext.steps import Report
     from nbtext.type_names import Mask, Whole
 
 

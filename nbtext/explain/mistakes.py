@@ -138,9 +138,13 @@ class MistakeFinder:
         self._classes = model.classes
         self._number = {label: number for number, label in enumerate(self._classes)}
 
+    def truth(self, block: ScoredBlock) -> Whole:
+        """Return the number of each document's label, −1 for one that the model does not know, shape (n_docs,)."""
+        return np.array([self._number.get(document.label or "", -1) for document in block.documents], np.int64)
+
     def mistakes(self, block: ScoredBlock, decision: Decision) -> Iterator[Misclassification]:
         """Yield the documents whose answer is not their label, in order; those without an answer are left out. Counts them once more."""
-        truth = np.array([self._number.get(document.label or "", -1) for document in block.documents], np.int64)
+        truth = self.truth(block)
         wrong = np.flatnonzero((decision.answers >= 0) & (decision.answers != truth))
         if not wrong.size:
             return

@@ -62,41 +62,24 @@ def _stirling(x: Floats) -> Floats:
     return (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / x
 
 
-class _Repetitions(NamedTuple):
-    """The counts and probabilities that the likelihood of documents under their own classes follows from."""
-
-    lengths: Floats
-    """Tokens of each document, shape (n_docs,)."""
-    entries: int
-    """Pairs of a document and a term that it holds."""
-    counts: Floats
-    """Occurrences of those that it holds more than once, shape (n_repeated,)."""
-    probabilities: Floats
-    """φ of the same terms in the documents' classes, shape (n_repeated,)."""
-
-
-def repetitions(models: LanguageModels, documents: CountedDocuments) -> _Repetitions:
-    """Return the repetitions of documents that the language models were estimated from, over their terms."""
-    matrix = documents.matrix.of_terms(models.selected)
-    repeated = np.flatnonzero(matrix.counts > 1)
-    classes = documents.classes[matrix.entry_documents[repeated]]
-    probabilities = models.probability_in(matrix.terms[repeated], classes)
-    return _Repetitions(matrix.lengths.astype(np.float64), matrix.terms.size, matrix.counts[repeated].astype(np.float64), probabilities)
-
-
-def likeliest_concentration(repeated: _Repetitions) -> float:
-    """Return the concentration s that makes the documents most probable given φ, between the bounds, with six digits.
+def likeliest_concentration(models: LanguageModels, documents: CountedDocuments) -> float:
+    """Return the concentration s that makes documents, which the models were estimated from, most probable given φ; with six digits.
 
     By bisection of the derivative Σ_d Σ_j φ_j [ψ(s·φ_j + n_jd) − ψ(s·φ_j)] − Σ_d [ψ(s + n_d) − ψ(s)], in which an entry with n_jd = 1 adds
     1/s; Minka's fixed point converges to the same place by smaller steps. `MOST_CONCENTRATION` if no document has two tokens.
     """
-    if repeated.lengths.max(initial=0) < 2:
+    matrix = documents.matrix.of_terms(models.selected)
+    lengths = matrix.lengths.astype(np.float64)
+    if lengths.max(initial=0) < 2:
         return MOST_CONCENTRATION
+    repeated = np.flatnonzero(matrix.counts > 1)
+    probabilities = models.probability_in(matrix.terms[repeated], documents.classes[matrix.entry_documents[repeated]])
+    more = matrix.counts[repeated].astype(np.float64) - 1
 
     def slope(concentration: float) -> float:
-        gained = repeated.entries / concentration
-        if repeated.counts.size:
-            gained += float(repeated.probabilities @ psi_rise(concentration * repeated.probabilities + 1, repeated.counts - 1))
-        return gained - float(psi_rise(np.full(1, concentration), repeated.lengths).sum())
+        gained = matrix.terms.size / concentration
+        if more.size:
+            gained += float(probabilities @ psi_rise(concentration * probabilities + 1, more))
+        return gained - float(psi_rise(np.full(1, concentration), lengths).sum())
 
     return float(f"{where_it_turns(slope, LEAST_CONCENTRATION, MOST_CONCENTRATION):.6g}")

@@ -47,8 +47,7 @@ class Judged(NamedTuple):
 
     def of(self, rows: Mask | Whole) -> Judged:
         """Return some of the documents."""
-        truth, answer, rank, log_loss, brier, confidence = self
-        return Judged(truth[rows], answer[rows], rank[rows], log_loss[rows], brier[rows], confidence[rows])
+        return Judged._make(column[rows] for column in self)
 
 
 def judge_documents(truth: Whole, answers: Whole, log_posterior: Floats) -> Judged:
