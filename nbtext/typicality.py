@@ -71,7 +71,7 @@ class Typicality:
         """
         bands = _band(np.maximum(tokens, 1))
         shares = np.ones(len(tokens))
-        for band in np.unique(bands).tolist():
+        for band in np.flatnonzero(np.bincount(bands)).tolist():
             here = (bands == band) & (tokens > 0)
             shares[here] = np.interp(per_token[here], self.quantiles[band], LEVELS)
         return shares

@@ -118,7 +118,8 @@ def confidence_bins(documents: Judged) -> tuple[Whole, Whole, Floats]:
 
 def expected_calibration_error(documents: Judged) -> float:
     """Return Σ over bins of (share of documents) × |accuracy − mean confidence|; nan of no documents."""
-    n, hits, confidence = (column[np.unique(bin_of(documents.confidence))] for column in confidence_bins(documents))
+    bins = confidence_bins(documents)
+    n, hits, confidence = (column[bins[0] > 0] for column in bins)
     return float((n * np.abs(hits / n - confidence / n)).sum() / n.sum()) if n.size else np.nan
 
 

@@ -367,7 +367,7 @@ def _columns(part: Parts, n_layers: int, labels: Sequence[str], seeds: Sequence[
         return columns
     require(columns.column_documents.size == columns.column_labels.size == columns.column_layers.size, "its columns and labels do not fit")
     require(np.all(np.diff(n_layers * columns.column_labels + columns.column_layers) > 0), "its columns are not sorted")
-    without = {*labels} - {labels[number] for number in np.unique(columns.column_labels).tolist()} - {seed.label for seed in seeds}
+    without = {*labels} - {labels[number] for number in columns.column_labels.tolist()} - {seed.label for seed in seeds}
     require(not without, "a label has neither documents nor seed words")
     return columns
 

@@ -116,7 +116,7 @@ class Ledger:
 
     def to_bytes(self) -> bytes:
         """Return the section of the model file, with the labels in use."""
-        used = self.over(sorted({self.labels[number] for number in np.unique(self.numbers).tolist()}))
+        used = self.over(sorted({self.labels[number] for number in np.flatnonzero(np.bincount(self.numbers)).tolist()}))
         labels = json.dumps(used.labels).encode()
         return _LENGTH.pack(len(labels)) + labels + used.fingerprints.tobytes() + used.numbers.astype("<u4").tobytes()
 
