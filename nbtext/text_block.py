@@ -50,20 +50,6 @@ class TextBlock(Sequence[bytes]):
         ends = np.cumsum(sizes + 1) - 1
         return cls(BETWEEN.join(texts), ends - sizes, ends)
 
-    @classmethod
-    def chained(cls, blocks: Sequence[TextBlock]) -> TextBlock:
-        """Return the texts of all blocks in order."""
-        if len(blocks) == 1:
-            return blocks[0]
-        blocks = [block for block in blocks if len(block)]
-        parts = [block.joined for block in blocks]
-        begins = np.cumsum([0, *(len(part) + 1 for part in parts)])[:-1] - np.array([block.starts[0] for block in blocks], np.int64)
-        starts, ends = (
-            [getattr(block, name) + begin for block, begin in zip(blocks, begins, strict=True)] or [np.empty(0, np.int64)]
-            for name in ("starts", "ends")
-        )
-        return cls(BETWEEN.join(parts), np.concatenate(starts), np.concatenate(ends))
-
     def __len__(self) -> int:
         return self.starts.size
 
@@ -112,22 +98,8 @@ class LabelledBlock:
         number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
         return cls(TextBlock.of(texts), list(number), np.fromiter(map(number.__getitem__, labels), np.int64, len(labels)))
 
-    @classmethod
-    def chained(cls, blocks: Sequence[LabelledBlock]) -> LabelledBlock:
-        """Return the texts of all blocks in order."""
-        if len(blocks) == 1:
-            return blocks[0]
-        number: dict[str, int] = {}
-        classes = [np.array([number.setdefault(label, len(number)) for label in block.labels], np.int64)[block.classes] for block in blocks]
-        return cls(TextBlock.chained([block.texts for block in blocks]), list(number), np.concatenate(classes))
-
     def __len__(self) -> int:
         return len(self.texts)
-
-    def part(self, begin: int, end: int) -> LabelledBlock:
-        """Return the texts from ``begin`` to ``end``, with the labels that they have."""
-        present, classes = np.unique(self.classes[begin:end], return_inverse=True)
-        return LabelledBlock(self.texts[begin:end], [self.labels[number] for number in present.tolist()], classes)
 
 
 def blocks(
@@ -152,40 +124,6 @@ def blocks(
         yield block
     if failure is not None:
         raise failure
-
-
-def recut(blocks: Iterable[LabelledBlock], n_bytes: int, n_texts: int) -> Iterator[LabelledBlock]:
-    """Yield the same texts in blocks of other sizes: each ends when its texts reach so many bytes, or so many texts. None is empty.
-
-    Blocks of half to twice so many bytes stay as they are, which takes no copy.
-    """
-    pending: list[LabelledBlock] = []
-    size = number = 0
-    for block in blocks:
-        own = int(block.texts.sizes.sum())
-        if n_bytes <= 2 * own <= 4 * n_bytes and len(block) <= n_texts:
-            if number:
-                yield LabelledBlock.chained(pending)
-            yield block
-            pending, size, number = [], 0, 0
-            continue
-        pending.append(block)
-        size, number = size + own, number + len(block)
-        if size < n_bytes and number < n_texts:
-            continue
-        whole = LabelledBlock.chained(pending)
-        begin, running = 0, np.cumsum(whole.texts.sizes)
-        while True:
-            reached = (int(running[begin - 1]) if begin else 0) + n_bytes
-            end = min(int(np.searchsorted(running, reached)) + 1, begin + n_texts)
-            if end > len(whole):
-                break
-            yield whole.part(begin, end)
-            begin = end
-        pending = [whole.part(begin, len(whole))]
-        size, number = int(pending[0].texts.sizes.sum()), len(pending[0])
-    if number:
-        yield LabelledBlock.chained(pending)
 
 
 Labelled = LabelledBlock | tuple[str, bytes]

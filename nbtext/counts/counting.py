@@ -31,7 +31,7 @@ from nbtext.text.encoded_lines import without_encoded_lines
 from nbtext.text.hashing import pair, representatives
 from nbtext.text.surfaces import PAIRS, SEPARATORS
 from nbtext.text.words import stemmer
-from nbtext.text_block import BLOCK_BYTES, BLOCK_DOCUMENTS, Labelled, LabelledBlock, TextBlock, blocks, recut
+from nbtext.text_block import BLOCK_BYTES, Labelled, LabelledBlock, TextBlock, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -358,10 +358,6 @@ def content_hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
 
 def _labelled_blocks(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
     """Yield all documents in order, in blocks for the kernel."""
-    return recut(_packed(labelled), BLOCK_BYTES, BLOCK_DOCUMENTS)
-
-
-def _packed(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
     for items in blocks(labelled, lambda item: BLOCK_BYTES if isinstance(item, LabelledBlock) else len(item[1])):
         if pairs := [item for item in items if not isinstance(item, LabelledBlock)]:
             yield LabelledBlock.of(*zip(*pairs, strict=True))
