@@ -79,8 +79,8 @@ def main() -> None:
         sources |= write_files(list(read(corpus)), Path(folder))
         rows = []
         for name, (path, reading) in sources.items():
-            documents = [(document.label or "", document.text) for document in read(path, **reading) if document.problem is None]
-            megabytes = sum(len(text) for _, text in documents) / MEGABYTE
+            documents = [document for document in read(path, **reading) if document.problem is None]
+            megabytes = sum(len(document.text) for document in documents) / MEGABYTE
             reads = timed(lambda path=path, reading=reading: sum(1 for _ in read(path, **reading)), options.runs)
             counts = timed(lambda documents=documents: count(documents, analysis), options.runs)
             figures = (f"{megabytes:.1f} M", f"{reads:.2f}", f"{megabytes / reads:.0f}", f"{counts:.2f}", f"{megabytes / counts:.0f}")

@@ -23,9 +23,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from measuring import measure, progress, write_between
 
 from nbtext import TextClassifier
+from nbtext.corpus.document import Document
+from nbtext.counts.counting import count
 from nbtext.counts.seeds import read_seeds
 from nbtext.model.training import seed_terms
-from tests.models import count_documents
 
 README = Path(__file__).resolve().with_name("README.md")
 LABELS = (5, 20, 100)
@@ -102,8 +103,10 @@ def of_words(corpus: Path, root: Path) -> str:
     words, model = root / "words.tsv", root / "model"
     words.write_text("".join(f"{label}\t{word}\n" for label, each in WORDS.items() for word in each.split()), encoding="utf-8")
     analysis = TextClassifier().analysis
-    texts = ((file.parent.name, file.read_text(errors="replace").encode()) for file in sorted(test.rglob("*")) if file.is_file())
-    statistics, documents = count_documents(texts, analysis)
+    files = (file for file in sorted(test.rglob("*")) if file.is_file())
+    texts = (Document(file.name, file.parent.name, file.read_text(errors="replace").encode()) for file in files)
+    counts = count(texts, analysis, keep_all=True)
+    statistics, documents = counts.statistics, counts.documents
     votes = np.zeros((len(documents), statistics.n_classes))
     for seed in seed_terms(read_seeds(str(words)), analysis):
         entries = documents.matrix.terms == statistics.vocabulary.find_terms([seed.term])[0]

@@ -1,11 +1,11 @@
-"""The parts of a document: text, fields, values of attributes, weight.
+"""The parts of a document's text: the text itself, fields, values of attributes.
 
-A document is bytes from the reader to the counter, so that code that reads, splits, hashes or sends documents need not know of its parts:
+They are joined bytes from the reader to the counter, so that code that packs, hashes, cuts or explains documents need not know of them:
 
-    TEXT  (U+001D NAME U+001C space CONTENT)*  [U+001D U+001C space ITEMS]  [U+001E VALUES]  [0xFF WEIGHT]
+    TEXT  (U+001D NAME U+001C space CONTENT)*  [U+001D U+001C space ITEMS]  [U+001E VALUES]
 
 No text, field or value holds a separator. Fields of words have a name; the last field, of items with a space between them, has none. Values of attributes stand in the order of
-the attributes, with U+001F between them. A weight other than 1 stands behind a byte that UTF-8 never has.
+the attributes, with U+001F between them.
 """
 
 from __future__ import annotations
@@ -27,9 +27,6 @@ _FIELD = re.compile(rb"\x1d([^\x1c]*)\x1c ([^\x1d]*)")
 _AS_LINES = bytes.maketrans(b"\x1d\x1c", b"\n:")
 
 _BEFORE_VALUES, BETWEEN_VALUES = b"\x1e", "\x1f"
-
-BEFORE_WEIGHT = b"\xff"
-"""A byte that valid UTF-8 never has."""
 
 FIELDS_KEY = "nbtext_fields"
 """The key of the fields in lines of JSON that `nbtext label` writes."""
@@ -155,14 +152,8 @@ def split_values(document: bytes) -> tuple[bytes, list[str]]:
 
 
 def with_weight(document: bytes, units: int) -> bytes:
-    """Join a document, with its fields and values if it has any, and its weight."""
-    return document if units == WEIGHT_UNIT else b"%b%b%d" % (document, BEFORE_WEIGHT, units)
-
-
-def split_weight(document: bytes) -> tuple[bytes, int]:
-    """Split a document into what `with_weight` joined; the weight of most documents is 1."""
-    text, mark, units = document.rpartition(BEFORE_WEIGHT)
-    return (text, int(units)) if mark and units.isdigit() else (document, WEIGHT_UNIT)
+    """Join a document and its weight if that is not 1, behind a byte that UTF-8 never has: a ledger has fingerprints of both."""
+    return document if units == WEIGHT_UNIT else b"%b\xff%d" % (document, units)
 
 
 class FieldColumns(NamedTuple):

@@ -124,7 +124,3 @@ def blocks(
         yield block
     if failure is not None:
         raise failure
-
-
-Labelled = LabelledBlock | tuple[str, bytes]
-"""Documents with their labels, as they are counted: many in a block, or one."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtext import TextClassifier
-from nbtext.counts.counting import count
+from nbtext.corpus.document import Document
+from nbtext.counts import counting
 from tests.process import PETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.counting import Analysis
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.text_block import Labelled
 
 Label = TypeVar("Label")
 Text = TypeVar("Text")
@@ -32,12 +33,17 @@ def of_pets(**settings: Any) -> TextClassifier:
     return TextClassifier(**settings).fit(PETS.values(), PET_LABELS)
 
 
-def learnt(model: TextClassifier, labelled: Iterable[Labelled]) -> TextClassifier:
+def count(labelled: Iterable[tuple[str, bytes]], analysis: Analysis, *, keep_all: bool = False) -> CorpusCounts:
+    """Return the counts of texts with their labels."""
+    return counting.count((Document("", label, text) for label, text in labelled), analysis, keep_all=keep_all)
+
+
+def learnt(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -> TextClassifier:
     """Return a model that has learnt labels and documents as they are counted."""
     return model.learn(count(labelled, model.analysis))
 
 
-def count_documents(labelled: Iterable[Labelled], analysis: Analysis) -> tuple[ClassStatistics, CountedDocuments]:
+def count_documents(labelled: Iterable[tuple[str, bytes]], analysis: Analysis) -> tuple[ClassStatistics, CountedDocuments]:
     """Return the statistics of a corpus and all of its documents."""
     counts = count(labelled, analysis, keep_all=True)
     return counts.statistics, counts.documents

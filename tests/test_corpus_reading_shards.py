@@ -246,7 +246,7 @@ def counted_or_raised(path: Path, size: int | None, reading: dict[str, Any]) -> 
                     found += [(item.label, item.text) if item.problem is None else (item.id, str(item.problem))]
     except (PathError, UsageError) as problem:
         return str(problem)
-    return sorted(found)
+    return sorted(found, key=repr)
 
 
 MESSAGE_LINES = st.sampled_from([b"From me", b"from here", b">From me", b"", b"", b"Subject: x", b" ", b"caf\xe9", b"x" * 90, b"\r"])

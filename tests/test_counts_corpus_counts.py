@@ -23,12 +23,12 @@ from nbtext.counts.corpus_counts import (
     subtract_documents,
     with_ngram_parts,
 )
-from nbtext.counts.counting import Analysis, _AttributedTexts, _FeatureCounter, count
+from nbtext.counts.counting import Analysis, _AttributedTexts, _FeatureCounter
 from nbtext.counts.vocabulary import Vocabulary, category_term, displayed_term, has_categories, is_category, is_category_of
 from nbtext.settings import Settings
 from tests.building import plain
 from tests.changing import WORDS, Corpus, corpora
-from tests.models import count_documents
+from tests.models import count, count_documents
 
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import Analysis, count
+from nbtext.counts.counting import Analysis
 from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.building import plain
-from tests.models import count_documents
+from tests.models import count, count_documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable

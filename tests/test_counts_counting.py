@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.counts.counting import Analysis, check_label, content_hashes, count, require_words
+from nbtext.counts.counting import Analysis, check_label, content_hashes, require_words
 from nbtext.errors import UsageError
 from nbtext.settings import Reading, Settings
 from tests.building import plain
 from tests.changing import Corpus, corpora
-from tests.models import count_documents
+from tests.models import count, count_documents
 
 
 def settings(**given: Any) -> Settings:

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.counts import documents as module
-from nbtext.counts.counting import Analysis, content_hashes, count
+from nbtext.counts.counting import Analysis, content_hashes
 from nbtext.counts.documents import LARGEST_HASH, DocumentSample
 from nbtext.errors import UsageError
 from nbtext.settings import Settings
+from tests.models import count
 
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts

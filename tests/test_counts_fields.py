@@ -11,13 +11,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nbtext.counts.counting import Analysis, count, document_counter
+from nbtext.counts.counting import Analysis, document_counter
 from nbtext.counts.vocabulary import Vocabulary, stop_word_term
 from nbtext.document_parts import NO_FIELDS, Fields, split_block, split_fields, with_fields, without_separators
 from nbtext.settings import Settings
 from nbtext.text.words import stemmer
 from tests import oracle, strategies
 from tests.budget import examples
+from tests.models import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.attributes import MOST_WEIGHT
 from nbtext.document_parts import (
     NO_FIELDS,
     WEIGHT_UNIT,
@@ -16,7 +15,6 @@ from nbtext.document_parts import (
     field_name,
     split_fields,
     split_values,
-    split_weight,
     with_fields,
     with_values,
     with_weight,
@@ -44,23 +42,25 @@ def test_what_is_no_utf8_is_refused_while_its_document_is_known(fields: Fields) 
         with_fields(b"text", fields)
 
 
-@given(TEXT, FIELDS, st.lists(st.text(alphabet="ab 1", max_size=3), min_size=1, max_size=3), st.integers(0, MOST_WEIGHT * WEIGHT_UNIT))
-def test_parts_come_out_as_they_went_in(text: bytes, fields: Fields, values: list[str], units: int) -> None:
+@given(TEXT, FIELDS, st.lists(st.text(alphabet="ab 1", max_size=3), min_size=1, max_size=3))
+def test_parts_come_out_as_they_went_in(text: bytes, fields: Fields, values: list[str]) -> None:
     text = without_separators(text)
     words = [(name, without_separators(content)) for name, content in fields.words]
-    document = with_weight(with_values(with_fields(text, fields), values), units)
-    without_weight, found_units = split_weight(document)
-    without_values, found_values = split_values(without_weight)
-    assert without_fields(without_weight) == with_values(text, values)
+    document = with_values(with_fields(text, fields), values)
+    without_values, found_values = split_values(document)
+    assert without_fields(document) == with_values(text, values)
     assert split_fields(without_values) == (text, Fields(words, fields.items) if words or fields.items else NO_FIELDS)
-    assert (found_values, found_units) == (values, units)
+    assert found_values == values
+
+
+def test_a_weight_other_than_one_makes_another_document_for_the_ledger() -> None:
+    assert [with_weight(b"text", units) for units in (WEIGHT_UNIT, 1, 2000)] == [b"text", b"text\xff1", b"text\xff2000"]
 
 
 @given(st.text().map(str.encode))
 def test_a_document_without_other_parts_is_its_text(text: bytes) -> None:
     assert with_fields(text, NO_FIELDS) == text
     assert without_fields(without_separators(text)) == without_separators(text)
-    assert split_weight(text) == (text, WEIGHT_UNIT)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from nbtext.cli.option_files import from_file
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import Analysis, count
+from nbtext.counts.counting import Analysis
 from nbtext.errors import UsageError
 from nbtext.evaluation.candidates import Values, _portfolio, combinations
 from nbtext.evaluation.cross_validation import HeldOutEvaluation, cross_validate, stratified_folds, train_and_score
@@ -22,6 +22,7 @@ from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.corpus_counting import CountedCorpus
 from nbtext.model.training import looked_up
 from nbtext.steps import watching
+from tests.models import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

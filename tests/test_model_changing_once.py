@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.counts.corpus_counts import NeverLearntError
-from nbtext.counts.counting import count
 from nbtext.errors import UsageError
 from nbtext.model.changing import Batch, distinct_documents, forgotten, forgotten_once, learnt_once, pruned
 from nbtext.model.locked_model import locked_model, read_with_ledger
 from nbtext.store.ledger import FINGERPRINT, Ledger, fingerprint
 from tests.budget import examples
 from tests.changing import Corpus, corpora, fitted, saved
+from tests.models import count
 
 if TYPE_CHECKING:
     from pathlib import Path

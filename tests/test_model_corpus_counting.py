@@ -20,14 +20,14 @@ from nbtext.corpus.collection import NAMED_PER_SHARD
 from nbtext.corpus.document import Notices
 from nbtext.corpus.parts import shards
 from nbtext.corpus.reading import read_corpus, resolved, source_of
-from nbtext.counts.counting import Analysis, count
+from nbtext.counts.counting import Analysis
 from nbtext.errors import DocumentError, PathError
 from nbtext.model.corpus_counting import Counting, count_shards, joined_pieces, tree_sum
 from nbtext.model.corpus_scoring import Scoring, score_shards
 from nbtext.parallel.cluster import RUNS_PER_THREAD, runs
 from nbtext.parallel.processes import Share
 from nbtext.settings import Reading, Settings
-from tests.models import parted
+from tests.models import count, parted
 from tests.process import PETS, write
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.counting import count
 from nbtext.counts.documents import CountedDocuments
 from nbtext.counts.layers import balancing_factors, estimated, weights_of
 from nbtext.counts.matrix import DocumentTermMatrix
@@ -25,12 +26,12 @@ from nbtext.counts.weighting import weighted_cells
 from nbtext.errors import UsageError
 from nbtext.evaluation.cross_validation import evaluate_leave_one_out
 from nbtext.model.description import describe, warnings
-from nbtext.model.given_texts import labelled_texts
+from nbtext.model.given_texts import labelled_documents
 from nbtext.model.state import to_plain
 from nbtext.model.training import left_out_posteriors, looked_up
 from nbtext.settings import Settings
 from tests.budget import examples
-from tests.models import count_documents, parted
+from tests.models import parted
 from tests.process import in_json, nbtext, succeed
 
 if TYPE_CHECKING:
@@ -166,8 +167,8 @@ def test_leaving_one_out_is_training_on_the_others(options: dict[str, Any]) -> N
     texts, labels, weights = drawn(5, 20)
     settings = {"smoothing": 0.5, **PLAIN, **options}
     model = TextClassifier(**settings).fit(texts, labels, weights)
-    counted = count_documents(labelled_texts(texts, labels, model.reading, weights), model.analysis)
-    found = evaluate_leave_one_out(*counted, looked_up(model.analysis))
+    counted = count(labelled_documents(texts, labels, model.reading, weights), model.analysis, keep_all=True)
+    found = evaluate_leave_one_out(counted.statistics, counted.documents, looked_up(model.analysis))
     log_loss = found.evaluation.judged.log_loss
     if options.get("class_weight"):
         assert np.isfinite(log_loss).all()  # the weights of classes stay those of all documents

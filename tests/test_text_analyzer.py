@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.counts.counting import Analysis, count, document_counter
+from nbtext.counts.counting import Analysis, document_counter
 from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary
 from nbtext.settings import Reading, Settings
 from nbtext.text.analyzer import UNKNOWN, Analyzer, text_pieces
@@ -19,6 +19,7 @@ from nbtext.text.surfaces import SEPARATORS, Surfaces, find_surfaces
 from nbtext.text.words import words
 from tests import oracle, strategies
 from tests.budget import examples
+from tests.models import count
 from tests.process import content
 from tests.work import DOUBLE
 

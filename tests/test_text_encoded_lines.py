@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.counts.counting import Analysis, count, document_counter
+from nbtext.counts.counting import Analysis, document_counter
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.explain.word_walk import WordWalker
 from nbtext.model.description import describe
@@ -31,6 +31,7 @@ from nbtext.text.encoded_lines import (
     without_encoded_lines,
 )
 from tests.budget import examples
+from tests.models import count
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -92,7 +92,7 @@ def command(model_path: str, limit: int, output: str | None, **options: Any) -> 
     parts = _asked_for(model, options, limit)
     if held_out := options["held_out"]:
         documents = documents_for(model, held_out, options, labelled=True)
-        perplexities = overview.perplexities(model, documents.labelled_texts())
+        perplexities = overview.perplexities(model, documents.readable())
         documents.say_notices()
         messages.warn_of_unknown("the model", list(perplexities.unknown_labels))
         parts["perplexity"] = perplexities, models.print_perplexities

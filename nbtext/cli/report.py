@@ -57,7 +57,7 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
     from nbtext.corpus.collection import Corpus
     from nbtext.evaluation.gathering import gather
-    from nbtext.evaluation.learning_curves import curve_of_texts
+    from nbtext.evaluation.learning_curves import curve_of_documents
     from nbtext.report.models import provenance
     from nbtext.report.page.markup import write_html
     from nbtext.report.page.sections import html_page
@@ -73,8 +73,8 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
     curve = None
     if training:
         try:
-            curve = curve_of_texts(
-                model, Corpus(training, model.reading, labelled=True).labelled_texts()
+            curve = curve_of_documents(
+                model, Corpus(training, model.reading, labelled=True).readable()
             )  # read before, so problems are reported already
         except UsageError as problem:
             messages.warn(f"no learning curve: {problem.message}")

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.document import Document, Source
     from nbtext.settings import Reading
-    from nbtext.text_block import Labelled
 
     Heard = Callable[[int, int], object]
     """Is told the documents and the bytes read so far."""
@@ -89,10 +88,6 @@ class Corpus:
     def readable(self) -> Iterator[Document]:
         """Yield the documents that can be read."""
         return self._read(self._of_readable)
-
-    def labelled_texts(self) -> Iterator[tuple[str, bytes]]:
-        """Yield label and text of the documents that can be read."""
-        return ((document.label or "", document.text) for document in self.readable())
 
     def break_off(self, problem: NbtextError, *, begun: bool) -> None:
         """Keep for `finish` what ended the reading early, or raise it now if there was no document before."""
@@ -221,11 +216,6 @@ def paced(documents: Iterable[Item], heard: Heard) -> Iterator[Item]:
 def number_of(item: object) -> int:
     """Return how many documents this is: those of a block, or one."""
     return len(item) if isinstance(item, LabelledBlock) else 1
-
-
-def with_label(item: LabelledBlock | Document) -> Labelled:
-    """Return a block as it is, of one document label and text."""
-    return item if isinstance(item, LabelledBlock) else (item.label or "", item.text)
 
 
 def _number_of_files(paths: Sequence[str], file_format: str) -> int | None:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from nbtext.attributes import NO_ATTRIBUTES
-from nbtext.document_parts import NO_FIELDS, Fields
+from nbtext.document_parts import NO_FIELDS, WEIGHT_UNIT, Fields
 from nbtext.errors import DocumentError, NbtextError
 from nbtext.records import dataclass
 from nbtext.settings import in_bytes
@@ -34,6 +34,8 @@ class Document(NamedTuple):
     """Values of the further columns that were asked for, in that order; none if the document could not be read."""
     fields: Fields = NO_FIELDS
     """As a reader yields it: the fields that it found beside the text. They are joined to the text when that is decoded."""
+    weight: int = WEIGHT_UNIT
+    """As how many documents it counts, in units of 1 / `WEIGHT_UNIT`."""
 
 
 @dataclass()

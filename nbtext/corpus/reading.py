@@ -24,7 +24,6 @@ from nbtext.document_parts import (
     Fields,
     field_name,
     with_fields,
-    with_weight,
     without_separators,
 )
 from nbtext.errors import DocumentError, UsageError, quantity
@@ -124,7 +123,7 @@ def _sorted_out(documents: Sequence[Document], limit: int) -> Iterator[LabelledB
     all_plain = is_plain(joined) and BOM_UTF8 not in joined
     odd, labels, texts = [], [], []
     for document in documents:
-        _, label, text, problem, _, fields = document
+        _, label, text, problem, _, fields, _ = document
         if (
             problem is None
             and label
@@ -440,7 +439,7 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
     names = [field_name(name) for name in source.tagged]
     n_beside = n_attributes + len(names)
     n_own = n_beside + (weight_column is not None)
-    for identity, label, body, found_problem, columns, beside in documents:
+    for identity, label, body, found_problem, columns, beside, _ in documents:
         problem, text, units = found_problem, b"", WEIGHT_UNIT
         if problem is None:
             try:
@@ -456,13 +455,12 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
                     text = attributes.document(text, columns[:n_attributes])
                 if weight_column is not None:
                     units = weight_in_units(weight_column, columns[n_beside])
-                    text = with_weight(text, units)
                 if transcoded:
                     source.notices.transcoded += 1
             except Exception as raised:  # noqa: BLE001 - one document never ends a run
                 problem, text = problem_of(raised), b""
         if units:
-            yield Document(identity, label, text, problem, columns[n_own:])
+            yield Document(identity, label, text, problem, columns[n_own:], weight=units)
 
 
 def _fields(names: Sequence[bytes], values: Sequence[str]) -> Fields:

@@ -21,7 +21,7 @@ from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import StatisticsBuilder
 from nbtext.counts.vocabulary import FORMS, SIDES, category_term, stop_word_term
-from nbtext.document_parts import BEFORE_WEIGHT, split_block, split_values, split_weight
+from nbtext.document_parts import WEIGHT_UNIT, split_block, split_values
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.exclusions import needs_documents
 from nbtext.records import dataclass
@@ -31,13 +31,14 @@ from nbtext.text.encoded_lines import without_encoded_lines
 from nbtext.text.hashing import pair, representatives
 from nbtext.text.surfaces import PAIRS, SEPARATORS
 from nbtext.text.words import stemmer
-from nbtext.text_block import BLOCK_BYTES, Labelled, LabelledBlock, TextBlock, blocks
+from nbtext.text_block import BLOCK_BYTES, LabelledBlock, TextBlock, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from nbtext.corpus.document import Document
     from nbtext.document_parts import FieldColumns
     from nbtext.text.analyzer import TextPiece
     from nbtext.text.ngrams import PairIds
@@ -320,8 +321,8 @@ def _sequences(
         carried = TermSequence(documents[begins:], terms[begins:]) if piece.goes_on else None
 
 
-def count(labelled: Iterable[Labelled], analysis: Analysis, *, keep_all: bool = False) -> CorpusCounts:
-    """Count a stream of documents with their labels; return statistics and sample, and all documents where the settings need them or with ``keep_all``.
+def count(documents: Iterable[Document | LabelledBlock], analysis: Analysis, *, keep_all: bool = False) -> CorpusCounts:
+    """Count a stream of labelled documents; return statistics and sample, and all documents where the settings need them or with ``keep_all``.
 
     Raises `NoDocumentsError` if there is not one document.
     """
@@ -331,11 +332,11 @@ def count(labelled: Iterable[Labelled], analysis: Analysis, *, keep_all: bool = 
     size = analysis.settings.sample
     collector = DocumentCollector(None if keep_all or needs_documents(analysis.settings) else size)
     empty = True
-    for block in _labelled_blocks(labelled):
+    for block, weights in _weighted_blocks(documents):
         empty = False
         for label in block.labels:
             check_label(label)
-        texts, weights = _split_weights(block.texts)
+        texts = block.texts
         postings, classes = counter.count(texts), builder.class_numbers(block.labels)[block.classes]
         builder.add(postings, classes, weights)
         collector.add(postings, classes, content_hashes(texts), builder.labels, weights)
@@ -356,21 +357,14 @@ def content_hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join([sha256(text).digest() for text in texts]), "<u8")[::4].astype(np.uint64)
 
 
-def _labelled_blocks(labelled: Iterable[Labelled]) -> Iterator[LabelledBlock]:
-    """Yield all documents in order, in blocks for the kernel."""
-    for items in blocks(labelled, lambda item: BLOCK_BYTES if isinstance(item, LabelledBlock) else len(item[1])):
-        if pairs := [item for item in items if not isinstance(item, LabelledBlock)]:
-            yield LabelledBlock.of(*zip(*pairs, strict=True))
-        yield from (item for item in items if isinstance(item, LabelledBlock))  # which ends the items
-
-
-def _split_weights(documents: TextBlock) -> tuple[TextBlock, NDArray[np.int64] | None]:
-    """Return documents without their weights, and these, shape (n_docs,), in units of 1 / `WEIGHT_UNIT`; None if all are 1."""
-    if BEFORE_WEIGHT not in documents.joined:
-        return documents, None
-    parts = [split_weight(document) for document in documents]
-    weights = np.array([units for _, units in parts], np.int64)
-    return TextBlock.of([document for document, _ in parts]), weights
+def _weighted_blocks(documents: Iterable[Document | LabelledBlock]) -> Iterator[tuple[LabelledBlock, NDArray[np.int64] | None]]:
+    """Yield all documents in blocks for the kernel, with their weights, shape (n_docs,), in units of 1 / `WEIGHT_UNIT`; None if all are 1."""
+    for items in blocks(documents, lambda item: BLOCK_BYTES if isinstance(item, LabelledBlock) else len(item.text)):
+        if single := [item for item in items if not isinstance(item, LabelledBlock)]:
+            weights = np.array([document.weight for document in single], np.int64)
+            block = LabelledBlock.of([document.label or "" for document in single], [document.text for document in single])
+            yield block, weights if np.any(weights != WEIGHT_UNIT) else None
+        yield from ((item, None) for item in items if isinstance(item, LabelledBlock))  # which ends the items
 
 
 def _inflected(analysis: Analysis, vocabulary: _TermIds) -> Analyzer:

@@ -32,6 +32,7 @@ from nbtext.steps import stepped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from nbtext.corpus.document import Document
     from nbtext.fitted.learnt import Choices
     from nbtext.metrics.intervals import Interval
     from nbtext.model.text_classifier import TextClassifier
@@ -132,9 +133,9 @@ FEWEST_OF_A_CLASS = 2
 """Documents of a class at the smallest size, on average over classes."""
 
 
-def curve_of_texts(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -> LearningCurve:
-    """Return the curve of labelled texts under the model's settings, folds drawn once; raise `UsageError` if they are too few."""
-    counts = count(labelled, model.analysis, keep_all=True)
+def curve_of_documents(model: TextClassifier, documents: Iterable[Document]) -> LearningCurve:
+    """Return the curve of labelled documents under the model's settings, folds drawn once; raise `UsageError` if they are too few."""
+    counts = count(documents, model.analysis, keep_all=True)
     return learning_curve(Subsets(counts.statistics, counts.documents), looked_up(model.analysis), Resampling(repeats=1))
 
 

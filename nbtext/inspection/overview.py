@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
+    from nbtext.corpus.document import Document
     from nbtext.fitted.learnt import Choices
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.text_classifier import TextClassifier
@@ -183,17 +184,17 @@ class Perplexities:
     """Documents by label, of labels that the model has no class of."""
 
 
-def perplexities(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -> Perplexities:
-    """Return the perplexities on a stream of (label, document); documents as the model was trained on.
+def perplexities(model: TextClassifier, documents: Iterable[Document]) -> Perplexities:
+    """Return the perplexities on a stream of labelled documents as the model was trained on.
 
     Each counts under the language model of its own class, whatever the classifier. Raise `UsageError` if none has a class of the model.
     """
     number = {label: place for place, label in enumerate(model.classes)}
     counter = model.fitted.counter
     sums, others = HeldOutText.empty(len(number)), Counter[str]()
-    for block in blocks(labelled, lambda document: len(document[1])):
-        others.update(label for label, _ in block if label not in number)
-        known = [(number[label], text) for label, text in block if label in number]
+    for block in blocks(documents, lambda document: len(document.text)):
+        others.update(document.label or "" for document in block if document.label not in number)
+        known = [(number[document.label], document.text) for document in block if document.label in number]
         if known:
             matrix = counter.count([text for _, text in known]).matrix()
             sums = sums.and_of(held_out(model.language_models, matrix, np.array([k for k, _ in known])))

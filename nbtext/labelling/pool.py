@@ -154,11 +154,11 @@ def count_pool(documents: Iterable[Document], analysis: Analysis) -> CountedPool
     names: list[str] = []
     texts: list[bytes] = []
 
-    def labelled() -> Iterator[tuple[str, bytes]]:
+    def labelled() -> Iterator[Document]:
         for document in documents:
             names.append(document.id)
             texts.append(document.text)
-            yield document.label or _NO_CLASS, document.text
+            yield document._replace(label=document.label or _NO_CLASS)
 
     counts = count(labelled(), analysis, keep_all=True)
     statistics, counted = counts.statistics, counts.documents

@@ -18,6 +18,7 @@ import numpy as np
 from nbtext.attributes import KINDS
 from nbtext.counts.corpus_counts import NeverLearntError, forget_documents, relabelled_documents, subtract_documents
 from nbtext.counts.counting import check_label
+from nbtext.document_parts import with_weight
 from nbtext.errors import UsageError, quantity
 from nbtext.fitted.learnt import require_additive
 from nbtext.model.corpus_counting import count_corpus
@@ -196,7 +197,7 @@ class Batch(NamedTuple):
 
 def count_batch(model: TextClassifier, corpus: Corpus, jobs: int) -> Batch:
     """Return the documents of a labelled corpus as the model counts them, with fingerprints and names; raise `NoDocumentsError` if there are none."""
-    found = count_corpus(model.analysis, corpus, jobs, note=lambda document: fingerprint(document.text))
+    found = count_corpus(model.analysis, corpus, jobs, note=lambda document: fingerprint(with_weight(document.text, document.weight)))
     return Batch(found.counts, np.frombuffer(b"".join(found.notes), FINGERPRINT), found.names)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from nbtext.corpus.collection import Outcome, number_of, paced, with_label
+from nbtext.corpus.collection import Outcome, number_of, paced
 from nbtext.corpus.parts import BYTES_HERE
 from nbtext.corpus.reading import read_shard
 from nbtext.corpus.streams import bytes_read, can_be_read_here_only
@@ -133,9 +133,9 @@ def _count_on_cluster(analysis: Analysis, corpus: Corpus, scheduler: str, heard:
 def count_shards(counting: Counting, share: Share[NumberedShard]) -> PartialCounts:
     """Count the shards of a share, one after the other."""
     outcomes: list[Outcome] = []
-    labelled = map(with_label, paced(_documents(counting, share, outcomes), share.report))
+    documents = paced(_documents(counting, share, outcomes), share.report)
     try:
-        return PartialCounts(outcomes, count(labelled, counting.analysis, keep_all=counting.note is not None))
+        return PartialCounts(outcomes, count(documents, counting.analysis, keep_all=counting.note is not None))
     except NoDocumentsError:
         return PartialCounts(outcomes)
     except (NbtextError, MemoryError) as problem:

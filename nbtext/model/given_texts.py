@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.attributes import KINDS, Attributes, weight_in_units
-from nbtext.document_parts import WEIGHT_UNIT, Fields, field_name, with_fields, with_weight, without_separators
+from nbtext.document_parts import WEIGHT_UNIT, Fields, field_name, with_fields, without_separators
 from nbtext.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from nbtext.corpus.document import Document
     from nbtext.settings import Reading
 
     Label = str | float | np.generic
@@ -99,13 +100,15 @@ def path_names(paths: Paths) -> list[str]:
     return [fspath(path) for path in ([paths] if isinstance(paths, (str, PathLike)) else paths)]
 
 
-def labelled_texts(
+def labelled_documents(
     texts: Iterable[Text], labels: Iterable[str], reading: Reading, weights: Iterable[float] | None = None
-) -> Iterator[tuple[str, bytes]]:
-    """Yield labels with their documents, and the weight of each inside it; documents of weight 0 are left out.
+) -> Iterator[Document]:
+    """Yield texts with their labels and weights; those of weight 0 are left out.
 
     Raises `UsageError` if there are more of one than of the others, or none, and for a weight that is none.
     """
+    from nbtext.corpus.document import Document
+
     end = object()
     number = 0
     of_documents = repeat(WEIGHT_UNIT) if weights is None else _in_units(weights)
@@ -117,7 +120,7 @@ def labelled_texts(
             raise UsageError("there are fewer weights than texts", hint="give each text one weight")
         number += 1
         if units:
-            yield label, with_weight(text, units)  # type: ignore[misc, arg-type]
+            yield Document(str(number), label, text, weight=units)  # type: ignore[arg-type]
     if not number:
         raise UsageError("there are no texts")
     if weights is not None and next(of_documents, None) is not None:

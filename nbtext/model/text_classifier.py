@@ -20,7 +20,7 @@ from nbtext.exclusions import SEED_WORDS, needs_documents, require_fitting
 from nbtext.fitted.fitted_model import FittedModel
 from nbtext.fitted.learnt import require_additive
 from nbtext.fitted.scoring import answers, answers_to
-from nbtext.model.given_texts import BESIDE_TEXT, GivenClasses, GivenLabels, all_utf8, labelled_texts, path_names
+from nbtext.model.given_texts import BESIDE_TEXT, GivenClasses, GivenLabels, all_utf8, labelled_documents, path_names
 from nbtext.model.state import from_plain, to_plain, versions
 from nbtext.settings import COUNTING, Reading, Settings
 from nbtext.text_block import blocks
@@ -224,7 +224,7 @@ class TextClassifier:
         """
         given = GivenLabels(labels)
         self._looked_up()  # validate early: fail before counting, not after
-        self.learn(count(labelled_texts(texts, given, self.reading, sample_weight), self.analysis))
+        self.learn(count(labelled_documents(texts, given, self.reading, sample_weight), self.analysis))
         return self._replace(replace(self.fitted, label_kind=given.kind or "text"))
 
     def fit_corpus(
@@ -305,7 +305,7 @@ class TextClassifier:
         self._require_additive(self.settings)
         if self._fitted is None:
             return self.fit(texts, labels, sample_weight)
-        more = count(labelled_texts(texts, GivenLabels(labels, self._kind), self.reading, sample_weight), self.analysis)
+        more = count(labelled_documents(texts, GivenLabels(labels, self._kind), self.reading, sample_weight), self.analysis)
         return self.learn(self.counts + more)
 
     def forget(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Iterable[float] | None = None) -> TextClassifier:
@@ -314,7 +314,7 @@ class TextClassifier:
         Raises `UsageError` if one was not, and then subtracts none.
         """
         self._require_additive(self.settings)
-        labelled = labelled_texts(texts, GivenLabels(labels, self._kind), self.reading, sample_weight)
+        labelled = labelled_documents(texts, GivenLabels(labels, self._kind), self.reading, sample_weight)
         return self.learn(forget_documents(self.counts, count(labelled, self.analysis, keep_all=True)))
 
     def learn(self, counts: CorpusCounts | None = None, pool: UnlabelledDocuments | None = None, **changes: object) -> TextClassifier:
@@ -413,7 +413,7 @@ class TextClassifier:
     def score(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Sequence[float] | None = None) -> float:
         """Return the accuracy on texts of known classes, or the share of their weights."""
         given = texts if isinstance(texts, (str, bytes)) else list(texts)
-        truth = [label for label, _ in labelled_texts(given, GivenLabels(labels, self._kind), self.reading)]
+        truth = [document.label for document in labelled_documents(given, GivenLabels(labels, self._kind), self.reading)]
         best = minimum_error(self.predict_log_proba(given))
         names = np.array(self.classes, object)[self._given_classes.order]
         return float(np.average((names[best] == np.array(truth, object)) & (best != NO_ANSWER), weights=sample_weight))

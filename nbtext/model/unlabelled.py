@@ -21,6 +21,7 @@ import numpy as np
 from nbtext.classifiers.base import Training, Unseen
 from nbtext.classifiers.complement import ComplementNaiveBayes
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
+from nbtext.corpus.document import Document
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets, is_known, with_ngram_parts
 from nbtext.counts.counting import count
 from nbtext.counts.documents import NO_DOCUMENTS, CountedDocuments, DocumentSample
@@ -84,7 +85,7 @@ class UnlabelledDocuments(NamedTuple):
     @classmethod
     def of(cls, analysis: Analysis, texts: Iterable[bytes]) -> UnlabelledDocuments:
         """Count texts in valid UTF-8; raise `UsageError` if there is not one."""
-        counts = count(((".", text) for text in texts), analysis, keep_all=True)
+        counts = count((Document(".", ".", text) for text in texts), analysis, keep_all=True)
         statistics, documents = counts.statistics, counts.documents
         return cls(statistics.vocabulary, statistics.term_documents, documents.matrix.rows(np.argsort(documents.hashes, kind="stable")))
 
