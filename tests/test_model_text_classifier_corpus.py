@@ -96,6 +96,15 @@ def test_texts_are_answered_and_explained_as_the_commands_do(folder: Path) -> No
         model.explain(texts, "dog")
 
 
+def test_a_corpus_that_cannot_be_read_leaves_what_was_learnt_before(folder: Path) -> None:
+    model = TextClassifier().fit_corpus("pets")
+    before, settings = model.predict_proba(["a cat", "a dog"]), model.settings
+    with pytest.raises(PathError):
+        model.fit_corpus("missing", format="svmlight", document="text")
+    assert model.settings == settings == model.fitted.settings
+    assert model.predict_proba(["a cat", "a dog"]).tolist() == before.tolist()
+
+
 def test_documents_are_read_as_in_training_unless_told_otherwise(folder: Path) -> None:
     model = TextClassifier().fit_corpus("headed.csv", text_column="body", label_column="topic")
     assert [(answer.id, answer.label) for answer in model.answer_corpus(["headed.csv"])] == [

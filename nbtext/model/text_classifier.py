@@ -254,14 +254,14 @@ class TextClassifier:
 
         given = Reading.of({**self.reading, "document": "auto", **reading})
         corpus = Corpus(path_names(paths), given, True, (), on_error, on_problem or ignore, on_progress, notices or Notices())
-        before = self.settings
+        before = self.reading
         self.reading = corpus.reading = resolved(given, corpus.paths, labelled=True)
         try:
             require_words(self.settings)
             self._looked_up()  # validate early: fail before counting, not after
             self.learn(count_corpus(self.analysis, corpus, jobs, scheduler).counts)
         except BaseException:
-            self.settings = before
+            self.reading = before
             raise
         return self._replace(replace(self.fitted, label_kind="text"))
 
