@@ -210,7 +210,7 @@ METHODS: dict[str, Callable[..., Calibration]] = {
 
 
 class LeftOutPosteriors(NamedTuple):
-    """What models of other documents say of documents of the sample, and their true classes."""
+    """Posteriors of sampled documents under models that were trained without them, and the true classes."""
 
     log_posterior: Floats
     """log p(C_k | d), calibrated, in nats, shape (n_docs, n_classes); −inf for the class of an only document, which the others do not know."""

@@ -65,16 +65,16 @@ def costs_from(tables: Mapping[str, object], classes: Sequence[str]) -> Costs:
         costs.of_abstaining[:] = 1.0
     for truth, table in tables.items():
         if truth not in number or not isinstance(table, dict):
-            raise UsageError(f"the costs have a table for {truth!r}, which is no class", hint=known)
+            raise UsageError(f"the costs have a table for {truth!r}, which is not a class", hint=known)
         for answer, cost in table.items():
             if answer not in number and answer != ABSTAIN:
-                raise UsageError(f"the costs of {truth!r} name {answer!r}, which is no class", hint=known)
+                raise UsageError(f"the costs of {truth!r} name {answer!r}, which is not a class", hint=known)
             try:
                 value = float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) else nan
             except OverflowError:  # an integer of more than 308 digits
                 value = inf
             if not isfinite(value):
-                raise UsageError(f"the cost of {answer!r} for {truth!r} is no finite number")
+                raise UsageError(f"the cost of {answer!r} for {truth!r} is not a finite number")
             if answer in number:
                 costs.of_answers[number[truth], number[answer]] = value
             else:

@@ -550,7 +550,7 @@ class Reading(Declared):
     )
     categorical: str | None = declared(
         None, "COLUMNS", columns,
-        "Columns of categories to count besides the text, separated by commas. Each adds its likelihood to that of the text. NAME=N declares "
+        "Columns of categories to count besides the text, separated by commas. They are combined with the text as independent features. NAME=N declares "
         "N different values even if training has fewer: face=6 for a die. With columns of this kind there is a text only if --text-column is given.",
     )
     count: str | None = declared(None, "COLUMNS", columns, "Columns of whole numbers from 0 to use besides the text. Otherwise like --categorical.")

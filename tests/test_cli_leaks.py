@@ -121,13 +121,13 @@ def test_counted_features(tmp_path: Path) -> None:
 
 def test_the_models_sample_tells_of_the_same_texts(planted: Path) -> None:
     done = nbtext("evaluate test --output json")
-    assert warnings(done) == ["in the training corpus too: 4 of 30 documents; --training CORPUS gives the figures without them"]
+    assert warnings(done) == ["in the training corpus too: 4 of 30 documents; use --training CORPUS for the figures without them"]
     assert figures(done)["sampled_leaks"] == {"checked": 30, "found": 4}
     succeed("train train --sample 20")
     done = nbtext("evaluate train --output json")
     assert figures(done)["sampled_leaks"] == {"checked": 20, "found": 20}
     assert warnings(done) == [
-        "in the training corpus too: 20 of 20 documents that the model's sample can tell about; --training CORPUS gives the figures without them"
+        "in the training corpus too: 20 of 20 documents that the model's sample can check; use --training CORPUS for the figures without them"
     ]
     succeed("train train --sample 0")
     assert figures(succeed("evaluate train --output json"))["sampled_leaks"]["found"] == 0

@@ -57,7 +57,7 @@ def test_the_table_has_the_same_figures_and_says_what_more_would_bring(tmp_path:
 
 def test_a_curve_that_is_too_short_for_a_forecast_says_so() -> None:
     done = succeed("learning-curve", TRAIN, "--steps", "3", "--repeats", "1", "--folds", "2")
-    assert "No forecast of accuracy: a curve of fewer than 4 points says too little." in done.text
+    assert "No forecast of accuracy: a curve of fewer than 4 points is too short for a forecast." in done.text
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,7 @@ def test_a_damaged_ledger_is_refused(days: Path, command: list[str]) -> None:
     of_format_1(days)
     ledger = days / "nbtext.joblib.ledger"
     ledger.write_bytes(ledger.read_bytes()[:-1])
-    assert "nbtext.joblib.ledger: the ledger is damaged: it has not the length" in fail(3, *command)
+    assert "nbtext.joblib.ledger: the ledger is damaged: its length does not match" in fail(3, *command)
     ledger.unlink()
     ledger.mkdir()
     assert "nbtext.joblib.ledger: cannot read: is a directory" in fail(4, *command)

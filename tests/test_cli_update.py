@@ -36,7 +36,7 @@ def test_documents_that_were_learnt_before_are_counted_in_a_notice(tmp_path: Pat
     again = "learnt before, and counted twice now: "
     for sample, found in (
         ("4096", "30 of 40 documents;"),
-        ("20", "10 of 15 documents that the model's sample can tell about;"),
+        ("20", "10 of 15 documents that the model's sample can check;"),
         ("0", None),
     ):
         succeed("train a.tsv --sample", sample)

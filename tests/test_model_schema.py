@@ -171,7 +171,7 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ("its weighted counts do not fit its weighting", "multinomial", {}, {"fitted_weighted_counts": [1.0]}),
     ("its smoothing is not what its settings say", "complement", {"smoothing": 0}, {}),
     *(
-        ("it has not one concentration", "dirichlet-multinomial", {}, {"fitted_concentration": each})
+        ("it must have one concentration, within bounds", "dirichlet-multinomial", {}, {"fitted_concentration": each})
         for each in ([-1.0], [1e300], [1.0, 1.0])
     ),
     *(
@@ -186,7 +186,7 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ),
     ("the model is malformed", "weighted-documents", {"layers": [["", 1, None]]}, {}),
     *(("training makes no such sample_bound", "multinomial", {"sample_bound": number}, {}) for number in (-1, 2**64)),
-    ("its classifier keeps what no member does", "average", {}, {"fitted_extra": [1.0]}),
+    ("its classifier keeps an array that belongs to no member", "average", {}, {"fitted_extra": [1.0]}),
     ("what it keeps of Gaussian classes has other names", "gaussian", {}, {"fitted_extra": [1.0]}),
     ("its sample has impossible weights", "multinomial", {}, {"sample_weights": [1] * 9}),
     *(

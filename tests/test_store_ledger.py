@@ -92,8 +92,8 @@ def test_a_section_holds_the_ledger_and_equal_entries_are_the_same_bytes(held: E
     ("begin", "patch", "message"),
     [
         (0, b"\xff\xff\xff\xff", "length"),
-        (4, b"!", "no list of text"),
-        (5, b"1 ", "no list of text"),
+        (4, b"!", "not a list of text"),
+        (5, b"1 ", "not a list of text"),
         (-4, b"\x09\0\0\0", "no label"),
         (-5, None, "length"),
     ],
@@ -153,8 +153,8 @@ def test_every_flipped_bit_and_every_truncation_is_found(written: tuple[Path, by
         (12, b"\xff\xff\xff\xff", "length"),
         (16, b"\xff" * 8, "length"),
         (24, b"\xff" * 7 + b"\x7f", "length"),
-        (128, b"!", "no list of text"),
-        (129, b"1 ", "no list of text"),
+        (128, b"!", "not a list of text"),
+        (129, b"1 ", "not a list of text"),
         (-4, b"\x09\0\0\0", "no label"),
         (-4, b"\xfe\xff\xff\xff", "no label"),
         (-12, b"", ""),
@@ -188,7 +188,7 @@ def test_what_is_no_file_is_no_ledger(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(PathError, match="is a directory"):
         read_ledger(str(tmp_path / "folder"), BEFORE)
-    with pytest.raises(PathError, match="no regular file; remove it"):
+    with pytest.raises(PathError, match="not a regular file; remove it"):
         read_ledger(str(tmp_path / "pipe"), BEFORE)
 
 

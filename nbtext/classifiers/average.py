@@ -172,7 +172,7 @@ class PooledClassifier(AdditiveClassifier):
             if underscore and place in map(str, range(n_members)):
                 of_members[int(place)][own] = array
             else:
-                require(name in (POOL, SMOOTHING), "its classifier keeps what no member does")
+                require(name in (POOL, SMOOTHING), "its classifier keeps an array that belongs to no member")
         possible = pool.shape == (2 * n_members,) and np.all(pool[:n_members] > 0) and np.isfinite(pool).all()
         require(possible, "its weights do not fit its members")
         possible = smoothing.shape == (n_members,) and smoothing.min() >= 0 and smoothing.max() <= MOST_PSEUDO_COUNT

@@ -53,7 +53,7 @@ def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
         raise UsageError(f"the class prior has no number for class {missing[0]!r}", hint="give one for every class")
     weights = _prior_weights(kind, statistics.classes, statistics.class_documents)
     if not weights.any():
-        raise UsageError("the class prior leaves no class possible", hint="give a class that there is a weight above 0")
+        raise UsageError("the class prior leaves no class possible", hint="give a class of the corpus a weight above 0")
     prior: Floats = weights / weights.sum()
     return prior
 

@@ -1,4 +1,4 @@
-"""Complement naive Bayes: the evidence for a class is what all other classes do not say, of which there is more text to learn from.
+"""Complement naive Bayes: estimates each class from the text of all other classes, of which there is more.
 
 θ_jk = (Σ_{l≠k} m_jl + α_j) / (Σ_{l≠k} N_l + α_0), and the score of a document is Σ_j n_jd w_jk with w_jk = −log θ_jk, without a class
 prior. On tf-idf the weights of a class are divided by the sum of their absolute values, which is larger for classes with much text.

@@ -76,7 +76,7 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
         """Return the model that had this concentration; raise `ModelError` if no model can have had it."""
         kept = arrays.get(CONCENTRATION, np.empty(0))
         is_one = set(arrays) == {CONCENTRATION} and kept.shape == (1,)
-        require(is_one and LEAST_CONCENTRATION <= kept[0] <= MOST_CONCENTRATION, "it has not one concentration")
+        require(is_one and LEAST_CONCENTRATION <= kept[0] <= MOST_CONCENTRATION, "it must have one concentration, within bounds")
         return cls(training, float(kept[0]))
 
     @cached_property

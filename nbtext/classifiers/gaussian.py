@@ -335,14 +335,14 @@ class GaussianDiscriminantAnalysis(Classifier):
             "its latent features are too long",
         )
         require(np.all(of_numbers <= LARGEST_ROOT), "its means are too large")
-        require(np.all(np.abs(roots) <= LARGEST_ROOT), "its covariances are none")
+        require(np.all(np.abs(roots) <= LARGEST_ROOT), "its covariances are impossible")
         roots = roots.astype(np.float64).reshape(n_roots, roots.size // n_roots)
         if full:
             triangular = np.zeros((n_roots, n_features, n_features))
             triangular[:, *np.triu_indices(n_features)] = roots
             roots = triangular
         diagonals = np.diagonal(roots, axis1=1, axis2=2) if full else roots
-        require(np.all(diagonals >= 1 / LARGEST_ROOT), "its covariances are none")
+        require(np.all(diagonals >= 1 / LARGEST_ROOT), "its covariances are impossible")
         space = LatentSpace(training.statistics, known, projection.astype(np.float32).reshape(n_known, n_latent))
         return cls(training, space, numbers, GaussianClasses(means, roots))
 

@@ -478,7 +478,7 @@ class LogisticRegression(LinearClassifier):
         small = all(kept[name].size == 0 or max(-kept[name].min(), kept[name].max()) <= LARGEST_WEIGHT for name in ("weights", "bias"))
         require(small, "its weights are too large")
         outcome = _FitReport(*kept["outcome"].tolist())
-        require(not min(outcome) < 0, "its fit did not go as it says")
+        require(not min(outcome) < 0, "the record of its fit is impossible")
         return cls(training, kept["weights"].reshape(n_terms, n_classes), kept["bias"].astype(np.float64), outcome)
 
     @classmethod

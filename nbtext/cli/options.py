@@ -102,7 +102,7 @@ def per_class(given: dict[str, float], classes: Sequence[str], option: str, othe
 
     for label in given:
         if label not in classes:
-            raise UsageError(f"{option} names {label!r}, which is no class{did_you_mean(label, classes)}")
+            raise UsageError(f"{option} names {label!r}, which is not a class{did_you_mean(label, classes)}")
     return tuple(given.get(label, others) for label in classes)
 
 

@@ -145,7 +145,7 @@ def _portfolio(values: Values) -> list[Candidate]:
 def combinations(tries: Sequence[str], values: Values) -> list[Candidate]:
     """Return all combinations of ``tries``, such as ``smoothing=0.1,1``, each checked; the last parameter changes fastest.
 
-    Raises `UsageError` for a parameter that there is not, that is set and tried, or that has a wrong value, and for more than `MOST_SETTINGS`.
+    Raises `UsageError` for an unknown parameter, one that is both set and tried, a wrong value, or more than `MOST_SETTINGS`.
     """
     ranges: dict[str, list[str | None]] = {}
     for given in tries:

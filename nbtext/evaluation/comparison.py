@@ -52,7 +52,9 @@ def require_same_kind(a: TextClassifier, b: TextClassifier) -> None:
     """Raise `UsageError` if one model is of texts and the other of counted features."""
     if a.reading.is_counted != b.reading.is_counted:
         counted = (a if a.reading.is_counted else b).reading.format
-        raise UsageError(f"one model was trained on texts, the other on {counted}'s counted features", hint="compare two of a kind")
+        raise UsageError(
+            f"one model was trained on texts, the other on {counted}'s counted features", hint="compare models of the same kind"
+        )
 
 
 def differences_of_texts(reading: Reading, of_b: Reading, given: Container[str]) -> list[str]:

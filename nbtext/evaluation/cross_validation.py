@@ -248,7 +248,7 @@ def evaluate_leave_one_out(
 
 
 def choices_of_corpus(subsets: Subsets, parameters: Settings) -> Choices:
-    """Return what ``auto`` stands for in a model of all documents, for folds to use: to choose anew in each would take as long as all the rest."""
+    """Choose for ``auto`` once, on all documents; choosing in each fold would double the time of cross-validation."""
     size = parameters.sample if has_choice(parameters) else 0
     documents = subsets.documents if needs_documents(parameters) else None
     return choices_of(CorpusCounts(subsets.statistics, DocumentSample.of(subsets.documents, size)), parameters, documents)
@@ -374,7 +374,7 @@ class _FoldTask(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FoldTraining:
-    """All that judging any fold takes; other processes get it with their first task."""
+    """The inputs for judging any fold; other processes get them with their first task."""
 
     subsets: Subsets
     parameters: Settings

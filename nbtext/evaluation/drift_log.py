@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Parsed, Whole
 
 MORE_THAN_CHANCE = 0.001
-"""A less probable difference is taken for real: of a thousand runs that do not differ, one is taken for different in a figure."""
+"""A difference less probable than this counts as real; one in a thousand runs without a difference is then reported."""
 
 MORE_THAN_SHARES = 0.3
 """Distance in standard deviations of training that a different class mix alone does not reach (20 Newsgroups: 0.25 in 99 of
@@ -62,7 +62,7 @@ class DriftWatch:
             yield block
 
     def line(self) -> dict[str, Parsed] | None:
-        """Return the line of the log; None without documents that could be read, which tell nothing."""
+        """Return the line of the log; None if no document could be read."""
         classes, training = self._model.classes, self._training
         tokens, unknown, likelihood, answers = (np.concatenate(column) for column in zip(*self._parts, strict=True))
         if not tokens.size:
@@ -85,7 +85,7 @@ class DriftWatch:
         }
 
     def drift(self) -> DriftRun | None:
-        """Return the drift of the documents; None without documents that could be read."""
+        """Return the drift of the documents; None if no document could be read."""
         return None if (line := self.line()) is None else pool_runs([_run_of(line)])
 
 

@@ -103,7 +103,7 @@ def suspects(
 
 
 def suspects_in_sample(left_out: LeftOutPosteriors) -> SampledSuspects:
-    """Count the documents of a model's sample whose label may be wrong; those of `suspects` need the corpus."""
+    """Count the documents of a model's sample whose label may be wrong; `suspects` names them, but needs the corpus."""
     others = left_out.log_posterior.copy()
     others[np.arange(len(others)), left_out.classes] = -np.inf
     found = int(np.count_nonzero(others.max(axis=1, initial=-np.inf) >= np.log(SURE)))

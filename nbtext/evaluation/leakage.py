@@ -37,7 +37,7 @@ EXAMPLES = 20
 """Leaked documents that the figures name."""
 
 ACCIDENTAL = 0.01
-"""A share of test documents that may have been in training without a warning: short and form letters come again."""
+"""Share of test documents that may recur from training without a warning: short texts and form letters do."""
 
 
 class _LeakExample(NamedTuple):
@@ -75,7 +75,7 @@ class LeakResult:
         return self.exact + self.near
 
     def warning(self, n: int) -> str | None:
-        """Return what to warn of after ``n`` test documents, if anything."""
+        """Return a warning after ``n`` test documents; None if there is no leak."""
         if not self.found:
             return None
         kinds = f"{self.exact:,} with the same words, {self.near:,} nearly"
@@ -84,24 +84,26 @@ class LeakResult:
 
 
 class SampledLeakResult(NamedTuple):
-    """Numbers of test documents that the model's sample of its training documents can tell about, and of those that are in it."""
+    """Number of test documents that the model's sample of training documents can check, and how many of them are in it."""
 
     checked: int
     found: int
 
     def warning(self, n: int) -> str | None:
-        """Return what to warn of after ``n`` test documents, if they are more than come again by accident."""
-        return None if self.is_accidental else f"in the training corpus too: {self.of(n)}; --training CORPUS gives the figures without them"
+        """Return a warning after ``n`` test documents; None if no more leaked than recur by accident."""
+        return (
+            None if self.is_accidental else f"in the training corpus too: {self.of(n)}; use --training CORPUS for the figures without them"
+        )
 
     @property
     def is_accidental(self) -> bool:
-        """True if there are no more of them than come again by accident."""
+        """True if no more of them leaked than recur by accident."""
         return self.found <= self.checked * ACCIDENTAL
 
     def of(self, n: float) -> str:
-        """Return in words how many they are, of ``n`` documents or of those that could be checked."""
+        """Describe their number, out of ``n`` documents or of those that could be checked."""
         return f"{self.found:,} of {quantity(self.checked, 'document')}" + (
-            "" if self.checked == n else " that the model's sample can tell about"
+            "" if self.checked == n else " that the model's sample can check"
         )
 
 
@@ -206,7 +208,7 @@ class LeakWatch:
 
 
 def sampled_leaks(test_hashes: NDArray[np.uint64], sample_hashes: NDArray[np.uint64], bound: int) -> SampledLeakResult:
-    """Return the number of test documents that a bottom-k sample can tell about, and of those among them that are in its corpus.
+    """Count the test documents that a bottom-k sample can check, and those of them that are in its corpus.
 
     ``sample_hashes`` hold the hash of every document of the corpus below ``bound``; all there are if that is `LARGEST_HASH`. The share
     estimates that of all test documents, since a hash does not depend on what its document is about (E. Cohen, H. Kaplan, 2007).

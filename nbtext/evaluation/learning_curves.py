@@ -1,4 +1,4 @@
-"""Learning curves: how good models of fewer documents are, and a forecast of what more documents would bring.
+"""Learning curves: accuracy against training size, and a forecast of the gain from more documents.
 
 Beside each figure on documents held out is the accuracy on the training documents themselves: the distance between the two is overfitting.
 Documents are counted once. Each run holds out a fold and learns from growing parts of the rest; limits on terms, selection and smoothing are
@@ -179,7 +179,7 @@ class _Judged(NamedTuple):
 
 
 class _CurveTraining(NamedTuple):
-    """All that training any model of the curve takes; other processes get it with their first task."""
+    """The inputs for training any model of the curve; other processes get them with their first task."""
 
     subsets: Subsets
     parameters: Settings
@@ -259,7 +259,7 @@ def forecast(sizes: Whole, figures: Floats, at_once: int, now: int, later: int, 
     answers are right at the largest size it reaches down to Wilson's limit for ``now`` documents.
     """
     if sizes.size < FEWEST_SIZES:
-        return Forecast(later, withheld=f"a curve of fewer than {FEWEST_SIZES} points says too little")
+        return Forecast(later, withheld=f"a curve of fewer than {FEWEST_SIZES} points is too short for a forecast")
     errors, places = 1 - figures, sizes.astype(np.float64)
     mean = errors.mean(axis=0)
     drawn = np.random.default_rng(bootstrap.seed).integers(len(errors), size=(bootstrap.replicates, at_once))
@@ -272,7 +272,7 @@ def forecast(sizes: Whole, figures: Floats, at_once: int, now: int, later: int, 
     if not errors[:, -1].any():  # redrawn runs know nothing of errors that did not occur
         low = min(low, wilson_interval(now, now)[0])
     if high - low > WIDEST_INTERVAL:
-        return Forecast(later, withheld=f"the curve is too noisy, anything from {low:.2f} to {high:.2f} could follow")
+        return Forecast(later, withheld=f"the curve is too noisy: the forecast lies between {low:.2f} and {high:.2f}")
     return Forecast(later, value, (low, high), 1 - float(laws.error(now)[0]))
 
 

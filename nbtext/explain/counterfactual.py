@@ -77,7 +77,7 @@ class WordChange:
     items: tuple[tuple[str, int], ...] | None
     """Each with how many occurrences are removed or added; None if none were found."""
     smallest: bool
-    """It is known that no fewer words, or added occurrences, do; for a removal without items, that no words do."""
+    """No smaller set of words or added occurrences exists; for a removal without items, no set at all."""
     probability: float | None = None
     """Of the class after the change."""
 
@@ -215,7 +215,7 @@ class _ChangedDocument:
 
 
 class _Cover(NamedTuple):
-    """A set of items, None if none was found; and whether it is known that there is no smaller one, or none at all."""
+    """A set of items, None if none was found; ``proven`` if no smaller one, or none at all, exists."""
 
     items: tuple[int, ...] | None
     proven: bool

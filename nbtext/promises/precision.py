@@ -48,7 +48,7 @@ MOST_DOCUMENTS = 1 << 40
 
 
 class PrecisionThreshold(NamedTuple):
-    """From which probability on answers of a class are given, and what is known of them from documents left out."""
+    """Least probability at which a class is answered, with the figures of left-out documents."""
 
     label: str
     precision: float | None

@@ -126,7 +126,7 @@ class Ledger:
         end = _LENGTH.size + _LENGTH.unpack_from(content.ljust(_LENGTH.size))[0]
         entries, rest = divmod(len(content) - end, FINGERPRINT_BYTES + 4)
         if entries < 0 or rest:
-            raise _damaged("it has not the length that it says")
+            raise _damaged("its length does not match its labels")
         labels = _labels(content[_LENGTH.size : end])
         fingerprints, numbers = _entries(content, entries, end)
         _require_labels(numbers, labels)
@@ -161,7 +161,7 @@ def read_ledger(path: str, model: bytes) -> Ledger | None:
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise PathError("not a ledger: it is no regular file", where=path, hint="remove it")
+                raise PathError("not a ledger: it is not a regular file", where=path, hint="remove it")
             content = file.read()
     except FileNotFoundError:
         return None
@@ -187,7 +187,7 @@ def _parsed(content: bytes, model: bytes) -> Ledger:
     if version > LEDGER_FORMAT:
         raise ModelError(f"made by a newer nbtext (format {version}, this one reads {LEDGER_FORMAT})", hint="upgrade nbtext")
     if len(content) != _FIELDS.size + label_bytes + (entries + changes) * (FINGERPRINT_BYTES + 4):
-        raise _damaged("it has not the length that its header says")
+        raise _damaged("its length does not match its header")
     if hashlib.sha256(content[: _DIGEST.start] + content[_DIGEST.stop :]).digest() != digest:
         raise _damaged("its checksum is wrong")
     end = _FIELDS.size + label_bytes
@@ -224,7 +224,7 @@ def _labels(text: bytes) -> tuple[str, ...]:
     except ValueError:
         labels = None
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels) or labels != sorted(set(labels)):
-        raise _damaged("its labels are no list of text")
+        raise _damaged("its labels are not a list of text")
     return tuple(labels)
 
 

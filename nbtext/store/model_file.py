@@ -206,7 +206,7 @@ def _read(path: str, *, with_ledger: bool = False) -> _ModelBytes:
         with open(path, "rb", opener=_open_without_waiting) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise ModelError("not a model: it is no regular file")  # noqa: TRY301 - its path is added below
+                raise ModelError("not a model: it is not a regular file")  # noqa: TRY301 - its path is added below
             content = file.read(_HEAD)  # do not read other files whole
             if len(content) == _HEAD and content[: len(_START)] == _START:
                 file.seek(0)
@@ -328,7 +328,7 @@ def _check_layout(places: Mapping[str, _ArrayPlace], payload_length: int, index_
             raise ModelError(f"array {name[:40]!r} lies outside the file, over another array, or behind a gap")
         position, allowed = place.end, MAX_FRAMING
     if payload_length > position + MAX_FRAMING + 2 * index_length:
-        raise ModelError("there are bytes that belong to no array")
+        raise ModelError("some bytes belong to no array")
 
 
 def _check_depth(value: object, depth: int = 0) -> None:
