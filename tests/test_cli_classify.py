@@ -69,7 +69,7 @@ def test_empty_documents_and_unknown_words_get_the_prior_and_a_notice(pets: Path
     arguments = ("classify", "empty", "stop", "unknown", "known")
     assert [row[1:] for row in succeed(*arguments).rows[:3]] == [["cats", "0.5"]] * 3
     verbose = nbtext(*arguments, "-v")
-    assert verbose.notes == ["nbtext: no term that the model knows, so the answer is that to an empty document: 3 documents"]
+    assert verbose.notes == ["nbtext: answered like an empty document, since the model knows none of its terms: 3 documents"]
     records = [strictly(line) for line in succeed(*arguments, "-o", "jsonl").text.split("\n")[:-1]]
     assert [bool(record.get("notice")) for record in records] == [True, True, True, False]
 

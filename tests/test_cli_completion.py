@@ -75,7 +75,6 @@ def completed(words: list[str], home: Path) -> list[str]:
         (["nbtext", "train", "--classifier", "=", "mul"], ["multinomial"]),
         (["nbtext", "classify", "--output", "="], ["table", "tsv", "csv", "jsonl"]),
         (["nbtext", "tune", "--try", "ngr"], ["ngrams="]),
-        (["nbtext", "tune", "--try", "classifier", "=", "multinomial,ber"], ["multinomial,bernoulli"]),
         (["nbtext", "why-not", ""], ["cats", "dogs"]),
         (["nbtext", "why-not", "-m", "missing", ""], []),
         (["nbtext", "explain", "--against", "d"], ["dogs"]),

@@ -116,7 +116,7 @@ def test_small_classes_are_warned_of_and_vanished_ones_are_unknown(pets: Path) -
         0,
         [
             "nbtext: warning: classes with fewer documents than there are folds: birds",
-            "nbtext: warning: without another document of their class to learn from: 1 document, counted as mistakes; of birds",
+            "nbtext: warning: counted as mistakes, since no other document of their class was left to learn from: 1 document of birds",
         ],
     )
     said = json.loads(done.out)

@@ -73,7 +73,7 @@ def test_a_pool_that_does_not_help_leaves_the_model_of_labelled_documents(tmp_pa
     corpus(tmp_path, {f"pool/{number}": " ".join(draw.choice(words.ravel(), 12)) for number in range(200)})
     succeed("train few.tsv -m alone -q")
     done = nbtext("train few.tsv --unlabelled pool -v")
-    assert b"200 unlabelled documents not used: without them left-out documents are answered best" in done.err
+    assert b"200 unlabelled documents not used: left-out documents are answered best without them" in done.err
     found = inspected(tmp_path)
     assert (found["unlabelled"]["weight"], found["training"]["weighting"]) == (0, "counts")
     for command in (("classify", "--output", "jsonl", "--scores"), ("evaluate", "--output", "json"), ("explain", "--output", "jsonl")):

@@ -53,7 +53,7 @@ def test_sentences(pets: Path) -> None:
     corpus(pets, {"letter": "the cat purrs; a dog scratches the sofa"})
     text = succeed("why-not dogs letter pets/dogs/1 -o table").text
     assert "the fewest words; then 0." in text
-    assert "the fewest occurrences; then 0." in text
+    assert "the fewest terms; then 0." in text
     assert "it is the answer already" in text
 
 

@@ -138,5 +138,5 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
         append_line(log, "" if (line := drift.line()) is None else json_line(line))
     documents.say_notices()
     if n := counts.without_known_terms:
-        messages.notice(f"no term that the model knows, so the answer is that to an empty document: {quantity(n, 'document')}")
+        messages.notice(f"answered like an empty document, since the model knows none of its terms: {quantity(n, 'document')}")
     return options["exit_status_abstained"] if counts.abstained and not messages.any_failed() else None

@@ -44,7 +44,7 @@ class _ConfigFile(NamedTuple):
     path: Path
     defaults: dict[str, object]
     is_found: bool = False
-    """Whether it was found, and not named by ``--config``."""
+    """True if it was found, not named by ``--config``."""
 
 
 class _Default(NamedTuple):

@@ -155,7 +155,7 @@ def recognised(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Rea
 
 
 def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) -> Reading:
-    """Return how documents are read: as the model's training documents were, without weights, but for what the options say; raise as `reading_like`.
+    """Return how to read documents: like the training documents, without weights, unless options say otherwise; raise as `reading_like`.
 
     Lines of ``--lines`` are documents as they stand, unless an option names a format or a column.
     """
@@ -221,7 +221,7 @@ class CommandCounts(NamedTuple):
 
     corpus: CountedCorpus
     settings: Settings
-    """As `nbtext.model.training.learn` takes them."""
+    """Arguments for `nbtext.model.training.learn`."""
     analysis: Analysis
     source: CommandCorpus
     """Says what was noticed, when the results are there."""

@@ -87,7 +87,9 @@ def command(corpus: tuple[str, ...], output: str | None, folds: int | None, repe
     counted.source.say_notices()
     if unknown := result.unknown_documents:
         n = quantity(sum(unknown.values()), "document")
-        messages.warn(f"without another document of their class to learn from: {n}, counted as mistakes; of {listed(list(unknown), SHOWN)}")
+        messages.warn(
+            f"counted as mistakes, since no other document of their class was left to learn from: {n} of {listed(list(unknown), SHOWN)}"
+        )
     write_result(
         output,
         {**json_values(result), "folds": by_fold or {"method": "leave-one-out", "n": result.n, "repeats": 1}},

@@ -35,12 +35,12 @@ def command(log: str, output: str | None, last: int | None, since: str | None, *
     """Show how far the documents in a log of nbtext classify --drift are from those of training.
 
     The share of unknown tokens, the log-likelihood per token and the length of documents are compared with left-out training documents by their
-    means, in standard deviations of training documents; the answers by the share of them that differs. A distance does not grow with the number
-    of documents. A star marks a distance that is more than chance, as a small one is too if there are many documents. Gates look at distances.
+    means, in standard deviations of training documents. For answers the distance is the share that differs. A distance does not grow with the
+    number of documents. A star marks a distance beyond chance; with many documents a small one has it too. Gates compare distances.
 
-    A run of a few documents may be far away by chance alone. With --last N the last N runs count as one, as if their documents had been
-    classified together, and with --since those since a date; jsonl is then one line. Only runs of the newest model count then: a model that was
-    updated in between is another one. Runs without documents are ignored. A line that cannot be read is reported and skipped, and the exit
+    A run of a few documents may be far away by chance alone. --last N treats the last N runs as one, as if their documents had been classified
+    together, and --since those since a date; jsonl is then one line. Only runs of the newest model count then: an updated model is another
+    model. Runs without documents are ignored. A line that cannot be read is reported and skipped, and the exit
     status is 1.
 
     \b

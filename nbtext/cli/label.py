@@ -25,7 +25,7 @@ STRATEGIES = ("mixed", "uncertain", "typical", "random")
 DEFAULT_FILE = "labels.jsonl"
 DEFAULT_PATCH = "review.tsv"
 COLUMNS = {"id": "id", "label": "label", "suggested": "suggested", "probability": "probability:.6g", "text": "text"}
-"""Of rows to be filled in."""
+"""Columns of rows to be filled in."""
 
 
 @panels.command("label")
@@ -58,8 +58,8 @@ COLUMNS = {"id": "id", "label": "label", "suggested": "suggested", "probability"
 @option.excel_safe_option
 @panels.option(
     "--seeds", group="documents", type=InputPath(),
-    help="Begin with words for the classes. FILE has lines of a class, a tab and a word, or with ! before it a word against the class, and if wanted a tab and "
-    "a pseudo-count.",
+    help="Begin with words for the classes. A line of FILE has a class, a tab and a word, and optionally a tab and its pseudo-count, by default 10. A word after ! "
+    "speaks against the class.",
 )  # fmt: skip
 @panels.option("--who", group="output", metavar="NAME", help="Store the name of the person with each label.")
 @panels.option("--times", group="output", is_flag=True, help="Store the time with each label.")

@@ -23,7 +23,7 @@ class _OfDocument(Protocol):
 
     @property
     def problem(self) -> Exception | None:
-        """Why it could not be read, or None."""
+        """The error if it could not be read, else None."""
 
 
 Result = TypeVar("Result", bound=_OfDocument)
@@ -58,7 +58,7 @@ def begin(*, verbose: bool, quiet: bool) -> None:
 
 
 def shows_notices() -> bool:
-    """Return whether `notice` prints anything."""
+    """Return True if `notice` prints anything."""
     return not _writing.quiet and (_writing.verbose or standard_error_is_terminal())
 
 
@@ -95,7 +95,7 @@ def documents_failed(n: int) -> None:
 
 
 def any_failed() -> bool:
-    """Return whether a document could not be read."""
+    """Return True if a document could not be read."""
     return _writing.failed > 0
 
 
@@ -109,7 +109,7 @@ def reported(results: Iterable[Result]) -> Iterator[Result]:
 
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
-    """Say nothing of a corpus that was read before."""
+    """Suppress messages about a corpus that was read before."""
     before = _writing.quiet, _writing.failed, _writing.shown
     _writing.quiet, _writing.shown = True, SHOWN
     try:
@@ -165,7 +165,7 @@ def set_log_format(arguments: Sequence[str]) -> None:
 
 
 def log_is_json() -> bool:
-    """Return whether every line on standard error is a JSON object."""
+    """Return True if every line on standard error is a JSON object."""
     return _writing.as_json
 
 
@@ -181,5 +181,5 @@ def clear_progress() -> None:
 
 
 def standard_error_is_terminal() -> bool:
-    """Return whether standard error is a terminal."""
+    """Return True if standard error is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()

@@ -149,23 +149,18 @@ def suggest_classes(context: click.Context, parameter: click.Parameter, incomple
 
 
 def suggest_tries(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Suggest the names of settings, and then values of the one named, after those that are there with commas between them."""
+    """Suggest the names of settings."""
     from click.shell_completion import CompletionItem
 
     del context, parameter
-    name, equals, values = incomplete.partition("=")
-    if not equals:
-        return [CompletionItem(f"{known.option[2:]}=") for known in TRAINING if known.option[2:].startswith(name)]
-    before, comma, begun = values.rpartition(",")
-    choices = next((known.choices for known in TRAINING if known.option[2:] == name), ())
-    return [CompletionItem(f"{name}={before}{comma}{choice}") for choice in choices if choice.startswith(begun)]
+    return [CompletionItem(f"{known.option[2:]}=") for known in TRAINING if known.option[2:].startswith(incomplete)]
 
 
 corpus_argument = click.argument("corpus", nargs=-1, metavar="[CORPUS]...", type=InputPath())
 
 from_folder_option = panels.option(
     "--from-folder", "folders", group="documents", multiple=True, metavar="LABEL=PATH", type=InputPath(is_labelled=True),
-    help="Instead of CORPUS, read a Maildir, a folder of messages or an mbox, whose mail all has this class. Give it once for each folder.",
+    help="Instead of CORPUS, read a Maildir, a folder of messages or an mbox. All its mail has this class. Give it once for each folder.",
 )  # fmt: skip
 """For `nbtext.cli.corpus.corpus_paths`."""
 

@@ -43,7 +43,7 @@ SYNONYMS = {
     "train": ("fit", "learn", "build"),
     "tune": ("search", "optimize", "optimise"),
 }
-"""What other tools call a command, to be asked about."""
+"""Names of commands in other tools, for suggestions."""
 
 _NAMES = 24
 """Width of the column of names; a longer one has a line of its own."""
@@ -136,7 +136,7 @@ class Command(click.Command):
                     formatter.write_text(rule)
 
     def rules(self) -> list[str]:
-        """Return what the table of exclusions says of the options, a line each."""
+        """Return a line for each rule of the table of exclusions about these options."""
         from nbtext.exclusions import options_in_words
 
         names = {"CORPUS" if isinstance(each, click.Argument) else max(each.opts, key=len) for each in self.params}

@@ -1,7 +1,7 @@
 """Types of options that are paths.
 
-A file of defaults that was found, rather than named by ``--config``, may have come with its folder from somebody else. So its paths stay in the folder,
-links followed, and what nbtext writes there replaces only what nbtext wrote for the same option.
+A file of defaults that was found, not named by ``--config``, may have come with its folder from somebody else. So its paths must stay in the folder, links
+followed, and nbtext replaces only files there that it wrote for the same option.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CARD = rb"---\n(.+\n)*library_name: \"nbtext\"\n"
 JUDGED = rb'\{"id": "([^"\\]|\\.)*", "truth": '
 DRIFT = rb'\{"time": "[^"]*", "model": .*, "documents": \d'
 ANYTHING = rb""
-"""How files begin that nbtext writes; anything, where the command itself looks."""
+"""Beginnings of files that nbtext writes, as patterns; the empty one where the command itself checks the file."""
 
 
 class InputPath(click.types.StringParamType):

@@ -28,7 +28,7 @@ _NO_TERMINAL = ("", "dumb", "unknown")
 
 
 def is_wanted(*, quiet: bool) -> bool:
-    """Return whether a bar may be shown: on a terminal that can erase it, and not with ``quiet``."""
+    """Return True if a bar may be shown: on a terminal that can erase it, and not with ``quiet``."""
     return not quiet and not log_is_json() and standard_error_is_terminal() and os.environ.get("TERM", "") not in _NO_TERMINAL
 
 

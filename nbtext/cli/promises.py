@@ -58,8 +58,8 @@ def set_rule_of(options: Options, model: TextClassifier) -> SetRule | None:
 
     rule = set_rule(left_out_posteriors(model.fitted), model.classes, coverage, by_class=options["by_class"])
     if rule.always:
-        few = f"fewer than {least_documents(coverage):,} of their documents of training were left out"
-        messages.warn(f"every set has {quantity(len(rule.always), 'class')}, such as {rule.always[0]}, of which {few}")
+        few = f"fewer than {least_documents(coverage):,} of their training documents were left out"
+        messages.warn(f"every set contains {quantity(len(rule.always), 'class')}, such as {rule.always[0]}: {few}")
     return rule
 
 

@@ -41,15 +41,15 @@ writing_options = several(
 
 unlabelled_option = panels.option(
     "--unlabelled", group="documents", common=True, multiple=True, metavar="PATH", type=InputPath(),
-    help="Learn from these documents without labels too, as far as left-out labelled ones are then answered better. Give it once for each path. "
+    help="Also learn from these documents without labels, if left-out labelled documents are then answered better. Give it once for each path. "
     "Unless --weighting is given, left-out documents also choose between counts and log.",
 )  # fmt: skip
 """For `read_pool`."""
 
 seeds_option = panels.option(
     "--seeds", group="documents", type=InputPath(),
-    help="Give classes words: FILE has lines of a class, a tab and a word, or with ! before it a word against the class (for all others), and if wanted a tab and how often "
-    "the class is taken to have held it (10). With --unlabelled, CORPUS may be left out.",
+    help="Give classes words. A line of FILE has a class, a tab and a word, and optionally a tab and its pseudo-count, by default 10. A word after ! speaks against "
+    "the class. With --unlabelled, CORPUS may be left out.",
 )  # fmt: skip
 
 relearning_options = several(
@@ -113,7 +113,7 @@ def write_new_model(model: TextClassifier, path: str, options: Options, ledger: 
 
 
 def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str], options: Options) -> CommandCorpus:
-    """Return labelled documents to change a model by, read as its training documents were but for what the options messages.
+    """Return labelled documents to change a model by, read as its training documents were unless the options say otherwise.
 
     Raises `UsageError` for a model that cannot be changed exactly, or for documents that it cannot have learnt.
     """
@@ -153,6 +153,6 @@ def say_model(model: TextClassifier, path: str, before: TextClassifier | None = 
     if model.learnt.unlabelled is not None and not model.learnt.uses_unlabelled:
         unused = quantity(model.learnt.unlabelled.documents, "unlabelled document")
         messages.notice(
-            f"{unused} not used: without them left-out documents are answered best, so the model is that of labelled documents alone"
+            f"{unused} not used: left-out documents are answered best without them, so the model is that of the labelled documents alone"
         )
     messages.notice(f"{path}: {describe(model.fitted)}{more}")

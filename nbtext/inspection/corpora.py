@@ -91,7 +91,7 @@ def look_at_corpus(paths: Sequence[str], reading: Reading) -> CorpusOverview:
 
 
 def corpus_findings(corpus: CorpusOverview) -> Iterator[Finding]:
-    """Yield what there is to say of a corpus, a line for each thing looked at, with what to do if it is unusual."""
+    """Yield a finding for each property of a corpus, with what to do if it is unusual."""
     yield Finding("format", PASSED, f"{corpus.format}, each document {corpus.kind}")
     if corpus.columns is not None:
         yield Finding("columns", PASSED, corpus.columns)

@@ -137,7 +137,7 @@ class ComparedModel:
     probability: float
     log_bayes_factor: float
     evidence_for_best: str
-    """As the two before, those of `nbtext.language_model.measures.ModelPosterior`."""
+    """This and the two before are those of `nbtext.language_model.measures.ModelPosterior`."""
 
 
 def compared_models(models: LanguageModels, settings: Settings) -> list[ComparedModel]:

@@ -99,7 +99,7 @@ class _ProbabilityMeaning:
     """The meaning of the probabilities shown for terms."""
 
     symbol: str
-    """As in `docs/mathematics.md`."""
+    """The symbol used in `docs/mathematics.md`."""
     meaning: str
 
 

@@ -60,7 +60,7 @@ class Labelled(NamedTuple):
 
 
 class Reviewed(NamedTuple):
-    """A document with the label that it had and the one that it is to have, as a line of TSV."""
+    """A document with its old and its new label, as a line of TSV."""
 
     id: str
     before: str
@@ -97,7 +97,7 @@ class AnswerFile:
         """Open the file, or make it; raise `LockedError` if another process has it, `PathError` if it is no such file."""
         self.path = path
         self.repaired = False
-        """Whether a half-written line was cut off."""
+        """True if a half-written line was cut off."""
         try:
             is_new = not os.path.lexists(path)
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOCTTY, 0o666)
@@ -197,7 +197,7 @@ def read_session(path: str, content: bytes, of_line: Callable[[str], Answer]) ->
 
 
 def _is_object(line: bytes) -> bool:
-    """Return whether a line is a JSON object. No beginning of one is; a line of TSV may have lost the end of its class."""
+    """Return True if a line is a JSON object. A half-written one is not; a line of TSV may have lost the end of its class."""
     try:
         return line.startswith(b"{") and isinstance(parsed_json(line.decode(*_ENCODING)), dict)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Which document to ask about next.
+"""Choice of the document to ask about next.
 
 `uncertain` is one less the margin between the two most probable classes; `typical` is coverage; `mixed` is their product, and measures best
 (bench/labelling.py). Sources: D. Lewis, W. Gale, A sequential algorithm for training text classifiers (1994), for uncertainty; T. Scheffer, C. Decomain,

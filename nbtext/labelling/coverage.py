@@ -1,4 +1,4 @@
-"""What a label of each document would tell of terms that are frequent in the pool and not yet labelled often: how typical the document is of the rest.
+"""Coverage of a document: how typical it is of the documents without labels. It is large if its terms are frequent in the pool and rarely labelled.
 
     c(d) = Σ_j v_jd t_j / (1 + l_j)
 

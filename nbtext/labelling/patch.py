@@ -41,7 +41,7 @@ class LabelPatch:
         return document._replace(label=row.after)
 
     def warnings(self, notices: Notices) -> list[str]:
-        """Return what is to be said when the corpus is read: which documents were not in it."""
+        """Return a warning that names the documents that were not in the corpus."""
         met = set(notices.relabelled)
         unmet = [name for name in self._rows if name not in met]
         if not unmet:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from nbtext.settings import Settings
 
 LARGEST_ODDS = 1e6
-"""More to one than that are shown as that."""
+"""Larger odds are shown as this."""
 
 
 class Review(Session):
-    """A session whose documents have labels, of which the suspects are asked about. The corpus and the labels of the session stay as they are."""
+    """A session that asks about the suspects among labelled documents. The corpus and the labels of the session stay as they are."""
 
     def __init__(self, counted: CountedPool, settings: Settings, file: AnswerFile) -> None:
         """Find the suspects that the file does not have yet; ``settings`` are those of training."""
@@ -48,7 +48,7 @@ class Review(Session):
 
     @property
     def done(self) -> str:
-        """How many are reviewed, and how many of them have another label now."""
+        """The number of reviewed documents, and of those with another label now, in words."""
         changed = sum(answer.before != answer.after for answer in self._reviews.answers if isinstance(answer, Reviewed))
         return f"{len(self._reviews.answers):,} reviewed, {changed:,} changed"
 

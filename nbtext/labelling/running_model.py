@@ -76,7 +76,7 @@ class RunningModel:
         self._resize()
 
     def is_empty(self, number: int) -> bool:
-        """Return whether a class has neither documents nor seeds."""
+        """Return True if a class has neither documents nor seeds."""
         return not (self._documents[number] or self._seeded[number])
 
     def drop_class(self) -> None:
@@ -111,7 +111,7 @@ class RunningModel:
             self._sums[number] = running[pool.matrix.offsets[1:]] - running[pool.matrix.offsets[:-1]]
 
     def scores(self, rows: Whole | slice = slice(None)) -> Floats:
-        """Return s_k of documents, by default all, shape (n_classes, n_docs), in nats but for what is the same in every class.
+        """Return s_k of documents, by default all, shape (n_classes, n_docs), in nats, without a part that is the same in every class.
 
         A class without documents and seeds is impossible.
         """

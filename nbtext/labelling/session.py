@@ -41,7 +41,7 @@ FEWEST_TO_CALIBRATE = 20
 
 
 class Plan(NamedTuple):
-    """How documents are chosen."""
+    """Settings for choosing documents."""
 
     strategy: str = "mixed"
     """A name of `nbtext.labelling.asking.STRATEGIES`."""
@@ -51,7 +51,7 @@ class Plan(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """How many of the random sample the models without them answer right."""
+    """Documents of the random sample, and how many of them the models without them answer right."""
 
     documents: int
     right: int
@@ -68,7 +68,7 @@ class Estimate(NamedTuple):
 
 
 class Session:
-    """Labels of the documents of a pool; the last documents of which, from ``n_asked``, come with labels from elsewhere and are not asked about."""
+    """Labels of the documents of a pool. The documents from ``n_asked`` on have labels from elsewhere and are not asked about."""
 
     def __init__(
         self,
@@ -113,11 +113,11 @@ class Session:
 
     @property
     def done(self) -> str:
-        """How much is done."""
+        """The number of labels, in words."""
         return quantity(len(self.labels), "label")
 
     def remark(self, row: int) -> str:
-        """Return what is to be said of a document."""
+        """Return a remark about a document, empty if there is none."""
         del row
         return ""
 

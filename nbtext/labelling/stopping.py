@@ -1,4 +1,4 @@
-"""When to stop: what twice the labels would bring, by the learning curve of the labels in the order in which they came.
+"""Advice when to stop: the gain from twice the labels, by the learning curve of the labels in the order in which they came.
 
 Each point is the accuracy, on the random sample, of the model of the first m labels, a document of the sample left out where it is among them. The
 law that is fitted to the points is that of `nbtext.evaluation.learning_curves`.

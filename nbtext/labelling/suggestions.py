@@ -28,10 +28,10 @@ class _Taken(NamedTuple):
     """A filled row, or why it was not taken."""
 
     id: str
-    """Where the row stands."""
+    """The place of the row."""
     problem: DocumentError | None = None
     is_new: bool = False
-    """Whether the label was added; not if the row is empty, or says again what is known."""
+    """True if the label was added; False if the row is empty or repeats a known label."""
 
 
 def suggest(session: Session, n: int) -> Iterator[_Suggestion]:
@@ -44,7 +44,7 @@ def suggest(session: Session, n: int) -> Iterator[_Suggestion]:
 def take(session: Session, rows: Iterable[Document], who: str | None = None, time: str | None = None) -> Iterator[_Taken]:
     """Add the labels of rows, documents with the columns id and label, and yield for each whether it was taken.
 
-    A row without a label is not filled in yet, and nothing is said of it.
+    A row without a label is not filled in yet; it is skipped without a message.
     """
     for row in rows:
         try:

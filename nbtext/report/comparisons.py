@@ -9,7 +9,7 @@ from nbtext.errors import listed, quantity
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import json_values
 from nbtext.report.forms import grid, is_plain_terminal, json_line, listing, show, table, visible_on_terminal, write
-from nbtext.report.numbers import FIGURES, SIX_DIGITS, bounds, figure, strip, three_decimals
+from nbtext.report.numbers import FIGURES, SIX_DIGITS, bounds, figure, three_decimals
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
 if TYPE_CHECKING:
@@ -166,11 +166,11 @@ def print_learning_curve(curve: LearningCurve) -> None:
     show(
         listing({"documents": f"{curve.documents:,}", "runs": f"{curve.runs:,}, of which 95 % lie in a band"}),
         table(None, CURVE, curve.points, ("training documents", "accuracy", "band", "macro F1", "band", "accuracy on these")),
-        "".join(f"{_forecast_sentence(FIGURES[name], curve.documents, forecast)}\n" for name, forecast in forecasts),
+        "".join(f"{forecast_sentence(FIGURES[name], curve.documents, forecast)}\n" for name, forecast in forecasts),
     )
 
 
-def _forecast_sentence(title: str, now: int, forecast: Forecast) -> str:
+def forecast_sentence(title: str, now: int, forecast: Forecast) -> str:
     """Return the forecast of one figure in words."""
     if forecast.withheld is not None:
         return f"No forecast of {title}: {forecast.withheld}."
@@ -257,12 +257,8 @@ def print_prevalence(result: PrevalenceResult, column: str | None) -> None:
     """Print the shares of all classes, the largest first, and by column the largest classes for each value."""
     block = "#" if is_plain_terminal() else "█"
     ordered = sorted(result.all.prevalence.items(), key=lambda item: -item[1].share)
-    plots = {label: f"{block * round(BAR * share.share)}" for label, share in ordered}
-    if column is not None:
-        shares_of = {label: [found.prevalence[label].share for found in result.by.values()] for label, _ in ordered}
-        plots = {label: strip(shares, plain=is_plain_terminal()) if any(shares) else "" for label, shares in shares_of.items()}
-    rows = [(label, share, (share.low, share.high), plots[label]) for label, share in ordered]
-    columns = {"class": "0", "share": "1.share:.3f", "95 % interval": "2:.3f", "by counting answers": "1.counted:.3f"}
+    rows = [(label, share, (share.low, share.high), block * round(BAR * share.share)) for label, share in ordered]
+    columns = {"class": "0", "share": "1.share:.3f", "95 % interval": "2:.3f", "by counting answers": "1.counted:.3f", "": "3"}
     largest = [label for label, _ in ordered[:CLASSES_SHOWN]]
     by = [
         (value, f"{found.documents:,}", *(f"{three_decimals(found.prevalence[label].share)}  ({_share_interval(found.prevalence[label])})" for label in largest))
@@ -270,7 +266,7 @@ def print_prevalence(result: PrevalenceResult, column: str | None) -> None:
     ]  # fmt: skip
     show(
         listing({"documents": f"{result.all.documents:,}"}),
-        table(None, {**columns, "" if column is None else f"by {column}": "3"}, rows),
+        table(None, columns, rows),
         grid(None, (str(column), "documents", *largest), by, range(1, 2 + len(largest))) if by else "",
     )
 

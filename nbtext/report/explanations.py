@@ -328,27 +328,17 @@ def sentences(found: WhyNot) -> dict[str, str]:
     if found.why is not None:
         said["why not"] = REASONS[found.why]
     if found.removal is not None:
-        said["remove"] = _removal(found.removal)
+        said["remove"] = _change_in_words(found.removal, "words")
     if found.addition is not None:
-        said["add"] = _addition(found.addition)
+        said["add"] = _change_in_words(found.addition, "terms")
     return said
 
 
-def _removal(removal: WordChange) -> str:
-    if removal.items is None:
-        return "no words whose absence would do" if removal.smallest else "no words were found whose absence would do; there may be some"
-    occurrences = sum(times for _, times in removal.items)
-    times = "" if occurrences == len(removal.items) else f" ({quantity(occurrences, 'occurrence')})"
-    kind = "the fewest words" if removal.smallest else "perhaps not the fewest words"
-    return f"{', '.join(word for word, _ in removal.items)}{times}: {kind}; then {figure(removal.probability, '')}"
-
-
-def _addition(addition: WordChange) -> str:
-    if addition.items is None:
-        return "no terms were found that would do, a few of them added"
-    terms = ", ".join(term if times == 1 else f"{term} {times} times" for term, times in addition.items)
-    kind = "the fewest occurrences" if addition.smallest else "perhaps not the fewest occurrences"
-    return f"{terms}: {kind}; then {figure(addition.probability, '')}"
+def _change_in_words(change: WordChange, unit: str) -> str:
+    if change.items is None:
+        return f"no {unit} would do" if change.smallest else f"no {unit} were found that would do; there may be some"
+    words = ", ".join(word if times == 1 else f"{word} {times} times" for word, times in change.items)
+    return f"{words}: {'' if change.smallest else 'perhaps not '}the fewest {unit}; then {figure(change.probability, '')}"
 
 
 ROWS_AT_ONCE = 500

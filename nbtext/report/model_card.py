@@ -1,6 +1,6 @@
 """A model card: Markdown that begins with YAML (M. Mitchell et al., Model cards for model reporting, 2019; fields of the front matter: Hugging Face).
 
-Everything in it is in the model or in an evaluation of it. What neither knows is left out, or said to be unknown.
+Everything in it comes from the model or from an evaluation of it. The rest is left out, or marked as unknown.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CardFacts(NamedTuple):
     dataset: str | None
     """Name of the test documents."""
     evaluation: Mapping[str, Parsed] | None
-    """As ``nbtext evaluate --output json`` prints it."""
+    """The JSON of ``nbtext evaluate``."""
     suspects: SampledSuspects | None
     """None without left-out documents."""
 

@@ -270,7 +270,7 @@ def print_health(findings: Sequence[Finding], versions: Mapping[str, str | None]
 
 
 def print_corpus_overview(overview: CorpusOverview, findings: Sequence[Finding], output: str | None) -> None:
-    """Print what there is to say of a corpus as `write_result` does; as an object with the figures too."""
+    """Print the findings about a corpus as `write_result` does; as an object with the figures too."""
     write_result(output, {"corpus": overview, "checks": findings}, findings, lambda _: _show_findings(findings))
 
 

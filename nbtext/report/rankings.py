@@ -115,7 +115,7 @@ def print_differences(found: Differences, name_old: str, name_new: str) -> None:
     settings = _settings(found)
     blocks = [listing({"A": name_old, "B": name_new}), grid(None, ("setting or size", "A", "B"), settings) if settings else ""]
     if found.identical:
-        blocks.append(f"The two models are the same{' but for what wrote them' if found.written_by else ''}.\n")
+        blocks.append(f"The two models are the same{', except for the versions that wrote them' if found.written_by else ''}.\n")
     else:
         blocks.append(_of_classes(found.classes))
         if found.terms:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
 from nbtext.evaluation.leakage import LeakResult
+from nbtext.report.comparisons import forecast_sentence
 from nbtext.report.forms import shortened
 from nbtext.report.numbers import bounds, nats, percent, percent_bounds, three_decimals
 from nbtext.report.page.charts import (
@@ -427,12 +428,6 @@ def _class_terms(found: ClassTerms) -> Markup:
 def _learning(curve: LearningCurve) -> Markup:
     """Return what more documents would bring, and the learning curve."""
     first, last, forecast = curve.points[0], curve.points[-1], curve.forecast.accuracy
-    expected = (
-        f"There is no forecast: {forecast.withheld}."
-        if forecast.value is None
-        else f"With {quantity(forecast.documents, 'document')} in place of {curve.documents:,} the accuracy would be {percent(forecast.value)} "
-        f"(95\u00a0% interval {percent_bounds(forecast.interval)}) in place of {percent(forecast.now)}, if the curve goes on as it went."
-    )
     words = (
         f"Learning curve: accuracy goes from {percent(first.accuracy)} with {quantity(first.documents, 'document')} to "
         f"{percent(last.accuracy)} with {last.documents:,}."
@@ -440,7 +435,7 @@ def _learning(curve: LearningCurve) -> Markup:
     return html(
         '<p>{}</p>{}<figure>{}<p class="axis">documents trained on →</p><figcaption><span class="key first">accuracy</span><span class="key second">macro F1'
         '</span><span class="key third">accuracy on the training documents themselves</span></figcaption></figure>',
-        expected,
+        forecast_sentence("accuracy", curve.documents, forecast),
         note(
             "Models of parts of the training corpus, each judged on documents of that corpus held out from it; means of {}. 95\u00a0% of the runs lie in the "
             "band.{} Where the model is far better on the documents that it was trained on, it overfits.",
