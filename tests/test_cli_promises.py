@@ -69,7 +69,7 @@ def test_empty_and_full_sets_are_named(home: Path) -> None:
 def test_too_few_documents_for_a_promise(home: Path) -> None:
     assert "at least 199 documents" in fail(2, "classify sure --coverage 0.995", cwd=home)
     result = nbtext("classify sure --coverage 0.98 --by-class -o tsv", cwd=home)
-    assert "fewer than 49 of their documents" in result.err.decode()
+    assert "fewer than 49 of their training documents" in result.err.decode()
     assert result.rows[0][1].count("|") >= 2
 
 

@@ -42,12 +42,14 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
 
 def _examine(model_path: str, output: str | None) -> None:
     from nbtext.inspection.health import health, installed_versions
-    from nbtext.report.models import print_health
+    from nbtext.report.forms import write_result
+    from nbtext.report.models import print_findings
 
     named = bool(os.environ.get("NBTEXT_MODEL")) or model_path != option.DEFAULT_MODEL
     findings = list(health(model_path, named=named))
     problem = next((found.problem for found in findings if found.problem is not None), None)
-    print_health(findings, installed_versions(), 0 if problem is None else problem.exit_status, output)
+    record = {"exit_status": 0 if problem is None else problem.exit_status, "versions": installed_versions(), "checks": findings}
+    write_result(output, record, findings, lambda _: print_findings(findings))
     if problem is not None:
         sys.stdout.flush()  # the message of the error comes below
         raise problem
@@ -55,8 +57,10 @@ def _examine(model_path: str, output: str | None) -> None:
 
 def _look_at(corpus: tuple[str, ...], options: option.Options, output: str | None) -> None:
     from nbtext.inspection.corpora import corpus_findings, look_at_corpus
-    from nbtext.report.models import print_corpus_overview
+    from nbtext.report.forms import write_result
+    from nbtext.report.models import print_findings
     from nbtext.settings import READING, Reading
 
     overview = look_at_corpus(corpus, Reading.of(option.given(READING, options)))
-    print_corpus_overview(overview, list(corpus_findings(overview)), output)
+    findings = list(corpus_findings(overview))
+    write_result(output, {"corpus": overview, "checks": findings}, findings, lambda _: print_findings(findings))

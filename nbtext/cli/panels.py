@@ -139,7 +139,8 @@ class Command(click.Command):
         """Return a line for each rule of the table of exclusions about these options."""
         from nbtext.exclusions import options_in_words
 
-        names = {"CORPUS" if isinstance(each, click.Argument) else max(each.opts, key=len) for each in self.params}
+        shown = (each for each in self.params if not getattr(each, "hidden", False))
+        names = {"CORPUS" if isinstance(each, click.Argument) else max(each.opts, key=len) for each in shown}
         return list(options_in_words(str(self.name), names))
 
     def texts(self) -> tuple[list[str], list[str]]:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from nbtext.evaluation.gathering import Provenance
-    from nbtext.inspection.corpora import CorpusOverview
     from nbtext.inspection.generation import Generated
     from nbtext.inspection.health import Finding
     from nbtext.inspection.overview import (
@@ -264,17 +263,8 @@ def print_checks(checks: Sequence[Check], output: str | None) -> None:
     write_result(output, record, (), lambda _: show(grid(None, ("check", "result", "what was found"), rows)))
 
 
-def print_health(findings: Sequence[Finding], versions: Mapping[str, str | None], status: int, output: str | None) -> None:
-    """Print the result of `nbtext.inspection.health.health` as `write_result` does; as an object with versions and the exit status."""
-    write_result(output, {"exit_status": status, "versions": versions, "checks": findings}, findings, lambda _: _show_findings(findings))
-
-
-def print_corpus_overview(overview: CorpusOverview, findings: Sequence[Finding], output: str | None) -> None:
-    """Print the findings about a corpus as `write_result` does; as an object with the figures too."""
-    write_result(output, {"corpus": overview, "checks": findings}, findings, lambda _: _show_findings(findings))
-
-
-def _show_findings(findings: Sequence[Finding]) -> None:
+def print_findings(findings: Sequence[Finding]) -> None:
+    """Print the findings of `nbtext doctor`."""
     rows: list[tuple[str, str, str]] = []
     for found in findings:
         rows += [(found.check, found.result, found.detail), *([("", "", f"→ {found.fix}")] if found.fix else [])]

@@ -106,6 +106,6 @@ def strip(shares: Sequence[float], *, plain: bool = False) -> str:
     >>> strip([0, 1, 3, 4, 2, 0]), strip([0, 1, 3, 4, 2, 0], plain=True)
     (' ▃▇█▅', ' -#@+')
     """
-    blocks, most = PLAIN_BLOCKS if plain else BLOCKS, max(shares)
-    seen = (blocks[min(int(share / most * len(blocks)), len(blocks) - 1)] if share > LEAST_SEEN * most else " " for share in shares)
-    return "".join(seen).rstrip()
+    most = max(shares)
+    drawn = "".join(block(share / most if share > LEAST_SEEN * most else None) for share in shares).rstrip()
+    return drawn.translate(str.maketrans(BLOCKS, PLAIN_BLOCKS)) if plain else drawn
