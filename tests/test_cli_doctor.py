@@ -137,8 +137,7 @@ def test_a_large_model_is_loaded_and_not_verified(pets: Path, monkeypatch: pytes
 
 
 @pytest.mark.cold("what is imported")
-@pytest.mark.parametrize("name", ["numpy", "rich"])
-def test_a_package_without_which_nothing_goes(pets: Path, name: str) -> None:
-    write(f"{name}.py", f"raise ModuleNotFoundError('gone', name={name!r})")
+def test_a_package_without_which_nothing_goes(pets: Path) -> None:
+    write("numpy.py", "raise ModuleNotFoundError('gone', name='numpy')")
     message = fail(70, "doctor")
-    assert message == f"nbtext: the package {name} cannot be imported; pip install nbtext brings what it needs"
+    assert message == "nbtext: the package numpy cannot be imported; pip install nbtext brings what it needs"
