@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from nbtext.corpus.document import Document
+from nbtext.decision import DecisionRule
 from nbtext.errors import DocumentError, UsageError
 from nbtext.evaluation.judging import judge
-from nbtext.fitted.scoring import IMPOSSIBLE, NO_KNOWN_TERMS, answers
+from nbtext.fitted.scoring import IMPOSSIBLE, NO_KNOWN_TERMS, answers_to, scored
 from tests.textbook import model_of_china
 
 
@@ -20,7 +21,8 @@ def test_every_document_has_one_answer_in_order_whatever_happened_to_it() -> Non
         Document("3", None, b"tokyo macao"),
         Document("4", None, b"unheard of"),
     ]
-    found = list(answers(model_of_china(estimate="ml").fitted, documents))
+    model = model_of_china(estimate="ml").fitted
+    found = list(answers_to(scored(model, documents), model, DecisionRule()))
     assert [answer.id for answer in found] == ["1", "2", "3", "4"]
     assert (found[0].label, found[0].probability, found[0].notice) == ("no", 1, None)
     assert (found[1].label, found[1].problem) == (None, problem)

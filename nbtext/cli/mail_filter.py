@@ -36,7 +36,7 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> 
         from nbtext.cli.promises import answer_rule
         from nbtext.corpus.document import too_large
         from nbtext.corpus.reading import read_bytes
-        from nbtext.fitted.scoring import answers
+        from nbtext.fitted.scoring import answers_to, scored
         from nbtext.model import TextClassifier
         from nbtext.settings import BY_NAME, FORMATS, in_bytes
 
@@ -51,7 +51,9 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> 
         if len(start) + len(rest) > limit:
             document = document._replace(problem=too_large(limit))
         rule = answer_rule(options, model)
-        [answer] = messages.reported(answers(model.fitted, [document], rule, min_typicality=options["min_typicality"]))
+        [answer] = messages.reported(
+            answers_to(scored(model.fitted, [document]), model.fitted, rule, min_typicality=options["min_typicality"])
+        )
     finally:
         _write(message, answer, rest)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, fields
+from dataclasses import fields
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,9 +50,9 @@ class FittedModel:
     """Class statistics and sample."""
     learnt: Learnt
     """Selected terms, smoothing, calibration."""
-    written_by: Mapping[str, str] = field(default_factory=dict)
+    written_by: Mapping[str, str]
     """The versions of the packages that made it."""
-    label_kind: str = "text"
+    label_kind: str
     """One of `nbtext.model.given_texts.LABEL_KINDS`."""
 
     @cached_property

@@ -109,19 +109,6 @@ def scored(model: FittedModel, documents: Iterable[Document], at_once: int = BLO
         yield ScoredBlock(block, *model.score([document.text for document in block]))
 
 
-def answers(
-    model: FittedModel,
-    documents: Iterable[Document],
-    rule: DecisionRule = DecisionRule(),
-    *,
-    min_typicality: float = 0.0,
-    top_k: int = 0,
-    sets: ClassSets | None = None,
-) -> Iterator[Answer]:
-    """Yield the answer to each document of a stream, as `answers_to` does."""
-    return answers_to(scored(model, documents), model, rule, min_typicality=min_typicality, top_k=top_k, sets=sets)
-
-
 def answers_to(
     scored_blocks: Iterable[ScoredBlock],
     model: FittedModel,

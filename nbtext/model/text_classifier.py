@@ -19,7 +19,7 @@ from nbtext.errors import ModelError, UsageError
 from nbtext.exclusions import SEED_WORDS, needs_documents, require_fitting
 from nbtext.fitted.fitted_model import FittedModel
 from nbtext.fitted.learnt import require_additive
-from nbtext.fitted.scoring import answers, answers_to
+from nbtext.fitted.scoring import answers_to, scored
 from nbtext.model.given_texts import BESIDE_TEXT, GivenClasses, GivenLabels, all_utf8, labelled_documents, path_names
 from nbtext.model.state import from_plain, to_plain, versions
 from nbtext.settings import COUNTING, Reading, Settings
@@ -302,7 +302,7 @@ class TextClassifier:
 
         Raises `UsageError` for a classifier that needs all documents at once, and for labels of another type.
         """
-        self._require_additive(self.settings)
+        self._require_additive()
         if self._fitted is None:
             return self.fit(texts, labels, sample_weight)
         more = count(labelled_documents(texts, GivenLabels(labels, self._kind), self.reading, sample_weight), self.analysis)
@@ -313,7 +313,7 @@ class TextClassifier:
 
         Raises `UsageError` if one was not, and then subtracts none.
         """
-        self._require_additive(self.settings)
+        self._require_additive()
         labelled = labelled_documents(texts, GivenLabels(labels, self._kind), self.reading, sample_weight)
         return self.learn(forget_documents(self.counts, count(labelled, self.analysis, keep_all=True)))
 
@@ -399,7 +399,8 @@ class TextClassifier:
         has the ``top_k`` most probable classes, or with ``sets``, a rule of `nbtext.promises.prediction_sets`, those of the set. Classes are named as in
         `classes`. Raises `UsageError` if the model does not know what is typical.
         """
-        return list(answers(self.fitted, self._documents(texts), rule, min_typicality=min_typicality, top_k=top_k, sets=sets))
+        scores = scored(self.fitted, self._documents(texts))
+        return list(answers_to(scores, self.fitted, rule, min_typicality=min_typicality, top_k=top_k, sets=sets))
 
     def explain(self, texts: Iterable[Text], against: str | None = None) -> list[Explained]:
         """Return what each word of each text adds to the log odds of its class over the runner-up, as `nbtext explain` prints it.
@@ -525,8 +526,8 @@ class TextClassifier:
 
         return (Document(str(place), None, text) for place, text in enumerate(all_utf8(texts, self.reading)))
 
-    def _require_additive(self, settings: Settings) -> None:
-        require_additive(settings, None if self._fitted is None else self.learnt)
+    def _require_additive(self) -> None:
+        require_additive(self.settings, None if self._fitted is None else self.learnt)
 
     def _looked_up(self) -> Settings:
         from nbtext.model.training import looked_up
