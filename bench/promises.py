@@ -21,6 +21,7 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.decision import DecisionRule
 from nbtext.evaluation.cross_validation import choices_of_corpus, stratified_folds, train_and_score
 from nbtext.evaluation.drift_log import DriftWatch
+from nbtext.fitted.fitted_model import FittedModel
 from nbtext.metrics.intervals import wilson_interval
 from nbtext.model.corpus_counting import columns_of, count_corpus
 from nbtext.model.corpus_scoring import score_corpus
@@ -61,7 +62,8 @@ def resampled(path: Path, reading: Reading, repeats: int) -> Iterator[Judged]:
     for seed in range(repeats):
         training, test = next(iter(stratified_folds(counted.documents.classes, 3, np.random.default_rng(seed))))
         learnt, blocks = train_and_score(subsets, settings, training, test, choices)
-        left_out = left_out_posteriors(subsets.counts(training, settings.sample), learnt, settings)
+        counts = subsets.counts(training, settings.sample)
+        left_out = left_out_posteriors(FittedModel(settings, model.fitted.stop_list, counts, learnt, {}, "text"))
         parts = [(block.log_posterior, block.classes) for block in blocks]
         progress(f"{path.name}: {seed + 1} of {repeats}")
         yield Judged(list(counted.statistics.classes), left_out, *map(np.concatenate, zip(*parts, strict=True)))
