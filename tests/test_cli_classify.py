@@ -130,19 +130,6 @@ def test_a_model_that_is_none(pets: Path, make: str, command: list[str]) -> None
     assert fail(3, *command, env={"NBTEXT_MODEL": "model"}).startswith("nbtext: model: ")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ("pets --output xml", 2, "--output must be one of table, tsv, csv, jsonl, not 'xml'"),
-        ("pets --format csv", 2, "is a directory, not a file of documents"),
-        ("pets --encoding base64", 2, "--encoding"),
-        ("pets/cats/1 --format csv --text-column x --no-header", 2, "give its number, or --header"),
-    ],
-)
-def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: str, status: int, message: str) -> None:
-    assert message in fail(status, f"classify {arguments}")
-
-
 def test_rows_before_a_broken_one_are_answered(pets: Path) -> None:
     done = nbtext("classify - --format csv --text-column 1", stdin=b'a cat\na dog,x\n"open')
     assert done.status == 4

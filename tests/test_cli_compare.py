@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import PETS, SERVICE_DESK, corpus, fail, in_json, json_lines, nbtext, succeed
+from tests.process import PETS, SERVICE_DESK, corpus, in_json, json_lines, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,29 +91,3 @@ def test_documents_are_read_as_those_of_the_first_model_and_it_is_said_where_the
         warning.format("--drop-quotes on", "off"),
     ]
     assert nbtext("compare mail.joblib from.joblib mail --headers subject --no-drop-quotes").notes == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (["nbtext.joblib"], 2, "Missing argument 'B'"),
-        (["nbtext.joblib", "nothere.joblib", "pets"], 3, "nothere.joblib"),
-        (["nbtext.joblib", "counts.joblib", "pets"], 2, "one model was trained on texts, the other on svmlight's counted features"),
-        (["nbtext.joblib", "nbtext.joblib", "nothere"], 4, "nothere: cannot read: no such file or directory"),
-        (["nbtext.joblib", "nbtext.joblib", "hollow"], 2, "the corpus has no documents that can be read"),
-        (["nbtext.joblib", "nbtext.joblib", "pets", "--changed", "none/changed"], 4, "the folder does not exist"),
-        (["nbtext.joblib", "nbtext.joblib", "pets", "--changed", "-"], 2, "--changed needs the name of a file"),
-        (
-            ["nbtext.joblib", "nbtext.joblib", "pets", "--changed", "nbtext.joblib"],
-            2,
-            "would be read and overwritten; choose another --changed",
-        ),
-        (["nbtext.joblib", "nbtext.joblib", "pets", "--seed", "-1"], 2, "--seed must be a whole number from 0, not '-1'"),
-    ],
-)
-def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: list[str], status: int, message: str) -> None:
-    (pets / "hollow/class").mkdir(parents=True)
-    if "counts.joblib" in arguments:
-        corpus(pets, {"counts.svm": "1 a:1\n2 b:1\n"})
-        succeed("train counts.svm -m counts.joblib")
-    assert message in fail(status, "compare", *arguments)

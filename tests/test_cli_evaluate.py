@@ -47,19 +47,6 @@ def test_impossible_documents_count_and_are_finite(pets: Path) -> None:
     assert b"infinite" in succeed("evaluate test").out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ("pets/cats/1", 2, "is not a directory with one sub-directory per class"),
-        ("-", 2, "is not a directory with one sub-directory per class"),
-        ("pets --output jsno", 2, "--output must be one of table, tsv, csv, json, jsonl, not 'jsno' (did you mean 'json'?)"),
-    ],
-)
-def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: str, status: int, message: str) -> None:
-    (pets / "hollow/class").mkdir(parents=True)
-    assert message in fail(status, f"evaluate {arguments}")
-
-
 TEST = SERVICE_DESK / "test"
 
 
@@ -299,34 +286,3 @@ def test_a_gate_not_met_outweighs_unreadable_documents(pets: Path) -> None:
     assert nbtext("evaluate test --fail-under accuracy=0.5").status == 1
     done = nbtext("evaluate test --fail-under n=2")
     assert (done.status, len(done.notes)) == (6, 2)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("--fail-under accuracy", "--fail-under must be NAME=VALUE, not 'accuracy'; such as"),
-        (
-            "--fail-under acuracy=0.8",
-            "--fail-under does not know the figure 'acuracy' (did you mean 'accuracy'?); known are n, accuracy, macro_precision",
-        ),
-        (
-            "--fail-over ec=0.8",
-            "--fail-over does not know the figure 'ec' (did you mean 'ece'?); known are log_loss, brier, ece, mean_cost, set_size",
-        ),
-        ("--fail-under log_loss=0.6", "--fail-under is not for log_loss, of which less is better; use --fail-over log_loss=0.6"),
-        ("--fail-over macro_f1=0.6", "--fail-over is not for macro_f1, of which more is better; use --fail-under macro_f1=0.6"),
-        ("--fail-under accuracy=85", "--fail-under accuracy must be a number from 0 to 1, not '85'"),
-        ("--fail-under accuracy=high", "--fail-under accuracy must be a number from 0 to 1, not 'high'"),
-        ("--fail-under accuracy=nan", "--fail-under accuracy must be a number from 0 to 1, not 'nan'"),
-        ("--fail-under n=inf", "--fail-under n must be a number from 0, not 'inf'"),
-        ("--fail-under matthews=-2", "--fail-under matthews must be a number from -1 to 1, not '-2'"),
-        ("--fail-over log_loss=", "--fail-over log_loss must be a number from 0, not ''"),
-        ("--fail-over mean_cost=inf", "--fail-over mean_cost must be a number, not 'inf'"),
-        ("--fail-over mean_cost=1", "there is no mean_cost without costs; give --costs FILE"),
-        ("--fail-under top_2_accuracy=0.5", "there is no top_2_accuracy with 2 classes"),
-        ("--fail-under n=5 --fail-under-interval", "there is no interval for n; leave out --fail-under-interval"),
-        ("--fail-under-interval", "--fail-under-interval needs --fail-under or --fail-over"),
-    ],
-)
-def test_a_gate_that_cannot_be_is_told_in_one_line(arguments: str, message: str, pets: Path) -> None:
-    assert message in fail(2, f"evaluate pets {arguments}")

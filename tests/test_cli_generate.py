@@ -59,11 +59,6 @@ def test_counted_features_are_drawn_as_they_are_called(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("training", "arguments", "message"),
     [
-        ("", "--class birds", "the model has no class 'birds'; see the classes with nbtext inspect"),
-        ("", "-n 0", "see nbtext generate --help"),
-        ("", "--length 0", "see nbtext generate --help"),
-        ("", "--seed -1", "see nbtext generate --help"),
-        ("", "--output xml", "see nbtext generate --help"),
         ("--estimate ml", "--draw", "--draw needs a posterior, and maximum likelihood has none; train with --estimate mean or map"),
         (
             "--classifier bernoulli",

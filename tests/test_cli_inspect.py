@@ -272,18 +272,3 @@ def test_parts_stand_below_each_other(pets: Path) -> None:
     places = [text.index(part) for part in ("AIC", "cats: 2 documents", "Jensen–Shannon", "perplexity")]
     assert places == sorted(places)
     assert "calibration" not in text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ("--class birds", 2, "the model has no class 'birds'; see the classes with nbtext inspect"),
-        ("--similarity --class birds", 2, "the model has no class 'birds'"),
-        ("--document mail", 2, "--document needs --perplexity"),
-        ("--perplexity nothere", 4, "nothere: cannot read"),
-        ("--perplexity birds", 2, "the corpus has no document of a class that the model knows"),
-    ],
-)
-def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: str, status: int, message: str) -> None:
-    corpus(pets, {"birds/robin/1": "sings"})
-    assert message in fail(status, f"inspect {arguments}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.process import SERVICE_DESK, Result, corpus, fail, nbtext, succeed
+from tests.process import SERVICE_DESK, Result, corpus, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,20 +136,6 @@ def test_the_models_sample_tells_of_the_same_texts(planted: Path) -> None:
 def test_an_honest_test_is_not_warned_about(service_desk_model: Path) -> None:
     for training in ((), ("--training", SERVICE_DESK / "train")):
         succeed("evaluate", SERVICE_DESK / "test", "-m", service_desk_model, *training)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ("test --training nothere", 4, "nothere: cannot read: no such file or directory"),
-        ("- --training - --format csv", 2, "standard input cannot be both the test and the training corpus"),
-        ("test --training empty", 2, "the training corpus has no documents that can be read"),
-        ("test --training train --errors train/a/00", 2, "train/a/00 would be read and overwritten; choose another --errors"),
-    ],
-)
-def test_training_corpora_that_will_not_do(planted: Path, arguments: str, status: int, message: str) -> None:
-    (planted / "empty" / "a").mkdir(parents=True)
-    assert message in fail(status, f"evaluate {arguments}")
 
 
 def test_training_documents_that_cannot_be_read_are_named(planted: Path) -> None:

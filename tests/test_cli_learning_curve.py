@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.process import SERVICE_DESK, corpus, fail, in_json, succeed
+from tests.process import SERVICE_DESK, corpus, in_json, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,17 +56,3 @@ def test_the_table_has_the_same_figures_and_says_what_more_would_bring(tmp_path:
 def test_a_curve_that_is_too_short_for_a_forecast_says_so() -> None:
     done = succeed("learning-curve", TRAIN, "--steps", "3", "--repeats", "1", "--folds", "2")
     assert "No forecast of accuracy: a curve of fewer than 4 points is too short for a forecast." in done.text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ("pets", 2, "4 documents are too few for 5 folds; lower --folds"),
-        ("pets --folds 1", 2, "--folds must be a whole number from 2, not '1'"),
-        ("pets --steps 0", 2, "--steps must be a whole number from 1 to 100, not '0'"),
-        ("pets --folds 2 --min-df 9", 2, "terms is left; lower --min-df or raise --max-df"),
-    ],
-)
-def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: str, status: int, message: str) -> None:
-    (pets / "hollow/class").mkdir(parents=True)
-    assert message in fail(status, f"learning-curve {arguments}")

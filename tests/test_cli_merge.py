@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.changing import inspected, refused
+from tests.changing import inspected
 from tests.process import corpus, nbtext, succeed, write
 
 if TYPE_CHECKING:
@@ -79,19 +79,3 @@ def test_a_damaged_ledger_is_as_good_as_none_to_merge(days: Path) -> None:
     for output in ("new", "first"):
         assert nbtext("merge first second --to", output).notes == [f"nbtext: warning: {told}"]
         assert nbtext("update a --once -v -m", output).notes[0].startswith("nbtext: learnt 0 documents;")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ("merge nbtext.joblib --to new", 2, "there is only one model to merge; name two or more"),
-        ("merge nbtext.joblib ./nbtext.joblib --to new", 2, "./nbtext.joblib: the model is named twice"),
-        ("merge nbtext.joblib none --to new", 3, "none: there is no model"),
-        ("merge nbtext.joblib both", 2, "Missing option '--to'"),
-        ("merge nbtext.joblib both --to pets", 4, "pets: is a directory"),
-        ("merge nbtext.joblib plain --to new", 2, "plain: cannot be added to nbtext.joblib: they do not count alike, by --stemmer"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_done_is_told_in_one_line(pets_and_more: Path, arguments: str, status: int, message: str) -> None:
-    succeed("train pets --stemmer none -m plain")
-    assert message in refused(pets_and_more, arguments, status)

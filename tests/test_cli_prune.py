@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.changing import inspected, refused
+from tests.changing import inspected
 from tests.process import PETS, content, corpus, nbtext, succeed, write
 
 if TYPE_CHECKING:
@@ -24,15 +22,3 @@ def test_a_pruned_model_is_smaller_and_can_be_updated(pets_and_more: Path) -> No
     assert "vocabulary   4; pruned, so no others are learnt\n" in succeed("inspect").text
     assert succeed("forget new gone").out == b""
     assert inspected(pets_and_more)["documents"] == 6
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ("prune", 2, "there is no limit to prune by; give --min-df, --max-df or --ledger"),
-        ("prune --min-df 9", 2, "terms is left; lower --min-df or raise --max-df"),
-        ("prune --max-df 1.5", 2, "--max-df"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_done_is_told_in_one_line(pets_and_more: Path, arguments: str, status: int, message: str) -> None:
-    assert message in refused(pets_and_more, arguments, status)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from nbtext import TextClassifier
-from tests.changing import MORE, inspected, refused
+from tests.changing import MORE, inspected
 from tests.process import PETS, content, succeed, write
 
 if TYPE_CHECKING:
@@ -27,16 +25,3 @@ def test_a_class_relabelled_on_the_command_line(pets_and_more: Path) -> None:
     assert content("nbtext.joblib") == content("expected")
     succeed("relabel cats animals")
     assert {label: of["documents"] for label, of in inspected(pets_and_more)["classes"].items()} == {"animals": 6, "birds": 1}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ("relabel cat c", 2, "there is no class 'cat'; there is cats"),
-        ("relabel cats ''", 2, "'' cannot be a label; labels are text and not empty"),
-        ("relabel cats", 2, "Missing argument 'NEW'"),
-        ("relabel cats c -m none", 3, "none: there is no model"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_done_is_told_in_one_line(pets_and_more: Path, arguments: str, status: int, message: str) -> None:
-    assert message in refused(pets_and_more, arguments, status)

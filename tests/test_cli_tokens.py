@@ -9,10 +9,8 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from nbtext import TextClassifier
-from tests.process import PETS, corpus, fail, succeed, write
+from tests.process import corpus, succeed, write
 from tests.test_cli_terminal import on_terminal
 
 if TYPE_CHECKING:
@@ -133,17 +131,3 @@ def test_a_table_on_a_terminal_and_lines_in_a_pipe(pets: Path) -> None:
     lines = screen.splitlines()
     assert [head in lines[1] for head in ("bytes", "as written", "word", "term id", "dropped")] == [True] * 5
     assert succeed("tokens pets/cats/1").rows[0][1:6] == ["0", "3", "word", "the", "the"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ("doc -m none", 3, "there is no model"),
-        ("doc --ngrams 2", 2, "--ngrams needs --no-model"),
-        ("doc --no-model --ngrams 0", 2, "--ngrams must be a whole number from 1 to 10"),
-        ("doc --no-model --stop-words klingon", 2, "no stop list or file is called 'klingon'"),
-    ],
-)
-def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: str, status: int, message: str) -> None:
-    corpus(pets, {"doc": PETS["cats/1"]})
-    assert message in fail(status, f"tokens {arguments}")

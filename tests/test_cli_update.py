@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.changing import ADDITIVE, MORE, inspected, options, refused
+from tests.changing import ADDITIVE, MORE, inspected, options
 from tests.process import PETS, SERVICE_DESK, content, corpus, fail, nbtext, succeed, write
 
 if TYPE_CHECKING:
@@ -80,19 +80,6 @@ def test_counted_features_and_texts_do_not_meet(tmp_path: Path) -> None:
     line = fail(2, "update t.svm --format svmlight -m texts")
     assert "was trained on texts, not on svmlight's counted features" in line
     succeed("update t.svm -m features")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ("update more -m none", 3, "none: there is no model; make one with nbtext train"),
-        ("update more -m more/cats/3", 3, "more/cats/3: not an nbtext model"),
-        ("update nbtext.joblib --format tsv", 2, "would be read and overwritten"),
-        ("update more --lock-timeout -1", 2, "--lock-timeout"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_done_is_told_in_one_line(pets_and_more: Path, arguments: str, status: int, message: str) -> None:
-    assert message in refused(pets_and_more, arguments, status)
 
 
 def test_a_given_class_prior_has_to_know_a_new_class(pets_and_more: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is said of options and commands that there are not, and of numbers that are none.
+"""What is said of options and commands that there are not, of numbers that are none, and of what cannot be done.
 
 Also tests `cli/options.py`.
 """
@@ -11,7 +11,9 @@ import click
 import pytest
 
 from nbtext.cli.main import COMMANDS, Commands
-from tests.process import error_line, fail, nbtext, succeed, write
+from tests.changing import MORE, refused
+from tests.models import of_pets
+from tests.process import content, corpus, error_line, fail, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,9 +34,25 @@ if TYPE_CHECKING:
         ("train --ngram", "No such option '--ngram' (did you mean '--ngrams'?); see nbtext train --help"),
         ("train --xyzzy", "No such option '--xyzzy'; see nbtext train --help"),
         ("classify -Z", "No such option '-Z'; see nbtext classify --help"),
+        ("classify x -j x", "--jobs must be a whole number from 0, not 'x'; see nbtext classify --help"),
+        ("classify x --jobs -1", "--jobs must be a whole number from 0, not '-1'; see nbtext classify --help"),
+        ("classify x --limit 1.5", "--limit must be a whole number from 1, not '1.5'; see nbtext classify --help"),
+        (
+            "classify x --min-probability 2",
+            "--min-probability must be a number from 0 to 1, not '2'; see nbtext classify --help",
+        ),
+        (
+            "classify x --min-probability nan",
+            "--min-probability must be a number from 0 to 1, not 'nan'; see nbtext classify --help",
+        ),
+        ("generate -n 0", "--limit must be a whole number from 1, not '0'; see nbtext generate --help"),
+        ("update x --lock-timeout soon", "--lock-timeout must be a number from 0, not 'soon'; see nbtext update --help"),
+        ("classify -m", "Option '--model' requires an argument; see nbtext classify --help"),
+        ("classify --model", "Option '--model' requires an argument; see nbtext classify --help"),
+        ("--log-format", "Option '--log-format' requires an argument; see nbtext --help"),
     ],
 )
-def test_a_mistyped_name_is_told_with_those_that_are_near(arguments: str, said: str) -> None:
+def test_a_mistyped_name_is_told_with_those_that_are_near_and_a_number_with_what_is_wanted(arguments: str, said: str) -> None:
     assert fail(2, arguments) == f"nbtext: {said}"
 
 
@@ -70,37 +88,6 @@ def test_short_options_are_read_as_everywhere(pets: Path) -> None:
     assert (pets / "-q").exists()
 
 
-@pytest.mark.parametrize("option", ["-m", "--model"])
-def test_an_option_without_its_value_points_to_the_help_of_its_command(option: str) -> None:
-    assert fail(2, "classify", option) == "nbtext: Option '--model' requires an argument; see nbtext classify --help"
-
-
-def test_an_option_of_nbtext_without_its_value_points_to_its_own_help() -> None:
-    assert fail(2, "--log-format") == "nbtext: Option '--log-format' requires an argument; see nbtext --help"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ("classify x -j x", "--jobs must be a whole number from 0, not 'x'; see nbtext classify --help"),
-        ("classify x --jobs -1", "--jobs must be a whole number from 0, not '-1'; see nbtext classify --help"),
-        ("classify x --limit 1.5", "--limit must be a whole number from 1, not '1.5'; see nbtext classify --help"),
-        (
-            "classify x --min-probability 2",
-            "--min-probability must be a number from 0 to 1, not '2'; see nbtext classify --help",
-        ),
-        (
-            "classify x --min-probability nan",
-            "--min-probability must be a number from 0 to 1, not 'nan'; see nbtext classify --help",
-        ),
-        ("generate -n 0", "--limit must be a whole number from 1, not '0'; see nbtext generate --help"),
-        ("update x --lock-timeout soon", "--lock-timeout must be a number from 0, not 'soon'; see nbtext update --help"),
-    ],
-)
-def test_a_number_that_is_none_is_told_with_what_is_wanted(arguments: str, said: str) -> None:
-    assert fail(2, arguments) == f"nbtext: {said}"
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_that_takes_a_number_says_what_it_wants(command: str) -> None:
     context = click.Context(click.Command("nbtext"))
@@ -120,3 +107,121 @@ def test_ends_of_ranges_are_numbers_that_are_taken(pets: Path) -> None:
     for value in ("0", "1"):
         succeed("classify pets/cats/1 --min-probability", value, "--jobs", "1")
     succeed("generate --seed 123456789012345678901234567890")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ("classify pets --output xml", 2, "--output must be one of table, tsv, csv, jsonl, not 'xml'"),
+        ("classify pets --format csv", 2, "is a directory, not a file of documents"),
+        ("classify pets --encoding base64", 2, "--encoding"),
+        ("classify pets/cats/1 --format csv --text-column x --no-header", 2, "give its number, or --header"),
+        ("evaluate pets/cats/1", 2, "is not a directory with one sub-directory per class"),
+        ("evaluate -", 2, "is not a directory with one sub-directory per class"),
+        ("evaluate pets --output jsno", 2, "--output must be one of table, tsv, csv, json, jsonl, not 'jsno' (did you mean 'json'?)"),
+        ("inspect --class birds", 2, "the model has no class 'birds'; see the classes with nbtext inspect"),
+        ("inspect --similarity --class birds", 2, "the model has no class 'birds'"),
+        ("inspect --document mail", 2, "--document needs --perplexity"),
+        ("inspect --perplexity nothere", 4, "nothere: cannot read"),
+        ("inspect --perplexity birds", 2, "the corpus has no document of a class that the model knows"),
+        ("learning-curve pets", 2, "4 documents are too few for 5 folds; lower --folds"),
+        ("learning-curve pets --folds 1", 2, "--folds must be a whole number from 2, not '1'"),
+        ("learning-curve pets --steps 0", 2, "--steps must be a whole number from 1 to 100, not '0'"),
+        ("learning-curve pets --folds 2 --min-df 9", 2, "terms is left; lower --min-df or raise --max-df"),
+        ("tokens doc -m none", 3, "there is no model"),
+        ("tokens doc --ngrams 2", 2, "--ngrams needs --no-model"),
+        ("tokens doc --no-model --ngrams 0", 2, "--ngrams must be a whole number from 1 to 10"),
+        ("tokens doc --no-model --stop-words klingon", 2, "no stop list or file is called 'klingon'"),
+        ("generate --class birds", 2, "the model has no class 'birds'; see the classes with nbtext inspect"),
+        ("generate --length 0", 2, "see nbtext generate --help"),
+        ("generate --seed -1", 2, "see nbtext generate --help"),
+        ("generate --output xml", 2, "see nbtext generate --help"),
+        ("compare nbtext.joblib none", 3, "none: there is no model"),
+        ("compare both both --changed x", 2, "--changed needs CORPUS"),
+        ("compare both both --no-header", 2, "--header needs CORPUS"),
+        ("compare both both -0", 2, "--null needs --files-from"),
+        ("compare both both --limit -1", 2, "--limit must be a whole number from 0, not '-1'"),
+        ("update more -m none", 3, "none: there is no model; make one with nbtext train"),
+        ("update more -m more/cats/3", 3, "more/cats/3: not an nbtext model"),
+        ("update nbtext.joblib --format tsv", 2, "would be read and overwritten"),
+        ("update more --lock-timeout -1", 2, "--lock-timeout"),
+        ("relabel cat c", 2, "there is no class 'cat'; there is cats"),
+        ("relabel cats ''", 2, "'' cannot be a label; labels are text and not empty"),
+        ("relabel cats", 2, "Missing argument 'NEW'"),
+        ("relabel cats c -m none", 3, "none: there is no model"),
+        ("prune", 2, "there is no limit to prune by; give --min-df, --max-df or --ledger"),
+        ("prune --min-df 9", 2, "terms is left; lower --min-df or raise --max-df"),
+        ("prune --max-df 1.5", 2, "--max-df"),
+        ("merge nbtext.joblib --to new", 2, "there is only one model to merge; name two or more"),
+        ("merge nbtext.joblib ./nbtext.joblib --to new", 2, "./nbtext.joblib: the model is named twice"),
+        ("merge nbtext.joblib none --to new", 3, "none: there is no model"),
+        ("merge nbtext.joblib both", 2, "Missing option '--to'"),
+        ("merge nbtext.joblib both --to pets", 4, "pets: is a directory"),
+        ("merge nbtext.joblib plain --to new", 2, "plain: cannot be added to nbtext.joblib: they do not count alike, by --stemmer"),
+        ("compare nbtext.joblib", 2, "Missing argument 'B'"),
+        ("compare nbtext.joblib nothere.joblib pets", 3, "nothere.joblib"),
+        ("compare both counts pets", 2, "one model was trained on texts, the other on svmlight's counted features"),
+        ("compare both both nothere", 4, "nothere: cannot read: no such file or directory"),
+        ("compare both both hollow", 2, "the corpus has no documents that can be read"),
+        ("compare both both pets --changed none/changed", 4, "the folder does not exist"),
+        ("compare both both pets --changed -", 2, "--changed needs the name of a file"),
+        ("compare both both pets --changed both", 2, "would be read and overwritten; choose another --changed"),
+        ("compare both both pets --seed -1", 2, "--seed must be a whole number from 0, not '-1'"),
+        ("tune pets --try smothing=1", 2, "--try does not know 'smothing=1'"),
+        ("tune pets --try smoothing", 2, "--try does not know 'smoothing'"),
+        ("tune pets --try smoothing=", 2, "--smoothing does not know ''"),
+        ("tune pets --try smoothing=1,x", 2, "--smoothing does not know 'x'"),
+        ("tune pets --try smoothing=none", 2, "--smoothing does not know 'none'"),
+        ("tune pets --try ngrams=0", 2, "--ngrams must be"),
+        ("tune pets --try ngrams=1 --try ngrams=2", 2, "--try ngrams is given twice; put all its values into one"),
+        ("tune pets --try ngrams=1 --ngrams 2", 2, "--ngrams and --try ngrams exclude each other"),
+        ("tune pets --try class-prior=nofile", 2, "--class-prior does not know 'nofile'"),
+        ("tune pets --try stop-words=nofile", 2, "no stop list or file is called 'nofile'"),
+        ("tune pets --try smoothing=" + ",".join(map(str, range(1001))), 2, "these are 1,001 settings, more than 1,000"),
+        ("tune pets --by luck", 2, "see nbtext tune --help"),
+        ("tune pets --by evidence --try ngrams=1,2", 2, "--by evidence cannot compare --ngrams: settings with other terms have other counts"),
+        ("tune pets --by bic --try top=2,none", 2, "--by bic cannot compare --top: settings with other terms"),
+        ("tune pets --by aic --try min-df=1,2", 2, "--by aic cannot compare --min-df: settings with other terms"),
+        ("tune pets --by evidence --try calibration=none,auto", 2, "--by evidence cannot compare --calibration: it has no part"),
+        ("tune pets --by evidence --estimate ml", 2, "without a prior there is no evidence"),
+        ("tune pets --by leave-one-out --classifier bernoulli", 2, "--classifier multinomial"),
+        ("tune pets --by leave-one-out --try top=1,2", 2, "selected from all documents"),
+        ("tune pets --folds 2 --try min-df=8,9", 2, "with min-df=8: none of the"),
+        ("tune pets --within soon", 2, "--within must be a time such as 60s, 5m or 1h, not 'soon'"),
+        ("tune pets --within -1s", 2, "--within must be a time"),
+        ("tune pets --tries 2 --max-size much", 2, "--max-size must be a number of bytes"),
+        ("tune pets --tries 2 --max-size 1", 2, "its model would have about"),
+        ("tune pets --updatable --classifier logistic", 2, "an exact change of a model and --classifier logistic exclude each other"),
+        ("tune pets -m no/model", 4, "no: the folder does not exist; make it first"),
+        ("tune pets -m pets/cats/model", 2, "would be read and overwritten"),
+        ("evaluate pets --fail-under accuracy", 2, "--fail-under must be NAME=VALUE, not 'accuracy'; such as"),
+        ("evaluate pets --fail-under acuracy=0.8", 2, "--fail-under does not know the figure 'acuracy' (did you mean 'accuracy'?); known are n, accuracy, macro_precision"),
+        ("evaluate pets --fail-over ec=0.8", 2, "--fail-over does not know the figure 'ec' (did you mean 'ece'?); known are log_loss, brier, ece, mean_cost, set_size"),
+        ("evaluate pets --fail-under log_loss=0.6", 2, "--fail-under is not for log_loss, of which less is better; use --fail-over log_loss=0.6"),
+        ("evaluate pets --fail-over macro_f1=0.6", 2, "--fail-over is not for macro_f1, of which more is better; use --fail-under macro_f1=0.6"),
+        ("evaluate pets --fail-under accuracy=85", 2, "--fail-under accuracy must be a number from 0 to 1, not '85'"),
+        ("evaluate pets --fail-under accuracy=high", 2, "--fail-under accuracy must be a number from 0 to 1, not 'high'"),
+        ("evaluate pets --fail-under accuracy=nan", 2, "--fail-under accuracy must be a number from 0 to 1, not 'nan'"),
+        ("evaluate pets --fail-under n=inf", 2, "--fail-under n must be a number from 0, not 'inf'"),
+        ("evaluate pets --fail-under matthews=-2", 2, "--fail-under matthews must be a number from -1 to 1, not '-2'"),
+        ("evaluate pets --fail-over log_loss=", 2, "--fail-over log_loss must be a number from 0, not ''"),
+        ("evaluate pets --fail-over mean_cost=inf", 2, "--fail-over mean_cost must be a number, not 'inf'"),
+        ("evaluate pets --fail-over mean_cost=1", 2, "there is no mean_cost without costs; give --costs FILE"),
+        ("evaluate pets --fail-under top_2_accuracy=0.5", 2, "there is no top_2_accuracy with 2 classes"),
+        ("evaluate pets --fail-under n=5 --fail-under-interval", 2, "there is no interval for n; leave out --fail-under-interval"),
+        ("evaluate pets --fail-under-interval", 2, "--fail-under-interval needs --fail-under or --fail-over"),
+        ("evaluate birds --training nothere", 4, "nothere: cannot read: no such file or directory"),
+        ("evaluate - --training - --format csv", 2, "standard input cannot be both the test and the training corpus"),
+        ("evaluate birds --training hollow", 2, "the training corpus has no documents that can be read"),
+        ("evaluate birds --training pets --errors pets/cats/1", 2, "pets/cats/1 would be read and overwritten; choose another --errors"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: str, status: int, message: str) -> None:
+    corpus(pets, {**{f"more/{name}": text for name, text in MORE.items()}, "birds/robin/1": "sings", "doc": "a cat"})
+    (pets / "hollow/class").mkdir(parents=True)
+    of_pets(stemmer="none").save("plain")
+    write("both", content("nbtext.joblib"))
+    if " counts " in arguments:
+        write("1.svm", "x a:1\ny b:1\n")
+        succeed("train 1.svm -m counts")
+    assert message in refused(pets, arguments, status)

@@ -20,7 +20,7 @@ from nbtext.inspection.differences import Change, Differences, _CameAndWent, cha
 from nbtext.inspection.terms import ClassSize
 from tests import strategies
 from tests.budget import examples
-from tests.process import SERVICE_DESK, corpus, fail, in_json, succeed, write
+from tests.process import SERVICE_DESK, corpus, in_json, succeed, write
 from tests.textbook import CHINA
 
 if TYPE_CHECKING:
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
 SAME = Differences(
     identical=True, settings={}, written_by={}, stop_words=_CameAndWent([], []), sizes={}, vocabulary=_CameAndWent(0, 0), attributes={}, classes={}, terms=[]
 )  # fmt: skip
-NOTHING = {
-    "identical": True, "settings": {}, "written_by": {}, "stop_words": {"came": [], "went": []}, "sizes": {}, "attributes": {}, "terms": [],
-    "vocabulary": {"came": 0, "went": 0},
-}  # fmt: skip
 
 
 def trained(documents: list[Labelled], **parameters: Any) -> TextClassifier:
@@ -173,17 +169,3 @@ def test_attributes_that_differ_are_named(tmp_path: Path) -> None:
     assert "The classes are the same." in text
     assert "No term has another probability in a class." in text
     assert set(in_json("compare one two")["attributes"]) == {"age"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ("nbtext.joblib none", 3, "none: there is no model"),
-        ("nbtext.joblib nbtext.joblib --changed x", 2, "--changed needs CORPUS"),
-        ("nbtext.joblib nbtext.joblib --no-header", 2, "--header needs CORPUS"),
-        ("nbtext.joblib nbtext.joblib -0", 2, "--null needs --files-from"),
-        ("nbtext.joblib nbtext.joblib --limit -1", 2, "--limit must be a whole number from 0, not '-1'"),
-    ],
-)
-def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: str, status: int, message: str) -> None:
-    assert message in fail(status, f"compare {arguments}")
