@@ -87,7 +87,7 @@ def inspected(folder: Path, model: str = "nbtext.joblib") -> Any:
 
 def refused(folder: Path, line: str, status: int) -> str:
     """Run a command that must fail with one line and leave all files of the folder as they are; return it."""
-    before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    before = {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")}
     said = fail(status, line, cwd=folder)
-    assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+    assert {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")} == before
     return said

@@ -141,20 +141,6 @@ def test_costs_and_least_probability(tmp_path: Path) -> None:
     assert said_of(pets, "--folds", "3", "--min-probability", "1")["coverage"] == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "line"),
-    [
-        (["--folds", "300"], "there are only 222 documents, too few for 300 folds; lower --folds"),
-        (["--fail-under", "acuracy=1"], "--fail-under does not know the figure 'acuracy'"),
-        (["--fail-under", "mean_cost=1"], "--fail-under is not for mean_cost"),
-        (["--min-df", "500"], "none of the"),
-        (["--folds", "1"], "--folds must be a whole number from 2, not '1'"),
-    ],
-)
-def test_what_cannot_be_is_refused(options: list[str], line: str) -> None:
-    assert line in fail(2, "cross-validate", DESK, *options)
-
-
 def test_a_column_that_there_is_not_and_documents_without_a_time(tmp_path: Path) -> None:
     path = table(tmp_path, [("a", "ant", "x", "1"), ("b", "bee", "y", "")])
     assert "t.csv:3 has no time" in fail(2, "cross-validate", path.name, *COLUMNS, "--time-column", "day")

@@ -144,11 +144,6 @@ def test_numbers_that_no_run_has_are_no_line_of_a_log(desk: Path, value: str) ->
         assert done.status == (0 if fine else 4), done
 
 
-@pytest.mark.parametrize("last", ["0", "-1", "x"])
-def test_how_many_runs(desk: Path, last: str) -> None:
-    assert "--last" in fail(2, "drift log --last", last)
-
-
 def test_runs_from_a_time_on(desk: Path) -> None:
     times = ("2026-03-01T10:00:00+00:00", "2026-03-02T00:00:00+00:00", "2026-03-02T10:00:00+00:00")
     lines = [json.loads(line) | {"time": time} for line, time in zip((desk / "log").read_text().splitlines(), times, strict=True)]
@@ -238,9 +233,3 @@ def test_a_disk_that_is_full_costs_one_line_and_says_so(fresh: Path) -> None:
     done = nbtext("classify", SERVICE_DESK / "test", "--drift", "log", limits={"FSIZE": len(good) + 100})
     assert (done.status, done.notes) == (4, ["nbtext: log: cannot write (file too large)"])
     assert content("log") == good
-
-
-@pytest.mark.parametrize("gate", ["accuracy=1", "unknown", "unknown=-1", "unknown=nan", "any=inf"])
-def test_gates_that_are_none(fresh: Path, gate: str) -> None:
-    classified(fresh, SERVICE_DESK / "test")
-    assert "--fail-over" in fail(2, "drift log --fail-over", gate)

@@ -107,31 +107,6 @@ def test_without_mistakes_the_file_is_empty(pets: Path) -> None:
     assert content("errors") == b""
 
 
-@pytest.mark.parametrize(
-    ("file", "status", "message"),
-    [
-        ("nowhere/errors", 4, "the folder does not exist"),
-        ("other", 4, "is a directory"),
-        ("pets/cats/1", 2, "pets/cats/1 would be read and overwritten; choose another --errors"),
-        ("nbtext.joblib", 2, "nbtext.joblib would be read and overwritten; choose another --errors"),
-        ("-", 2, "--errors needs the name of a file"),
-    ],
-)
-def test_a_file_that_errors_cannot_go_to_is_told_before_anything_is_done(file: str, status: int, message: str, pets: Path) -> None:
-    (pets / "other").mkdir()
-    before = content("nbtext.joblib")
-    assert message in fail(status, "evaluate pets --errors", file)
-    assert content("nbtext.joblib") == before
-    assert (pets / "pets/cats/1").read_text().startswith("the cat")
-
-
-def test_where_nothing_was_judged_the_old_file_stays(pets: Path) -> None:
-    (pets / "hollow/class").mkdir(parents=True)
-    write("errors", "old")
-    fail(2, "evaluate hollow --errors errors")
-    assert (pets / "errors").read_text() == "old"
-
-
 def test_answers_are_withheld_as_classify_withholds_them(service_desk_model: Path) -> None:
     said = judged(service_desk_model, "--min-probability", "0.7")
     given = answers(service_desk_model, "--min-probability", "0.7")
@@ -195,7 +170,6 @@ def test_parts_of_the_documents_are_judged_apart(table: Path) -> None:
 def test_a_column_that_is_not_there_is_told(table: Path) -> None:
     columns = ("--label-column", "topic", "--text-column", "body", "--by", "nothere")
     assert "no column is called 'nothere'" in fail(4, "evaluate test.csv", *columns)
-    assert "no columns, such as source" in fail(2, "evaluate pets --by source")
 
 
 def test_the_threshold_between_two_classes_is_that_of_the_answers(tmp_path: Path) -> None:
@@ -208,10 +182,6 @@ def test_the_threshold_between_two_classes_is_that_of_the_answers(tmp_path: Path
     found = json.loads(nbtext(*asked, "--output", "json").out)
     assert found["threshold"] == {"answer": "pets", "against": "town", "likelihood_ratio": 15, "probability": pytest.approx(10 / 11)}
     assert "threshold" not in json.loads(nbtext("evaluate", letters, "--output", "json").out)
-
-
-def test_an_option_that_is_gone_says_what_to_use() -> None:
-    assert "no option --sweep any more; nbtext tune" in fail(2, "evaluate", TEST, "--sweep", "prior")
 
 
 def gated(model: Path, *arguments: str | Path) -> Result:

@@ -6,9 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.process import corpus, fail, nbtext, succeed, succeeded
+from tests.process import corpus, nbtext, succeed, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,9 +46,3 @@ def test_fault_74_terms_but_not_numbers(tmp_path: Path) -> None:
     assert {row[1] for row in safe[1:]} == {"red", "green", "'=x", "'@y"}
     assert {row[3] for row in safe[1:]} == {"'=a", "'-b"}
     assert [(row[0], row[2]) for row in safe] == [(row[0], row[2]) for row in plain]
-
-
-@pytest.mark.parametrize("command", [["classify", "pets"], ["select-features"]], ids=lambda command: command[0])
-def test_without_csv_there_are_no_cells(pets: Path, command: list[str]) -> None:
-    for output in ([], ["--output", "jsonl"], ["--output", "table"]):
-        assert "--excel-safe goes with --output csv" in fail(2, *command, *output, "--excel-safe")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.process import PETS, SERVICE_DESK, corpus, fail, nbtext, succeed, write
+from tests.process import PETS, SERVICE_DESK, corpus, nbtext, succeed, write
 from tests.test_cli_colours import COLOUR
 from tests.test_cli_terminal import EVIL, on_terminal
 
@@ -56,12 +56,6 @@ def test_a_document_that_cannot_be_read_is_told_and_the_others_explained(pets: P
     assert "none" in done.notes[0]
     assert "purrs" in done.text
     assert "none" in done.text
-
-
-def test_wrong_usage(pets: Path) -> None:
-    assert "no class 'birds'" in fail(2, "explain pets --against birds")
-    assert "overwritten" in fail(2, "explain pets --to nbtext.joblib")
-    assert "CORPUS" in fail(2, "explain")
 
 
 def test_a_terminal_shows_the_text_shaded(pets: Path) -> None:

@@ -210,11 +210,6 @@ def test_features_by_their_names(tmp_path: Path) -> None:
     assert [of["count"] for of in word["terms"][0]["classes"].values()] == [2, 0]
 
 
-@pytest.mark.parametrize("arguments", ["--limit -1", "--output tsv", "more", "-v -q"])
-def test_wrong_usage_is_told_in_one_line(pets: Path, arguments: str) -> None:
-    fail(2, f"inspect {arguments}")
-
-
 def test_the_strength_of_the_penalty_and_the_loss_by_which_it_was_chosen(service_desk_model: Path, tmp_path: Path) -> None:
     for options, words in (((), "automatic"), (("--l2", "0.5"), "given")):
         model = ("-m", tmp_path / "m")

@@ -104,7 +104,6 @@ def test_a_half_written_line_is_told_of_and_cut_off(pool: Path) -> None:
 
 def test_wrong_options_are_told_in_one_line(pool: Path) -> None:
     assert "choose another --to" in fail(2, "label pool --suggest 2 --to pool/00.txt")
-    assert "--next must be one of" in fail(2, "label pool --next best")
     write("notes.txt", "milk\n")
     line = fail(4, "label pool --suggest 2 --to notes.txt")
     assert line == "nbtext: notes.txt:1: is no answer of nbtext label; give another file with --to"

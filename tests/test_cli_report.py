@@ -2,9 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.process import PETS, SERVICE_DESK, corpus, fail, in_json, nbtext, succeed
+from tests.process import PETS, SERVICE_DESK, corpus, in_json, nbtext, succeed
 from tests.report_example import Page
 
 if TYPE_CHECKING:
@@ -45,15 +43,6 @@ def test_a_training_corpus_that_is_too_small_has_no_curve(pets: Path) -> None:
     assert "learning" not in {section["class"] for section in Page((pets / "report.html").read_text(encoding="utf-8")).all("section")}
 
 
-def test_standard_input_cannot_be_read_twice(pets: Path) -> None:
-    assert "--training is read twice" in fail(2, "report pets --training -")
-
-
-def test_the_training_corpus_is_not_overwritten(pets: Path) -> None:
-    corpus(pets, {"test/cats/1": "a cat"})
-    assert "choose another" in fail(2, "report test --training pets --to pets/cats/1")
-
-
 def test_the_same_corpus_and_model_give_the_same_bytes(service_desk_model: Path, tmp_path: Path) -> None:
     pages = []
     for number in range(2):
@@ -70,39 +59,6 @@ def test_title_and_place(pets: Path) -> None:
     page = Page((pets / "pages.html").read_text(encoding="utf-8"))
     assert [text for element, text in page.texts if element == "h1"] == ["Cats & <dogs>"]
     assert "nbtext report pets --to pages.html --title 'Cats & <dogs>'" in page.text
-
-
-@pytest.mark.parametrize("output", ["nbtext.joblib", "pets/cats/1", "pets/cats/report.html"])
-def test_inputs_are_not_overwritten(pets: Path, output: str) -> None:
-    before = {path: path.read_bytes() for path in pets.rglob("*") if path.is_file()}
-    line = fail(2, "report pets --to", output)
-    assert line.endswith("would be read and overwritten; choose another --to")
-    assert {path: path.read_bytes() for path in pets.rglob("*") if path.is_file()} == before
-
-
-def test_the_list_of_files_is_not_overwritten(pets: Path) -> None:
-    corpus(pets, {"list": "pets\n"})
-    assert "choose another --to" in fail(2, "report --files-from list --to list")
-
-
-@pytest.mark.parametrize("output", ["", "-"])
-def test_output_is_a_file(pets: Path, output: str) -> None:
-    assert "--to needs the name of a file" in fail(2, "report pets --to", output)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status"), [("--to no/such/folder/page.html", 4), ("--to pets", 2), ("-m missing", 3), ("nowhere", 4)]
-)
-def test_failures_leave_no_page(pets: Path, arguments: str, status: int) -> None:
-    fail(status, f"report pets {arguments}")
-    assert list(pets.rglob("*.html")) == []
-    assert list(pets.rglob("*.tmp")) == []
-
-
-def test_a_failure_leaves_the_old_page(pets: Path) -> None:
-    corpus(pets, {"report.html": "old", "empty/cats/.hidden": ""})
-    fail(2, "report empty")
-    assert (pets / "report.html").read_text() == "old"
 
 
 def test_unknown_labels_are_named(pets: Path) -> None:

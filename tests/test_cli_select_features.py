@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from Stemmer import Stemmer
 
-from tests.process import SERVICE_DESK, fail, succeed
+from tests.process import SERVICE_DESK, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,8 +62,3 @@ def test_infinite_scores_are_null_in_json(pets: Path) -> None:
 def test_ngrams_are_terms(pets: Path) -> None:
     succeed("train pets --ngrams 2 --stemmer none --stop-words none")
     assert "the sofa" in [row[1] for row in succeed("select-features").rows]
-
-
-@pytest.mark.parametrize("arguments", ["--limit 0", "--limit x", "--by luck", "--output json", "more", "-v -q"])
-def test_wrong_usage_is_told_in_one_line(pets: Path, arguments: str) -> None:
-    fail(2, f"select-features {arguments}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import SERVICE_DESK, corpus, fail, in_json, succeed, write
+from tests.process import SERVICE_DESK, corpus, in_json, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,15 +85,3 @@ def test_cells_that_begin_like_a_formula(tmp_path: Path) -> None:
 def test_no_suspects_is_no_failure(tmp_path: Path) -> None:
     write("t.tsv", "a\tant ape\na\tant ape\nb\tbee bat\nb\tbee bat\n")
     assert succeed("suspects t.tsv").text == ""
-
-
-@pytest.mark.parametrize(
-    ("options", "line"),
-    [
-        (["--excel-safe"], "--excel-safe goes with --output csv"),
-        (["--min-log-odds", "-1"], "--min-log-odds must be a number from 0, not '-1'"),
-        (["--limit", "0"], "--limit must be a whole number from 1, not '0'"),
-    ],
-)
-def test_what_cannot_be_is_refused(options: list[str], line: str) -> None:
-    assert line in fail(2, "suspects", DESK, *options)

@@ -168,7 +168,6 @@ def test_lines_are_documents_unless_an_option_names_a_format_or_a_column(tables:
     for options, ids in (([], ["-:1", "-:2"]), (["--id-column", "id"], ["a"]), (["--format", "fasttext"], ["-:1", "-:2"])):
         done = succeed("classify --lines", *options, stdin=b"id,text\na,it barks\n")
         assert [row[0] for row in done.rows] == ids
-    assert "one document a line, not --format mbox" in fail(2, "classify --lines --format mbox")
 
 
 def test_one_text_is_given_on_the_command_line(tables: Path) -> None:

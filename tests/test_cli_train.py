@@ -112,46 +112,6 @@ def test_a_table_on_standard_input(tmp_path: Path) -> None:
     assert succeed("classify - --format lines", stdin=b"apple\npear\n").text.count("\n") == 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ("empty", 2, "empty has no sub-directories; a corpus has one sub-directory per class, with its documents inside"),
-        (
-            "pets/cats/1",
-            2,
-            "pets/cats/1 is not a directory with one sub-directory per class; a path names a whole corpus, also in a list of --files-from; for a table",
-        ),
-        ("pets --format csv", 2, "pets is a directory, not a file of documents; for a directory per class use --format dir"),
-        ("pets --format lines", 2, "--format lines has no classes; use dir, csv or tsv"),
-        ("open.csv", 4, "open.csv: line 2: not valid csv (unexpected end of data); if quotes are only characters, use --format tsv"),
-        ("open.csv --label-column x", 4, "open.csv: no column is called 'x'; the header has a, text"),
-        ("pets -m no/model", 4, "no: the folder does not exist; make it first"),
-        ("pets -m pets", 4, "pets: is a directory; give the name of a file"),
-        ("open.csv -m open.csv", 2, "open.csv would be read and overwritten; choose another --model"),
-        ("./pets/../open.csv -m link", 2, "link would be read and overwritten; choose another --model"),
-        ("pets -m pets/cats/model", 2, "pets/cats/model would be read and overwritten; choose another --model"),
-        ("pets --min-df 9", 2, "lower --min-df or raise --max-df"),
-        ("pets --class-prior nofile", 2, "--class-prior does not know 'nofile'; use empirical, uniform, smoothed:A or a file"),
-        ("pets --class-prior open.csv", 4, "open.csv: line 1 is not a class, a tab and a number"),
-        ("pets --class-prior prior", 2, "the class prior has no number for class 'dogs'; give one for every class"),
-        ("pets --stop-words nofile", 2, "no stop list or file is called 'nofile'; use none, a file, or one of "),
-        ("pets --stop-words pets", 4, "pets: is a directory"),
-        ("- --format tsv --encoding utf-16", 2, "make them UTF-8 first"),
-        ("pets --smothing 1", 2, "No such option '--smothing'"),
-        ("pets --smoothing", 2, "requires an argument; see nbtext train --help"),
-    ],
-)
-def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: str, status: int, message: str) -> None:
-    corpus(pets, {"open.csv": 'a,text\nb,"c\n', "prior": "cats\t1\n"})
-    (pets / "link").symlink_to("open.csv")
-    (pets / "empty").mkdir()
-    (pets / "hollow/class").mkdir(parents=True)
-    before = sorted(os.walk(pets))
-    old = (pets / "nbtext.joblib").read_bytes()
-    assert message in fail(status, f"train {arguments}")
-    assert (sorted(os.walk(pets)), (pets / "nbtext.joblib").read_bytes()) == (before, old)
-
-
 WRONG = {
     "format": ["xml", ""], "document": ["pdf"], "headers": ["", ","], "label_column": ["0", ""], "text_column": ["0"], "id_column": ["0"],
     "delimiter": ["", "ab", "\n", '"'], "encoding": ["klingon", ""], "classifier": ["svm"], "language": ["klingon"],
@@ -190,7 +150,3 @@ def test_class_names_of_any_kind(tmp_path: Path) -> None:
     assert len(rows) == 9
     assert {row[1] for row in rows} == {"=cmd()", "new\\nline", "tab\\there", "\x1b[31m", " ", "a..", "語", "<script>", "café"}
     assert b"\x1b" not in succeed("inspect").out
-
-
-def test_fields_are_refused_where_documents_have_none(pets: Path) -> None:
-    assert "--tag-fields names columns" in fail(2, "train pets --tag-fields title -m new")

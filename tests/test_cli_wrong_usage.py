@@ -109,6 +109,9 @@ def test_ends_of_ranges_are_numbers_that_are_taken(pets: Path) -> None:
     succeed("generate --seed 123456789012345678901234567890")
 
 
+FILES = {"open.csv": 'a,text\nb,"c\n', "prior": "cats\t1\n", "list": "pets\n"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -214,11 +217,90 @@ def test_ends_of_ranges_are_numbers_that_are_taken(pets: Path) -> None:
         ("evaluate - --training - --format csv", 2, "standard input cannot be both the test and the training corpus"),
         ("evaluate birds --training hollow", 2, "the training corpus has no documents that can be read"),
         ("evaluate birds --training pets --errors pets/cats/1", 2, "pets/cats/1 would be read and overwritten; choose another --errors"),
+        ("train empty", 2, "empty has no sub-directories; a corpus has one sub-directory per class, with its documents inside"),
+        ("train pets/cats/1", 2, "pets/cats/1 is not a directory with one sub-directory per class; a path names a whole corpus, also in a list of --files-from; for a table"),
+        ("train pets --format csv", 2, "pets is a directory, not a file of documents; for a directory per class use --format dir"),
+        ("train pets --format lines", 2, "--format lines has no classes; use dir, csv or tsv"),
+        ("train open.csv", 4, "open.csv: line 2: not valid csv (unexpected end of data); if quotes are only characters, use --format tsv"),
+        ("train open.csv --label-column x", 4, "open.csv: no column is called 'x'; the header has a, text"),
+        ("train pets -m no/model", 4, "no: the folder does not exist; make it first"),
+        ("train pets -m pets", 4, "pets: is a directory; give the name of a file"),
+        ("train open.csv -m open.csv", 2, "open.csv would be read and overwritten; choose another --model"),
+        ("train ./pets/../open.csv -m link", 2, "link would be read and overwritten; choose another --model"),
+        ("train pets -m pets/cats/model", 2, "pets/cats/model would be read and overwritten; choose another --model"),
+        ("train pets --min-df 9", 2, "lower --min-df or raise --max-df"),
+        ("train pets --class-prior nofile", 2, "--class-prior does not know 'nofile'; use empirical, uniform, smoothed:A or a file"),
+        ("train pets --class-prior open.csv", 4, "open.csv: line 1 is not a class, a tab and a number"),
+        ("train pets --class-prior prior", 2, "the class prior has no number for class 'dogs'; give one for every class"),
+        ("train pets --stop-words nofile", 2, "no stop list or file is called 'nofile'; use none, a file, or one of "),
+        ("train pets --stop-words pets", 4, "pets: is a directory"),
+        ("train - --format tsv --encoding utf-16", 2, "make them UTF-8 first"),
+        ("cross-validate pets --folds 300", 2, "there are only 4 documents, too few for 300 folds; lower --folds"),
+        ("cross-validate pets --fail-under acuracy=1", 2, "--fail-under does not know the figure 'acuracy'"),
+        ("cross-validate pets --fail-under mean_cost=1", 2, "--fail-under is not for mean_cost"),
+        ("cross-validate pets --folds 2 --min-df 500", 2, "none of the"),
+        ("cross-validate pets --folds 1", 2, "--folds must be a whole number from 2, not '1'"),
+        ("suspects pets --excel-safe", 2, "--excel-safe goes with --output csv"),
+        ("suspects pets --min-log-odds -1", 2, "--min-log-odds must be a number from 0, not '-1'"),
+        ("suspects pets --limit 0", 2, "--limit must be a whole number from 1, not '0'"),
+        ("explain pets --against birds", 2, "no class 'birds'"),
+        ("explain pets --to nbtext.joblib", 2, "overwritten"),
+        ("why-not dog pets", 2, "did you mean 'dogs'"),
+        ("why-not dogs", 2, "CORPUS"),
+        ("explain", 2, "CORPUS"),
+        ("report birds --training pets --to pets/cats/1", 2, "would be read and overwritten; choose another --to"),
+        ("report pets --to nbtext.joblib", 2, "would be read and overwritten; choose another --to"),
+        ("report pets --to pets/cats/1", 2, "would be read and overwritten; choose another --to"),
+        ("report pets --to pets/cats/report.html", 2, "would be read and overwritten; choose another --to"),
+        ("report --files-from list --to list", 2, "would be read and overwritten; choose another --to"),
+        ("report pets --training -", 2, "--training is read twice"),
+        ("report pets --to ''", 2, "--to needs the name of a file"),
+        ("report pets --to -", 2, "--to needs the name of a file"),
+        ("report pets --to no/such/folder/page.html", 4, "the folder does not exist"),
+        ("report pets --to pets", 2, "pets"),
+        ("report pets -m missing", 3, "missing: there is no model"),
+        ("report hollow --to prior", 2, "no documents"),
+        ("evaluate pets --errors nowhere/errors", 4, "the folder does not exist"),
+        ("evaluate pets --errors more", 4, "is a directory"),
+        ("evaluate pets --errors pets/cats/1", 2, "pets/cats/1 would be read and overwritten; choose another --errors"),
+        ("evaluate pets --errors nbtext.joblib", 2, "nbtext.joblib would be read and overwritten; choose another --errors"),
+        ("evaluate pets --errors -", 2, "--errors needs the name of a file"),
+        ("evaluate hollow --errors prior", 2, "no documents"),
+        ("evaluate pets --by source", 2, "no columns, such as source"),
+        ("evaluate pets --sweep prior", 2, "no option --sweep any more; nbtext tune"),
+        ("inspect --limit -1", 2, "from 0, not '-1'"),
+        ("inspect --output tsv", 2, "--output must be one of"),
+        ("inspect more", 2, "unexpected extra argument"),
+        ("inspect -v -q", 2, "--verbose and --quiet exclude each other"),
+        ("select-features --limit 0", 2, "from 1, not '0'"),
+        ("select-features --limit x", 2, "from 1, not 'x'"),
+        ("select-features --by luck", 2, "--by must be one of"),
+        ("select-features --output json", 2, "--output must be one of"),
+        ("select-features more", 2, "unexpected extra argument"),
+        ("select-features -v -q", 2, "--verbose and --quiet exclude each other"),
+        ("drift log --last 0", 2, "--last"),
+        ("drift log --last -1", 2, "--last"),
+        ("drift log --last x", 2, "--last"),
+        ("drift log --fail-over accuracy=1", 2, "--fail-over"),
+        ("drift log --fail-over unknown", 2, "--fail-over"),
+        ("drift log --fail-over unknown=-1", 2, "--fail-over"),
+        ("drift log --fail-over unknown=nan", 2, "--fail-over"),
+        ("drift log --fail-over any=inf", 2, "--fail-over"),
+        ("classify pets --excel-safe", 2, "--excel-safe goes with --output csv"),
+        ("classify pets --output jsonl --excel-safe", 2, "--excel-safe goes with --output csv"),
+        ("select-features --output table --excel-safe", 2, "--excel-safe goes with --output csv"),
+        ("select-features --excel-safe", 2, "--excel-safe goes with --output csv"),
+        ("label pets --next best", 2, "--next must be one of"),
+        ("classify --lines --format mbox", 2, "one document a line, not --format mbox"),
+        ("train pets --tag-fields title -m new", 2, "--tag-fields names columns"),
+        ("train pets --numeric age", 2, "--format dir has no columns, such as age"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: str, status: int, message: str) -> None:
-    corpus(pets, {**{f"more/{name}": text for name, text in MORE.items()}, "birds/robin/1": "sings", "doc": "a cat"})
+    corpus(pets, {**{f"more/{name}": text for name, text in MORE.items()}, "birds/robin/1": "sings", "doc": "a cat", **FILES})
     (pets / "hollow/class").mkdir(parents=True)
+    (pets / "empty").mkdir()
+    (pets / "link").symlink_to("open.csv")
     of_pets(stemmer="none").save("plain")
     write("both", content("nbtext.joblib"))
     if " counts " in arguments:

@@ -66,7 +66,7 @@ FAULTS = {
     31: ("symbolic links", "store_atomic.a_symbolic_link_stays_and_its_target_is_written"),
     32: ("permissions", "store_atomic.permissions_are_kept", "store_atomic.a_new_file_has_the_permissions_of_the_umask"),
     33: ("hard links", "faults_saving.fault_33_a_hard_link_is_split"),
-    34: ("a model in place of its corpus", "cli_train.what_cannot_be_done_is_told_in_one_line"),
+    34: ("a model in place of its corpus", "cli_wrong_usage.what_cannot_be_done_is_told_in_one_line"),
     35: ("updates at the same time", "model_locked_model.fault_35_four_processes_with_ten_updates_each_are_forty"),
     36: ("a lock that is held", "store_lock.fault_36_a_lock_that_is_held_too_long_is_status_5"),
     37: ("the lock of a killed process", "store_lock.fault_37_the_lock_of_a_killed_process_is_free_at_once"),
