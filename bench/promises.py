@@ -33,8 +33,9 @@ from nbtext.settings import Reading
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbtext.model.left_out import LeftOutPosteriors
     from numpy.typing import NDArray
+
+    from nbtext.calibration import LeftOutPosteriors
 
 README = Path(__file__).resolve().with_name("README.md")
 MAIL = Reading(document="mail")
@@ -63,7 +64,7 @@ def resampled(path: Path, reading: Reading, repeats: int) -> Iterator[Judged]:
         training, test = next(iter(stratified_folds(counted.documents.classes, 3, np.random.default_rng(seed))))
         learnt, blocks = train_and_score(subsets, settings, training, test, choices)
         counts = subsets.counts(training, settings.sample)
-        left_out = left_out_posteriors(FittedModel(settings, model.fitted.stop_list, counts, learnt, {}, "text"))
+        left_out = left_out_posteriors(FittedModel(settings, model.analysis.stop_list, counts, learnt, {}, "text"))
         parts = [(block.log_posterior, block.classes) for block in blocks]
         progress(f"{path.name}: {seed + 1} of {repeats}")
         yield Judged(list(counted.statistics.classes), left_out, *map(np.concatenate, zip(*parts, strict=True)))
