@@ -19,7 +19,6 @@ from nbtext.counts.corpus_counts import (
     _missing_from_sample,
     is_known,
     relabelled_documents,
-    relabelled_statistics,
     subtract_documents,
     with_ngram_parts,
 )
@@ -91,9 +90,6 @@ def test_counts_under_other_labels_are_those_of_documents_labelled_so(labelled: 
     found = counts.relabelled([new[label] for label in counts.statistics.classes])
     assert found.statistics == wanted.statistics
     assert dense(found) == dense(wanted)
-    statistics, numbers = relabelled_statistics(counts.statistics, [new[label] for label in counts.statistics.classes])
-    assert statistics == wanted.statistics
-    assert [statistics.classes[number] for number in numbers.tolist()] == [new[label] for label in counts.statistics.classes]
 
 
 @given(corpora, st.data())

@@ -1,33 +1,55 @@
-"""The sum of layers: counted documents with the weights of their classes, seed words, and shares of unlabelled documents."""
+"""Layers: the sum of counted documents with the weights of their classes, seed words and unlabelled documents; and counted layers, here of periods."""
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
+from functools import reduce
+from operator import add, itemgetter
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from nbtext.counts.corpus_counts import Subsets
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext import TextClassifier
+from nbtext.counts.corpus_counts import CorpusCounts, Subsets, forget_documents, relabelled_documents
 from nbtext.counts.counting import Analysis
 from nbtext.counts.layers import balancing_factors, estimated, weights_of
 from nbtext.counts.seeds import Seed
 from nbtext.counts.soft_counts import SoftCounter
-from nbtext.counts.statistics import Layer, Weights
+from nbtext.counts.statistics import UNLABELLED, Layer, Weights
+from nbtext.errors import ModelError, UsageError
+from nbtext.model import state
 from nbtext.settings import Settings
-from tests.models import count_documents
+from tests.budget import examples
+from tests.changing import WORDS
+from tests.models import count, count_documents
 
 ANALYSIS = Analysis.of(Settings(stop_words="none", stemmer="none", weighting="log"))
 TEXTS = [("x", b"ant bee"), ("x", b"ant ant cat"), ("y", b"bee cat"), ("x", b"dog")]
+WHOLE = Analysis(Settings(stop_words="none", stemmer="none", sample=99))
+Dated = list[tuple[str, str, str]]
 SEEDS = [Seed("x", ("bee",), 2.3), Seed("y", ("ant",), 0.7)]
 
 
 def test_the_sum_is_that_of_each_cell_in_order() -> None:
     counted, documents = count_documents(TEXTS, ANALYSIS)
     shares = np.array([[700.0, 300], [10, 990], [0, 1000], [333, 667]])
-    layer = Layer("unlabelled", SoftCounter(documents.matrix, counted).statistics(shares), 0.3)
-    found = estimated(counted, weights_of(counted, Settings(class_weight="balanced"), SEEDS)._replace(layers=[layer]))
+    soft = SoftCounter(documents.matrix, counted).statistics(shares)
+    counts = CorpusCounts.of(counted, documents, 9).with_layer(Layer(UNLABELLED, 0.3, 1000), soft)
+    assert counts.uses_unlabelled
+    assert counts.of_documents().statistics == counts.statistics.of_documents == counted
+    plain = CorpusCounts.of(counted, documents, 9)
+    assert (counts + plain).statistics == (plain + counts).statistics == counted.combined(counted, 1).statistics
+    assert (counts + plain - plain).statistics == (counts - plain + plain).statistics == counted
+    found = estimated(counts.statistics, weights_of(counts.statistics, Settings(class_weight="balanced"), SEEDS))
     terms, factors = np.arange(counted.n_terms), balancing_factors(counted)
     seeds = np.array([[0, 0.7], [2.3, 0], [0, 0], [0, 0]])
-    wanted = counted.counts_of(terms) * factors / 1000 + seeds + 0.3 / 1000 * layer.statistics.counts_of(terms)
+    wanted = counted.counts_of(terms) * factors / 1000 + seeds + 0.3 / 1000 * soft.counts_of(terms)
     assert np.array_equal(found.counts_of(terms), wanted)
-    assert np.array_equal(found.class_documents, counted.class_documents * factors / 1000 + 0.3 / 1000 * layer.statistics.class_documents)
+    assert np.array_equal(found.class_documents, counted.class_documents * factors / 1000 + 0.3 / 1000 * soft.class_documents)
     assert (found.unit, found.weight_unit) == (1, 1000)
     assert np.array_equal(documents.natural_weights(found), factors[documents.classes] / 1000)
 
@@ -43,3 +65,104 @@ def test_a_part_of_a_sum_is_the_sum_of_the_part() -> None:
 def test_what_nothing_weighs_or_joins_stays_as_it_is() -> None:
     counted, _ = count_documents(TEXTS, ANALYSIS)
     assert estimated(counted, Weights()) is counted
+
+
+PERIODS = ("2024", "2025")
+dated = st.lists(
+    st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join), st.sampled_from(PERIODS)),
+    min_size=1,
+    max_size=9,
+)
+"""Documents with labels and periods."""
+
+
+def recounted(corpus: Dated) -> CorpusCounts:
+    """Count the documents of each period in a layer of its own, and add the layers."""
+    found = []
+    for period in sorted({period for *_, period in corpus}):
+        counts = count([(label, text.encode()) for label, text, of in corpus if of == period], WHOLE, keep_all=True)
+        layers, numbers = (Layer(), Layer(period)), 2 * np.arange(counts.statistics.n_classes) + 1
+        statistics = counts.statistics.regrouped(numbers, counts.statistics.classes, layers)
+        found.append(CorpusCounts.of(statistics, replace(counts.documents, columns=numbers[counts.documents.columns], n_layers=2), 99))
+    return reduce(add, found)
+
+
+def file_of(counts: CorpusCounts) -> bytes:
+    """A model of the counts, saved."""
+    with TemporaryDirectory() as folder:
+        TextClassifier(stop_words="none", stemmer="none", sample=99).learn(counts).save(f"{folder}/model")
+        return Path(f"{folder}/model").read_bytes()
+
+
+def require_equal(found: CorpusCounts, wanted: CorpusCounts) -> None:
+    assert found.statistics == wanted.statistics
+    assert file_of(found) == file_of(wanted)
+
+
+@examples(20)
+@given(dated, dated)
+def test_counted_layers_add_and_subtract_as_if_counted_again(first: Dated, second: Dated) -> None:
+    both = recounted(first) + recounted(second)
+    require_equal(both, recounted([*second, *first]))
+    require_equal(both - recounted(second), recounted(first))
+    require_equal(forget_documents(both, recounted(second)), recounted(first))
+    with pytest.raises(UsageError, match="never learnt as"):
+        forget_documents(both, recounted([*first, ("z", "never counted", "2024")]))
+    elsewhere = [(label, text, PERIODS[1 - PERIODS.index(period)]) for label, text, period in first]
+    if sorted(elsewhere) != sorted(first):
+        with pytest.raises(UsageError, match="never learnt as"):
+            forget_documents(recounted(first) + recounted([("z", "never counted", "2024")]), recounted(elsewhere))
+
+
+@examples(20)
+@given(dated, st.fixed_dictionaries({label: st.sampled_from(["x", "new"]) for label in "xyz"}), st.sets(st.sampled_from(WORDS), min_size=1))
+def test_counted_layers_are_renamed_and_pruned_as_if_counted_again(corpus: Dated, new: dict[str, str], words: set[str]) -> None:
+    counts = recounted(corpus)
+    labels = [new[label] for label in counts.statistics.classes]
+    require_equal(counts.relabelled(labels), recounted([(new[label], text, period) for label, text, period in corpus]))
+    documents = relabelled_documents(
+        counts.statistics, counts.documents, [new[label] for label, *_ in sorted(corpus, key=itemgetter(2))], 9
+    )
+    require_equal(documents, recounted([(new[label], text, period) for label, text, period in corpus]))
+    kept = np.array([counts.statistics.vocabulary.term(term) in words for term in range(counts.statistics.n_terms)], np.bool_)
+    without = [(label, " ".join(word for word in text.split() if word in words), period) for label, text, period in corpus]
+    assert counts.restricted(kept).statistics == recounted(without).statistics
+
+
+@examples(20)
+@given(dated)
+def test_everything_is_estimated_from_the_sum_of_counted_layers(corpus: Dated) -> None:
+    counts, undated = recounted(corpus), count([(label, text.encode()) for label, text, _ in corpus], WHOLE)
+    terms = np.arange(counts.statistics.n_terms)
+    for balanced in (None, "balanced"):
+        of_periods, of_all = (weights_of(each.statistics, Settings(class_weight=balanced), SEEDS) for each in (counts, undated))
+        assert estimated(counts.statistics, of_periods) == estimated(undated.statistics, of_all)
+    assert counts.labelled == undated.statistics
+    content = file_of(counts)
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "model").write_bytes(content)
+        loaded = TextClassifier.load(f"{folder}/model")
+    assert loaded.counts.statistics == counts.statistics
+    plain = TextClassifier(stop_words="none", stemmer="none", sample=99).learn(undated)
+    texts = [text for _, text, _ in corpus]
+    assert np.array_equal(loaded.predict_log_proba(texts), plain.predict_log_proba(texts), equal_nan=True)
+    rows = np.arange(0, len(corpus), 2)
+    in_order = sorted(corpus, key=itemgetter(2))
+    part = Subsets(estimated(counts.statistics, Weights(seeds=SEEDS)), counts.documents).without(rows)
+    rest = (
+        count([(label, text.encode()) for place, (label, text, _) in enumerate(in_order) if place % 2], WHOLE).statistics
+        if len(corpus) > 1
+        else None
+    )
+    assert part.counted is not None
+    assert part.counted.of_documents.term_counts.sum() == (0 if rest is None else rest.term_counts.sum())
+    assert terms.size == part.n_terms
+
+
+def test_a_file_has_not_too_many_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = file_of(recounted([("x", "ant", "2024"), ("y", "bee", "2025")]))
+    monkeypatch.setattr(state, "MOST_COLUMNS", 5)
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "model").write_bytes(content)
+        with pytest.raises(ModelError, match="it has too many layers"):
+            TextClassifier.load(f"{folder}/model")

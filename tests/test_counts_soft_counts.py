@@ -8,10 +8,11 @@ import numpy as np
 from hypothesis import given
 
 from nbtext.counts import soft_counts
+from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counting import Analysis
 from nbtext.counts.layers import estimated
 from nbtext.counts.soft_counts import SoftCounter
-from nbtext.counts.statistics import Layer, Weights
+from nbtext.counts.statistics import Layer
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.settings import Settings
 from tests.models import count_documents
@@ -35,11 +36,11 @@ def test_sums_are_those_of_a_dense_product(corpus: list[tuple[str, list[str]]]) 
     assert np.array_equal(soft.counts_of(terms), dense.T @ shares)
     assert np.array_equal(soft.documents_of(terms), (dense > 0).T @ shares)
     assert np.array_equal(soft.class_documents, shares.sum(axis=0))
-    assert soft.unit == WEIGHT_UNIT
     assert soft.cell_counts.dtype == np.int64
     order = np.random.default_rng(0).permutation(len(documents))
     assert SoftCounter(matrix.rows(order), statistics).statistics(shares[order].astype(np.float64)) == soft
-    both = estimated(statistics, Weights(layers=[Layer("unlabelled", soft, 0.5)]))
+    counts = CorpusCounts.of(statistics, documents, 0)
+    both = estimated(counts.with_layer(Layer("unlabelled", 0.5, WEIGHT_UNIT), soft).statistics)
     assert np.allclose(both.counts_of(terms), statistics.counts_of(terms) + dense.T @ shares / 2 / WEIGHT_UNIT)
     assert both.cell_logs is not None
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from nbtext.classifiers import attributed, average, base, complement, dirichlet_multinomial, gaussian, logistic, multinomial
-from nbtext.counts import layers
 from nbtext.errors import ModelError, UsageError
 from nbtext.model import schema, state
 from nbtext.model.schema import (
@@ -88,12 +87,13 @@ def test_sums_below_2_to_the_53_are_exact_and_others_are_refused() -> None:
 
 
 CLASSIFIERS = (attributed, average, base, complement, dirichlet_multinomial, gaussian, logistic, multinomial)
-READERS = (schema, state, layers, *CLASSIFIERS)
+READERS = (schema, state, *CLASSIFIERS)
 RARE = {
     "its sums are not those of counts",  # tests/test_model_state.py
     "it has layers of unknown kinds",  # rows of BY_HAND
-    "a cell has no column", "a column has no documents", "a label has neither documents nor seed words", "its means are too large",
-    "its numbers are too large", "its sample holds impossible documents",
+    "a cell has no column", "a label has neither documents nor seed words", "its means are too large",
+    "its numbers are too large", "its sample holds impossible documents", "a document of its sample is in no layer of documents",
+    "it has too many layers",  # tests/test_counts_layers.py
 }  # fmt: skip
 """Findings that one change of a fixture does not lead to."""
 FILES = sorted(FOLDER.glob("format-*/*.model"))
@@ -176,7 +176,21 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ),
     *(
         ("layers of unknown kinds", "multinomial", {"layers": each}, {})
-        for each in ([], [["", 1, 0.5]], [["", 1, None], ["2025", 1, None]])
+        for each in (
+            [],
+            [["", 1, 0.5]],
+            [["", 1, None], ["2025", 1000, None]],
+            [["", 1, None], ["b", 1, None], ["a", 1, None]],
+            [["", 1, None], ["a", 1, 0.5], ["b", 1, None]],
+            [["", 1, None], ["a", 1, 0.5], ["a", 1, 0.25]],
+        )
+    ),
+    ("columns and labels do not fit", "multinomial", {"layers": [["", 1, None], ["2025", 1, None]]}, {}),
+    (
+        "in no layer of documents",
+        "unlabelled",
+        {"layers": [["", 1, None], ["unlabelled", 1000, 0.5]]},
+        {"sample_layers": [1] * 12},
     ),
     ("training makes no such choices", "multinomial", {"choices": {"more": 1}}, {}),
     ("columns and labels do not fit", "multinomial", {"layers": [["", 1, None], ["unlabelled", 1000, 0.5]]}, {}),

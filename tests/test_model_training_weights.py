@@ -197,7 +197,15 @@ def test_sums_of_logs_of_a_million_weighted_documents_and_balanced_classes() -> 
     """10⁶ documents of weight 2.5 that hold the only term 7 times, and 50 others of weight 1 with it once."""
     n, logs = np.array([2_500 * 10**6, 1_000 * 50]), log_units(np.array([7, 1]))
     statistics = ClassStatistics(
-        Vocabulary.of(["ant"]), ("x", "y"), n, np.array([0, 2]), np.array([0, 1]), n * np.array([7, 1]), n, logs * n, unit=1000
+        Vocabulary.of(["ant"]),
+        ("x", "y"),
+        n,
+        np.array([0, 2]),
+        np.array([0, 1]),
+        n * np.array([7, 1]),
+        n,
+        logs * n,
+        unit=1000,
     )
     found = estimated(statistics, weights_of(statistics, Settings(class_weight="balanced", weighting="log")))
     factors = balancing_factors(statistics).tolist()

@@ -67,7 +67,7 @@ def test_language_models_are_those_of_a_slow_twin(weighting: Weighting, topics: 
         TextClassifier(stop_words="none", stemmer="none", weighting=weighting, smoothing=0.2).fit(texts, labels) for _ in range(2)
     )
     model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_texts))
-    assert [layer.weight for layer in model.learnt.weights.layers] == [0.3]
+    assert [layer.weight for layer in model.counts.statistics.layers] == [None, 0.3]
     vocabulary = model.statistics.vocabulary.single_terms()
 
     def transform(counts: Table) -> Table:
@@ -100,7 +100,7 @@ def test_unlabelled_documents_help_and_labelled_counts_stay_whole() -> None:
     model.learn(pool=pool(model))
     texts, labels = documents(300, 3)
     assert model.score(texts, labels) > alone.score(texts, labels)
-    before, after = alone.counts.statistics, model.counts.statistics
+    before, after = alone.counts.statistics, model.counts.statistics.of_documents
     assert after.cell_counts.dtype == np.int64
     for name in ("class_documents", "cell_classes", "cell_counts", "cell_documents"):
         assert np.array_equal(getattr(after, name), getattr(before, name))
@@ -132,7 +132,7 @@ def test_learning_again_takes_the_place_of_what_was_learnt_and_the_order_of_the_
 def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     model = few(40)
     model.learn(pool=pool(model))
-    figures, [layer] = model.learnt.unlabelled, model.learnt.weights.layers
+    figures, [_, layer] = model.learnt.unlabelled, model.counts.statistics.layers
     assert figures is not None
     assert min(figures.losses, key=figures.losses.__getitem__) == f"{layer.weight:g}"
     monkeypatch.setattr(unlabelled, "WEIGHTS", ())
@@ -140,7 +140,7 @@ def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(mo
     expected = none.predict_log_proba(documents(20, 5)[0])
     none.learn(pool=pool(none))
     assert none.learnt.unlabelled is not None
-    assert not none.learnt.uses_unlabelled
+    assert not none.counts.uses_unlabelled
     saved(none, tmp_path)
     assert np.array_equal(TextClassifier.load(str(tmp_path / "saved")).predict_log_proba(documents(20, 5)[0]), expected)
 
@@ -200,7 +200,7 @@ def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(weighting: W
     model = TextClassifier(stop_words="none", stemmer="none", weighting=weighting)
     model.begin_with(SEEDS).learn(pool=UnlabelledDocuments.of(model.analysis, documents(200, 2)[0]))
     assert model.score(*documents(300, 3)) > 0.9
-    assert model.counts.statistics.n_documents == 0
+    assert model.counts.labelled.n_documents == 0
     content = saved(model, tmp_path)
     loaded = TextClassifier.load(str(tmp_path / "saved"))
     assert saved(loaded, tmp_path) == content
@@ -215,7 +215,7 @@ def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(weighting: W
 def test_seed_words_go_with_labelled_documents_and_change_no_count(tmp_path: Path) -> None:
     alone, model = few(), few()
     model.begin_with(SEEDS).learn(pool=pool(model))
-    assert np.array_equal(model.counts.statistics.cell_counts, alone.counts.statistics.cell_counts)
+    assert np.array_equal(model.counts.statistics.of_documents.cell_counts, alone.counts.statistics.cell_counts)
     assert model.learnt.judgement is not None
     assert list(model.learnt.weights.seeds) == sorted(SEEDS)
     saved(model, tmp_path)

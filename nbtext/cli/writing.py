@@ -125,7 +125,7 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     from nbtext.settings import READING
     from nbtext.store.atomic import check_replaceable
 
-    require_additive(model.settings, model.learnt)
+    require_additive(model.settings, model.counts)
     reading = recognised(reading_like(model.reading, paths, given(READING, options)), paths, labelled=True)
     require_changeable(model, reading)
     check_replaceable(model_path)
@@ -150,7 +150,7 @@ def say_model(model: TextClassifier, path: str, before: TextClassifier | None = 
         for warning in found:
             if warning not in known:
                 messages.warn(warning)
-    if model.learnt.unlabelled is not None and not model.learnt.uses_unlabelled:
+    if model.learnt.unlabelled is not None and not model.counts.uses_unlabelled:
         unused = quantity(model.learnt.unlabelled.documents, "unlabelled document")
         messages.notice(
             f"{unused} not used: left-out documents are answered best without them, so the model is that of the labelled documents alone"

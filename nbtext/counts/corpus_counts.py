@@ -11,13 +11,13 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.counts.documents import MOST_TERMS, NO_DOCUMENTS, CountedDocuments, DocumentSample
-from nbtext.counts.layers import estimated
-from nbtext.counts.statistics import Renumbering, from_cells, log_units, require_exact_logs, sum_cells
+from nbtext.counts.layers import added, estimated
+from nbtext.counts.statistics import UNLABELLED, Renumbering, from_cells, log_units, sum_cells
 from nbtext.counts.vocabulary import is_category
 from nbtext.errors import UsageError
 from nbtext.ragged import flat_indices, offsets
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.moments import Moments
-    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.counts.statistics import ClassStatistics, Layer
     from nbtext.counts.vocabulary import Vocabulary
     from nbtext.type_names import Numbers, Whole
 
@@ -53,23 +53,33 @@ class CorpusCounts:
 
     @cached_property
     def labelled(self) -> ClassStatistics:
-        """The statistics in documents and tokens."""
-        return estimated(self.statistics)
+        """The statistics of documents alone, in documents and tokens."""
+        return estimated(self.statistics.of_documents)
+
+    @property
+    def uses_unlabelled(self) -> bool:
+        """True if unlabelled documents added anything: without them left-out documents may be answered best."""
+        return any(layer.name == UNLABELLED for layer in self.statistics.layers)
 
     def __add__(self, other: CorpusCounts) -> CorpusCounts:
-        """Return both corpora together, over the terms of those that are closed; all documents only if both have them."""
-        mine = self.over(other.statistics.vocabulary) if other.is_closed else self
-        theirs = other.over(self.statistics.vocabulary) if self.is_closed else other
+        """Return both corpora together, without derived layers, over the terms of those that are closed; all documents only if both have them."""
+        mine, theirs = self.of_documents(), other.of_documents()
+        mine = mine.over(other.statistics.vocabulary) if other.is_closed else mine
+        theirs = theirs.over(self.statistics.vocabulary) if self.is_closed else theirs
         statistics, first, second = mine.statistics.combined(theirs.statistics, 1)
         sample = mine.sample.renumbered(first) + theirs.sample.renumbered(second)
         documents = [self.documents.renumbered(first), other.documents.renumbered(second)] if self.documents and other.documents else []
         return CorpusCounts(statistics, sample, self.is_closed or other.is_closed, CountedDocuments.joined(documents))
 
     def __sub__(self, other: CorpusCounts) -> CorpusCounts:
-        """Return the corpus without the documents of another; raises `UsageError` if that counts anything that this one does not."""
-        theirs = other.over(self.statistics.vocabulary) if self.is_closed else other
-        statistics, first, second = self.statistics.combined(theirs.statistics, -1)
-        return replace(self, statistics=statistics, sample=self.sample.renumbered(first) - theirs.sample.renumbered(second))
+        """Return the corpus without the documents of another, and without derived layers.
+
+        Raises `UsageError` if the other counts anything that this one does not.
+        """
+        mine, theirs = self.of_documents(), other.over(self.statistics.vocabulary) if self.is_closed else other
+        statistics, first, second = mine.statistics.combined(theirs.statistics, -1)
+        sample = mine.sample.renumbered(first) - theirs.sample.renumbered(second)
+        return replace(mine, statistics=statistics, sample=sample, documents=NO_DOCUMENTS)
 
     def over(self, vocabulary: Vocabulary) -> CorpusCounts:
         """Return the counts of the terms of another vocabulary, and of all categories."""
@@ -100,7 +110,7 @@ class CorpusCounts:
         union, mine, theirs = statistics.vocabulary.union(vocabulary)
         sizes = np.zeros(len(union), np.int64)
         sizes[mine] = np.diff(statistics.term_offsets)
-        sample = self.sample.renumbered(Renumbering(mine, np.arange(statistics.n_classes)))
+        sample = self.sample.renumbered(Renumbering(mine, np.arange(statistics.class_documents.size), len(statistics.layers)))
         return replace(self, statistics=replace(statistics, vocabulary=union, term_offsets=offsets(sizes)), sample=sample), mine, theirs
 
     def in_least_unit(self) -> CorpusCounts:
@@ -125,9 +135,28 @@ class CorpusCounts:
 
     def relabelled(self, labels: Sequence[str]) -> CorpusCounts:
         """Return the counts with a new label for each class; classes with the same label are merged."""
-        statistics, numbers = relabelled_statistics(self.statistics, labels)
-        documents = replace(self.sample.documents, classes=numbers[self.sample.documents.classes])
-        return replace(self, statistics=statistics, sample=DocumentSample.of(documents, self.sample.size, self.sample.bound))
+        classes, numbers = _numbered(labels)
+        of_class, of_layer = self.statistics.column_parts
+        return self._regrouped(numbers[of_class] * len(self.statistics.layers) + of_layer, classes, self.statistics.layers)
+
+    def of_documents(self) -> CorpusCounts:
+        """Return the counts without derived layers."""
+        n, (of_class, of_layer) = self.statistics.n_counted, self.statistics.column_parts
+        layers, numbers = self.statistics.layers[:n], np.where(of_layer < n, of_class * n + of_layer, -1)
+        return self if layers == self.statistics.layers else self._regrouped(numbers, self.statistics.classes, layers)
+
+    def with_layer(self, layer: Layer, counts: ClassStatistics) -> CorpusCounts:
+        """Return the counts with a derived layer more, given its counts by class, of the same terms and classes."""
+        layers, (of_class, of_layer) = (*self.statistics.layers, layer), self.statistics.column_parts
+        found = self._regrouped(of_class * len(layers) + of_layer, self.statistics.classes, layers)
+        places = np.arange(counts.n_classes) * len(layers) + len(layers) - 1
+        return replace(found, statistics=added(found.statistics, counts.regrouped(places, counts.classes, layers), 1))
+
+    def _regrouped(self, numbers: Whole, classes: tuple[str, ...], layers: tuple[Layer, ...]) -> CorpusCounts:
+        """Return the counts of other classes and layers, as `ClassStatistics.regrouped` takes them."""
+        documents = replace(self.sample.documents, columns=numbers[self.sample.documents.columns], n_layers=len(layers))
+        sample = DocumentSample.of(documents, self.sample.size, self.sample.bound)
+        return replace(self, statistics=self.statistics.regrouped(numbers, classes, layers), sample=sample, documents=NO_DOCUMENTS)
 
 
 def is_known(known: Vocabulary, vocabulary: Vocabulary) -> NDArray[np.bool_]:
@@ -148,36 +177,6 @@ def with_ngram_parts(vocabulary: Vocabulary, kept: NDArray[np.bool_]) -> NDArray
         kept[parts] = True
 
 
-class _Relabelled(NamedTuple):
-    """Statistics, and the new number of each old class."""
-
-    statistics: ClassStatistics
-    numbers: NDArray[np.int64]
-
-
-def relabelled_statistics(statistics: ClassStatistics, labels: Sequence[str]) -> _Relabelled:
-    """Return the statistics with a new label for each class; classes with the same label are merged."""
-    classes, numbers = _numbered(labels)
-    keys, (counts, documents, *logs) = sum_cells(pair(statistics.cell_terms, numbers[statistics.cell_classes]), *statistics.columns)
-    if logs:
-        require_exact_logs(counts, documents)
-    terms, cell_classes = unpair(keys)
-    class_documents = np.zeros(len(classes), np.int64)
-    np.add.at(class_documents, numbers, statistics.class_documents)
-    relabelled = replace(
-        statistics,
-        classes=classes,
-        class_documents=class_documents,
-        term_offsets=offsets(np.bincount(terms, minlength=statistics.n_terms)),
-        cell_classes=cell_classes,
-        cell_counts=counts,
-        cell_documents=documents,
-        cell_logs=logs[0] if logs else None,
-        moments=statistics.moments and statistics.moments.scattered(numbers, len(classes)),
-    )
-    return _Relabelled(relabelled, numbers)
-
-
 def relabelled_documents(statistics: ClassStatistics, documents: CountedDocuments, labels: Sequence[str], sample_size: int) -> CorpusCounts:
     """Count documents under a new label for each.
 
@@ -185,18 +184,20 @@ def relabelled_documents(statistics: ClassStatistics, documents: CountedDocument
     """
     classes, numbers = _numbered(labels)
     matrix = documents.matrix
+    n_layers = len(statistics.layers)
+    numbers, n_columns = numbers * n_layers + documents.columns % n_layers, len(classes) * n_layers
     keys = pair(matrix.terms, np.repeat(numbers, matrix.entries))
     weights = documents.in_units(statistics.unit)
     held = np.repeat(weights, matrix.entries)
     logs = () if statistics.cell_logs is None else (log_units(matrix.counts) * held,)
-    keys, columns = sum_cells(keys, matrix.counts * held, held, *logs)
+    keys, cells = sum_cells(keys, matrix.counts * held, held, *logs)
     moments = statistics.moments
     if moments is not None and matrix.values is not None:
-        moments = type(moments).of(matrix.values, numbers, len(classes))
-    class_documents = np.zeros(len(classes), np.int64)
+        moments = type(moments).of(matrix.values, numbers, n_columns)
+    class_documents = np.zeros(n_columns, np.int64)
     np.add.at(class_documents, numbers, weights)
-    found, renumbering = from_cells(statistics.vocabulary, classes, class_documents, keys, *columns)
-    relabelled = replace(documents, classes=numbers).renumbered(renumbering)
+    found, renumbering = from_cells(statistics.vocabulary, classes, class_documents, keys, *cells, layers=statistics.layers)
+    relabelled = replace(documents, columns=numbers).renumbered(renumbering)
     found = replace(found, attributes=statistics.attributes, moments=moments, unit=statistics.unit)
     return CorpusCounts.of(found, relabelled, sample_size)
 
@@ -248,7 +249,7 @@ class Subsets:
             sums = np.bincount(places, of_rows, total.size).astype(np.int64, copy=False)
             return np.subtract(total, sums, out=sums) if subtract else sums
 
-        class_documents = part(whole.class_documents, documents.classes[rows], weights)
+        class_documents = part(whole.class_documents, documents.columns[rows], weights)
         counts, holding = part(whole.cell_counts, cells, counts), part(whole.cell_documents, cells, held)
         kept, logs = holding > 0, whole.cell_logs
         if logs is not None:
@@ -271,7 +272,7 @@ class Subsets:
         whole, values = self.statistics.moments, self.documents.matrix.values
         if whole is None or values is None:
             return None
-        of_rows = type(whole).of(values[rows], self.documents.classes[rows], self.statistics.n_classes)
+        of_rows = type(whole).of(values[rows], self.documents.columns[rows], len(whole.documents))
         return whole.minus(of_rows) if subtract else of_rows
 
     def with_logs(self) -> Subsets:
@@ -298,23 +299,23 @@ def with_log_sums(statistics: ClassStatistics, documents: CountedDocuments) -> C
 
 
 def cells_of_entries(statistics: ClassStatistics, documents: CountedDocuments) -> NDArray[np.int64]:
-    """Return the number of each matrix entry's cell, shape (n_entries,): class by class, with a table from terms to cells."""
+    """Return the number of each matrix entry's cell, shape (n_entries,): column by column, with a table from terms to cells."""
     matrix = documents.matrix
     begins, sizes = matrix.offsets[:-1], matrix.entries
     cell_of_term, cell_terms = np.zeros(statistics.n_terms, np.int64), statistics.of_cells(np.arange(statistics.n_terms, dtype=np.int32))
     found = np.empty(matrix.terms.size, np.int64)
-    groups = (_by_class(classes, statistics.n_classes) for classes in (documents.classes, statistics.cell_classes))
+    groups = (_by_column(columns, statistics.class_documents.size) for columns in (documents.columns, statistics.cell_classes))
     for rows, cells in zip(*groups, strict=True):
-        cell_of_term[cell_terms[cells]] = cells  # cells of other classes stay in the table, but are not looked up
+        cell_of_term[cell_terms[cells]] = cells  # cells of other columns stay in the table, but are not looked up
         entries = flat_indices(begins[rows], sizes[rows])
         found[entries] = cell_of_term[matrix.terms[entries]]
     return found
 
 
-def _by_class(classes: NDArray[np.int64], n_classes: int) -> list[NDArray[np.int64]]:
-    """Return the places of each class number, ascending."""
-    bounds = offsets(np.bincount(classes, minlength=n_classes)).tolist()
-    order = np.argsort(classes, kind="stable")
+def _by_column(columns: NDArray[np.int64], n_columns: int) -> list[NDArray[np.int64]]:
+    """Return the places of each column number, ascending."""
+    bounds = offsets(np.bincount(columns, minlength=n_columns)).tolist()
+    order = np.argsort(columns, kind="stable")
     return [order[begin:end] for begin, end in pairwise(bounds)]
 
 
@@ -367,15 +368,17 @@ def _missing_from_sample(counts: CorpusCounts, statistics: ClassStatistics, docu
     """
     sample = counts.sample
     expected = (documents.hashes < np.uint64(sample.bound)) & (documents.matrix.entries <= MOST_TERMS)
-    sampled, keys = Counter(sample.documents.keys()), documents.keys()
-    number = {label: place for place, label in enumerate(counts.statistics.classes)}
+    sampled, keys = Counter(_named_keys(counts.statistics, sample.documents)), _named_keys(statistics, documents)
     for row in np.flatnonzero(expected).tolist():
-        content, label, weight = keys[row]
-        key = content, number.get(statistics.classes[label], -1), weight
-        if not sampled[key]:
+        if not sampled[keys[row]]:
             return row
-        sampled[key] -= 1
+        sampled[keys[row]] -= 1
     return None
+
+
+def _named_keys(statistics: ClassStatistics, documents: CountedDocuments) -> list[tuple[int, str, str, int]]:
+    keys, classes, layers, n = documents.keys(), statistics.classes, statistics.layers, len(statistics.layers)
+    return [(content, classes[column // n], layers[column % n].name, weight) for content, column, weight in keys]
 
 
 def _first_impossible(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> int | None:

@@ -35,33 +35,40 @@ LARGEST_HASH = (1 << 64) - 1
 
 @dataclass(frozen=True, eq=False)
 class CountedDocuments:
-    """Documents as rows of a document-term matrix, with their classes and the hashes of their content."""
+    """Documents as rows of a document-term matrix, with their columns of the statistics and the hashes of their content."""
 
     matrix: DocumentTermMatrix
     """Shape (n_docs, n_terms), no unknown terms."""
-    classes: NDArray[np.int64]
-    """Class numbers, shape (n_docs,)."""
+    columns: NDArray[np.int64]
+    """Column numbers, those of classes if there is one layer, shape (n_docs,)."""
     hashes: NDArray[np.uint64]
     """64 bits of a digest of each text, shape (n_docs,)."""
     weights: NDArray[np.int64] | None = None
     """Weights in the units of the statistics, shape (n_docs,); None if all are 1."""
+    n_layers: int = 1
+    """L, by which columns are numbered as in `ClassStatistics`."""
 
     def __len__(self) -> int:
-        return len(self.classes)
+        return len(self.columns)
+
+    @property
+    def classes(self) -> NDArray[np.int64]:
+        """Class numbers, shape (n_docs,)."""
+        return self.columns if self.n_layers == 1 else self.columns // self.n_layers
 
     def keys(self) -> list[tuple[int, int, int]]:
-        """Return hash, class number and weight of each document, by which a sample is searched."""
-        return list(zip(self.hashes.tolist(), self.classes.tolist(), self.in_units(WEIGHT_UNIT).tolist(), strict=True))
+        """Return hash, column number and weight of each document, by which a sample is searched."""
+        return list(zip(self.hashes.tolist(), self.columns.tolist(), self.in_units(WEIGHT_UNIT).tolist(), strict=True))
 
     def order(self) -> NDArray[np.int64]:
-        """Return the order of the documents by hash, class and weight, shape (n_docs,)."""
-        columns = (self.classes, self.hashes) if self.weights is None else (self.weights, self.classes, self.hashes)
+        """Return the order of the documents by hash, column and weight, shape (n_docs,)."""
+        columns = (self.columns, self.hashes) if self.weights is None else (self.weights, self.columns, self.hashes)
         return np.lexsort(columns)
 
     def rows(self, chosen: NDArray[np.int64]) -> CountedDocuments:
         """Return some of the documents, by number, in the order given."""
         weights = None if self.weights is None else self.weights[chosen]
-        return CountedDocuments(self.matrix.rows(chosen), self.classes[chosen], self.hashes[chosen], weights)
+        return replace(self, matrix=self.matrix.rows(chosen), columns=self.columns[chosen], hashes=self.hashes[chosen], weights=weights)
 
     def in_units(self, unit: int) -> NDArray[np.int64]:
         """Return the weights in units of 1 / ``unit``, those of the statistics, shape (n_docs,)."""
@@ -85,18 +92,19 @@ class CountedDocuments:
         return found
 
     def renumbered(self, numbers: Renumbering) -> CountedDocuments:
-        """Return the same documents for statistics in which terms and classes have other numbers."""
+        """Return the same documents for statistics in which terms and columns have other numbers."""
         matrix = self.matrix._replace(terms=numbers.terms.take(self.matrix.terms).astype(self.matrix.terms.dtype, copy=False))
-        return replace(self, matrix=matrix, classes=numbers.classes[self.classes])
+        return replace(self, matrix=matrix, columns=numbers.columns[self.columns], n_layers=numbers.n_layers)
 
     @classmethod
     def joined(cls, parts: Sequence[CountedDocuments]) -> CountedDocuments:
-        """Return the documents of all parts in order; the parts have the same vocabulary and classes."""
-        classes = [np.empty(0, np.int64), *(part.classes for part in parts)]
+        """Return the documents of all parts in order; the parts have the same vocabulary and columns."""
+        columns = [np.empty(0, np.int64), *(part.columns for part in parts)]
         hashes = [np.empty(0, np.uint64), *(part.hashes for part in parts)]
         weighted = any(part.weights is not None for part in parts)
         weights = np.concatenate([part.in_units(WEIGHT_UNIT) for part in parts]) if weighted else None
-        return cls(stack([part.matrix for part in parts]), np.concatenate(classes), np.concatenate(hashes), weights)
+        found = cls(stack([part.matrix for part in parts]), np.concatenate(columns), np.concatenate(hashes), weights)
+        return replace(found, n_layers=parts[0].n_layers) if parts else found
 
 
 NO_DOCUMENTS = CountedDocuments(DocumentTermMatrix.empty(), np.empty(0, np.int64), np.empty(0, np.uint64))
@@ -136,11 +144,11 @@ class DocumentSample:
         return self.bound == LARGEST_HASH
 
     def renumbered(self, numbers: Renumbering) -> DocumentSample:
-        """Return the same sample for statistics in which terms and classes have other numbers, in the same order."""
+        """Return the same sample for statistics in which terms and columns have other numbers, in the same order."""
         return replace(self, documents=self.documents.renumbered(numbers))
 
     def __add__(self, other: DocumentSample) -> DocumentSample:
-        """Return the sample of both corpora together, with the same vocabulary and classes; of the smaller size."""
+        """Return the sample of both corpora together, with the same vocabulary and columns; of the smaller size."""
         return self.of(CountedDocuments.joined((self.documents, other.documents)), min(self.size, other.size), min(self.bound, other.bound))
 
     def __sub__(self, other: DocumentSample) -> DocumentSample:
@@ -215,9 +223,9 @@ class DocumentCollector:
         rank = np.empty(len(labels), np.int64)
         rank[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
         joined = CountedDocuments.joined(self._parts)
-        ranked = replace(joined, classes=rank[joined.classes])
+        ranked = replace(joined, columns=rank[joined.columns])
         sample = DocumentSample.of(ranked, self._size or 0, self._bound)
         self._bound = sample.bound
-        unranked = np.argsort(rank)[sample.documents.classes]
-        self._parts = [replace(sample.documents, classes=unranked)]
+        unranked = np.argsort(rank)[sample.documents.columns]
+        self._parts = [replace(sample.documents, columns=unranked)]
         self._documents, self._entries = len(sample.documents), sample.documents.matrix.terms.size

@@ -6,15 +6,14 @@ order of the documents. They are kept apart from the counts of labelled document
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, stable_order
 from nbtext.counts.statistics import log_units
-from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.ragged import offsets
+from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,8 +48,8 @@ class SoftCounter:
 
     def counts(self, shares: Floats) -> ClassStatistics:
         """Return Σ_d r_dk n_jd as the only column of the statistics, given shares r, shape (n_docs, n_classes), in thousandths."""
-        [cells], terms, classes = self._sums(shares, lambda counts: [counts])
-        return self._statistics(shares, terms, classes, cells, cells, None)
+        keys, [counts] = self._sums(shares, lambda counts: [counts])
+        return self._labelled.with_cells(shares.sum(axis=0), keys, counts, counts)
 
     def statistics(self, shares: Floats) -> ClassStatistics:
         """Return all columns that the labelled statistics have, in whole thousandths."""
@@ -59,11 +58,12 @@ class SoftCounter:
         def columns(counts: Numbers) -> list[Whole]:
             return [counts.astype(np.int64), np.ones(counts.size, np.int64), *([log_units(counts)] if logs else [])]
 
-        sums, terms, classes = self._sums(shares.astype(np.int64), columns)
-        return self._statistics(shares.astype(np.int64), terms, classes, sums[0], sums[1], sums[2] if len(sums) > 2 else None)
+        shares = shares.astype(np.int64)
+        keys, sums = self._sums(shares, columns)
+        return self._labelled.with_cells(shares.sum(axis=0), keys, *sums)
 
-    def _sums(self, shares: Numbers, columns: Callable[[NDArray[Any]], list[Whole]]) -> tuple[list[Whole], Whole, Whole]:
-        """Return the sums of each column where documents with the term have a share, and the terms and classes of these cells.
+    def _sums(self, shares: Numbers, columns: Callable[[NDArray[Any]], list[Whole]]) -> tuple[NDArray[np.uint64], list[Whole]]:
+        """Return the keys (term, class) of the cells in which documents with the term have a share, and the sums of each column there.
 
         ``columns`` makes them of counts.
         """
@@ -71,9 +71,9 @@ class SoftCounter:
         for rows, part in self._blocks():
             sums = [self._sparse(part, column) @ shares for column in columns(part.counts)]
             terms, classes = np.nonzero(sums[0])
-            parts.append((rows[terms], classes, *(table[terms, classes] for table in sums)))
-        terms, classes, *found = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return found, terms, classes
+            parts.append((pair(rows[terms], classes), *(table[terms, classes] for table in sums)))
+        keys, *found = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return keys, found
 
     def _blocks(self) -> Iterator[tuple[Whole, DocumentTermMatrix]]:
         """Yield terms, so many that a table with the classes has at most `TERM_WEIGHTS_AT_ONCE` cells, and their counts by document."""
@@ -86,17 +86,3 @@ class SoftCounter:
         from scipy.sparse import csr_array
 
         return csr_array((column, part.terms, part.offsets), shape=(part.n_documents, self._n_documents))
-
-    def _statistics(
-        self, shares: Numbers, terms: Whole, classes: Whole, counts: Whole, documents: Whole, logs: Whole | None
-    ) -> ClassStatistics:
-        return replace(
-            self._labelled,
-            class_documents=shares.sum(axis=0),
-            term_offsets=offsets(np.bincount(terms, minlength=self._labelled.n_terms)),
-            cell_classes=classes,
-            cell_counts=counts,
-            cell_documents=documents,
-            cell_logs=logs,
-            unit=WEIGHT_UNIT,
-        )

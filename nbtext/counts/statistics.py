@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import KeyTable, pair, unpair
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,33 +34,37 @@ Number = TypeVar("Number", bound="np.integer | np.floating | np.bool_")
 
 
 class Renumbering(NamedTuple):
-    """New numbers of terms and classes by their old ones, −1 for those that are gone."""
+    """New numbers of terms and columns by their old ones, −1 for those that are gone."""
 
     terms: NDArray[np.int64]
-    classes: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    n_layers: int = 1
 
-    def after(self, terms: NDArray[np.int64], classes: NDArray[np.int64]) -> Renumbering:
+    def after(self, terms: NDArray[np.int64], columns: NDArray[np.int64]) -> Renumbering:
         """Return this renumbering applied to the new numbers of an earlier one; −1 stays."""
-        return Renumbering(np.append(self.terms, -1)[terms], np.append(self.classes, -1)[classes])
+        return Renumbering(np.append(self.terms, -1)[terms], np.append(self.columns, -1)[columns], self.n_layers)
 
 
 class Layer(NamedTuple):
-    """Derived counts that join those of documents, as unlabelled documents make them. They neither add nor subtract: a change of documents drops them."""
+    """A layer of columns: of documents, or derived, as unlabelled documents make one."""
 
-    name: str
-    statistics: ClassStatistics
-    """Of the terms and classes of the documents; whole numbers."""
-    weight: float
-    """By which the counts are multiplied, above 0."""
+    name: str = ""
+    weight: float | None = None
+    """By which derived counts are multiplied, above 0; None for counts of documents. Derived counts neither add nor subtract."""
+    unit: int | None = None
+    """Derived counts are in units of 1 / ``unit``; None for that of all counts of documents."""
+
+
+UNLABELLED = "unlabelled"
+"""The derived layer that unlabelled documents make."""
 
 
 class Weights(NamedTuple):
-    """What the documents of a class weigh beside their own weights, and what joins their counts."""
+    """What the documents of a class weigh beside their own weights, and the seed words that join their counts."""
 
     classes: Whole | None = None
     """In units of 1 / `WEIGHT_UNIT`, shape (n_classes,); None if all are 1."""
     seeds: Sequence[Seed] = ()
-    layers: Sequence[Layer] = ()
 
 
 COUNTED_ALONE = Weights()
@@ -69,18 +74,19 @@ COUNTED_ALONE = Weights()
 class ClassStatistics:
     """Counts of a labelled corpus: D_k documents of class k, and a cell (m_jk, d_jk) for every term j that occurs in class k.
 
-    Cells are sorted by term, then class; all their counts are at least 1. Immutable.
+    Of several layers, counts are by column: class k of layer l is column k·L + l of L layers. Models are estimated from their sum (`nbtext.counts.layers`).
+    Cells are sorted by term, then column; all their counts are at least 1. Immutable.
     """
 
     vocabulary: Vocabulary
     classes: tuple[str, ...]
     """Labels, sorted, distinct."""
     class_documents: NDArray[np.int64]
-    """D_k, shape (n_classes,)."""
+    """D_k, or documents of each column, shape (n_columns,)."""
     term_offsets: NDArray[np.int64]
     """Start of each term's cells, and the end of the last, shape (n_terms + 1,)."""
     cell_classes: NDArray[np.int64]
-    """Class number of each cell, shape (n_cells,)."""
+    """Class number of each cell, or column number, shape (n_cells,)."""
     cell_counts: Numbers
     """m_jk, occurrences of the term in the class, shape (n_cells,); int64, or float64 where a classifier weighted them."""
     cell_documents: NDArray[np.int64]
@@ -95,7 +101,9 @@ class ClassStatistics:
     moments: Moments | None = None
     """Sums of the numbers beside the texts; None if there are no numbers."""
     unit: int = 1
-    """All counts are in units of 1 / ``unit``, whole numbers still: more than 1 if documents have weights."""
+    """All counts of documents are in units of 1 / ``unit``, whole numbers still: more than 1 if documents have weights."""
+    layers: tuple[Layer, ...] = (Layer(),)
+    """Those of documents by name, the first without one; then the derived ones."""
     counted: ClassStatistics | None = None
     """Of a sum, in documents and tokens, as `nbtext.counts.layers.estimated` returns it, the whole numbers that documents are subtracted from."""
     weights: Weights = COUNTED_ALONE
@@ -107,15 +115,25 @@ class ClassStatistics:
         return (self.counted or self).unit * (1 if self.weights.classes is None else WEIGHT_UNIT)
 
     @property
-    def columns(self) -> tuple[NDArray[Any], ...]:
+    def n_counted(self) -> int:
+        """The number of layers of documents, which come first."""
+        return sum(layer.weight is None for layer in self.layers)
+
+    @property
+    def column_parts(self) -> tuple[Whole, Whole]:
+        """Class number and layer number of each column, each of shape (n_columns,)."""
+        return np.divmod(np.arange(self.class_documents.size), len(self.layers))
+
+    @property
+    def cells(self) -> tuple[NDArray[Any], ...]:
         """What is counted of each cell: counts, documents, and logs if there are any, each of shape (n_cells,)."""
-        columns = (self.cell_counts, self.cell_documents)
-        return columns if self.cell_logs is None else (*columns, self.cell_logs)
+        cells = (self.cell_counts, self.cell_documents)
+        return cells if self.cell_logs is None else (*cells, self.cell_logs)
 
     @property
     def numbers(self) -> dict[str, Any]:
         """All that is counted, in units of 1 / `unit`, by the name of the field."""
-        return {"class_documents": self.class_documents, **dict(zip(_COLUMNS, self.columns, strict=False))}
+        return {"class_documents": self.class_documents, **dict(zip(CELLS, self.cells, strict=False))}
 
     @property
     def n_classes(self) -> int:
@@ -133,13 +151,50 @@ class ClassStatistics:
         return whole_or_float(self.class_documents.sum())
 
     def scaled(self, factors: Whole) -> dict[str, Any]:
-        """Return `numbers` with the documents of each class weighed by its factor, shape (n_classes,): float64 where one is beyond 64 bits."""
+        """Return `numbers` with the documents of each column weighed by its factor, shape (n_columns,): float64 where one is beyond 64 bits."""
         of_cells = factors[self.cell_classes]
         return {name: _product(array, factors if name == "class_documents" else of_cells) for name, array in self.numbers.items()}
 
     def in_units(self, unit: int) -> ClassStatistics:
         """Return the same statistics in units of 1 / ``unit``, a multiple of their own."""
-        return self if unit == self.unit else replace(self, **self.scaled(np.full(self.n_classes, unit // self.unit)), unit=unit)
+        return self if unit == self.unit else replace(self, **self.scaled(np.full(self.class_documents.size, unit // self.unit)), unit=unit)
+
+    def with_cells(self, documents: NDArray[Any], keys: NDArray[np.uint64], *cells: NDArray[Any]) -> ClassStatistics:
+        """Return other counts of the same terms: documents of each column, and cells sorted by key (term, column), as `cells` has them."""
+        terms, numbers = unpair(keys)
+        bounds, (counts, holding, *logs) = offsets(np.bincount(terms, minlength=self.n_terms)), cells
+        found = replace(self, class_documents=documents, term_offsets=bounds, cell_classes=numbers)
+        return replace(found, cell_counts=counts, cell_documents=holding, cell_logs=logs[0] if logs else None)
+
+    def regrouped(self, numbers: Whole, classes: tuple[str, ...], layers: tuple[Layer, ...]) -> ClassStatistics:
+        """Return the counts of other classes and layers, given the new number of each column, −1 to leave it out; add up those of the same number."""
+        kept, of_cells, n_columns = numbers >= 0, numbers[self.cell_classes], len(classes) * len(layers)
+        keys, cells = sum_cells(*(each[of_cells >= 0] for each in (pair(self.cell_terms, of_cells), *self.cells)))
+        if self.cell_logs is not None:
+            require_exact_logs(*cells[:2])
+        documents = np.zeros_like(self.class_documents, shape=n_columns)
+        np.add.at(documents, numbers[kept], self.class_documents[kept])
+        moments = self.moments and self.moments.of_classes(np.flatnonzero(kept)).scattered(numbers[kept], n_columns)
+        return replace(self.with_cells(documents, keys, *cells), classes=classes, layers=layers, moments=moments)
+
+    def sum_of(self, first: int, end: int) -> ClassStatistics:
+        """Return the sum of some layers by class, by number; they have the same unit."""
+        if len(self.layers) == 1:
+            return self
+        of_class, of_layer = self.column_parts
+        numbers = np.where((of_layer >= first) & (of_layer < end), of_class, -1)
+        return replace(self.regrouped(numbers, self.classes, (Layer(),)), unit=self.layers[first].unit or self.unit)
+
+    def derived(self) -> Iterator[tuple[float, ClassStatistics]]:
+        """Yield weight and counts by class of each derived layer."""
+        for number, layer in enumerate(self.layers):
+            if layer.weight is not None:
+                yield layer.weight, self.sum_of(number, number + 1)
+
+    @cached_property
+    def of_documents(self) -> ClassStatistics:
+        """The sum of the layers of documents by class."""
+        return self.sum_of(0, self.n_counted)
 
     @cached_property
     def class_tokens(self) -> Numbers:
@@ -217,22 +272,11 @@ class ClassStatistics:
             self.classes == other.classes
             and self.vocabulary == other.vocabulary
             and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
-            and (self.attributes, self.unit) == (other.attributes, other.unit)
+            and (self.attributes, self.unit, self.layers) == (other.attributes, other.unit, other.layers)
             and (self.moments is None or other.moments is None or self.moments.equal(other.moments))
         )
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __add__(self, other: ClassStatistics) -> ClassStatistics:
-        """Return the statistics of both corpora together."""
-        return self.combined(other, 1).statistics
-
-    def __sub__(self, other: ClassStatistics) -> ClassStatistics:
-        """Return the statistics without those of ``other``, and without terms and classes that have nothing left.
-
-        Raises `UsageError` if ``other`` counts anything that these statistics do not.
-        """
-        return self.combined(other, -1).statistics
 
     def require_alike(self, other: ClassStatistics) -> None:
         """Raise `UsageError` if the other statistics have other attributes, or only one has the sums of log weights."""
@@ -250,31 +294,34 @@ class ClassStatistics:
         unit = max(self.unit, other.unit)
         if not self.unit == other.unit == unit:
             return self.in_units(unit).combined(other.in_units(unit), sign)
-        classes = tuple(sorted({*self.classes, *other.classes}))
-        number = {label: new for new, label in enumerate(classes)}
+        classes, layers = (
+            tuple(sorted({*names, *others})) for names, others in ((self.classes, other.classes), (self.layers, other.layers))
+        )
+        number: dict[object, int] = {name: new for names in (classes, layers) for new, name in enumerate(names)}
         vocabulary, mine, theirs = self.vocabulary.union(other.vocabulary)
-        documents = np.zeros(len(classes), np.int64)
-        keys, labels = [], []
+        documents = np.zeros(len(classes) * len(layers), np.int64)
+        keys, columns = [], []
         for side, terms, factor in ((self, mine, 1), (other, theirs, sign)):
-            labels.append(np.array([number[label] for label in side.classes], np.int64))
-            documents[labels[-1]] += factor * side.class_documents
-            keys.append(pair(terms[side.cell_terms], labels[-1][side.cell_classes]))
-        both = (np.concatenate((column, sign * of_other)) for column, of_other in zip(self.columns, other.columns, strict=True))
+            of_class, of_layer = (np.array([number[name] for name in names], np.int64) for names in (side.classes, side.layers))
+            columns.append(np.add.outer(of_class * len(layers), of_layer).ravel())
+            documents[columns[-1]] += factor * side.class_documents
+            keys.append(pair(terms[side.cell_terms], columns[-1][side.cell_classes]))
+        both = (np.concatenate((cells, sign * of_other)) for cells, of_other in zip(self.cells, other.cells, strict=True))
         key, (counts, cell_documents, *logs) = sum_cells(np.concatenate(keys), *both)
         left = counts > 0
-        of_class = documents[unpair(key)[1]]
-        possible = (cell_documents <= counts) & (cell_documents <= of_class) & ((cell_documents > 0) == left) & (counts >= 0)
+        of_column = documents[unpair(key)[1]]
+        possible = (cell_documents <= counts) & (cell_documents <= of_column) & ((cell_documents > 0) == left) & (counts >= 0)
         if documents.min(initial=0) < 0 or not possible.all() or not all(np.all((each >= 0) & (left | (each == 0))) for each in logs):
             raise UsageError("cannot take away documents that were never counted")
         moments = None
         if self.moments is not None and other.moments is not None:
-            first, second = (side.scattered(new, len(classes)) for side, new in zip((self.moments, other.moments), labels, strict=True))
+            first, second = (side.scattered(new, documents.size) for side, new in zip((self.moments, other.moments), columns, strict=True))
             moments = first.plus(second) if sign > 0 else first.minus(second)
-        columns = (each[left] for each in (counts, cell_documents, *logs))
-        statistics, numbers = from_cells(vocabulary, classes, documents, key[left], *columns)
-        moments = moments and moments.of_classes(np.flatnonzero(documents))
+        cells = (each[left] for each in (counts, cell_documents, *logs))
+        statistics, numbers = from_cells(vocabulary, classes, documents, key[left], *cells, layers=layers)
+        moments = moments and moments.of_classes(np.flatnonzero(numbers.columns >= 0))
         statistics = replace(statistics, attributes=self.attributes, moments=moments, unit=unit)
-        return _Combined(statistics, numbers.after(mine, labels[0]), numbers.after(theirs, labels[1]))
+        return _Combined(statistics, numbers.after(mine, columns[0]), numbers.after(theirs, columns[1]))
 
     def _over_classes(self, cells: NDArray[Any]) -> NDArray[Any]:
         if cells.dtype.kind == "f":  # for weighted counts, differences of running sums would not be exact
@@ -310,9 +357,10 @@ class _Combined(NamedTuple):
     of_second: Renumbering
 
 
-_COLUMNS = ("cell_counts", "cell_documents", "cell_logs")
+CELLS = ("cell_counts", "cell_documents", "cell_logs")
+"""What is counted of each cell."""
 
-_ARRAYS = ("class_documents", "term_offsets", "cell_classes", *_COLUMNS)
+_ARRAYS = ("class_documents", "term_offsets", "cell_classes", *CELLS)
 
 WORD_BITS = 64
 
@@ -354,31 +402,35 @@ def from_cells(
     classes: Sequence[str],
     class_documents: NDArray[np.int64],
     keys: NDArray[np.uint64],
-    *columns: NDArray[np.int64],
+    *cells: NDArray[np.int64],
+    layers: Sequence[Layer] = (Layer(),),
 ) -> CountedStatistics:
-    """Return the statistics with cells given sorted by key (term, class), without terms without cells and classes without documents.
+    """Return the statistics with cells given sorted by key (term, column), without terms without cells, and classes and layers without documents.
 
-    ``columns`` are as in `ClassStatistics.columns`.
+    ``cells`` and ``layers`` are as in `ClassStatistics`, of which the first layer always stays.
     """
-    terms, labels = unpair(keys)
+    terms, numbers = unpair(keys)
     kept = np.zeros(len(vocabulary), np.bool_)
     kept[terms] = True
-    present = class_documents > 0
-    counts, documents, *logs = columns
+    present = class_documents.reshape(-1, len(layers)) > 0
+    of_classes, of_layers = np.any(present, axis=1), np.any(present, axis=0) | (np.arange(len(layers)) == 0)
+    stays = np.logical_and.outer(of_classes, of_layers).ravel()
+    counts, documents, *logs = cells
     if logs:
         require_exact_logs(counts, documents)
-    numbers = Renumbering(*(np.where(here, np.cumsum(here) - 1, -1) for here in (kept, present)))
+    new_terms, new_columns = (np.where(here, np.cumsum(here) - 1, -1) for here in (kept, stays))
     statistics = ClassStatistics(
         vocabulary.restrict(kept),
-        tuple(label for label, here in zip(classes, present.tolist(), strict=True) if here),
-        class_documents[present],
+        tuple(compress(classes, of_classes)),
+        class_documents[stays],
         offsets(np.bincount(terms, minlength=len(vocabulary))[kept]),
-        numbers.classes[labels],
+        new_columns[numbers],
         counts,
         documents,
         logs[0] if logs else None,
+        layers=tuple(compress(layers, of_layers)),
     )
-    return CountedStatistics(statistics, numbers)
+    return CountedStatistics(statistics, Renumbering(new_terms, new_columns, len(statistics.layers)))
 
 
 def sum_cells(keys: NDArray[np.uint64], *columns: NDArray[Number]) -> tuple[NDArray[np.uint64], list[NDArray[Number]]]:

@@ -218,16 +218,20 @@ def _words(
 
 def _layers(model: FittedModel) -> Sequence[ClassStatistics] | None:
     """Return the statistics of labelled documents, with seed words, and with unlabelled documents too; None if labelled documents are all there is."""
-    if not (model.learnt.uses_unlabelled or model.learnt.weights.seeds):
+    if not (model.counts.uses_unlabelled or model.learnt.weights.seeds):
         return None
-    return model.counts.labelled, estimated(model.counts.statistics, Weights(seeds=model.learnt.weights.seeds)), model.statistics
+    return (
+        model.counts.labelled,
+        estimated(model.counts.statistics.of_documents, Weights(seeds=model.learnt.weights.seeds)),
+        model.statistics,
+    )
 
 
 def _shares_of_layers(model: FittedModel, layers: Sequence[ClassStatistics], terms: Sequence[int]) -> tuple[float | None, float | None]:
     """Return the shares of the counts of terms that unlabelled documents and seed words added, each None if the model has no such layer."""
     labelled, seeded, whole = (each.counts_of(np.array(terms)).sum() for each in layers)
     unlabelled, seeds = (float((one - other) / whole) if whole else 0.0 for one, other in ((whole, seeded), (seeded, labelled)))
-    return unlabelled if model.learnt.uses_unlabelled else None, seeds if model.learnt.weights.seeds else None
+    return unlabelled if model.counts.uses_unlabelled else None, seeds if model.learnt.weights.seeds else None
 
 
 def ruled_out(model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, document: bytes) -> tuple[RuledOut, ...]:

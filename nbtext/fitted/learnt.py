@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from nbtext.calibration import LeftOutPosteriors
     from nbtext.classifiers.base import Classifier
+    from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.statistics import ClassStatistics, Weights
     from nbtext.counts.vocabulary import Vocabulary
     from nbtext.settings import Settings
@@ -167,11 +168,6 @@ class Learnt:
     left_out: LeftOutPosteriors | None = None
     """Of a calibrated classifier that needs all documents, or of a model with a layer; for the others `left_out_posteriors` computes them."""
 
-    @property
-    def uses_unlabelled(self) -> bool:
-        """True if unlabelled documents added anything: without them left-out documents may be answered best."""
-        return bool(self.weights.layers)
-
 
 def own_pseudo_counts(statistics: ClassStatistics, settings: Settings) -> OwnPseudoCounts:
     """Return the given pseudo-counts of the terms in the vocabulary; settings as `learn` takes them."""
@@ -213,6 +209,6 @@ def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) ->
     return bool(smoothing == others)
 
 
-def require_additive(settings: Settings, learnt: Learnt | None = None) -> None:
+def require_additive(settings: Settings, counts: CorpusCounts | None = None) -> None:
     """Raise `UsageError` for a model that cannot be changed exactly through its counts."""
-    require_fitting(settings, EXACT_CHANGE, *[LEARNT_UNLABELLED] * (learnt is not None and learnt.uses_unlabelled))
+    require_fitting(settings, EXACT_CHANGE, *[LEARNT_UNLABELLED] * (counts is not None and counts.uses_unlabelled))

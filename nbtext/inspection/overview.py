@@ -11,7 +11,6 @@ import numpy as np
 
 from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, column_fits
 from nbtext.classifiers.base import class_prior
-from nbtext.counts.corpus_counts import relabelled_statistics
 from nbtext.counts.seeds import by_class
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_of_field
@@ -146,7 +145,7 @@ def compared_models(models: LanguageModels, settings: Settings) -> list[Compared
     The others have the pseudo-counts of `COMPARED`, or the same language model for all classes, as if labels said nothing of words.
     """
     scale, attributes = models.n_selected if models.prior_shape == "background" else 1, _attributes(models, settings)
-    pooled = relabelled_statistics(models.statistics, [""] * models.statistics.n_classes).statistics
+    pooled = models.statistics.regrouped(np.zeros(models.statistics.n_classes, np.int64), ("",), models.statistics.layers)
     others = [(FOR_EACH_CLASS, replace(models, smoothing=scale * each), each) for each in COMPARED if scale * each != models.smoothing]
     tried = [(FOR_EACH_CLASS, models, None), (FOR_ALL_CLASSES, replace(models, statistics=pooled), None), *others]
     evidences = [(name, each.smoothing, _evidence(each, settings, attributes, smoothing)) for name, each, smoothing in tried]
@@ -444,13 +443,12 @@ def overview(model: TextClassifier, top: int) -> Overview:
 
 
 def _unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
-    figures, labelled = model.learnt.unlabelled, model.counts.statistics
+    figures, labelled = model.learnt.unlabelled, model.counts.labelled
     if figures is None:
         return None
     weight, classes = 0.0, dict.fromkeys(labelled.classes, 0.0)
-    for layer in model.learnt.weights.layers:
-        documents = layer.statistics.class_documents / layer.statistics.unit
-        weight, classes = layer.weight, dict(zip(labelled.classes, documents.tolist(), strict=True))
+    for of_layer, derived in model.counts.statistics.derived():
+        weight, classes = of_layer, dict(zip(derived.classes, (derived.class_documents / derived.unit).tolist(), strict=True))
     n_terms = int(np.count_nonzero(np.diff(labelled.term_offsets) == 0))
     return UnlabelledOverview(figures.documents, weight, n_terms, dict(figures.losses), classes)
 

@@ -177,7 +177,7 @@ def _details(model: TextClassifier, name: str, term: int, forms: dict[str, int],
     pairs = (_where_finite(beta_intervals(*posteriors)), _where_finite(posteriors.T))
     documents = statistics.documents_of(terms)[0]
     if seeds := model.learnt.weights.seeds:
-        documents = documents - seed_statistics(seeds, model.counts.statistics).documents_of(terms)[0]
+        documents = documents - seed_statistics(seeds, model.counts.labelled).documents_of(terms)[0]
     columns = (statistics.counts_of(terms)[0], documents, probability, *pairs)
     classes = {
         label: TermInClass(whole_or_float(count), whole_or_float(documents), value, interval, posterior)

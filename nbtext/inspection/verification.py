@@ -99,13 +99,14 @@ def _ngrams(model: TextClassifier) -> str:
 
 def _sample(model: TextClassifier) -> str:
     """Require that the documents of the sample are among those counted, and give the statistics if they are all documents."""
-    statistics, sample = model.counts.statistics, model.counts.sample
+    labelled = model.counts.of_documents()
+    statistics, sample = labelled.statistics, labelled.sample
     documents, matrix = sample.documents, sample.documents.matrix
     weights = documents.in_units(statistics.unit)
-    by_class = np.bincount(documents.classes, weights, statistics.n_classes)
-    _require((by_class <= statistics.class_documents).all(), "it holds more documents of a class than there are")
+    by_column = np.bincount(documents.columns, weights, statistics.class_documents.size)
+    _require((by_column <= statistics.class_documents).all(), "it holds more documents of a class than there are")
     place = find_sorted(
-        pair(statistics.cell_terms, statistics.cell_classes), pair(matrix.terms, np.repeat(documents.classes, matrix.entries))
+        pair(statistics.cell_terms, statistics.cell_classes), pair(matrix.terms, np.repeat(documents.columns, matrix.entries))
     )
     _require((place >= 0).all(), "a document in it holds a term that its class does not")
     held = np.repeat(weights, matrix.entries)

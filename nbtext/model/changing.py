@@ -54,7 +54,7 @@ def merged(models: Sequence[TextClassifier], names: Sequence[str]) -> TextClassi
             hint = f"train both with the same {difference}"
             raise UsageError(f"cannot be added to {names[0]}: they do not count alike, by {difference}", where=name, hint=hint)
         try:
-            require_additive(model.settings, model.learnt)
+            require_additive(model.settings, model.counts)
         except UsageError as problem:
             problem.where = name
             raise
@@ -70,7 +70,7 @@ def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
 
     So do their weights, where the class prior was given. Raises `UsageError` if there is no class of the old label, or the new one is none.
     """
-    require_additive(model.settings, model.learnt)
+    require_additive(model.settings, model.counts)
     classes = model.classes
     if old not in classes:
         from difflib import get_close_matches
@@ -94,7 +94,7 @@ def pruned(model: TextClassifier, min_df: int, max_df: float) -> TextClassifier:
     Terms that are part of an n-gram that stays are kept too. Later documents are counted over the terms that are left: with other terms back in, a
     document from before could not be subtracted again. Raises `UsageError` if no term would be left.
     """
-    require_additive(model.settings, model.learnt)
+    require_additive(model.settings, model.counts)
     statistics = model.counts.labelled
     documents = statistics.term_documents
     kept = (documents >= min_df) & (documents <= max_df * statistics.n_documents)
@@ -124,7 +124,7 @@ def counting_difference(one: TextClassifier, other: TextClassifier) -> str | Non
 
 def require_changeable(model: TextClassifier, reading: Reading) -> None:
     """Raise `UsageError` for a model that cannot be changed exactly, or for documents, read so, that it cannot have learnt."""
-    require_additive(model.settings, model.learnt)
+    require_additive(model.settings, model.counts)
     if not reading.is_counted and model.reading.is_counted:
         raise UsageError(f"the model was trained on {model.reading.format}'s counted features, not on texts", hint="give it features")
 
@@ -217,7 +217,7 @@ def learnt_with_best_weighting(model: TextClassifier, counts: CorpusCounts | Non
     models = [copy(model).learn(counts, pool, weighting=weighting) for weighting in WEIGHTINGS]
 
     def loss(trained: TextClassifier) -> float:
-        figures, is_used = trained.learnt.unlabelled, trained.learnt.uses_unlabelled or trained is models[0]
+        figures, is_used = trained.learnt.unlabelled, trained.counts.uses_unlabelled or trained is models[0]
         return inf if figures is None or not is_used else min(figures.losses.values())
 
     return min(models, key=loss)

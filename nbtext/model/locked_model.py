@@ -245,7 +245,7 @@ def _loaded_to_change(file: LockedModelFile, counted_by: TextClassifier, unlabel
             f"another process replaced it by a model that counts differently, by {difference}", where=file.path, hint="run it again"
         )
     unlabelled.drop_from(model)
-    require_additive(model.settings, model.learnt)
+    require_additive(model.settings, model.counts)
     return model
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from nbtext.counts.documents import LARGEST_HASH
-from nbtext.counts.layers import Columns
 from nbtext.counts.seeds import MOST as MOST_OF_SEEDS
+from nbtext.counts.statistics import UNLABELLED
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError, malformed, require
 from nbtext.text.surfaces import PAIRS, WORDS
@@ -57,7 +57,7 @@ ARRAYS = {
         Array("term_lengths", WHOLE, "single terms", "bytes of each term", least=1),
         Array("ngrams", KEYS, "n-grams", "(n − 1)-gram and last term of each n-gram, sorted"),
         Array("labels", TEXT, "", "the labels, sorted"),
-        Array("label_lengths", WHOLE, "labels", "bytes of each label", least=1),
+        Array("label_lengths", WHOLE, "labels", "bytes of each label; the empty label is reserved for all documents", least=1),
         Array("column_labels", WHOLE, "columns", "label of each column; columns are sorted by label, then layer", below="labels", when="several layers"),
         Array("column_layers", WHOLE, "columns", "layer of each column; if it is missing, column k is label k", below="layers", when="several layers"),
         Array("column_documents", WHOLE, "columns", "documents of each column, at least one"),
@@ -70,6 +70,7 @@ ARRAYS = {
         Array("value_sums", TEXT, "", "sums of these numbers, then of their squares, lines `n e` for n / 2^e", when="numbers"),
         Array("sample_hashes", KEYS, "documents", "the sampled documents, ascending: 64 bits of the SHA-256 of the text"),
         Array("sample_labels", WHOLE, "documents", "label of each", below="labels"),
+        Array("sample_layers", WHOLE, "documents", "layer of each", below="layers", when="several layers of documents"),
         Array("sample_entries", WHOLE, "documents", "number of different terms of each"),
         Array("sample_terms", WHOLE, "entries", "the terms of each document, ascending", below="terms"),
         Array("sample_counts", WHOLE, "entries", "how often it has them", least=1),
@@ -93,7 +94,6 @@ FITTED = "fitted_"
 
 RESERVED = {
     "sample_label_counts": "number of labels of each sampled document",
-    "sample_layers": "layer of each sampled document",
     "sample_times": "time of each sampled document, in seconds",
 }
 """Arrays of later versions, which need no other format: this one refuses them."""
@@ -284,15 +284,19 @@ RENAMED = {
     "left_out_classes": "left_out_labels",
 }
 
-UNLABELLED = {
-    f"unlabelled_{name}": now
-    for name, now in zip(("class_documents", "cells", "classes", "counts", "documents", "logs"), Columns._fields[2:], strict=True)
+OF_UNLABELLED = {
+    "unlabelled_class_documents": "column_documents",
+    "unlabelled_cells": "term_cells",
+    "unlabelled_classes": "cell_columns",
+    "unlabelled_counts": "cell_counts",
+    "unlabelled_documents": "cell_documents",
+    "unlabelled_logs": "cell_logs",
 }
 """The arrays of the counts of unlabelled documents, which have columns of their own now."""
 
 
-def converted(settings: Mapping[str, Parsed], arrays: Arrays) -> tuple[dict[str, Parsed], dict[str, Numbers]]:
-    """Return settings and arrays of format 1 as those of format 2; raise `ModelError` for counts that cannot be joined."""
+def converted(settings: Mapping[str, Parsed], arrays: Arrays) -> tuple[dict[str, Parsed], dict[str, Numbers], dict[str, Numbers]]:
+    """Return settings and arrays of format 1 as those of format 2, and those of the counts of unlabelled documents, which stand apart."""
     found = {name: value for name, value in settings.items() if name != "unit"}
     found["layers"] = [["", settings.get("unit", 1), None]]
     if isinstance(choices := settings.get("choices"), dict):
@@ -303,15 +307,9 @@ def converted(settings: Mapping[str, Parsed], arrays: Arrays) -> tuple[dict[str,
     if figures:
         found["seeds"] = figures.pop("seeds", settings.get("seeds", []))
         found["unlabelled"] = figures
-    there = {RENAMED.get(name, name): array for name, array in arrays.items() if name not in UNLABELLED}
-    soft = {UNLABELLED[name]: array for name, array in arrays.items() if name in UNLABELLED}
-    wrong = "its counts of unlabelled documents are not those of training"
-    require(bool(soft) == bool(weight), wrong)
-    if soft:
-        found["layers"].append(["unlabelled", WEIGHT_UNIT, weight])
-        both = [Columns.of_arrays(decoded(part, 1)[0]) for part in (there, soft)]
-        require(all(len({each[place].size for each in both}) == 1 for place in (2, 3)), wrong)
-        n_cells, n_logs = (sum(each[place].size for each in both) for place in (4, -1))
-        require(n_logs in (0, n_cells), wrong)
-        there |= encoded(Columns.joined(both)._asdict())
-    return found, {name: array for name, array in there.items() if array.size}
+    there = {RENAMED.get(name, name): array for name, array in arrays.items() if name not in OF_UNLABELLED}
+    unlabelled = {OF_UNLABELLED[name]: array for name, array in arrays.items() if name in OF_UNLABELLED}
+    require(bool(unlabelled) == bool(weight), "its counts of unlabelled documents are not those of training")
+    if unlabelled:
+        found["layers"].append([UNLABELLED, WEIGHT_UNIT, weight])
+    return found, there, unlabelled

@@ -19,10 +19,10 @@ from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import MOST_ENTRIES, MOST_TERMS, CountedDocuments, DocumentSample
-from nbtext.counts.layers import Columns, weights_of
+from nbtext.counts.layers import weights_of
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.seeds import Seed
-from nbtext.counts.statistics import ClassStatistics, Layer, log_units
+from nbtext.counts.statistics import CELLS, ClassStatistics, Layer, log_units
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError, malformed, require
@@ -61,6 +61,9 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind", bound=Declared)
 
+MOST_COLUMNS = 1 << 24
+"""Labels times layers; each column takes eight bytes of memory, also where a file has none."""
+
 MOST_DIGITS = 2000
 """Of the whole number in an exact sum: the square of a large number in units of the square of a small one has about 500."""
 
@@ -82,14 +85,13 @@ def to_plain(model: FittedModel) -> tuple[dict[str, object], dict[str, Numbers]]
     """Return settings and arrays for `nbtext.store.write_model_file`."""
     learnt, statistics = model.learnt, model.counts.statistics
     calibration, profile, left_out = learnt.calibration, learnt.profile, learnt.left_out
-    derived = learnt.weights.layers
     settings = plain(
         {
             "training": dict(_with_unspaced(model.settings, statistics)),
             "reading": dict(model.settings.reading),
             "written_by": model.written_by,
             "label_kind": model.label_kind,
-            "layers": [("", statistics.unit, None), *((each.name, each.statistics.unit, each.weight) for each in derived)],
+            "layers": [(layer.name, layer.unit or statistics.unit, layer.weight) for layer in statistics.layers],
             "closed_vocabulary": model.counts.is_closed,
             "sample_bound": model.counts.sample.bound,
             "seeds": list(learnt.weights.seeds),
@@ -113,20 +115,21 @@ def to_plain(model: FittedModel) -> tuple[dict[str, object], dict[str, Numbers]]
         }
     )
     fitted = {FITTED + name: array for name, array in learnt.fitted.items()}
-    return settings, {**counts_to_plain(model.counts, derived), **arrays, **fitted}
+    return settings, {**counts_to_plain(model.counts), **arrays, **fitted}
 
 
 def from_plain(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
     """Return the model that plain settings and arrays describe; raise `ModelError` unless training could have made it."""
+    unlabelled: Arrays = {}
     if "classes" in arrays:
-        plain, arrays = converted(plain, arrays)
+        plain, arrays, unlabelled = converted(plain, arrays)
     values = checked_settings(plain)
     settings = replace(_declared(Settings, values["training"]), reading=_declared(Reading, values["reading"]))
     part, fitted = decoded(arrays, len(values["layers"]))
     seeds = [Seed(label, tuple(term), amount) for label, term, amount in values["seeds"]]
-    counts, layers = _counts(part, values, settings, seeds)
+    counts = _counts(part, values, settings, seeds, decoded(unlabelled, 1)[0] if unlabelled else None)
     statistics, settings = counts.statistics, _with_unspaced(settings, counts.statistics)
-    weights = weights_of(statistics, settings, seeds)._replace(layers=layers)
+    weights = weights_of(statistics, settings, seeds)
     stop_list = part["stop_words"].decode().split()
     try:
         learnt = _learnt(part, values, settings, statistics)
@@ -285,11 +288,13 @@ def _left_out(part: Parts, n_classes: int) -> LeftOutPosteriors | None:
     return LeftOutPosteriors(-nats.reshape(-1, n_classes), classes, weights)
 
 
-def counts_to_plain(counts: CorpusCounts, layers: Sequence[Layer] = ()) -> dict[str, Numbers]:
-    """Return the arrays of counts and of the layers that join them."""
+def counts_to_plain(counts: CorpusCounts) -> dict[str, Numbers]:
+    """Return the arrays of counts."""
     statistics, documents = counts.statistics, counts.sample.documents
     vocabulary, labels = statistics.vocabulary, [label.encode() for label in statistics.classes]
-    values = documents.matrix.values
+    values, n_layers = documents.matrix.values, len(statistics.layers)
+    stays = (statistics.class_documents > 0) | (n_layers == 1)
+    columns = np.flatnonzero(stays)
     return encoded(
         {
             "terms": vocabulary.text,
@@ -297,10 +302,15 @@ def counts_to_plain(counts: CorpusCounts, layers: Sequence[Layer] = ()) -> dict[
             "ngrams": vocabulary.pairs,
             "labels": b"".join(labels),
             "label_lengths": np.array([len(label) for label in labels]),
-            **Columns.joined([Columns.of(each) for each in (statistics, *(layer.statistics for layer in layers))])._asdict(),
-            **({} if statistics.moments is None else values_to_plain(statistics.moments)),
+            **({"column_labels": columns // n_layers, "column_layers": columns % n_layers} if n_layers > 1 else {}),
+            "column_documents": statistics.class_documents[columns],
+            "term_cells": np.diff(statistics.term_offsets),
+            "cell_columns": (np.cumsum(stays) - 1)[statistics.cell_classes],
+            **dict(zip(CELLS, statistics.cells, strict=False)),
+            **({} if statistics.moments is None else values_to_plain(statistics.moments.of_classes(columns))),
             "sample_hashes": documents.hashes,
             "sample_labels": documents.classes,
+            "sample_layers": documents.columns % n_layers if statistics.n_counted > 1 else None,
             "sample_entries": documents.matrix.entries,
             "sample_terms": documents.matrix.terms,
             "sample_counts": documents.matrix.counts,
@@ -310,71 +320,78 @@ def counts_to_plain(counts: CorpusCounts, layers: Sequence[Layer] = ()) -> dict[
     )
 
 
-def _counts(part: Parts, values: Mapping[str, Parsed], settings: Settings, seeds: Sequence[Seed]) -> tuple[CorpusCounts, list[Layer]]:
-    """Return the counts of documents, and the layers that join them."""
+def _counts(part: Parts, values: Mapping[str, Parsed], settings: Settings, seeds: Sequence[Seed], unlabelled: Parts | None) -> CorpusCounts:
+    """Return the counts; in format 1 those of unlabelled documents stand apart."""
     vocabulary, rows = _vocabulary(part), values["layers"]
-    named = [name for name, *_ in rows]
-    derived = [weight is not None for *_, weight in rows]
-    require(
-        named == sorted(set(named)) and named[:1] == [""] and derived == [name != "" for name in named], "it has layers of unknown kinds"
-    )
-    bounds = rows_of_text(part["labels"], part["label_lengths"], "labels")
-    labels = tuple(part["labels"][start:end].decode() for start, end in pairwise(bounds.tolist()))
+    counted, names = [name for name, _, weight in rows if weight is None], {name for name, *_ in rows}
+    fits = counted == sorted({"", *counted}) and len(names) == len(rows)
+    require(fits and rows[: len(counted)] == [[name, rows[0][1], None] for name in counted], "it has layers of unknown kinds")
+    layers = tuple(Layer(name, weight, unit if weight else None) for name, unit, weight in rows)
+    bounds = rows_of_text(part["labels"], part["label_lengths"], "labels").tolist()
+    labels = tuple(part["labels"][start:end].decode() for start, end in pairwise(bounds))
     require(labels and all(first < second for first, second in pairwise(labels)), "its labels are not sorted and distinct")
-    columns = _columns(part, len(rows), labels, seeds)
-    n_seeded = np.count_nonzero(columns.term_cells == 0)  # terms that only seeds name, and the parts of n-grams
-    fits = columns.term_cells.size == len(vocabulary) and n_seeded <= sum(2 * len(seed.term) - 1 for seed in seeds)
-    require(fits, "its terms and cells do not fit")
-    require(settings.sums_logs or not columns.cell_logs.size, "it has sums of log weights and does not use them")
-    has_logs = settings.sums_logs and columns.cell_logs.size == columns.cell_counts.size  # early models have none
-    attributes = Attributes.of(settings.reading)
-
-    def statistics(number: int) -> ClassStatistics:
-        layer = columns.layer(number, len(labels))
-        return ClassStatistics(
-            vocabulary,
-            labels,
-            layer.column_documents,
-            offsets(layer.term_cells),
-            layer.cell_columns,
-            layer.cell_counts,
-            layer.cell_documents,
-            layer.cell_logs if has_logs else None,
-            attributes,
-            unit=rows[number][1],
-        )
-
-    counted = statistics(0)
-    if counted.cell_logs is not None:
-        _require_possible_logs(counted)
-    if attributes.numbers:
-        counted = replace(counted, moments=moments_from_plain(part, counted.class_documents, attributes))
-    else:
-        require(not any(len(part[name]) for name in ("values", "value_sums", "sample_values")), "it has values of no attribute")
-    layers = [Layer(name, statistics(number), weight) for number, (name, _, weight) in enumerate(rows) if number]
+    require(unlabelled or part["column_documents"].min(initial=1) >= 1, "a column has no documents")
+    statistics = replace(_table(part, vocabulary, labels, layers[:1] if unlabelled else layers, settings), unit=rows[0][1])
+    counts = CorpusCounts(statistics, _sample(part, statistics, settings.sample, values["sample_bound"]), values["closed_vocabulary"])
+    if unlabelled:
+        soft = _table(unlabelled, vocabulary, labels, layers[:1], settings)
+        require((soft.cell_logs is None) == (statistics.cell_logs is None), "its counts of unlabelled documents are not those of training")
+        counts = counts.with_layer(layers[1], soft)
+    statistics, (of_class, of_layer) = counts.statistics, counts.statistics.column_parts
+    without = {*labels} - {labels[number] for number in of_class[statistics.class_documents > 0].tolist()}
+    require(without <= {seed.label for seed in seeds}, "a label has neither documents nor seed words")
+    n_seeded = np.count_nonzero(np.diff(statistics.term_offsets) == 0)  # terms that only seeds name, and the parts of n-grams
+    require(n_seeded <= sum(2 * len(seed.term) - 1 for seed in seeds), "its terms and cells do not fit")
     if values["unlabelled"] is not None:
-        most = 2 * WEIGHT_UNIT * values["unlabelled"]["documents"]
-        require(all(each.statistics.class_documents.sum() <= most for each in layers), "its layers have more documents than were read")
-    sample = _sample(part, counted, settings.sample, values["sample_bound"])
-    return CorpusCounts(counted, sample, values["closed_vocabulary"]), layers
+        documents = statistics.class_documents[of_layer >= len(counted)].sum()
+        require(documents <= 2 * WEIGHT_UNIT * values["unlabelled"]["documents"], "its layers have more documents than were read")
+    return counts
 
 
-def _columns(part: Parts, n_layers: int, labels: Sequence[str], seeds: Sequence[Seed]) -> Columns:
-    columns = Columns.of_arrays(part)
-    require(columns.column_documents.min(initial=1) >= 1, "a column has no documents")
-    if n_layers == 1 and not columns.column_labels.size:
-        require(columns.column_documents.size == len(labels) and not columns.column_layers.size, "its columns and labels do not fit")
-        return columns
-    require(columns.column_documents.size == columns.column_labels.size == columns.column_layers.size, "its columns and labels do not fit")
-    require(np.all(np.diff(n_layers * columns.column_labels + columns.column_layers) > 0), "its columns are not sorted")
-    without = {*labels} - {labels[number] for number in columns.column_labels.tolist()} - {seed.label for seed in seeds}
-    require(not without, "a label has neither documents nor seed words")
-    return columns
+def _table(part: Parts, vocabulary: Vocabulary, labels: tuple[str, ...], layers: tuple[Layer, ...], settings: Settings) -> ClassStatistics:
+    """Return the statistics of arrays, whose columns and cells are checked."""
+    cell_columns, documents, bounds = part["cell_columns"], part["column_documents"], offsets(part["term_cells"])
+    attributes = Attributes.of(settings.reading)
+    counts, holding, logs = (part[name] for name in CELLS)
+    require(bounds[-1] == cell_columns.size and bounds.size == len(vocabulary) + 1, "its terms and cells do not fit")
+    require(cell_columns.max(initial=-1) < documents.size, "a cell has no column")
+    require(np.all(holding <= counts), "a cell counts less than its documents")
+    require(np.all(holding <= documents[cell_columns]), "a cell has more documents than its column")
+    require(rise_in_rows(cell_columns, bounds), "the cells of a term are not sorted by column")
+    require(settings.sums_logs or not logs.size, "it has sums of log weights and does not use them")
+    of_class, of_layer, n_layers = part["column_labels"], part["column_layers"], len(layers)
+    fits = of_class.size == of_layer.size == documents.size * (n_layers > 1)
+    require(fits and (n_layers > 1 or documents.size == len(labels)), "its columns and labels do not fit")
+    columns = np.arange(len(labels)) if n_layers == 1 else of_class * n_layers + of_layer
+    require(np.all(columns[1:] > columns[:-1]), "its columns are not sorted")
+    n_columns = len(labels) * n_layers
+    require(n_layers == 1 or n_columns <= MOST_COLUMNS, "it has too many layers")
+    with_values = any(len(part[name]) for name in ("values", "value_sums", "sample_values"))
+    require(attributes.numbers or not with_values, "it has values of no attribute")
+    of_columns = np.zeros(n_columns, np.int64)
+    of_columns[columns] = documents
+    moments = moments_from_plain(part, documents, attributes).scattered(columns, n_columns) if attributes.numbers else None
+    found = ClassStatistics(
+        vocabulary,
+        labels,
+        of_columns,
+        bounds,
+        cell_columns if n_layers == 1 else columns[cell_columns],
+        counts,
+        holding,
+        logs if settings.sums_logs and logs.size == counts.size else None,  # early models have none
+        attributes,
+        moments,
+        layers=layers,
+    )
+    if found.cell_logs is not None:
+        _require_possible_logs(found)
+    return found
 
 
 def _require_possible_logs(statistics: ClassStatistics) -> None:
     """Raise `ModelError` unless the sums of log weights are possible for the counts."""
-    counts, documents, sums = statistics.columns
+    counts, documents, sums = statistics.cells
     least, most = documents * log_units(np.ones(1)), documents * (log_units(counts / documents) + 1)  # the logarithm is concave
     unweighted = is_category(statistics.vocabulary)[statistics.cell_terms] & (sums == 0)
     require(np.all(unweighted | ((least <= sums) & (sums <= most))), "its sums of log weights do not fit its counts")
@@ -382,18 +399,22 @@ def _require_possible_logs(statistics: ClassStatistics) -> None:
 
 def _sample(part: Parts, statistics: ClassStatistics, size: int, bound: int) -> DocumentSample:
     hashes, entries = part["sample_hashes"], offsets(part["sample_entries"])
-    labels, terms, counts = part["sample_labels"], part["sample_terms"], part["sample_counts"]
-    require(hashes.size <= min(size, int(statistics.class_documents.sum())), "its sample does not fit its size")
+    columns, terms, counts = part["sample_labels"], part["sample_terms"], part["sample_counts"]
+    n_layers, of_layers = len(statistics.layers), part["sample_layers"]
+    require(of_layers.max(initial=0) < statistics.n_counted, "a document of its sample is in no layer of documents")
+    columns = columns * n_layers + (of_layers if of_layers.size else 0)
+    n_documents = statistics.class_documents[statistics.column_parts[1] < statistics.n_counted].sum()
+    require(hashes.size <= min(size, int(n_documents)), "its sample does not fit its size")
     require(entries[-1] == terms.size <= MOST_ENTRIES, "its sample does not fit its terms")
     require(np.diff(entries).max(initial=0) <= MOST_TERMS, "its sample holds impossible documents")
     require(rise_in_rows(terms, entries) and np.all(hashes[1:] >= hashes[:-1]), "its sample is not sorted")
     require(not hashes.size or int(hashes[-1]) <= bound, "its sample exceeds its bound")
-    matrix = DocumentTermMatrix(entries, terms, counts, np.zeros(labels.size, np.int64))
+    matrix = DocumentTermMatrix(entries, terms, counts, np.zeros(columns.size, np.int64))
     if statistics.moments is not None:
-        matrix = matrix._replace(values=sample_values_from_plain(part["sample_values"], labels.size, statistics.attributes))
+        matrix = matrix._replace(values=sample_values_from_plain(part["sample_values"], columns.size, statistics.attributes))
     weights = part["sample_weights"] if part["sample_weights"].size else None
     require(weights is None or statistics.unit != 1, "its sample has impossible weights")
-    return DocumentSample(CountedDocuments(matrix, labels, hashes, weights), size, bound)
+    return DocumentSample(CountedDocuments(matrix, columns, hashes, weights, n_layers), size, bound)
 
 
 def _vocabulary(part: Parts) -> Vocabulary:

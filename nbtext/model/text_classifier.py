@@ -328,7 +328,7 @@ class TextClassifier:
 
         settings, stop_list = _changed(self.settings, changes), self.analysis.stop_list
         by_term = looked_up(Analysis(settings, stop_list))
-        if counts is None and pool is not None and self.seeds and not (self._fitted and self.counts.statistics.n_documents):
+        if counts is None and pool is not None and self.seeds and not (self._fitted and self.counts.labelled.n_documents):
             from nbtext.model.unlabelled import nothing_labelled
 
             counts, learnt = nothing_labelled(self.seeds, by_term)
@@ -343,7 +343,7 @@ class TextClassifier:
             if not counts.documents:
                 require_additive(settings)
             counts = counts.with_logs(wanted=settings.sums_logs)
-            counts = replace(counts if documents else counts.in_least_unit(), documents=NO_DOCUMENTS)
+            counts = replace(counts if documents else counts.of_documents().in_least_unit(), documents=NO_DOCUMENTS)
             if self.seeds and not counts.is_closed:
                 counts = counts.widened(seed_vocabulary(self.seeds))[0]
             class_prior(settings.class_prior, counts.statistics)  # validate early: fail before learning, not at the first question
@@ -527,7 +527,7 @@ class TextClassifier:
         return (Document(str(place), None, text) for place, text in enumerate(all_utf8(texts, self.reading)))
 
     def _require_additive(self) -> None:
-        require_additive(self.settings, None if self._fitted is None else self.learnt)
+        require_additive(self.settings, None if self._fitted is None else self.counts)
 
     def _looked_up(self) -> Settings:
         from nbtext.model.training import looked_up

@@ -28,7 +28,7 @@ from nbtext.counts.documents import NO_DOCUMENTS, CountedDocuments, DocumentSamp
 from nbtext.counts.layers import added, estimated
 from nbtext.counts.seeds import require_seeded_classes, seed_vocabulary
 from nbtext.counts.soft_counts import SoftCounter
-from nbtext.counts.statistics import ClassStatistics, Layer, Weights
+from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Weights
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.counts.weighting import weighted
 from nbtext.document_parts import WEIGHT_UNIT
@@ -133,6 +133,7 @@ def nothing_labelled(seeds: Sequence[Seed], settings: Settings) -> tuple[CorpusC
 
 def without_unlabelled(counts: CorpusCounts) -> CorpusCounts:
     """Return the counts with the terms of labelled documents alone; raise `UsageError` if there are no such documents."""
+    counts = counts.of_documents()
     if not counts.statistics.n_documents:
         hint = "train it again, with labelled documents or others without labels"
         raise UsageError("the model has learnt from seed words and unlabelled documents alone, so nothing would be left", hint=hint)
@@ -214,14 +215,15 @@ class _ExpectationMaximisation:
 
     def learnt_with(self, weight: float, shares: Floats, figures: UnlabelledFigures, unseen: Unseen | None) -> tuple[CorpusCounts, Learnt]:
         """Return the counts, and what follows from them and the unlabelled documents, calibrated on labelled ones left out, if there are any."""
-        layer = Layer("unlabelled", SoftCounter(self._known, self.counts.statistics).statistics(shares), weight)
-        weights, choices = self.learnt.weights._replace(layers=[layer]), replace(self.learnt.choices, pseudo_count=None, smoothing=None)
-        found = replace(terms_and_smoothing(self.counts, self.settings, weights, choices=choices), unlabelled=figures)
+        soft = SoftCounter(self._known, self.counts.statistics.of_documents).statistics(shares)
+        counts = self.counts.with_layer(Layer(UNLABELLED, weight, WEIGHT_UNIT), soft)
+        weights, choices = self.learnt.weights, replace(self.learnt.choices, pseudo_count=None, smoothing=None)
+        found = replace(terms_and_smoothing(counts, self.settings, weights, choices=choices), unlabelled=figures)
         if unseen is None:
-            return self.counts, found
-        fitted = classifier(estimated(self.counts.statistics, weights), found, self.settings)
+            return counts, found
+        fitted = classifier(estimated(counts.statistics, weights), found, self.settings)
         found = calibrated(with_profile(found, fitted, unseen), calibration_method(self.settings), fitted, unseen)
-        return self.counts, replace(found, left_out=posteriors(fitted, found.calibration, unseen))
+        return counts, replace(found, left_out=posteriors(fitted, found.calibration, unseen))
 
     def trial(self, weight: float) -> _Trial:
         """Run EM with all labelled documents, and then without each fold of the sample, with the same pseudo-counts."""
