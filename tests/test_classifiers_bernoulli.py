@@ -209,4 +209,4 @@ def test_presence_and_absence_can_have_pseudo_counts_of_their_own(tmp_path: Path
 
 def test_two_pseudo_counts_on_the_command_line(tmp_path: Path, pets: Path) -> None:
     succeed("train pets -m", tmp_path / "m", "--classifier", "bernoulli", "--smoothing", "0.1,2")
-    assert "0.1 with a term, 2 without (given)" in succeed("inspect -m", tmp_path / "m").text
+    assert "0.1 with a term, 2 without" in succeed("inspect -m", tmp_path / "m").text

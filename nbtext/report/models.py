@@ -157,6 +157,7 @@ def _lines(overview: Overview) -> dict[str, str | None]:
     ngrams = f", {overview.ngrams:,} of them n-grams" if overview.ngrams else ""
     selected = f", {overview.selected_terms:,} selected" if overview.selected_terms != overview.terms else ""
     own = f", {quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if (n_own := overview.terms_with_own_smoothing) else ""
+    pair = f" with a term, {given[1]:g} without" if isinstance(given := overview.training["smoothing"], tuple) else ""
     weights = [f"{name} {weight.scale:.4g} · n^{weight.exponent:.4g}" for name, weight in overview.members.items()]
     return {
         "classes": f"{len(overview.classes):,}",
@@ -165,7 +166,7 @@ def _lines(overview: Overview) -> dict[str, str | None]:
         "encoded lines": f"{overview.encoded_lines:,} dropped" if overview.encoded_lines else None,
         "vocabulary": f"{overview.terms:,}{ngrams}{selected}{'; pruned, so no others are learnt' if overview.closed_vocabulary else ''}",
         "fields": listed([f"{name} {quantity(n, 'term')}" for name, n in overview.fields.items()], _FIELDS) if overview.fields else None,
-        "smoothing": f"{overview.smoothing:g}{own}{f' ({chosen})' if (chosen := overview.choices.of_smoothing) else ''}",
+        "smoothing": f"{overview.smoothing:g}{pair}{own}{f' ({chosen})' if (chosen := overview.choices.of_smoothing) else ''}",
         "penalty": None if overview.l2 is None else _penalty(overview, overview.l2),
         "boundary": None if overview.boundary is None else _boundary(overview.boundary),
         "weights": f"{', '.join(weights)}, n the document's known tokens" if weights else None,
