@@ -97,7 +97,7 @@ RARE = {
 }  # fmt: skip
 """Findings that one change of a fixture does not lead to."""
 FILES = sorted(FOLDER.glob("format-*/*.model"))
-WRONG: tuple[Any, ...] = (None, True, -1, 0.5, float("inf"), "x", [7], {}, {"x": 7})
+WRONG: tuple[Any, ...] = (None, True, -1, 0.5, float("inf"), 2**64, "x", [], [7], {}, {"x": 7})
 ACCEPTED: dict[object, str] = {
     "reversed": "answers cell_counts class_lengths classes column_documents fitted_1_bias fitted_1_outcome fitted_1_weights fitted_bias "
         "fitted_means fitted_outcome fitted_projection fitted_smoothing fitted_weighted_counts fitted_weights label_lengths "
@@ -125,7 +125,7 @@ ACCEPTED: dict[object, str] = {
     np.nan: "sample_values",
     -1e35: "fitted_pool sample_values",
     1e35: "fitted_1_outcome fitted_outcome fitted_pool left_out_nats left_out_weights sample_values",
-    "missing": "curve_places curve_shares fitted_spread left_out_weights sample_weights selected stop_words",
+    "missing": "fitted_spread left_out_weights sample_weights selected stop_words",
     "long": "stop_words",
     "short": "fitted_spread stop_words value_sums",
     np.inf: "left_out_nats",
@@ -138,6 +138,7 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ),
     ("its sample exceeds its bound", "multinomial", {"sample_bound": 7}, {}),
     ("its sample does not fit its size", "multinomial", {"training": {"sample": 1}}, {}),
+    ("a seed word is no term", "seeds", {"seeds": [["bahçe 🌷", [], 10]]}, {}),
     ("its temperature or curve is out of range", "multinomial", {"temperature": {"scale": 1e-300, "exponent": 999.9}}, {}),
     ("its temperature or curve is out of range", "multinomial", {"temperature": {"scale": 1e-300, "exponent": -1000.0}}, {}),
     ("its temperature or curve is out of range", "multinomial", {"temperature": {"scale": 1e-300, "exponent": 0}}, {}),

@@ -127,6 +127,7 @@ def from_plain(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
     settings = replace(_declared(Settings, values["training"]), reading=_declared(Reading, values["reading"]))
     part, fitted = decoded(arrays, len(values["layers"]))
     seeds = [Seed(label, tuple(term), amount) for label, term, amount in values["seeds"]]
+    require(all(seed.term for seed in seeds), "a seed word is no term")
     counts = _counts(part, values, settings, seeds, decoded(unlabelled, 1)[0] if unlabelled else None)
     statistics, settings = counts.statistics, _with_unspaced(settings, counts.statistics)
     weights = weights_of(statistics, settings, seeds)
@@ -248,9 +249,9 @@ def _choices(plain: Parsed) -> Choices:
 
 
 def _calibration(temperature: Mapping[str, float], places: Floats, shares: Floats) -> Calibration:
-    require(places.size != 1 and np.all(np.diff(places) >= 0), "its calibration curve does not go on")
+    require(places.size == shares.size != 1 and np.all(np.diff(places) >= 0), "its calibration curve does not go on")
     require(np.all((shares > 0) & (shares <= 1)) and np.all(np.diff(shares) >= 0), "its calibration curve does not rise")
-    calibration = Calibration(**temperature, curve=(places, shares))
+    calibration = Calibration(float(temperature["scale"]), float(temperature["exponent"]), (places, shares))
     require(calibration.is_possible, "its temperature or curve is out of range")
     return calibration
 
