@@ -251,6 +251,16 @@ def _end_of_record(content: bytearray, begin: int, least: int, end: int) -> int:
     return 0
 
 
+def size_of_records(content: bytes) -> int:
+    """Return the size of the whole records at the beginning of lines of csv: up to the last end of a line after an even number of quotes."""
+    quotes, end = content.count(b'"'), len(content)
+    while quotes % 2:
+        last = content.rfind(b"\n", 0, content.rfind(b'"', 0, end)) + 1
+        quotes -= content.count(b'"', last, end)
+        end = last
+    return end
+
+
 def _records_in(content: bytearray, begin: int, end: int, delimiter: bytes) -> tuple[int, int] | None:
     """Return the number of lines and records; None if a quote is not where a field begins or ends, or a line ends at CR alone."""
     n_lines = content.count(b"\n", begin, end)

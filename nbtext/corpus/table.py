@@ -16,6 +16,7 @@ from nbtext.attributes import NO_TEXT
 from nbtext.corpus.columns import column_name, cut_short, names_a_column
 from nbtext.corpus.decoding import decoded_name, is_plain, plain_lines, to_utf8
 from nbtext.corpus.document import Document, problem_of, too_large
+from nbtext.corpus.parts import size_of_records
 from nbtext.corpus.streams import LINES_AT_ONCE, line_blocks, numbered_lines, open_stream, rejoined
 from nbtext.errors import DocumentError, PathError, UsageError, did_you_mean, quantity
 from nbtext.text_block import LabelledBlock
@@ -150,7 +151,7 @@ def _blocks_of_csv(stream: BufferedReader, delimiter: str, limit: int, rows_befo
         whole, later, records, size = rest, one_by_one, None, 0
         if content is not None:
             whole, later = rest + content, stream
-            size = _size_of_records(whole)
+            size = size_of_records(whole)
             if not size and len(whole) < LINES_AT_ONCE:
                 rest = whole
                 continue
@@ -177,16 +178,6 @@ def _as_one(rows_of: Callable[..., Generator[Row]]) -> Callable[..., Generator[_
 
 
 _rest_of_csv = _as_one(_rows_of_csv)
-
-
-def _size_of_records(content: bytes) -> int:
-    """Return where the last line ends that is followed by an even number of quotes from the beginning on, as the last record does."""
-    quotes, end = content.count(b'"'), len(content)
-    while quotes % 2:
-        last = content.rfind(b"\n", 0, content.rfind(b'"', 0, end)) + 1
-        quotes -= content.count(b'"', last, end)
-        end = last
-    return end
 
 
 def _n_lines(content: bytes) -> int:
