@@ -75,7 +75,7 @@ def methods(model: TextClassifier, left_out: LeftOutPosteriors) -> dict[str, Cal
         return np.stack([by(left_out.log_posterior[left_out.classes == number]) for number in range(n_classes)])
 
     of_counts, of_means = confusion(counts), confusion(means)
-    uncorrected, corrected = ClassLikelihoods.uncorrected(model.classifier.prior), class_likelihoods(model)
+    uncorrected, corrected = ClassLikelihoods.uncorrected(model.fitted.classifier.prior), class_likelihoods(model)
     return {
         "counting answers": counts,
         "EM on the class prior": lambda given: most_likely_shares(uncorrected.given(given)),

@@ -76,15 +76,15 @@ def test_one_attribute_without_any_term_beside_it(classifier: ClassifierName, es
     model.fit(rows, ["ham"] * 200 + ["spam"] * 20)
     ham, spam = 200 / 220 * (15 + added) / (200 + 2 * added), 20 / 220 * (20 + added) / (20 + 2 * added)
     assert model.predict_proba([{"reply": "yes"}])[0] == pytest.approx([ham / (ham + spam), spam / (ham + spam)], rel=1e-12)
-    assert isinstance(model.classifier, AttributedClassifier)
-    values = model.classifier.attributes.categorical[0].values
+    assert isinstance(model.fitted.classifier, AttributedClassifier)
+    values = model.fitted.classifier.attributes.categorical[0].values
     assert values.class_tokens.tolist() == [200, 20]
     assert values.probability(np.flatnonzero(values.selected)).sum(axis=0) == pytest.approx([1, 1])
 
 
 def test_missing_and_unknown_values_say_nothing() -> None:
     model = dating()
-    assert model.predict_proba([{}])[0].tolist() == pytest.approx(model.classifier.prior.tolist())
+    assert model.predict_proba([{}])[0].tolist() == pytest.approx(model.fitted.classifier.prior.tolist())
     of_hair = model.joint_log_likelihood([{"hair": "d"}, {"hair": "d", "eye": None}, {"hair": "d", "eye": "green", "height": ""}])
     assert of_hair[0].tolist() == of_hair[1].tolist() == of_hair[2].tolist()
 
@@ -179,7 +179,7 @@ def test_discriminant_analysis_of_numbers_is_that_of_scikit_learn() -> None:
 
 def test_the_boundary_of_numbers_is_in_their_own_units() -> None:
     model = TextClassifier(numeric="a,b,c", classifier="gaussian", shrinkage=0, calibration="none").fit(SIZES, SPECIES)
-    classifier = model.classifier.of_texts
+    classifier = model.fitted.classifier.of_texts
     assert isinstance(classifier, GaussianDiscriminantAnalysis)
     boundary = classifier.boundary()
     assert boundary is not None
@@ -194,7 +194,7 @@ def test_a_discriminant_of_text_and_numbers_uses_both() -> None:
     for columns in options:
         documents = ROWS if columns else [row["text"] for row in ROWS]
         model = TextClassifier(classifier="gaussian", latent=3, **columns).fit(documents, LABELS)
-        classifier = model.classifier.of_texts
+        classifier = model.fitted.classifier.of_texts
         assert isinstance(classifier, GaussianDiscriminantAnalysis)
         assert classifier.gaussians.means.shape == (2, 3 + len(columns))
 

@@ -32,7 +32,7 @@ ADDITIVE = "multinomial+dirichlet-multinomial"
 
 def pooled_by_hand(of: TextClassifier, texts: list[str]) -> Floats:
     """The scores Σ_m c_m n^β_m s_m of an average, from members that were trained by themselves."""
-    average = of.classifier
+    average = of.fitted.classifier
     assert isinstance(average, PooledClassifier)
     total: Floats = np.zeros((len(texts), len(of.classes)))
     lengths = of.fitted.score([text.encode() for text in texts]).lengths
@@ -143,8 +143,8 @@ def test_without_documents_weights_are_equal() -> None:
     pool = fitted_pool(np.empty((0, 3, 2)), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
     assert (pool.scale.tolist(), pool.exponent.tolist()) == ([1 / 3] * 3, [0] * 3)
     of = model(classifier="average", members="multinomial+complement+bernoulli", sample=0)
-    assert isinstance(of.classifier, PooledClassifier)
-    assert of.classifier.pool.scale.tolist() == [1 / len(of.classifier.members)] * len(of.classifier.members)
+    assert isinstance(of.fitted.classifier, PooledClassifier)
+    assert of.fitted.classifier.pool.scale.tolist() == [1 / len(of.fitted.classifier.members)] * len(of.fitted.classifier.members)
 
 
 @pytest.mark.parametrize(
@@ -200,10 +200,12 @@ def test_a_document_of_weight_two_is_two_documents(members: str) -> None:
 def test_inspect_shows_the_weights(capsys: pytest.CaptureFixture[str]) -> None:
     of = model(classifier="average")
     found = overview(of, 0)
-    assert isinstance(of.classifier, PooledClassifier)
+    assert isinstance(of.fitted.classifier, PooledClassifier)
     assert [(name, weight.scale, weight.exponent) for name, weight in found.members.items()] == [
         (name, *weight)
-        for name, weight in zip(("multinomial:log", "logistic"), zip(*np.array(of.classifier.pool).tolist(), strict=True), strict=True)
+        for name, weight in zip(
+            ("multinomial:log", "logistic"), zip(*np.array(of.fitted.classifier.pool).tolist(), strict=True), strict=True
+        )
     ]
     print_overview(found)
     [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("weights")]

@@ -120,17 +120,17 @@ def test_a_corpus_of_one_document_is_calibrated(name: ClassifierName) -> None:
 )
 def test_by_hand(parameters: dict[str, Any], symbol: str, chinese: list[float], tokyo: list[float]) -> None:
     of = model_of_china(**parameters)
-    found = of.classifier.term_probabilities()
+    found = of.fitted.classifier.term_probabilities()
     assert found is not None
     assert found.symbol == symbol
-    terms = np.array(of.statistics.vocabulary.find(["chinese", "tokyo"]))
+    terms = np.array(of.fitted.statistics.vocabulary.find(["chinese", "tokyo"]))
     assert found.probability(terms) == pytest.approx(np.array([chinese, tokyo]))
 
 
 @pytest.mark.parametrize("weighting", ["counts", "binary", "log", "tfidf"])
 def test_tokens_share_one_distribution_over_the_terms_that_count(weighting: str) -> None:
     of = model_of_china(weighting=weighting, top=4)
-    found = of.classifier.term_probabilities()
+    found = of.fitted.classifier.term_probabilities()
     assert found is not None
     selected = np.flatnonzero(found.selected)
     assert selected.size == 4
@@ -147,14 +147,14 @@ def test_tokens_share_one_distribution_over_the_terms_that_count(weighting: str)
 
 def test_coins_have_a_probability_of_their_own_that_they_are_not_there() -> None:
     of = model_of_china(classifier="bernoulli")
-    found = of.classifier.term_probabilities()
+    found = of.fitted.classifier.term_probabilities()
     assert found is not None
-    terms = np.arange(of.statistics.n_terms)
+    terms = np.arange(of.fitted.statistics.n_terms)
     assert found.absence is not None
     assert found.probability(terms) + found.absence(terms) == pytest.approx(np.ones((terms.size, 2)))
     assert found.probability(terms).sum(axis=0) != pytest.approx(np.ones(2))
-    assert found.counts(terms)[of.statistics.vocabulary.find(["chinese"])[0]].tolist() == [1, 3]
+    assert found.counts(terms)[of.fitted.statistics.vocabulary.find(["chinese"])[0]].tolist() == [1, 3]
 
 
 def test_a_model_of_the_other_classes_has_none() -> None:
-    assert model_of_china(classifier="complement").classifier.term_probabilities() is None
+    assert model_of_china(classifier="complement").fitted.classifier.term_probabilities() is None

@@ -180,25 +180,27 @@ def test_a_class_whose_prior_is_zero_is_impossible() -> None:
 
 def test_auto_is_by_evidence_and_a_tenth_where_no_class_has_two_documents() -> None:
     model = TextClassifier(classifier="bernoulli").fit(["ant bee", "cat"], ["a", "b"])
-    assert model.learnt.smoothing == 0.1
+    assert model.fitted.learnt.smoothing == 0.1
     model = TextClassifier(classifier="bernoulli").fit(["ant bee", "ant", "cat", "cat bee"], ["a", "a", "b", "b"])
     holding = np.array([[2, 0], [1, 1], [0, 2]])  # ant, bee, cat
-    evidence = [betaln(holding + a, 2 - holding + a).sum() - 6 * betaln(a, a) for a in model.learnt.smoothing * np.array([0.99, 1, 1.01])]
+    evidence = [
+        betaln(holding + a, 2 - holding + a).sum() - 6 * betaln(a, a) for a in model.fitted.learnt.smoothing * np.array([0.99, 1, 1.01])
+    ]
     assert max(evidence) == evidence[1]
-    assert TextClassifier(classifier="bernoulli", smoothing=2).fit(["ant bee", "cat"], ["a", "b"]).learnt.smoothing == 2
+    assert TextClassifier(classifier="bernoulli", smoothing=2).fit(["ant bee", "cat"], ["a", "b"]).fitted.learnt.smoothing == 2
 
 
 def test_presence_and_absence_can_have_pseudo_counts_of_their_own(tmp_path: Path) -> None:
     """The four documents about China of IIR: θ of "Chinese" is (3 + 1)/(3 + 1 + 2) in the three of "yes" under Beta(1, 2)."""
     texts, labels = CHINA_TEXTS, CHINA_LABELS
     model = TextClassifier(classifier="bernoulli", smoothing=(1, 2), stemmer="none").fit(texts, labels)
-    chinese = np.array(model.statistics.vocabulary.find(["chinese"]))
-    coins = model.classifier.distributions()[0]
+    chinese = np.array(model.fitted.statistics.vocabulary.find(["chinese"]))
+    coins = model.fitted.classifier.distributions()[0]
     assert coins.absence is not None
-    assert isinstance(model.classifier, BernoulliNaiveBayes)
+    assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
     assert coins.probability(chinese)[0].tolist() == [2 / 4, 4 / 6]
     np.testing.assert_allclose(coins.absence(chinese)[0], [2 / 4, 2 / 6])
-    np.testing.assert_allclose(beta_intervals(*model.classifier.posteriors(chinese))[0, 1], stats.beta.ppf([0.025, 0.975], 4, 2))
+    np.testing.assert_allclose(beta_intervals(*model.fitted.classifier.posteriors(chinese))[0, 1], stats.beta.ppf([0.025, 0.975], 4, 2))
     model.save("m")
     loaded = TextClassifier.load("m")
     assert loaded.settings["smoothing"] == (1, 2)

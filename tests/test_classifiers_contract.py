@@ -182,16 +182,16 @@ def test_terms_that_it_has_not_seen_count_for_nothing(options: Options) -> None:
 @EVERY
 def test_selected_terms_alone_count(options: Options) -> None:
     model = fitted(CORPUS, options, top=5)
-    kept = np.flatnonzero(model.learnt.selected).tolist()
+    kept = np.flatnonzero(model.fitted.learnt.selected).tolist()
     assert len(kept) == 5
-    others = [word for word in COMMON if word not in {model.statistics.vocabulary.term(number) for number in kept}]
+    others = [word for word in COMMON if word not in {model.fitted.statistics.vocabulary.term(number) for number in kept}]
     assert model.joint_log_likelihood([" ".join(others)]).tolist() == model.joint_log_likelihood([""]).tolist()
 
 
 @EVERY
 def test_empty_documents_are_documents(options: Options) -> None:
     model = fitted([*CORPUS, *((label, "") for label in CLASSES), ("alpha", "")], options)
-    assert model.statistics.n_documents == len(CORPUS) + 4
+    assert model.fitted.statistics.n_documents == len(CORPUS) + 4
     probabilities = model.predict_proba([*ASKED, "", " "])
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-9)
     assert model.predict(ASKED).tolist() == learnt(options).predict(ASKED).tolist()
@@ -228,7 +228,7 @@ def test_saved_and_loaded_it_is_the_same(options: Options, tmp_path: Path) -> No
     model = learnt(options)
     written = saved(model, tmp_path)
     loaded = TextClassifier.load("m")
-    assert (loaded.statistics, loaded.settings, loaded.reading) == (model.statistics, model.settings, model.reading)
+    assert (loaded.fitted.statistics, loaded.settings, loaded.reading) == (model.fitted.statistics, model.settings, model.reading)
     assert saved(loaded, tmp_path) == written
     np.testing.assert_array_equal(loaded.joint_log_likelihood(ASKED), model.joint_log_likelihood(ASKED))
     np.testing.assert_array_equal(loaded.predict_proba(ASKED), model.predict_proba(ASKED))
@@ -238,11 +238,11 @@ def test_saved_and_loaded_it_is_the_same(options: Options, tmp_path: Path) -> No
 def test_scores_that_are_sums_over_terms_are_these_sums(options: Options) -> None:
     """But for what depends on the length of a document alone, and is the same in every class."""
     model = learnt(options)
-    additive = model.classifier.additive
+    additive = model.fitted.classifier.additive
     if additive is None:
         pytest.skip("its scores are no sums over terms")
     texts = ["alpha1 beta2 beta2 common03", "gamma0 unseen", ""]
-    counts = document_counter(model.analysis, model.statistics.vocabulary).count([text.encode() for text in texts])
+    counts = document_counter(model.analysis, model.fitted.statistics.vocabulary).count([text.encode() for text in texts])
     matrix = counts.matrix().of_terms(additive.known())
     features, biases = additive.features(matrix), additive.biases(matrix)
     documents = features.entry_documents
@@ -264,8 +264,8 @@ def test_its_probabilities_are_some(options: Options, tmp_path: Path) -> None:
 @EVERY
 def test_what_it_cannot_have_kept_is_refused(options: Options) -> None:
     model = learnt(options)
-    training = Training(model.statistics, model.learnt.selected, model.learnt.smoothing, model.settings)
-    kept, chosen = dict(model.learnt.fitted), classifier_class(options["classifier"])
+    training = Training(model.fitted.statistics, model.fitted.learnt.selected, model.fitted.learnt.smoothing, model.settings)
+    kept, chosen = dict(model.fitted.learnt.fitted), classifier_class(options["classifier"])
     wrong = [{**kept, "more": np.ones(1)}]
     for name, array in kept.items():
         wrong += [{**kept, name: array.ravel()[:-1]}]
@@ -297,8 +297,8 @@ def test_calibration_leaves_the_answers(options: Options) -> None:
         model = fitted(CORPUS, options, calibration=method)
         np.testing.assert_array_equal(model.joint_log_likelihood(asked), plain.joint_log_likelihood(asked))
         assert model.predict(asked).tolist() == plain.predict(asked).tolist()
-        assert model.learnt.judgement is not None
-        assert model.learnt.judgement["documents"] > 10
+        assert model.fitted.learnt.judgement is not None
+        assert model.fitted.learnt.judgement["documents"] > 10
 
 
 @EVERY_AND_WEAK

@@ -179,13 +179,13 @@ LABELS = [label for label, _ in CHINA]
 
 def test_the_concentration_is_kept_and_learnt_anew_from_the_sample_after_an_update() -> None:
     one = TextClassifier(classifier="dirichlet-multinomial", smoothing=1).fit(TEXTS, LABELS)
-    assert list(one.learnt.fitted) == ["concentration"]
+    assert list(one.fitted.learnt.fitted) == ["concentration"]
     two = TextClassifier(classifier="dirichlet-multinomial", smoothing=1).fit(TEXTS[:2], LABELS[:2])
-    assert two.learnt.fitted["concentration"] != one.learnt.fitted["concentration"]
+    assert two.fitted.learnt.fitted["concentration"] != one.fitted.learnt.fitted["concentration"]
     two.partial_fit(TEXTS[2:], LABELS[2:])
-    assert two.learnt.fitted["concentration"] == one.learnt.fitted["concentration"]
-    assert isinstance(one.classifier, DirichletMultinomialNaiveBayes)
-    assert one.classifier.concentration == one.learnt.fitted["concentration"][0]
+    assert two.fitted.learnt.fitted["concentration"] == one.fitted.learnt.fitted["concentration"]
+    assert isinstance(one.fitted.classifier, DirichletMultinomialNaiveBayes)
+    assert one.fitted.classifier.concentration == one.fitted.learnt.fitted["concentration"][0]
     assert one.predict([" ".join(CHINA_ASKED)]).tolist() in (["yes"], ["no"])
 
 
@@ -193,6 +193,6 @@ def test_smoothing_is_by_the_evidence_of_documents_that_hold_a_term() -> None:
     texts, labels = ["ant ant ant ant bee", "bee cat", "dog dog", "dog eel eel eel eel"], ["a", "a", "b", "b"]
     once = ["ant bee", "bee cat", "dog", "dog eel"]
     plain: dict[str, Any] = {"stemmer": "none", "stop_words": "none", "calibration": "none"}
-    wanted = TextClassifier(**plain).fit(once, labels).learnt.smoothing
-    assert TextClassifier(**plain, classifier="dirichlet-multinomial").fit(texts, labels).learnt.smoothing == wanted
-    assert TextClassifier(**plain).fit(texts, labels).learnt.smoothing != wanted
+    wanted = TextClassifier(**plain).fit(once, labels).fitted.learnt.smoothing
+    assert TextClassifier(**plain, classifier="dirichlet-multinomial").fit(texts, labels).fitted.learnt.smoothing == wanted
+    assert TextClassifier(**plain).fit(texts, labels).fitted.learnt.smoothing != wanted

@@ -301,8 +301,8 @@ def drawn_texts(n_documents: int = 60) -> tuple[list[str], list[str]]:
 
 
 def of(model: TextClassifier) -> GaussianDiscriminantAnalysis:
-    assert isinstance(model.classifier, GaussianDiscriminantAnalysis)
-    return model.classifier
+    assert isinstance(model.fitted.classifier, GaussianDiscriminantAnalysis)
+    return model.fitted.classifier
 
 
 def test_scores_are_those_of_scikit_learn_on_the_same_features() -> None:
@@ -332,7 +332,7 @@ def test_any_corpus_gives_a_model(kind: dict[str, Any], corpus: list[tuple[str, 
     probabilities = model.predict_proba(["ant bee", "unknown words", "", *(text for _, text in corpus)])
     assert np.isfinite(probabilities).all()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    np.testing.assert_allclose(probabilities[1:3], [model.classifier.prior] * 2, rtol=1e-12)
+    np.testing.assert_allclose(probabilities[1:3], [model.fitted.classifier.prior] * 2, rtol=1e-12)
 
 
 def test_maximum_likelihood_without_an_inverse_says_what_to_do(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_auto_takes_a_strength_under_which_held_out_documents_are_most_probable(
     """After calibration; each strength is fitted by itself, from the start."""
     texts, labels = drawn(seed, 150)
     model = TextClassifier(**PLAIN).fit(texts, labels)
-    (chosen, _, _), grid = model.learnt.fitted["outcome"].tolist(), sorted({STRENGTH, *WEAKER[:6], *STRONGER})
+    (chosen, _, _), grid = model.fitted.learnt.fitted["outcome"].tolist(), sorted({STRENGTH, *WEAKER[:6], *STRONGER})
     losses = []
     for l2 in grid:
         given_ = training(texts, labels, l2=l2)
@@ -185,7 +185,7 @@ def test_held_out_documents_have_no_part_in_the_model_that_scores_them() -> None
 
 def test_few_documents_are_fitted_with_the_usual_strength() -> None:
     model = TextClassifier(**PLAIN).fit(["a cat", "the dog", "cat cat", "dog dog"], ["x", "y", "x", "y"])
-    assert model.learnt.fitted["outcome"][0] == 1.0
+    assert model.fitted.learnt.fitted["outcome"][0] == 1.0
     assert model.predict(["cat", "dog"]).tolist() == ["x", "y"]
 
 
@@ -201,7 +201,7 @@ def test_hardly_anything_to_learn_from(texts: list[str]) -> None:
 def test_a_class_for_every_document() -> None:
     texts = [f"word{number} common" for number in range(60)]
     model = TextClassifier(**PLAIN).fit(texts, [f"c{number:02d}" for number in range(60)])
-    assert model.learnt.fitted["outcome"][0] == 1.0
+    assert model.fitted.learnt.fitted["outcome"][0] == 1.0
     assert model.predict(texts[:3]).tolist() == ["c00", "c01", "c02"]
 
 
@@ -209,8 +209,8 @@ def test_classes_of_one_document_are_learnt_even_if_it_was_held_out() -> None:
     texts, labels = drawn(4, 60)
     rare = [f"rare{number}" for number in range(6)]
     model = TextClassifier(**PLAIN).fit([*texts, *rare], [*labels, *rare])
-    assert model.learnt.fitted["outcome"][0] in (STRENGTH, *WEAKER, *STRONGER)
-    assert np.isfinite(model.learnt.fitted["bias"]).all()
+    assert model.fitted.learnt.fitted["outcome"][0] in (STRENGTH, *WEAKER, *STRONGER)
+    assert np.isfinite(model.fitted.learnt.fitted["bias"]).all()
     assert warnings(model.fitted) == []
     assert np.isfinite(model.predict_log_proba(texts)).all()
 
@@ -233,7 +233,7 @@ def test_another_class_prior_moves_the_scores() -> None:
     asked = drawn(9)[0]
     plain = fitted(calibration="none")
     moved = fitted(calibration="none", class_prior={"A": 8, "B": 1, "C": 1})
-    shares = plain.statistics.class_documents / plain.statistics.n_documents
+    shares = plain.fitted.statistics.class_documents / plain.fitted.statistics.n_documents
     by = moved.joint_log_likelihood(asked) - plain.joint_log_likelihood(asked)
     assert by == pytest.approx(np.tile(np.log([0.8, 0.1, 0.1]) - np.log(shares), (len(asked), 1)), abs=1e-9)
 

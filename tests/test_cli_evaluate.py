@@ -84,9 +84,9 @@ def test_the_terms_of_an_error_are_those_of_the_model(service_desk_model: Path, 
         gains = [of["nats"] for of in error["terms"]]
         assert gains == sorted(gains, reverse=True)
         for of in error["terms"]:
-            linear = model.classifier.of_texts.linear
+            linear = model.fitted.classifier.of_texts.linear
             assert linear is not None
-            [weights] = linear.weights(np.array(model.statistics.vocabulary.find([of["term"]])))
+            [weights] = linear.weights(np.array(model.fitted.statistics.vocabulary.find([of["term"]])))
             times = of["nats"] / (weights[answer] - weights[truth])
             assert times == pytest.approx(round(times), rel=1e-4)
             assert round(times) >= 1

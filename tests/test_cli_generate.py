@@ -45,7 +45,7 @@ def test_what_is_generated_can_be_trained_on(pets: Path, output: str, classifier
     succeed("train pets --stop-words default --classifier", classifier)
     write(f"drawn.{output}", succeed("generate -n 300 --output", output).out)
     succeed("train", f"drawn.{output}", "--stemmer", "none", "--stop-words", "none", "-m", "again")
-    before, after = (TextClassifier.load(str(pets / name)).statistics.vocabulary for name in ("nbtext.joblib", "again"))
+    before, after = (TextClassifier.load(str(pets / name)).fitted.statistics.vocabulary for name in ("nbtext.joblib", "again"))
     assert after == before
 
 

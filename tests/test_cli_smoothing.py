@@ -53,8 +53,8 @@ def test_an_update_learns_with_the_numbers_that_the_model_remembers(pets: Path) 
     corpus(pets, {"more/dogs/3": "a kennel in the garden"})
     succeed("update more")
     model = TextClassifier.load("nbtext.joblib")
-    names = [model.statistics.vocabulary.term(term) for term in model.learnt.own.terms.tolist()]
-    assert dict(zip(names, model.learnt.own.numbers.tolist(), strict=True)) == {"bark": 0.25, "kennel": 3.0, "sofa": 4.0}
+    names = [model.fitted.statistics.vocabulary.term(term) for term in model.fitted.learnt.own.terms.tolist()]
+    assert dict(zip(names, model.fitted.learnt.own.numbers.tolist(), strict=True)) == {"bark": 0.25, "kennel": 3.0, "sofa": 4.0}
 
 
 def test_a_value_of_an_attribute_is_no_term(pets: Path) -> None:

@@ -27,7 +27,7 @@ def said(*arguments: str | Path, stdin: bytes = b"") -> list[dict[str, Any]]:
 def test_each_word_with_its_place_and_what_became_of_it(pets: Path) -> None:
     corpus(pets, {"doc.txt": TEXT})
     model = TextClassifier.load("nbtext.joblib")
-    (cat,) = model.statistics.vocabulary.find(["cat"])
+    (cat,) = model.fitted.statistics.vocabulary.find(["cat"])
     tokens = said("doc.txt")
     assert {token["id"] for token in tokens} == {"doc.txt"}
     assert all(TEXT.encode()[token["start"] : token["end"]].decode() == token["form"] for token in tokens)

@@ -67,7 +67,7 @@ def test_another_version_of_the_stemmer_is_told_of_once(pets_and_more: Path) -> 
 def test_several_processes_count_for_an_update(pets_and_more: Path) -> None:
     rows = [f"{label}\t{words} {number // 2}\n" for number in range(60) for label, words in (("x", "ant bee"), ("y", "cat"))]
     write("rows.tsv", "".join(rows))
-    before, earlier = content("nbtext.joblib"), TextClassifier.load("nbtext.joblib").statistics
+    before, earlier = content("nbtext.joblib"), TextClassifier.load("nbtext.joblib").fitted.statistics
     for once in ([], ["--once"]):
         files = []
         for shards in ([], [sys.executable, "-m", "tests.small_shards", "200"]):
@@ -77,5 +77,5 @@ def test_several_processes_count_for_an_update(pets_and_more: Path) -> None:
             succeeded(run([*command, "update", *jobs, *once], env=HOUSE))
             files.append(content("nbtext.joblib"))
             succeeded(run([*command, "forget", *jobs, *once], env=HOUSE))
-            assert TextClassifier.load("nbtext.joblib").statistics == earlier
+            assert TextClassifier.load("nbtext.joblib").fitted.statistics == earlier
         assert files[0] == files[1]

@@ -122,7 +122,7 @@ def counts(paths: list[Path], *more: str) -> Counts:
     """What `nbtext train` counts."""
     model = paths[0].parent / "nbtext.joblib"
     succeed("train", *paths, "-m", model, "--stop-words", "none", "--stemmer", "none", "--headers", "subject", *more)
-    return plain(TextClassifier.load(str(model)).statistics)
+    return plain(TextClassifier.load(str(model)).fitted.statistics)
 
 
 def test_every_format_is_read_and_written_here() -> None:

@@ -81,8 +81,8 @@ def assert_as_trained_apart(documents: list[Labelled], training: np.ndarray[Any,
     wanted = model.predict_log_proba([text for _, text in outside])
     columns = [statistics.classes.index(label) for label in model.classes]
     others = np.setdiff1d(np.arange(statistics.n_classes), columns)
-    assert learnt.smoothing == pytest.approx(model.learnt.smoothing, rel=1e-9)
-    assert np.count_nonzero(learnt.selected) == np.count_nonzero(model.learnt.selected)
+    assert learnt.smoothing == pytest.approx(model.fitted.learnt.smoothing, rel=1e-9)
+    assert np.count_nonzero(learnt.selected) == np.count_nonzero(model.fitted.learnt.selected)
     np.testing.assert_allclose(block.log_posterior[:, columns], wanted, rtol=1e-9, atol=1e-9)
     impossible = np.isnan(wanted[:, 0])
     assert np.all(block.log_posterior[~impossible][:, others] == -np.inf)

@@ -55,7 +55,7 @@ TEST = [
 def test_figures_are_those_of_the_evaluation() -> None:
     model = model_of()
     data = gather(model, documents(TEST), title="a title")
-    evaluation = Evaluation(model.classes, class_documents=model.statistics.class_documents)
+    evaluation = Evaluation(model.classes, class_documents=model.fitted.statistics.class_documents)
     evaluation.add([label for label, _ in TEST], model.predict_log_proba([text for _, text in TEST]))
     result = evaluation.result()
     assert (data.title, data.evaluation.n) == ("a title", 7)
@@ -135,9 +135,9 @@ def test_words_are_marked_with_what_they_add() -> None:
     model = model_of(stemmer="none", stop_words="none", smoothing=0.1)
     excerpt = Excerpts(model.fitted).excerpt("A CAT, a\n\tcat in the «harbour»: unheard-of!".encode(), 0, 1)
     assert "".join(piece.text for piece in excerpt) == "A CAT, a cat in the «harbour»: unheard-of!"
-    linear = model.classifier.of_texts.linear
+    linear = model.fitted.classifier.of_texts.linear
     assert linear is not None
-    weights = linear.weights(np.array(model.statistics.vocabulary.find(["cat", "in", "harbour", "the"])))
+    weights = linear.weights(np.array(model.fitted.statistics.vocabulary.find(["cat", "in", "harbour", "the"])))
     nats = dict(zip(("cat", "in", "harbour", "the"), (weights[:, 0] - weights[:, 1]).tolist(), strict=True))
     expected = {form: nats[form.lower()] for form in ("CAT", "cat", "in", "harbour", "the") if abs(nats[form.lower()]) >= AUDIBLE}
     assert marked(excerpt) == pytest.approx(expected)
@@ -178,15 +178,15 @@ def test_counted_features_are_marked_as_they_stand() -> None:
 def test_terms_that_speak_most_for_each_class(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selection, "MOST_PROBABILITIES", most)
     model = model_of(stemmer="none", stop_words="none", smoothing=1)
-    models, prior = model.language_models, model.classifier.prior
-    every = np.arange(model.statistics.n_terms)
+    models, prior = model.fitted.language_models, model.fitted.classifier.prior
+    every = np.arange(model.fitted.statistics.n_terms)
     probability = models.probability(every)
     summands = probability * prior * np.log(probability / (probability @ prior)[:, np.newaxis])
     found = class_terms(model, 3, 2)
     assert [of.label for of in found] == ["animals", "ships"]
     for column, of in enumerate(found):
         best = np.argsort(-summands[:, column], kind="stable")[:3]
-        assert [term for term, _ in of.terms] == [model.statistics.vocabulary.term(int(term)) for term in best]
+        assert [term for term, _ in of.terms] == [model.fitted.statistics.vocabulary.term(int(term)) for term in best]
         assert [value for _, value in of.terms] == pytest.approx(summands[best, column].tolist())
 
 

@@ -50,7 +50,7 @@ def test_criteria_are_those_of_the_model(by: str, smoothing: object) -> None:
     model = TextClassifier(**parameters)
     model.learn(CorpusCounts.of(subsets.statistics, subsets.documents, model.settings.sample))
     found = judge_by_counts(by, subsets, {0: parameters}, Task(0, 0))
-    assert found == {by: getattr(criteria(model.language_models, parameters), by), "smoothing": model.learnt.smoothing}
+    assert found == {by: getattr(criteria(model.fitted.language_models, parameters), by), "smoothing": model.fitted.learnt.smoothing}
 
 
 @pytest.mark.parametrize("parameters", [{"estimate": "ml"}, {"smoothing": 0}])

@@ -31,26 +31,28 @@ CHINESE, RARE = log(3 / 7 / (2 / 9)), log(1 / 14 / (2 / 9))
 
 
 def counted(of: TextClassifier, *documents: str | bytes) -> DocumentTermMatrix:
-    counter = document_counter(of.analysis, of.statistics.vocabulary)
+    counter = document_counter(of.analysis, of.fitted.statistics.vocabulary)
     return counter.count([text.encode() if isinstance(text, str) else text for text in documents]).matrix()
 
 
 def by_term(of: TextClassifier, matrix: DocumentTermMatrix, numbers: Any) -> dict[str, Any]:
-    return {of.statistics.vocabulary.term(term): number for term, number in zip(matrix.terms.tolist(), numbers.tolist(), strict=True)}
+    return {
+        of.fitted.statistics.vocabulary.term(term): number for term, number in zip(matrix.terms.tolist(), numbers.tolist(), strict=True)
+    }
 
 
 def test_a_polya_urn_adds_less_with_each_occurrence() -> None:
     """The n-th "chinese" of a document adds log (s·φ + n − 1) to the score."""
     of = model_of_china(classifier="dirichlet-multinomial")
     matrix = counted(of, ASKED)
-    found = term_contributions(of.classifier, matrix, np.array([YES]), np.array([NO]))
+    found = term_contributions(of.fitted.classifier, matrix, np.array([YES]), np.array([NO]))
     assert found is not None
-    urn = of.classifier.of_texts
+    urn = of.fitted.classifier.of_texts
     assert isinstance(urn, DirichletMultinomialNaiveBayes)
-    balls = urn.concentration * urn.language_models.probability(np.array(of.statistics.vocabulary.find(["chinese"])))[0]
+    balls = urn.concentration * urn.language_models.probability(np.array(of.fitted.statistics.vocabulary.find(["chinese"])))[0]
     wanted = sum(log((balls[YES] + n) / (balls[NO] + n)) for n in range(3))
     assert by_term(of, *found)["chinese"] == pytest.approx(wanted)
-    by_class = class_contributions(of.classifier, matrix)
+    by_class = class_contributions(of.fitted.classifier, matrix)
     assert by_class is not None
     assert by_term(of, matrix, by_class)["chinese"] == pytest.approx([lgamma(n + 3) - lgamma(n) for n in balls])
 
@@ -62,10 +64,10 @@ def test_documents_are_weighed_in_the_classes_asked_for(at_once: int, monkeypatc
         of = model(**parameters)
         texts = ["red cat cat", "the postman barks", "", "fish swim, cats sleep"]
         answers, rivals = np.array([0, 1, 2, 2]), np.array([1, 0, 0, 0])
-        found = term_contributions(of.classifier, counted(of, *texts), answers, rivals)
+        found = term_contributions(of.fitted.classifier, counted(of, *texts), answers, rivals)
         assert found is not None
         matrix, nats = found
-        prior, joint = bias(of.classifier, counted(of, "")), of.joint_log_likelihood(texts)
+        prior, joint = bias(of.fitted.classifier, counted(of, "")), of.joint_log_likelihood(texts)
         assert prior is not None
         sums = np.bincount(matrix.entry_documents, nats, len(texts)) + prior[answers] - prior[rivals]
         rows = np.arange(len(texts))
@@ -74,14 +76,14 @@ def test_documents_are_weighed_in_the_classes_asked_for(at_once: int, monkeypatc
 
 def test_terms_rule_out_classes_that_never_had_them() -> None:
     of = model_of_china(estimate="ml")
-    beijing, chinese, tokyo = of.statistics.vocabulary.find(["beijing", "chinese", "tokyo"])
-    assert ruling_out(of.classifier, np.array([chinese, tokyo, beijing, tokyo]), 2).tolist() == [2, 1]
-    assert ruling_out(of.classifier, np.array([chinese, tokyo]), 2).tolist() == [-1, 1]
-    assert ruling_out(model_of_china().classifier, np.array([chinese, tokyo, beijing]), 2).tolist() == [-1, -1]
-    found = term_contributions(of.classifier, counted(of, "tokyo beijing"), np.array([YES]), np.array([NO]))
+    beijing, chinese, tokyo = of.fitted.statistics.vocabulary.find(["beijing", "chinese", "tokyo"])
+    assert ruling_out(of.fitted.classifier, np.array([chinese, tokyo, beijing, tokyo]), 2).tolist() == [2, 1]
+    assert ruling_out(of.fitted.classifier, np.array([chinese, tokyo]), 2).tolist() == [-1, 1]
+    assert ruling_out(model_of_china().fitted.classifier, np.array([chinese, tokyo, beijing]), 2).tolist() == [-1, -1]
+    found = term_contributions(of.fitted.classifier, counted(of, "tokyo beijing"), np.array([YES]), np.array([NO]))
     assert found is not None
     assert by_term(of, *found) == {"tokyo": -np.inf, "beijing": np.inf}
-    found = term_contributions(of.classifier, counted(of, "tokyo"), np.array([YES]), np.array([YES]))
+    found = term_contributions(of.fitted.classifier, counted(of, "tokyo"), np.array([YES]), np.array([YES]))
     assert found is not None
     assert np.isnan(found[1]).all()
     assert np.isnan(difference(np.array([-np.inf]), np.array([-np.inf])))
@@ -90,7 +92,7 @@ def test_terms_rule_out_classes_that_never_had_them() -> None:
 def test_where_scores_are_no_sums_over_terms_none_has_a_part() -> None:
     of = model(**GAUSSIAN)
     matrix = counted(of, "the cat purrs")
-    assert term_contributions(of.classifier, matrix, np.array([0]), np.array([1])) is None
-    assert (bias(of.classifier, matrix), class_contributions(of.classifier, matrix)) == (None, None)
-    assert ruling_out(of.classifier, matrix.terms, 3).tolist() == [-1, -1, -1]
-    assert class_contributions(model(classifier="complement", weighting="tfidf").classifier, counted(model(), "cat purrs")) is None
+    assert term_contributions(of.fitted.classifier, matrix, np.array([0]), np.array([1])) is None
+    assert (bias(of.fitted.classifier, matrix), class_contributions(of.fitted.classifier, matrix)) == (None, None)
+    assert ruling_out(of.fitted.classifier, matrix.terms, 3).tolist() == [-1, -1, -1]
+    assert class_contributions(model(classifier="complement", weighting="tfidf").fitted.classifier, counted(model(), "cat purrs")) is None

@@ -94,7 +94,8 @@ def test_addition_turns_the_answer(number: int, text: str, wanted: str) -> None:
     times = sum(times for _, times in found.addition.items)
     if found.addition.smallest and times <= 3:
         terms = [
-            of.statistics.vocabulary.term(term) for term in np.flatnonzero(of.learnt.selected[: of.statistics.vocabulary.n_single]).tolist()
+            of.fitted.statistics.vocabulary.term(term)
+            for term in np.flatnonzero(of.fitted.learnt.selected[: of.fitted.statistics.vocabulary.n_single]).tolist()
         ]
         words = [term for term in terms if "*" not in term]
         for size in range(times):

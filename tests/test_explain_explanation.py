@@ -110,12 +110,12 @@ def test_an_ngram_is_shared_by_its_words() -> None:
     )
     found = explained(pairs, "red dog", "a")
     nats = {word.word: word.nats for word in found.words}
-    linear = pairs.classifier.of_texts.linear
+    linear = pairs.fitted.classifier.of_texts.linear
     assert linear is not None
     weights = {
         term: linear.weights(np.array([number]))[0, 1] - linear.weights(np.array([number]))[0, 0]
-        for number in range(pairs.statistics.n_terms)
-        for term in [pairs.statistics.vocabulary.term(number)]
+        for number in range(pairs.fitted.statistics.n_terms)
+        for term in [pairs.fitted.statistics.vocabulary.term(number)]
     }
     assert nats == {
         "red": pytest.approx(weights["red"] + weights["red dog"] / 2),

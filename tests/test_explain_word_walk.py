@@ -53,9 +53,9 @@ def model_of(number: int) -> TextClassifier:
     labelled = ((f"class {place % 3}", without_separators(text) if place + 1 < len(texts) else text) for place, text in enumerate(texts))
     model = learnt(TextClassifier(**SETTINGS[number]), labelled)
     if number in SIDES_CHOSEN:
-        choices = replace(model.learnt.choices, sides=SIDES_CHOSEN[number])
+        choices = replace(model.fitted.learnt.choices, sides=SIDES_CHOSEN[number])
         model._fitted = replace(
-            model.fitted, learnt=replace(model.learnt, choices=choices, selected=np.ones(model.statistics.n_terms, np.bool_))
+            model.fitted, learnt=replace(model.fitted.learnt, choices=choices, selected=np.ones(model.fitted.statistics.n_terms, np.bool_))
         )
     return model
 
@@ -98,7 +98,7 @@ def test_terms_are_those_of_the_analyzer_and_everything_dropped_has_a_reason(tex
 def test_words_have_the_terms_that_are_counted(number: int, text: bytes) -> None:
     """The counter's known and unknown terms are those of the tokens, and those of the located words."""
     model = model_of(number)
-    vocabulary, selected, n_terms = model.statistics.vocabulary, model.learnt.selected, model.statistics.n_terms
+    vocabulary, selected, n_terms = model.fitted.statistics.vocabulary, model.fitted.learnt.selected, model.fitted.statistics.n_terms
     matrix = document_counter(model.fitted.analysis, vocabulary).count([text]).matrix()
     wanted = np.bincount(matrix.terms, matrix.counts, n_terms)
     walker = WordWalker.of_model(model.fitted)

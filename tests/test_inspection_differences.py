@@ -68,10 +68,10 @@ def test_a_slow_twin_finds_the_same_moves(first: list[Labelled], second: list[La
     assert (only.came, only.went) == tuple(map(len, _only(old, new)))
     phi: list[dict[tuple[str, str], float]] = []
     for model in (old, new):
-        names = [model.statistics.vocabulary.term(number) for number in range(model.statistics.n_terms)]
-        table = model.language_models.probability(np.arange(len(names))).tolist()
+        names = [model.fitted.statistics.vocabulary.term(number) for number in range(model.fitted.statistics.n_terms)]
+        table = model.fitted.language_models.probability(np.arange(len(names))).tolist()
         phi.append({(name, k): p for name, row in zip(names, table, strict=True) for k, p in zip(model.classes, row, strict=True)})
-    prior = [dict(zip(model.classes, model.classifier.prior.tolist(), strict=True)) for model in (old, new)]
+    prior = [dict(zip(model.classes, model.fitted.classifier.prior.tolist(), strict=True)) for model in (old, new)]
     both = set(old.classes) & set(new.classes)
     assert set(divergence) == both
     expected: dict[tuple[str, str], float] = {}
@@ -93,7 +93,9 @@ def test_a_slow_twin_finds_the_same_moves(first: list[Labelled], second: list[La
 
 def _only(old: TextClassifier, new: TextClassifier) -> tuple[set[str], set[str]]:
     """The terms of the new model alone, and of the old alone."""
-    one, other = ({model.statistics.vocabulary.term(number) for number in range(model.statistics.n_terms)} for model in (old, new))
+    one, other = (
+        {model.fitted.statistics.vocabulary.term(number) for number in range(model.fitted.statistics.n_terms)} for model in (old, new)
+    )
     return other - one, one - other
 
 

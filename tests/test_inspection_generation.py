@@ -46,8 +46,8 @@ RECOVERED: list[dict[str, Any]] = [
 )
 def test_a_model_of_twenty_thousand_generated_documents_recovers_prior_and_probabilities(parameters: dict[str, Any], draw: bool) -> None:
     generator = DocumentGenerator(model := fitted(**parameters), seed=5, draw=draw)
-    statistics = again(generator, 20_000).statistics
-    assert scipy.stats.chisquare(statistics.class_documents, 20_000 * model.classifier.prior).pvalue > LEAST
+    statistics = again(generator, 20_000).fitted.statistics
+    assert scipy.stats.chisquare(statistics.class_documents, 20_000 * model.fitted.classifier.prior).pvalue > LEAST
     for label in range(2):
         phi = dict(zip(generator.words, generator.probability(label).tolist(), strict=True))
         names = [statistics.vocabulary.term(term) for term in range(statistics.n_terms)]
@@ -66,7 +66,7 @@ def test_the_log_likelihood_of_generated_text_is_the_negative_entropy_within_its
         mean = float((phi * np.log(phi)).sum())
         deviation = float(np.sqrt((phi * np.log(phi) ** 2).sum() - mean**2))
         texts = [" ".join(document.terms) for document in generator.documents(5000, label, length=20)]
-        joint = model.joint_log_likelihood(texts)[:, number] - np.log(model.classifier.prior[number])
+        joint = model.joint_log_likelihood(texts)[:, number] - np.log(model.fitted.classifier.prior[number])
         assert abs(joint.sum() / 100_000 - mean) < 3.3 * deviation / np.sqrt(100_000)
 
 
@@ -76,7 +76,7 @@ def test_probabilities_are_those_of_single_words_among_single_words() -> None:
     assert pairs.words == words.words == sorted({word for text in TEXTS for word in text.split()})
     for label in range(2):
         assert np.allclose(pairs.probability(label), words.probability(label))
-        assert np.allclose(words.probability(label), without.language_models.probability(np.arange(len(words.words)))[:, label])
+        assert np.allclose(words.probability(label), without.fitted.language_models.probability(np.arange(len(words.words)))[:, label])
 
 
 @pytest.mark.parametrize("estimate", ["mean", "map"])
@@ -115,11 +115,11 @@ def test_words_of_a_dirichlet_multinomial_document_are_beta_binomial(parameters:
         "tart tart pie",
     ]
     model = TextClassifier(**PLAIN, classifier="dirichlet-multinomial", smoothing=0.5, **parameters)
-    classifier: Any = model.fit(texts, ["garden"] * 3 + ["kitchen"] * 3).classifier
+    classifier: Any = model.fit(texts, ["garden"] * 3 + ["kitchen"] * 3).fitted.classifier
     assert classifier.concentration < 10
     generator, word = DocumentGenerator(model, seed=2), "tree"
-    place = model.statistics.vocabulary.find([word])[0]
-    alpha = classifier.concentration * classifier.language_models.probability(np.arange(model.statistics.vocabulary.n_single))[:, 0]
+    place = model.fitted.statistics.vocabulary.find([word])[0]
+    alpha = classifier.concentration * classifier.language_models.probability(np.arange(model.fitted.statistics.vocabulary.n_single))[:, 0]
     counts = [document.terms.count(word) for document in generator.documents(5000, "garden", length=4)]
     wanted = 5000 * scipy.stats.betabinom.pmf(np.arange(5), 4, alpha[place], alpha.sum() - alpha[place])
     assert scipy.stats.chisquare(np.bincount(counts, minlength=5), wanted * (5000 / wanted.sum())).pvalue > LEAST

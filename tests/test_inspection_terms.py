@@ -66,13 +66,13 @@ def test_china_by_coins() -> None:
 @given(strategies.corpora)
 def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
     model = trained(documents, smoothing=0.5)
-    if not model.statistics.n_terms:
+    if not model.fitted.statistics.n_terms:
         return
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "PROBABILITIES_AT_ONCE", 3)
         found = class_details(model, model.classes, 5)
-    phi = model.language_models.probability(np.flatnonzero(model.language_models.selected)).tolist()
-    prior = model.classifier.prior.tolist()
+    phi = model.fitted.language_models.probability(np.flatnonzero(model.fitted.language_models.selected)).tolist()
+    prior = model.fitted.classifier.prior.tolist()
     for k, label in enumerate(model.classes):
         rows: dict[str, list[float]] = {name: [] for name in MEASURES}
         for of_term in phi:
@@ -84,7 +84,7 @@ def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
             values = [of.value for of in getattr(found[label], name)]
             assert values == pytest.approx(sorted((value for value in rows[name] if value > 0), reverse=True)[: len(values)])
             assert len(values) <= 5
-            vocabulary = model.statistics.vocabulary
+            vocabulary = model.fitted.statistics.vocabulary
             for of in getattr(found[label], name):
                 assert of.value == pytest.approx(rows[name][vocabulary.find([of.term])[0]])
 
@@ -143,10 +143,10 @@ def test_forms_are_counted_exactly(texts: list[str], parameters: dict[str, Any])
     wanted: dict[str, Counter[str]] = {}
     for word, stem in zip(words, stems, strict=True):
         wanted.setdefault(stem, Counter())[word] += 1
-    found = {model.statistics.vocabulary.term(term): dict(forms) for term, forms in surface_forms(model).items()}
+    found = {model.fitted.statistics.vocabulary.term(term): dict(forms) for term, forms in surface_forms(model).items()}
     assert found == {stem: dict(forms) for stem, forms in wanted.items() if set(forms) != {stem}}
     for term, form in most_frequent_forms(model).items():
-        forms = wanted[model.statistics.vocabulary.term(term)]
+        forms = wanted[model.fitted.statistics.vocabulary.term(term)]
         assert forms[form] == max(forms.values())
 
 
@@ -160,8 +160,8 @@ def test_answers_stay_as_they_are_and_parts_add_up(texts: list[str], more: list[
     labels = ["a"] * len(more)
     together = TextClassifier(surface_forms=True).fit([*texts, *more], ["ab"[number % 2] for number in range(len(texts))] + labels)
     updated = model.partial_fit(more, labels)
-    assert updated.statistics == together.statistics
-    assert updated.forget(more, labels).statistics == fitted(texts).statistics
+    assert updated.fitted.statistics == together.fitted.statistics
+    assert updated.forget(more, labels).fitted.statistics == fitted(texts).fitted.statistics
 
 
 def test_without_stems_there_are_none() -> None:

@@ -300,9 +300,12 @@ def test_a_model_learns_it_from_its_sample() -> None:
     model = TextClassifier(smoothing="leave-one-out", stemmer="none", stop_words="none").fit(*texts(corpus))
     statistics, documents = counted(corpus)
     wanted = smoothing_by_leave_one_out(statistics, every_term(statistics), "symmetric", documents)
-    assert model.learnt.smoothing == wanted
+    assert model.fitted.learnt.smoothing == wanted
     part = TextClassifier(smoothing="leave-one-out", stemmer="none", stop_words="none", sample=20).fit(*texts(corpus))
-    assert part.learnt.smoothing not in (wanted, TextClassifier(stemmer="none", stop_words="none").fit(*texts(corpus)).learnt.smoothing)
+    assert part.fitted.learnt.smoothing not in (
+        wanted,
+        TextClassifier(stemmer="none", stop_words="none").fit(*texts(corpus)).fitted.learnt.smoothing,
+    )
 
 
 PRIORS = ("empirical", "uniform", "smoothed:0.5")

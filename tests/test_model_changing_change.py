@@ -52,7 +52,7 @@ def test_what_is_forgotten_was_never_there(setting: dict[str, Any], kept: Corpus
     earlier = fitted(setting, kept)
     model = fitted(setting, random.sample(kept + gone, len(kept + gone))).forget(*parted(gone))
     if setting.get("sample") == 0:  # how far it would have held all documents is remembered
-        assert model.statistics == earlier.statistics
+        assert model.fitted.statistics == earlier.fitted.statistics
     else:
         assert saved(model, tmp_path) == saved(earlier, tmp_path)
 
@@ -63,7 +63,7 @@ def test_of_a_sample_what_is_forgotten_goes_and_nothing_comes(kept: Corpus, gone
     whole = fitted({"sample": size}, kept + gone)
     before = hashes(whole)
     model = whole.forget(*parted(gone))
-    assert model.statistics == fitted({}, kept).statistics
+    assert model.fitted.statistics == fitted({}, kept).fitted.statistics
     assert hashes(model) == before - hashes(fitted({}, gone))
 
 
@@ -76,16 +76,16 @@ def hashes(model: TextClassifier) -> Counter[tuple[int, str]]:
 @given(corpus=corpora, gone=corpora, size=st.sampled_from([0, 2, 4096]))
 def test_what_was_never_learnt_is_named_or_cannot_be_told_from_what_was(corpus: Corpus, gone: Corpus, size: int) -> None:
     model = fitted({"sample": size, "stop_words": "none", "stemmer": "none"}, corpus)
-    before = plain(model.statistics)
+    before = plain(model.fitted.statistics)
     left = Counter(corpus)
     left.subtract(gone)
     learnt = all(number >= 0 for number in left.values())
     problem = refusal(model, gone)
     if problem is None:
         assert learnt or size < len(corpus)
-        assert model.statistics.n_documents == len(corpus) - len(gone)
+        assert model.fitted.statistics.n_documents == len(corpus) - len(gone)
         return
-    assert plain(model.statistics) == before
+    assert plain(model.fitted.statistics) == before
     if isinstance(problem, NeverLearntError):
         named = gone[problem.number]
         assert not learnt
@@ -119,7 +119,7 @@ def test_the_first_document_that_makes_counts_fall_below_zero_is_named() -> None
         with pytest.raises(NeverLearntError, match="nothing is forgotten") as raised:
             model.forget(*parted(gone))
         assert (raised.value.number, raised.value.label) == (number, gone[number][0])
-    assert plain(model.statistics) == plain(fitted({}, corpus).statistics)
+    assert plain(model.fitted.statistics) == plain(fitted({}, corpus).fitted.statistics)
 
 
 def test_the_sample_tells_documents_apart_that_count_alike() -> None:
@@ -170,7 +170,7 @@ def test_a_class_relabelled_is_the_model_of_a_corpus_labelled_so(
     model = relabelled(fitted(setting, corpus), old, new)
     expected = fitted(setting, [(new if label == old else label, text) for label, text in corpus])
     if setting.get("sample") == 0:
-        assert model.statistics == expected.statistics
+        assert model.fitted.statistics == expected.fitted.statistics
     else:
         assert saved(model, tmp_path) == saved(expected, tmp_path)
 
@@ -183,7 +183,7 @@ def test_given_class_priors_follow_their_classes(old: str, new: str, weights: di
     corpus = [("x", "ant bee"), ("y", "ant cat"), ("z", "dog")]
     model = relabelled(fitted({"class_prior": {"x": 1, "y": 2, "z": 4}}, corpus), old, new)
     expected = fitted({"class_prior": weights}, [(new if label == old else label, text) for label, text in corpus])
-    assert model.classifier.prior.tolist() == expected.classifier.prior.tolist()
+    assert model.fitted.classifier.prior.tolist() == expected.fitted.classifier.prior.tolist()
     assert saved(model, tmp_path) == saved(expected, tmp_path)
 
 
@@ -265,16 +265,16 @@ def test_a_pruned_model_is_that_of_documents_which_hold_no_other_terms(
         return [(label, " ".join(word for word in text.split() if word in stays)) for label, text in labelled]
 
     model = pruned(fitted(setting, corpus), least, share)
-    assert plain(model.statistics) == plain(fitted(setting, blotted(corpus)).statistics)
+    assert plain(model.fitted.statistics) == plain(fitted(setting, blotted(corpus)).fitted.statistics)
     model.partial_fit(*parted(more))
     both = fitted(setting, blotted(corpus + more))
-    assert plain(model.statistics) == plain(both.statistics)
+    assert plain(model.fitted.statistics) == plain(both.fitted.statistics)
     asked = ["ant bee", "cat", "hen running unknown"]
     # those two learn from the sample, whose order is that of hashes of whole texts
     if setting.get("classifier") not in ("dirichlet-multinomial", "average"):
         np.testing.assert_allclose(model.joint_log_likelihood(asked), both.joint_log_likelihood(asked), rtol=1e-9)
     model.forget(*parted(more))
-    assert plain(model.statistics) == plain(fitted(setting, blotted(corpus)).statistics)
+    assert plain(model.fitted.statistics) == plain(fitted(setting, blotted(corpus)).fitted.statistics)
     path = tmp_path / "m"
     model.save(str(path))
     loaded = TextClassifier.load(str(path))
@@ -285,7 +285,7 @@ def test_a_pruned_model_is_that_of_documents_which_hold_no_other_terms(
 def test_a_pruned_model_learns_no_new_terms_and_new_classes_by_those_it_has() -> None:
     model = pruned(fitted({}, [("x", "ant bee"), ("x", "ant"), ("y", "bee fox")]), 2, 1.0)
     model.partial_fit(["gnu bee", "fox"], ["z", "z"])
-    assert plain(model.statistics).occurrences == {("x", "ant"): 2, ("x", "bee"): 1, ("y", "bee"): 1, ("z", "bee"): 1}
+    assert plain(model.fitted.statistics).occurrences == {("x", "ant"): 2, ("x", "bee"): 1, ("y", "bee"): 1, ("z", "bee"): 1}
     assert model.classes == ["x", "y", "z"]
     assert not model.fit(["new words"], ["x"]).counts.is_closed
 
@@ -293,17 +293,17 @@ def test_a_pruned_model_learns_no_new_terms_and_new_classes_by_those_it_has() ->
 def test_what_ngrams_are_made_of_stays() -> None:
     corpus = [("x", "red ant"), ("x", "red ant"), ("y", "red bee"), ("y", "red")]
     model = pruned(fitted({"ngrams": 2}, corpus), 2, 0.5)
-    assert {term for _, term in plain(model.statistics).occurrences} == {"red", "ant", "red ant"}
+    assert {term for _, term in plain(model.fitted.statistics).occurrences} == {"red", "ant", "red ant"}
 
 
 def test_of_pruned_models_merged_the_common_terms_stay() -> None:
     first, second = [("x", "ant bee cat"), ("x", "ant bee")], [("y", "bee cat"), ("y", "bee cat ant")]
     models = [pruned(fitted({}, corpus), 2, 1.0) for corpus in (first, second)]
     for whole in (merged(models, "ab"), merged(models[::-1], "ba")):
-        assert plain(whole.statistics).occurrences == {("x", "bee"): 2, ("y", "bee"): 2}
+        assert plain(whole.fitted.statistics).occurrences == {("x", "bee"): 2, ("y", "bee"): 2}
         assert whole.counts.is_closed
     with_open = merged([fitted({}, first), models[1]], "ab")
-    assert plain(with_open.statistics).occurrences == {("x", "bee"): 2, ("x", "cat"): 1, ("y", "bee"): 2, ("y", "cat"): 2}
+    assert plain(with_open.fitted.statistics).occurrences == {("x", "bee"): 2, ("x", "cat"): 1, ("y", "bee"): 2, ("y", "cat"): 2}
 
 
 def test_nothing_can_be_pruned_away() -> None:

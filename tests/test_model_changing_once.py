@@ -157,6 +157,6 @@ def test_a_model_and_its_ledger_are_read_of_the_same_moment(replaced: str, tmp_p
 
     monkeypatch.setattr(TextClassifier, "load", load_while_another_process_writes)
     model, ledger = read_with_ledger(path)
-    assert model.statistics.n_documents == 3
+    assert model.fitted.statistics.n_documents == 3
     assert ledger is not None
     assert known(ledger, corpora_[2]) == {"dog": "y", "eel": "x", "ant": "y"}

@@ -81,9 +81,9 @@ def titles(n: int) -> Corpus:
 
 def test_stop_words_that_tell_the_classes_stay() -> None:
     model, all_words = (TextClassifier(stop_words=name).fit(*questions(300)) for name in ("auto", "none"))
-    assert model.learnt.choices.stop_words_kept
-    assert model.learnt.choices.stop_words is not None
-    assert model.learnt.choices.stop_words.gain > 0.3
+    assert model.fitted.learnt.choices.stop_words_kept
+    assert model.fitted.learnt.choices.stop_words is not None
+    assert model.fitted.learnt.choices.stop_words.gain > 0.3
     texts, labels = questions(200, seed=1)
     assert model.score(texts, labels) == 1
     np.testing.assert_allclose(
@@ -94,9 +94,9 @@ def test_stop_words_that_tell_the_classes_stay() -> None:
 def test_other_stop_words_go() -> None:
     texts, labels = topics(400)
     model, without = (TextClassifier(stop_words=name).fit(texts, labels) for name in ("auto", "default"))
-    assert not model.learnt.choices.stop_words_kept
-    assert model.learnt.choices.stop_words is not None
-    assert model.learnt.choices.stop_words.gain < 0
+    assert not model.fitted.learnt.choices.stop_words_kept
+    assert model.fitted.learnt.choices.stop_words is not None
+    assert model.fitted.learnt.choices.stop_words.gain < 0
     fresh, _ = topics(200, seed=1)
     np.testing.assert_allclose(model.predict_log_proba(fresh), without.predict_log_proba(fresh), rtol=1e-12)
     assert describe(model.fitted).split(", stop words")[0] == describe(without.fitted)
@@ -107,14 +107,14 @@ def test_other_stop_words_go() -> None:
 @pytest.mark.parametrize("settings", [{"ngrams": 2}, {"sample": 0}])
 def test_with_ngrams_or_without_a_sample_the_list_is_dropped(settings: dict[str, Any]) -> None:
     model = TextClassifier(**settings).fit(*questions(300))
-    assert model.learnt.choices.stop_words is None
-    assert not model.learnt.choices.stop_words_kept
+    assert model.fitted.learnt.choices.stop_words is None
+    assert not model.fitted.learnt.choices.stop_words_kept
     assert model.predict(["who"]).tolist() == TextClassifier(**settings).fit(*questions(300)).predict([""]).tolist()
 
 
 def test_few_documents_choose_nothing() -> None:
-    assert TextClassifier().fit(*questions(LEAST_DOCUMENTS - 1)).learnt.choices == NO_CHOICES
-    assert TextClassifier().fit(*questions(LEAST_DOCUMENTS)).learnt.choices != NO_CHOICES
+    assert TextClassifier().fit(*questions(LEAST_DOCUMENTS - 1)).fitted.learnt.choices == NO_CHOICES
+    assert TextClassifier().fit(*questions(LEAST_DOCUMENTS)).fitted.learnt.choices != NO_CHOICES
 
 
 def test_stop_words_stay_where_there_are_no_other_words() -> None:
@@ -127,14 +127,14 @@ def test_stop_words_stay_where_there_are_no_other_words() -> None:
 def test_an_updated_model_chooses_what_a_trained_one_does(tmp_path: Path) -> None:
     (texts, labels), (more, others) = topics(100), questions(300)
     updated, trained = TextClassifier().fit(texts, labels), TextClassifier().fit(texts + more, labels + others)
-    assert not updated.learnt.choices.stop_words_kept
+    assert not updated.fitted.learnt.choices.stop_words_kept
     updated = updated.partial_fit(more, others)
     for name, model in (("updated", updated), ("trained", trained)):
         model.save(str(tmp_path / name))
-    assert updated.learnt.choices.stop_words_kept
+    assert updated.fitted.learnt.choices.stop_words_kept
     assert content("updated") == content("trained")
-    assert TextClassifier.load("updated").learnt.choices == trained.learnt.choices
-    assert updated.forget(more, others).learnt.choices == TextClassifier().fit(texts, labels).learnt.choices
+    assert TextClassifier.load("updated").fitted.learnt.choices == trained.fitted.learnt.choices
+    assert updated.forget(more, others).fitted.learnt.choices == TextClassifier().fit(texts, labels).fitted.learnt.choices
 
 
 def left_out_loss(texts: list[str], labels: list[str], **settings: Any) -> np.ndarray[Any, Any]:
@@ -142,7 +142,7 @@ def left_out_loss(texts: list[str], labels: list[str], **settings: Any) -> np.nd
     whole = TextClassifier(**settings).fit(texts, labels)
     scores, lengths, truth = [], [], []
     for place, (text, label) in enumerate(zip(texts, labels, strict=True)):
-        rest = TextClassifier(**{**settings, "calibration": "none", "smoothing": whole.learnt.smoothing})
+        rest = TextClassifier(**{**settings, "calibration": "none", "smoothing": whole.fitted.learnt.smoothing})
         rest.fit(texts[:place] + texts[place + 1 :], labels[:place] + labels[place + 1 :])
         scored = rest.fitted.score([text.encode()])
         scores.append(scored.scores[0])
@@ -158,7 +158,7 @@ def test_the_comparison_is_that_of_models_trained_without_each_document() -> Non
     texts, labels = questions(60, seed=3)
     losses = [left_out_loss(texts, labels, stop_words=name, smoothing=0.5) for name in ("default", "none")]
     gains = losses[0] - losses[1]
-    found = TextClassifier(smoothing=0.5).fit(texts, labels).learnt.choices.stop_words
+    found = TextClassifier(smoothing=0.5).fit(texts, labels).fitted.learnt.choices.stop_words
     assert found is not None
     assert found.documents == 60
     assert found.gain == pytest.approx(gains.mean(), rel=1e-5)
@@ -169,7 +169,7 @@ def test_the_comparison_is_that_of_models_trained_without_each_document() -> Non
 def test_smoothing_is_compared_by_models_of_the_same_weights_trained_without_each_document(weighting: str) -> None:
     texts, labels = titles(60)
     settings: dict[str, Any] = {"stop_words": "none", "weighting": weighting}
-    evidence, auto = (TextClassifier(**settings, smoothing=name).fit(texts, labels).learnt for name in ("evidence", "auto"))
+    evidence, auto = (TextClassifier(**settings, smoothing=name).fit(texts, labels).fitted.learnt for name in ("evidence", "auto"))
     losses = left_out_loss(texts, labels, **settings, smoothing=evidence.smoothing)
     assert evidence.smoothing > max(ALTERNATIVES) / APART  # so that none is tried above it
     tried = [one for one in ALTERNATIVES if one * APART <= evidence.smoothing]
@@ -186,28 +186,28 @@ def test_smoothing_is_compared_by_models_of_the_same_weights_trained_without_eac
 )
 def test_where_nothing_can_be_left_out_exactly_smoothing_is_not_compared(settings: dict[str, Any]) -> None:
     texts, labels = titles(61)
-    auto = TextClassifier(**settings).fit(texts, labels).learnt
+    auto = TextClassifier(**settings).fit(texts, labels).fitted.learnt
     assert auto.choices.smoothing is None
-    assert auto.smoothing == TextClassifier(**settings, smoothing="evidence").fit(texts, labels).learnt.smoothing
+    assert auto.smoothing == TextClassifier(**settings, smoothing="evidence").fit(texts, labels).fitted.learnt.smoothing
 
 
 def test_another_pseudo_count_is_taken_only_if_it_is_clearly_better() -> None:
     texts, labels = topics(400, seed=5)
     auto, evidence = (TextClassifier(stop_words="default", smoothing=name).fit(texts, labels) for name in ("auto", "evidence"))
-    choices = auto.learnt.choices
+    choices = auto.fitted.learnt.choices
     assert choices.smoothing is not None
     if choices.pseudo_count is None:
-        assert auto.learnt.smoothing == evidence.learnt.smoothing
+        assert auto.fitted.learnt.smoothing == evidence.fitted.learnt.smoothing
     else:
         assert choices.smoothing.is_clear
-        assert auto.learnt.smoothing == choices.pseudo_count
+        assert auto.fitted.learnt.smoothing == choices.pseudo_count
 
 
 def test_rare_words_of_short_titles_take_more_smoothing() -> None:
     for weighting in ("counts", "binary", "log"):
         model = TextClassifier(weighting=weighting).fit(*titles(600))
-        assert model.learnt.choices.pseudo_count is not None
-        assert model.learnt.smoothing == model.learnt.choices.pseudo_count
+        assert model.fitted.learnt.choices.pseudo_count is not None
+        assert model.fitted.learnt.smoothing == model.fitted.learnt.choices.pseudo_count
 
 
 def test_a_comparison_is_paired_and_its_error_that_of_a_mean() -> None:
@@ -235,9 +235,9 @@ def test_v_and_inspect_say_what_was_chosen_and_by_how_much(tmp_path: Path) -> No
 )
 def test_the_profile_of_training_is_that_of_documents_without_dropped_stop_words(settings: dict[str, Any]) -> None:
     model, without = (TextClassifier(stop_words=name, **settings).fit(*topics(150)) for name in ("auto", "default"))
-    assert model.learnt.choices.stop_words is not None
-    assert not model.learnt.choices.stop_words_kept
-    profile, wanted = model.learnt.profile, without.learnt.profile
+    assert model.fitted.learnt.choices.stop_words is not None
+    assert not model.fitted.learnt.choices.stop_words_kept
+    profile, wanted = model.fitted.learnt.profile, without.fitted.learnt.profile
     assert profile is not None
     assert wanted is not None
     assert profile.figures == wanted.figures
@@ -253,7 +253,7 @@ def test_the_profile_of_training_is_that_of_documents_without_dropped_stop_words
 
 def test_stop_words_that_stay_are_shown_as_words() -> None:
     model = TextClassifier().fit(*questions(300))
-    assert model.learnt.choices.stop_words_kept
+    assert model.fitted.learnt.choices.stop_words_kept
     tokens = list(WordWalker.of_model(model.fitted).tokens(b"Who was at the lamppost?"))
     assert [token.term for token in tokens] == ["who", "was", "at", "the", "lamppost"]
     assert not any(token.dropped for token in tokens)
@@ -286,8 +286,8 @@ def test_what_answers_left_out_documents_best_is_kept_of_scripts_without_spaces(
     texts, labels = clauses(300, told_by=told_by)
     fresh, truth = clauses(100, told_by=told_by, seed=1)
     model = TextClassifier().fit(texts, labels)
-    assert model.learnt.choices.sides == sides
-    assert model.learnt.choices.unspaced is not None
+    assert model.fitted.learnt.choices.sides == sides
+    assert model.fitted.learnt.choices.unspaced is not None
     assert model.score(fresh, truth) == 1
     if told_by != "both":
         alone = TextClassifier(unspaced=told_by).fit(texts, labels)
@@ -295,7 +295,7 @@ def test_what_answers_left_out_documents_best_is_kept_of_scripts_without_spaces(
         assert model.fitted.class_tokens.tolist() == alone.fitted.class_tokens.tolist()
     model.save("model")
     loaded = TextClassifier.load("model")
-    assert loaded.learnt.choices == model.learnt.choices
+    assert loaded.fitted.learnt.choices == model.fitted.learnt.choices
     assert loaded.settings.unspaced == "auto"
     assert np.array_equal(loaded.predict_log_proba(fresh), model.predict_log_proba(fresh))
     grown = TextClassifier().fit(texts[:60], labels[:60]).partial_fit(texts[60:], labels[60:])
@@ -311,15 +311,15 @@ def test_a_corpus_without_such_scripts_makes_the_file_that_pairs_make(tmp_path: 
         TextClassifier(unspaced=name).fit([f"{text} – “été” 한국어" for text in texts], labels).save(str(tmp_path / name))
     assert content("auto") == content("pairs")
     grown = TextClassifier.load("auto").partial_fit(*clauses(300, told_by="words"))
-    assert grown.learnt.choices.unspaced is not None
+    assert grown.fitted.learnt.choices.unspaced is not None
 
 
 @pytest.mark.parametrize("settings", [{"ngrams": 2}, {"char_ngrams": 2}, {"surface_forms": True}, {"sample": 0}])
 def test_with_ngrams_surface_forms_or_without_a_sample_pairs_are_kept(settings: dict[str, Any]) -> None:
     texts, labels = clauses(100, told_by="words")
     model, pairs = (TextClassifier(unspaced=name, **settings).fit(texts, labels) for name in ("auto", "pairs"))
-    assert model.learnt.choices.sides == ("pairs",)
-    assert model.learnt.choices.unspaced is None
+    assert model.fitted.learnt.choices.sides == ("pairs",)
+    assert model.fitted.learnt.choices.unspaced is None
     np.testing.assert_allclose(model.predict_log_proba(texts), pairs.predict_log_proba(texts), rtol=1e-9)
 
 
@@ -339,11 +339,11 @@ def test_complement_on_tfidf_takes_the_pseudo_count_that_held_out_documents_pref
     (texts, labels), (fresh, truth) = noisy_signs(400), noisy_signs(300, seed=1)
     complement: dict[str, Any] = {"classifier": "complement", "weighting": "tfidf"}
     model, usual = (TextClassifier(**complement, smoothing=value).fit(texts, labels) for value in ("auto", 0.2))
-    chosen = model.learnt.choices.pseudo_count
-    assert chosen == model.learnt.smoothing
+    chosen = model.fitted.learnt.choices.pseudo_count
+    assert chosen == model.fitted.learnt.smoothing
     assert chosen in HELD_OUT_ALTERNATIVES
     assert model.score(fresh, truth) > usual.score(fresh, truth) + 0.2
     model.save("model")
-    assert TextClassifier.load("model").learnt.smoothing == chosen
+    assert TextClassifier.load("model").fitted.learnt.smoothing == chosen
     few = TextClassifier(**complement).fit(texts[:200], labels[:200])
-    assert (few.learnt.choices.pseudo_count, few.learnt.smoothing) == (None, 0.2)
+    assert (few.fitted.learnt.choices.pseudo_count, few.fitted.learnt.smoothing) == (None, 0.2)

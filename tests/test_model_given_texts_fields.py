@@ -59,7 +59,7 @@ def test_what_is_learnt_later_or_elsewhere_or_forgotten_changes_nothing(
 def test_fields_are_keys_of_a_mapping() -> None:
     texts = [{"text": "cats purr", "subject": "dogs", "Head Line": "the fish"}, {"subject": "cats", "text": ""}, {"text": "dogs cat"}]
     model = TextClassifier(tag_fields="subject,Head Line", calibration="none").fit(texts, list("aba"))
-    assert model.statistics.vocabulary.single_terms() == [
+    assert model.fitted.statistics.vocabulary.single_terms() == [
         "cat",
         "dog",
         "head_line:fish",
@@ -69,7 +69,7 @@ def test_fields_are_keys_of_a_mapping() -> None:
         "subject:dog",
     ]
     assert model.predict([{"subject": "cat"}, {"text": "cat"}, "cat", {"Head Line": "fish", "other": 3}]).tolist() == ["b", "a", "a", "a"]
-    assert pruned(model, 2, 1.0).statistics.vocabulary.single_terms() == ["cat"]
+    assert pruned(model, 2, 1.0).fitted.statistics.vocabulary.single_terms() == ["cat"]
 
 
 @pytest.mark.parametrize("classifier", ["logistic", "average", "gaussian", "complement"])
@@ -84,7 +84,7 @@ def test_columns_of_a_data_frame_are_fields() -> None:
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"subject": ["free", "agenda"], "text": ["same words", "same words"]})
     model = TextClassifier(tag_fields="subject", calibration="none").fit(frame, ["spam", "ham"])
-    assert "subject:free" in model.statistics.vocabulary.single_terms()
+    assert "subject:free" in model.fitted.statistics.vocabulary.single_terms()
     assert model.predict(frame).tolist() == ["spam", "ham"]
     with pytest.raises(UsageError, match="no column is called 'text'; there are also body; rename that of the texts"):
         model.predict(frame.rename(columns={"text": "body"}))

@@ -56,10 +56,10 @@ def test_a_document_that_no_class_could_have_made_has_no_answer() -> None:
 
 def test_a_class_without_a_prior_is_refused_and_leaves_the_model_as_it_was() -> None:
     model = TextClassifier(class_prior={"cats": 1, "dogs": 3}).fit(TEXTS, LABELS)
-    before = model.statistics
+    before = model.fitted.statistics
     with pytest.raises(UsageError, match="fish"):
         model.partial_fit(["swim"], ["fish"])
-    assert model.statistics == before
+    assert model.fitted.statistics == before
     with pytest.raises(UsageError, match="dogs"):
         model.set_params(class_prior={"cats": 1})
     assert model.predict(["purr"]).tolist() == ["cats"]
@@ -68,7 +68,7 @@ def test_a_class_without_a_prior_is_refused_and_leaves_the_model_as_it_was() -> 
 
 def test_parameters_of_counting_forget_and_parameters_of_estimation_do_not() -> None:
     model = TextClassifier().fit(TEXTS, LABELS)
-    assert model.set_params(smoothing=3).learnt.smoothing == 3
+    assert model.set_params(smoothing=3).fitted.learnt.smoothing == 3
     assert model.predict(["purr"]).tolist() == ["cats"]
     model.set_params(stemmer="none")
     with pytest.raises(UsageError, match="not trained"):
@@ -123,7 +123,7 @@ def test_labels_keep_their_type(labels: Any, tmp_path: Path) -> None:
     model = TextClassifier().fit(["purr", "bark"], labels)
     model.save("model")
     loaded = TextClassifier.load("model")
-    assert loaded.partial_fit(["purr purr"], labels[:1]).forget(["purr purr"], labels[:1]).statistics == model.statistics
+    assert loaded.partial_fit(["purr purr"], labels[:1]).forget(["purr purr"], labels[:1]).fitted.statistics == model.fitted.statistics
     for each in (model, loaded, copy.copy(model)):
         assert [(answer, type(answer)) for answer in each.predict(["purr", "bark"]).tolist()] == [(label, type(label)) for label in wanted]
         assert each.classes_.tolist() == sorted(wanted)
@@ -148,13 +148,13 @@ def test_data_frames() -> None:
     frame = pd.DataFrame({"text": TEXTS, "weight": [4.0, None, 30.0, 25.0]})
     plain = TextClassifier().fit(TEXTS, LABELS)
     for texts in (frame["text"], frame[["text"]], frame[["text"]].to_numpy()):
-        assert TextClassifier().fit(texts, pd.Series(LABELS)).statistics == plain.statistics
+        assert TextClassifier().fit(texts, pd.Series(LABELS)).fitted.statistics == plain.fitted.statistics
         assert plain.predict(texts).tolist() == plain.predict(TEXTS).tolist()
     with pytest.raises(UsageError, match="there are 2 columns where one of texts is wanted"):
         plain.predict(frame)
     weighed = TextClassifier(numeric=["weight"]).fit(frame, LABELS)
     rows = [{name: value for name, value in row.items() if not pd.isna(value)} for row in frame.to_dict("records")]
-    assert weighed.statistics == TextClassifier(numeric="weight").fit(rows, LABELS).statistics
+    assert weighed.fitted.statistics == TextClassifier(numeric="weight").fit(rows, LABELS).fitted.statistics
 
 
 def test_what_cannot_be_taken_is_told_with_its_place() -> None:

@@ -33,7 +33,7 @@ def model(**parameters: Any) -> TextClassifier:
 def test_each_document_is_answered_by_a_model_trained_without_it() -> None:
     texts, labels = corpus()
     whole = TextClassifier(stop_words="none", stemmer="none", smoothing=1.0).fit(texts, labels)
-    found, calibration = left_out_posteriors(whole.fitted), whole.learnt.calibration
+    found, calibration = left_out_posteriors(whole.fitted), whole.fitted.learnt.calibration
     twins = []
     for place, text in enumerate(texts):
         others = TextClassifier(stop_words="none", stemmer="none", smoothing=1.0, calibration="none")
@@ -60,7 +60,7 @@ def test_each_document_is_answered_by_a_model_trained_without_it() -> None:
 )
 def test_models_of_counts_leave_documents_out_also_from_their_files(parameters: dict[str, Any], tmp_path: Path) -> None:
     whole = model(**parameters)
-    assert whole.learnt.left_out is None
+    assert whole.fitted.learnt.left_out is None
     found = left_out_posteriors(whole.fitted)
     assert len(found.classes) == len(found.weights) == 60
     assert np.exp(found.log_posterior).sum(axis=1) == pytest.approx(1)
@@ -100,6 +100,6 @@ def test_a_class_of_one_document_is_unknown_to_the_others() -> None:
 
 def test_learnt_without_posteriors_loads_as_files_of_old() -> None:
     whole = model(classifier="logistic")
-    whole._fitted = replace(whole.fitted, learnt=replace(whole.learnt, left_out=None))
+    whole._fitted = replace(whole.fitted, learnt=replace(whole.fitted.learnt, left_out=None))
     with pytest.raises(UsageError, match="train it again"):
         left_out_posteriors(whole.fitted)

@@ -70,7 +70,7 @@ def test_fault_35_four_processes_with_ten_updates_each_are_forty(pets: Path, opt
     updaters = children(pets, [[UPDATER, str(process), *options] for process in range(4)])
     while any(child.poll() is None for child in updaters):
         found = TextClassifier.load(str(pets / "nbtext.joblib"))  # readers see a whole model at any time
-        assert 4 <= found.statistics.n_documents <= 44
+        assert 4 <= found.fitted.statistics.n_documents <= 44
     assert [child.wait(TIME_LIMIT) for child in updaters] == [0] * 4
     succeed("train pets -m trained")
     rows = (pets / "rows.tsv").open("w")

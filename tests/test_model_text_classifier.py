@@ -119,7 +119,7 @@ def test_any_corpus_is_counted_as_the_slow_twin_does_in_any_order(
     labels, texts = [label for label, _ in corpus], [text for _, text in corpus]
     model = TextClassifier(**given).fit(texts, labels)
     counts = oracle.count([(label, oracle.terms(text.encode(), split=oracle.pairs)) for label, text in corpus], 2)
-    assert plain(model.statistics) == counts
+    assert plain(model.fitted.statistics) == counts
     shuffled = random.sample(corpus, len(corpus))
     assert saved(TextClassifier(**given).fit(*parted(shuffled))) == saved(model)
     models = oracle.language_models(counts, counts.terms, 0.5, "symmetric", "mean")
@@ -137,7 +137,7 @@ def test_asking_before_training_is_wrong_usage(call: str, tmp_path: Path) -> Non
         TextClassifier().save("model.joblib")
 
 
-@pytest.mark.parametrize("attribute", ["classes_", "statistics", "learnt", "classifier"])
+@pytest.mark.parametrize("attribute", ["classes_", "fitted", "counts"])
 def test_nothing_learnt_can_be_read_before_training(attribute: str) -> None:
     with pytest.raises(UsageError, match="not trained"):
         getattr(TextClassifier(), attribute)

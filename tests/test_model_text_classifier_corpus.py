@@ -129,7 +129,7 @@ def test_documents_that_cannot_be_read_are_reported_left_out_or_fail(folder: Pat
         problems.append((name, problem.message))
 
     model = TextClassifier().fit_corpus("bad.tsv", jobs=jobs, on_problem=note)
-    assert model.statistics == TextClassifier().fit_corpus("rows.tsv").statistics
+    assert model.fitted.statistics == TextClassifier().fit_corpus("rows.tsv").fitted.statistics
     assert [name for name, _ in problems] == ["bad.tsv:1", f"bad.tsv:{ROWS.count(chr(10)) + 2}"]
     with pytest.raises(DocumentError, match=r"bad\.tsv:1: "):
         model.fit_corpus("bad.tsv", jobs=jobs, on_error="fail")

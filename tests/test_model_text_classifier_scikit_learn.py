@@ -117,7 +117,7 @@ def test_a_grid_search_over_the_smoothing(desk: Corpus) -> None:
     by_hand = [cross_val_score(TextClassifier(smoothing=a), *desk, cv=folds(), scoring="neg_log_loss").mean() for a in (0.01, 0.5, 50.0)]
     assert search.cv_results_["mean_test_score"].tolist() == pytest.approx(by_hand)
     assert search.best_params_ == {"smoothing": (0.01, 0.5, 50.0)[int(np.argmax(by_hand))]}
-    assert search.best_estimator_.statistics == TextClassifier().fit(*desk).statistics
+    assert search.best_estimator_.fitted.statistics == TextClassifier().fit(*desk).fitted.statistics
     assert search.score(*desk) < 0
 
 

@@ -18,8 +18,8 @@ PLAIN: dict[str, Any] = {"stemmer": "none", "stop_words": "none", "smoothing": 1
 
 
 def terms(model: TextClassifier) -> list[str]:
-    vocabulary = model.statistics.vocabulary
-    return [vocabulary.term(number) for number in np.flatnonzero(model.learnt.selected).tolist()]
+    vocabulary = model.fitted.statistics.vocabulary
+    return [vocabulary.term(number) for number in np.flatnonzero(model.fitted.learnt.selected).tolist()]
 
 
 def test_top_keeps_the_best_terms_and_the_model_is_one_over_them_alone() -> None:
@@ -40,7 +40,7 @@ def test_min_df_and_max_df_count_documents_not_occurrences() -> None:
     assert terms(model_of_china(min_df=2)) == terms(model_of_china(min_df=4)) == ["chinese"]
     assert terms(model_of_china(max_df=0.25)) == ["beijing", "japan", "macao", "shanghai", "tokyo"]
     assert terms(model_of_china(max_df=0.99)) == terms(model_of_china(max_df=0.25))
-    assert model_of_china(min_df=4).statistics == model_of_china().statistics
+    assert model_of_china(min_df=4).fitted.statistics == model_of_china().fitted.statistics
 
 
 @pytest.mark.parametrize("options", [{"min_df": 5}, {"max_df": 0.0}, {"min_df": 2, "max_df": 0.9}])
@@ -57,13 +57,13 @@ def test_ngrams_are_counted_among_what_is_left_of_a_document() -> None:
 def test_smoothing_is_added_to_each_count_under_mean_and_mode() -> None:
     for estimate in ("mean", "map"):
         model = model_of_china(smoothing=0.5, estimate=estimate)
-        chinese = np.array(model.statistics.vocabulary.find(["chinese"]))
-        assert model.language_models.probability(chinese)[0] == pytest.approx([1.5 / (3 + 3), 5.5 / (8 + 3)], rel=1e-12)
+        chinese = np.array(model.fitted.statistics.vocabulary.find(["chinese"]))
+        assert model.fitted.language_models.probability(chinese)[0] == pytest.approx([1.5 / (3 + 3), 5.5 / (8 + 3)], rel=1e-12)
 
 
 def test_maximum_likelihood_finds_a_document_impossible_that_no_class_could_have_made() -> None:
     model = model_of_china(estimate="ml")
-    assert model.learnt.smoothing == 0
+    assert model.fitted.learnt.smoothing == 0
     assert model.predict_proba(["tokyo", "macao", "tokyo macao"]).tolist()[:2] == [[1, 0], [0, 1]]
     assert np.isnan(model.predict_proba(["tokyo macao"])).all()
 
@@ -90,7 +90,7 @@ def test_parameters_set_after_training_hold_at_the_next() -> None:
 
 def test_the_profile_is_in_the_model_file(service_desk_model: Path) -> None:
     model = TextClassifier.load(str(service_desk_model))
-    profile = model.learnt.profile
+    profile = model.fitted.learnt.profile
     assert profile is not None
     assert profile.figures["unknown"].documents == profile.answers.sum() == len(model.counts.sample.documents)
 
@@ -99,5 +99,5 @@ def test_a_left_out_document_that_no_class_makes_possible_has_no_answer() -> Non
     """Only "purrs barks" has a word that no other cat has and one that no dog has."""
     texts, labels = ["purrs barks", "purrs", "purrs", "barks", "barks growls"], ["cats"] * 3 + ["dogs"] * 2
     model = TextClassifier(estimate="ml", calibration="length").fit(texts, labels)
-    assert model.learnt.profile is not None
-    assert model.learnt.profile.answers.tolist() == [3, 1]
+    assert model.fitted.learnt.profile is not None
+    assert model.fitted.learnt.profile.answers.tolist() == [3, 1]

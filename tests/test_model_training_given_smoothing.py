@@ -35,8 +35,10 @@ GIVEN = {"*": 0.5, "printers": 4.0, "cable": 0.25}
 
 def own(model: TextClassifier) -> dict[str, float]:
     """The pseudo-counts of terms that have one of their own, by term."""
-    learnt = model.learnt.own
-    return {model.statistics.vocabulary.term(term): number for term, number in zip(learnt.terms.tolist(), learnt.numbers, strict=True)}
+    learnt = model.fitted.learnt.own
+    return {
+        model.fitted.statistics.vocabulary.term(term): number for term, number in zip(learnt.terms.tolist(), learnt.numbers, strict=True)
+    }
 
 
 def trained(smoothing: dict[str, float], **parameters: Any) -> TextClassifier:
@@ -46,11 +48,11 @@ def trained(smoothing: dict[str, float], **parameters: Any) -> TextClassifier:
 def test_a_word_is_the_term_that_it_is_in_a_document() -> None:
     model = trained({"*": 0.5, "PRINTERS": 4, "Cable,": 0.25, "paper": 0.5, "toner": 9})
     assert own(model) == {"cabl": 0.25, "printer": 4.0}
-    assert model.learnt.smoothing == 0.5
-    printer = np.array(model.statistics.vocabulary.find(["printer", "cabl", "paper"]))
-    tokens, total = model.language_models.class_tokens, 4 + 0.25 + 0.5 * (model.statistics.n_terms - 2)
-    m = model.statistics.counts_of(printer)
-    assert model.language_models.probability(printer) == pytest.approx((m + np.array([[4], [0.25], [0.5]])) / (tokens + total))
+    assert model.fitted.learnt.smoothing == 0.5
+    printer = np.array(model.fitted.statistics.vocabulary.find(["printer", "cabl", "paper"]))
+    tokens, total = model.fitted.language_models.class_tokens, 4 + 0.25 + 0.5 * (model.fitted.statistics.n_terms - 2)
+    m = model.fitted.statistics.counts_of(printer)
+    assert model.fitted.language_models.probability(printer) == pytest.approx((m + np.array([[4], [0.25], [0.5]])) / (tokens + total))
 
 
 def test_words_of_fields_have_the_name_of_the_field_in_front() -> None:
@@ -117,7 +119,7 @@ def test_complement_needs_one_for_every_term(smoothing: dict[str, float]) -> Non
 
 def test_maximum_likelihood_adds_none() -> None:
     model, without = trained(GIVEN, estimate="ml"), TextClassifier(estimate="ml").fit(TEXTS, LABELS)
-    assert (own(model), model.learnt.smoothing) == ({}, 0.0)
+    assert (own(model), model.fitted.learnt.smoothing) == ({}, 0.0)
     assert np.array_equal(model.joint_log_likelihood(TEXTS), without.joint_log_likelihood(TEXTS))
 
 
@@ -143,7 +145,7 @@ def test_the_same_number_for_every_term_is_that_number(kind: str, corpus: list[L
     asked = [text for _, text in corpus] + ["ant bee zebra", ""]
     assert np.array_equal(each.joint_log_likelihood(asked), one.joint_log_likelihood(asked))
     assert np.array_equal(each.predict_log_proba(asked), one.predict_log_proba(asked), equal_nan=True)
-    assert each.learnt.judgement == one.learnt.judgement
+    assert each.fitted.learnt.judgement == one.fitted.learnt.judgement
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -191,8 +193,8 @@ def test_categories_have_pseudo_counts_by_evidence() -> None:
     smoothing = []
     for setting in (GIVEN, "auto"):
         model = TextClassifier(smoothing=setting, categorical="site").fit(rows, LABELS)
-        assert isinstance(model.classifier, AttributedClassifier)
-        smoothing.append(model.classifier.attributes.categorical[0].values.smoothing)
+        assert isinstance(model.fitted.classifier, AttributedClassifier)
+        smoothing.append(model.fitted.classifier.attributes.categorical[0].values.smoothing)
     assert smoothing[0] == smoothing[1]
 
 

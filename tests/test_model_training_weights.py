@@ -73,8 +73,8 @@ def test_a_document_of_weight_two_is_two_documents_and_one_of_weight_zero_none(
     weighted = TextClassifier(**options, **PLAIN).fit(texts, labels, weights)
     repeated = [(label, text) for label, text, weight in rows for _ in range(weight)]
     several = TextClassifier(**options, **PLAIN).fit(*parted(repeated))
-    assert weighted.statistics == several.statistics
-    assert weighted.learnt.smoothing == several.learnt.smoothing
+    assert weighted.fitted.statistics == several.fitted.statistics
+    assert weighted.fitted.learnt.smoothing == several.fitted.learnt.smoothing
     np.testing.assert_allclose(weighted.joint_log_likelihood(ASKED), several.joint_log_likelihood(ASKED), rtol=1e-12)
 
 
@@ -111,7 +111,7 @@ def test_balanced_classes_are_weighted_by_hand(classifier: str) -> None:
     balanced = TextClassifier(class_weight="balanced", **options).fit(texts, labels)
     weighted = TextClassifier(**options).fit(texts, labels, by_hand)
     np.testing.assert_allclose(balanced.predict_proba(ASKED), weighted.predict_proba(ASKED), rtol=1e-9)
-    assert balanced.classifier.prior == pytest.approx(np.full(3, 1 / 3), abs=1e-3)
+    assert balanced.fitted.classifier.prior == pytest.approx(np.full(3, 1 / 3), abs=1e-3)
     assert any("drawn from all classes alike" in warning for warning in warnings(balanced.fitted))
     assert describe(balanced.fitted).startswith("3 classes, 60 documents")
 
@@ -152,7 +152,7 @@ def test_a_document_is_forgotten_with_the_weight_that_it_was_learnt_with() -> No
     with pytest.raises(UsageError, match="was never learnt as 'x'"):
         model.forget(["ant"], ["x"])
     model.forget(["ant"], ["x"], [2])
-    assert model.statistics.n_documents == 1.5
+    assert model.fitted.statistics.n_documents == 1.5
 
 
 def test_weights_of_one_change_no_byte() -> None:
@@ -233,7 +233,7 @@ def test_calibration_weighs_the_documents_that_it_learns_from() -> None:
     texts, labels, _ = drawn(6, 90)
     rare = [3.0 if label == "z" else 1.0 for label in labels]
     for calibration in ("length", "temperature"):
-        plain, weighted = (TextClassifier(calibration=calibration).fit(texts, labels, weights).learnt for weights in (None, rare))
+        plain, weighted = (TextClassifier(calibration=calibration).fit(texts, labels, weights).fitted.learnt for weights in (None, rare))
         assert weighted.calibration.scale != plain.calibration.scale
         assert weighted.judgement is not None
         assert weighted.judgement["after"]["log_loss"] <= weighted.judgement["before"]["log_loss"]
@@ -279,7 +279,7 @@ def test_weights_are_read_from_a_column(desk: Path, name: str, more: tuple[str, 
     model = TextClassifier.load(str(desk / "nbtext.joblib"))
     by_hand = TextClassifier().fit(["ant bee", "ant cat", "dog eel", "fox eel"], ["x", "x", "y", "y"], [2, 0.5, 1, 1.25])
     assert model.counts.statistics == by_hand.counts.statistics
-    assert model.learnt.smoothing == by_hand.learnt.smoothing
+    assert model.fitted.learnt.smoothing == by_hand.fitted.learnt.smoothing
 
 
 def test_the_column_is_remembered_for_updates_and_ignored_where_documents_are_judged(desk: Path) -> None:
@@ -287,7 +287,7 @@ def test_the_column_is_remembered_for_updates_and_ignored_where_documents_are_ju
     (desk / "more.csv").write_text("label,text,weight\nx,bee bee,3\ny,eel,0.75\n")
     before = (desk / "nbtext.joblib").read_bytes()
     succeed("update more.csv --quiet")
-    assert TextClassifier.load(str(desk / "nbtext.joblib")).statistics.n_documents == 8.5
+    assert TextClassifier.load(str(desk / "nbtext.joblib")).fitted.statistics.n_documents == 8.5
     succeed("forget more.csv --quiet")
     assert (desk / "nbtext.joblib").read_bytes() == before
     (desk / "test.csv").write_text("label,text\nx,ant\ny,eel\n")

@@ -68,7 +68,7 @@ def test_language_models_are_those_of_a_slow_twin(weighting: Weighting, topics: 
     )
     model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_texts))
     assert [layer.weight for layer in model.counts.statistics.layers] == [None, 0.3]
-    vocabulary = model.statistics.vocabulary.single_terms()
+    vocabulary = model.fitted.statistics.vocabulary.single_terms()
 
     def transform(counts: Table) -> Table:
         return {"counts": counts, "log": np.log1p(counts), "binary": (counts > 0).astype(np.float64)}[weighting]
@@ -86,13 +86,13 @@ def test_language_models_are_those_of_a_slow_twin(weighting: Weighting, topics: 
         rest = total.sum(axis=1, keepdims=True) - total
         weights = (1 - 1 / len(topics)) * (log_probability(total) - log_probability(rest))
         scores = others @ weights + np.log(prior / prior.sum())
-        shares = np.rint(1000 * np.exp(alone.learnt.calibration.log_posterior(scores, counted.sum(axis=1).astype(np.int64)))) / 1000
+        shares = np.rint(1000 * np.exp(alone.fitted.learnt.calibration.log_posterior(scores, counted.sum(axis=1).astype(np.int64)))) / 1000
         total, prior, known = sums + 0.3 * others.T @ shares, class_documents + 0.3 * shares.sum(axis=0), np.ones_like(known)
     expected = (total + 0.2) / (total.sum(axis=0) + 0.2 * len(vocabulary))
-    found = model.classifier.term_probabilities()
+    found = model.fitted.classifier.term_probabilities()
     assert found is not None
     assert np.allclose(found.probability(np.arange(len(vocabulary))), expected, rtol=1e-6)
-    assert np.allclose(model.classifier.prior, prior / prior.sum())
+    assert np.allclose(model.fitted.classifier.prior, prior / prior.sum())
 
 
 def test_unlabelled_documents_help_and_labelled_counts_stay_whole() -> None:
@@ -118,7 +118,7 @@ def test_a_model_file_keeps_the_layer_and_loses_it_without_a_trace(settings: dic
     assert [check for check in verify(str(tmp_path / "saved")) if check.passed is not True] == []
     assert saved(loaded, tmp_path) == content
     assert saved(loaded.learn(), tmp_path) == saved(alone, tmp_path) != content
-    assert loaded.learnt.unlabelled is None
+    assert loaded.fitted.learnt.unlabelled is None
 
 
 def test_learning_again_takes_the_place_of_what_was_learnt_and_the_order_of_the_pool_does_not_matter(tmp_path: Path) -> None:
@@ -132,14 +132,14 @@ def test_learning_again_takes_the_place_of_what_was_learnt_and_the_order_of_the_
 def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     model = few(40)
     model.learn(pool=pool(model))
-    figures, [_, layer] = model.learnt.unlabelled, model.counts.statistics.layers
+    figures, [_, layer] = model.fitted.learnt.unlabelled, model.counts.statistics.layers
     assert figures is not None
     assert min(figures.losses, key=figures.losses.__getitem__) == f"{layer.weight:g}"
     monkeypatch.setattr(unlabelled, "WEIGHTS", ())
     none = few(40)
     expected = none.predict_log_proba(documents(20, 5)[0])
     none.learn(pool=pool(none))
-    assert none.learnt.unlabelled is not None
+    assert none.fitted.learnt.unlabelled is not None
     assert not none.counts.uses_unlabelled
     saved(none, tmp_path)
     assert np.array_equal(TextClassifier.load(str(tmp_path / "saved")).predict_log_proba(documents(20, 5)[0]), expected)
@@ -147,8 +147,8 @@ def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(mo
 
 def test_of_several_weightings_left_out_documents_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     def loss(model: TextClassifier) -> float:
-        assert model.learnt.unlabelled is not None
-        return min(model.learnt.unlabelled.losses.values())
+        assert model.fitted.learnt.unlabelled is not None
+        return min(model.fitted.learnt.unlabelled.losses.values())
 
     each = {weighting: few(40, weighting=weighting).learn(pool=pool(few())) for weighting in WEIGHTINGS}
     model = learnt_with_best_weighting(few(40, weighting="log"), None, pool(few()))
@@ -165,8 +165,8 @@ def test_of_several_weightings_left_out_documents_choose(monkeypatch: pytest.Mon
 def test_calibration_and_promises_are_from_labelled_documents_that_were_left_out() -> None:
     model = few(40)
     model.learn(pool=pool(model))
-    assert model.learnt.judgement is not None
-    assert model.learnt.judgement["documents"] == 40
+    assert model.fitted.learnt.judgement is not None
+    assert model.fitted.learnt.judgement["documents"] == 40
     assert len(left_out_posteriors(model.fitted).classes) == 40
 
 
@@ -189,7 +189,7 @@ def test_weighted_labelled_documents_learn_from_unlabelled_ones() -> None:
     model = TextClassifier(stop_words="none", stemmer="none").fit(texts, labels, sample_weight=[0.5, 2] * 10)
     model.learn(pool=pool(model))
     assert np.allclose(np.exp(model.predict_log_proba(documents(20, 5)[0])).sum(axis=1), 1)
-    assert replace(model.counts.statistics, vocabulary=model.statistics.vocabulary).unit != 1
+    assert replace(model.counts.statistics, vocabulary=model.fitted.statistics.vocabulary).unit != 1
 
 
 SEEDS = [Seed("cats", ("cat",), 10.0), Seed("cats", ("whisker",), 10.0), Seed("dogs", ("dog",), 10.0), Seed("dogs", ("bone",), 10.0)]
@@ -216,8 +216,8 @@ def test_seed_words_go_with_labelled_documents_and_change_no_count(tmp_path: Pat
     alone, model = few(), few()
     model.begin_with(SEEDS).learn(pool=pool(model))
     assert np.array_equal(model.counts.statistics.of_documents.cell_counts, alone.counts.statistics.cell_counts)
-    assert model.learnt.judgement is not None
-    assert list(model.learnt.weights.seeds) == sorted(SEEDS)
+    assert model.fitted.learnt.judgement is not None
+    assert list(model.fitted.learnt.weights.seeds) == sorted(SEEDS)
     saved(model, tmp_path)
     texts = documents(9, 5)[0]
     assert np.array_equal(TextClassifier.load(str(tmp_path / "saved")).predict_log_proba(texts), model.predict_log_proba(texts))
@@ -234,9 +234,11 @@ def test_a_word_against_a_class_is_for_all_others_also_those_that_come_later(tmp
     late = [place for place, label in enumerate(labels) if label == "fish"]
     model.partial_fit([texts[place] for place in late], ["fish"] * len(late))
     again.fit(texts, labels)
-    assert np.array_equal(model.statistics.cell_counts, again.statistics.cell_counts)
-    [purr] = model.statistics.vocabulary.find(["purr"])
-    assert (model.statistics.counts_of(np.array([purr])) - model.counts.statistics.counts_of(np.array([purr]))).tolist() == [[0, 10, 10]]
+    assert np.array_equal(model.fitted.statistics.cell_counts, again.fitted.statistics.cell_counts)
+    [purr] = model.fitted.statistics.vocabulary.find(["purr"])
+    assert (model.fitted.statistics.counts_of(np.array([purr])) - model.counts.statistics.counts_of(np.array([purr]))).tolist() == [
+        [0, 10, 10]
+    ]
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_each_document_is_left_out_exactly(settings: dict[str, Any]) -> None:
     texts, labels = TEXTS[::8], LABELS[::8]
     whole = TextClassifier(smoothing=0.3, calibration="none", **settings).fit(texts, labels)
     documents = whole.counts.sample.documents
-    found = whole.classifier.leave_one_out(documents)
+    found = whole.fitted.classifier.leave_one_out(documents)
     place = {(content, label): row for row, (content, label, _) in enumerate(documents.keys())}
     for left in range(0, len(texts), 5):
         others = [row for row in range(len(texts)) if row != left]

@@ -111,9 +111,9 @@ def test_whatever_the_numbers_are_that_are_added_and_forgotten(
     tmp_path: Path, classifier: ClassifierName, rows: Labelled, more: Labelled
 ) -> None:
     model = TextClassifier(classifier=classifier, **COLUMNS).fit(*parted(rows))
-    before, changes = model.statistics, ([row for _, row in more], [label for label, _ in more])
+    before, changes = model.fitted.statistics, ([row for _, row in more], [label for label, _ in more])
     model = loaded(model.partial_fit(*changes), tmp_path / "m", rows + more)
-    assert loaded(model.forget(*changes), tmp_path / "m", rows + more).statistics == before
+    assert loaded(model.forget(*changes), tmp_path / "m", rows + more).fitted.statistics == before
 
 
 def test_numbers_beyond_the_limits_are_documents_that_cannot_be_read(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_numbers_beyond_the_limits_are_documents_that_cannot_be_read(tmp_path: P
 def test_what_could_not_be_loaded_is_not_written(pets: Path) -> None:
     path = pets / "nbtext.joblib"
     before, model = path.read_bytes(), TextClassifier.load(str(path))
-    model._fitted = replace(model.fitted, learnt=replace(model.learnt, calibration=Calibration(scale=1e-300)))
+    model._fitted = replace(model.fitted, learnt=replace(model.fitted.learnt, calibration=Calibration(scale=1e-300)))
     with pytest.raises(RuntimeError, match="not written, because it would not load: the model is malformed: its temperature"):
         model.save(str(path))
     assert path.read_bytes() == before

@@ -244,7 +244,7 @@ def test_posteriors_for_a_prior_are_the_corrected_ones() -> None:
 
 def test_documents_that_no_class_can_have_are_left_out_and_keep_no_answer() -> None:
     model = TextClassifier(estimate="ml").fit(TEXTS, LABELS)
-    likelihoods = ClassLikelihoods.uncorrected(model.classifier.prior)
+    likelihoods = ClassLikelihoods.uncorrected(model.fitted.classifier.prior)
     documents = [Document("1", None, b"sofa"), Document("2", None, b"purr bone")]
     result = estimate_prevalence(scored(model.fitted, documents), model.classes, likelihoods)
     assert (result.impossible, result.all.documents, result.by) == (1, 1, {})

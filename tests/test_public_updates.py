@@ -48,7 +48,7 @@ def test_updated_day_by_day_it_is_the_model_trained_at_once_and_forgetting_leads
     succeed("train", *days[:3], *setting, "-m", "earlier", cwd=newsgroups)
     succeed("forget", days[3], "-m", "daily", cwd=newsgroups)
     daily, earlier = (TextClassifier.load(str(newsgroups / name)) for name in ("daily", "earlier"))
-    assert daily.statistics == earlier.statistics
+    assert daily.fitted.statistics == earlier.fitted.statistics
     sample = daily.counts.sample.documents
     assert set(sample.hashes.tolist()) <= set(earlier.counts.sample.documents.hashes.tolist())
 

@@ -246,14 +246,14 @@ def test_dropped_lines_are_counted_exactly_through_update_forget_and_merge() -> 
     both = TextClassifier().fit([*first, *second], list("ababb"))
     one = TextClassifier().fit(first, list("ab"))
     n_lines = [sum(len(encoded(NOISE)[kind]) for kind in kinds) for kinds in (("uuencode", "base64 of mail"), ("hexadecimal",))]
-    assert (one.statistics.encoded_lines, both.statistics.encoded_lines) == (n_lines[0], sum(n_lines))
+    assert (one.fitted.statistics.encoded_lines, both.fitted.statistics.encoded_lines) == (n_lines[0], sum(n_lines))
     assert f"{n_lines[0]} encoded lines dropped" in describe(one.fitted)
     one.partial_fit(second, list("abb"))
-    assert one.statistics == both.statistics
+    assert one.fitted.statistics == both.fitted.statistics
     one.forget(first, list("ab"))
-    assert one.statistics == TextClassifier().fit(second, list("abb")).statistics
-    assert one.statistics.encoded_lines == n_lines[1]
-    assert TextClassifier(encoded_lines="keep").fit(first, list("ab")).statistics.encoded_lines == 0
+    assert one.fitted.statistics == TextClassifier().fit(second, list("abb")).fitted.statistics
+    assert one.fitted.statistics.encoded_lines == n_lines[1]
+    assert TextClassifier(encoded_lines="keep").fit(first, list("ab")).fitted.statistics.encoded_lines == 0
 
 
 def test_a_model_file_without_the_setting_keeps_encoded_lines(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def slow(word: str, low: int, high: int) -> list[str]:
 
 def counted(text: str, **parameters: Any) -> Counter[str]:
     """The terms of one text and how often each occurs."""
-    statistics = TextClassifier(**{**PLAIN, **parameters}).fit([text], ["a"]).statistics
+    statistics = TextClassifier(**{**PLAIN, **parameters}).fit([text], ["a"]).fitted.statistics
     names = map(statistics.vocabulary.term, range(statistics.n_terms))
     return Counter(dict(zip(names, statistics.term_counts.tolist(), strict=True)))
 
@@ -166,7 +166,7 @@ def test_sizes() -> None:
 def test_blocks_are_counted_as_one_by_one() -> None:
     model = TextClassifier(**PLAIN, char_ngrams="2-3").fit(["apple pie", "pear tree", "x"], ["a", "b", "b"])
     texts = [b"", b"apple", b"unknown", b"pear pie pie", b"-"]
-    parameters, vocabulary = model.settings, model.statistics.vocabulary
+    parameters, vocabulary = model.settings, model.fitted.statistics.vocabulary
     together = document_counter(Analysis(parameters), vocabulary).count(texts).matrix().sorted()
     for row, text in enumerate(texts):
         alone = document_counter(Analysis(parameters), vocabulary).count([text]).matrix().sorted()

@@ -120,13 +120,13 @@ def test_default_training_tells_classes_apart_that_words_cannot(language: str) -
 def test_languages_without_spaces_drop_and_stem_nothing(language: str) -> None:
     assert stop_words("default", language) == stop_words(language, "english") == []
     model = TextClassifier(language=language, unspaced="pairs").fit(["the lamps 路灯", "the bins"], ["a", "b"])
-    assert model.statistics.vocabulary.single_terms() == ["bins", "lamps", "the", "路灯"]
+    assert model.fitted.statistics.vocabulary.single_terms() == ["bins", "lamps", "the", "路灯"]
 
 
 def test_a_stop_list_may_have_single_characters(tmp_path: Path) -> None:
     (tmp_path / "list").write_text("的 路灯\n", "utf-8")
     model = TextClassifier(stop_words="list", unspaced="pairs").fit(["的。路灯坏", "b的"], ["a", "b"])
-    assert model.statistics.vocabulary.single_terms() == ["灯坏"]
+    assert model.fitted.statistics.vocabulary.single_terms() == ["灯坏"]
 
 
 def test_a_model_file_without_the_setting_has_words(tmp_path: Path) -> None:

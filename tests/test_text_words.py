@@ -182,7 +182,7 @@ def test_every_language_leaves_its_stop_words_out(language: str) -> None:
     model = TextClassifier(language=language, stop_words="default").fit(
         [" ".join([*stop_words("default", language), "kappa"]), "sigma"], ["k", "s"]
     )
-    assert model.statistics.n_terms == 2
+    assert model.fitted.statistics.n_terms == 2
     assert model.predict(["kappa", "sigma"]).tolist() == ["k", "s"]
 
 

@@ -97,7 +97,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
         messages.notice("too many documents and classes to keep all scores: no areas under ROC curves, no average precision")
     if leaked is not None and (warning := leaked.warning(result.n)):
         messages.warn(warning)
-    threshold = None if rule.costs is None else answer_threshold(rule.costs, model.classifier.prior, model.classes)
+    threshold = None if rule.costs is None else answer_threshold(rule.costs, model.fitted.classifier.prior, model.classes)
     write_result(
         output,
         evaluation_record(result, leaked, threshold, sets, risk),

@@ -112,7 +112,7 @@ def _asked_for(model: TextClassifier, options: option.Options, limit: int) -> di
 
     parts: dict[str, tuple[Any, Callable[[Any], None]]] = {}
     if options["criteria"]:
-        counted = model.language_models, model.settings
+        counted = model.fitted.language_models, model.settings
         parts["criteria"] = overview.criteria(*counted), models.print_criteria
         if others := overview.compared_models(*counted):
             parts["models"] = others, models.print_compared_models

@@ -57,6 +57,6 @@ def command(models: tuple[str, ...], to: str, **options: Any) -> None:
 def _warn_of_missing_ledgers(parts: Sequence[ModelToMerge]) -> None:
     """Name the models that have no ledger, if others have one."""
     if without := [part for part in parts if part.ledger is None]:
-        documents = quantity(sum(part.model.statistics.n_documents for part in without), "document")
+        documents = quantity(sum(part.model.fitted.statistics.n_documents for part in without), "document")
         names = ", ".join(part.path for part in without)
         messages.warn(f"{names}: no ledger that can be used, so nbtext update --once may learn again what is in there: {documents}")

@@ -49,7 +49,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: st
     documents = documents_for(model, corpus_paths(corpus, options), options, labelled=False, columns=[] if by is None else [by])
     likelihoods = likelihoods_of(model)
     blocks = score_corpus(model.fitted, documents, options["jobs"])
-    watch = None if model.learnt.profile is None else DriftWatch(model)
+    watch = None if model.fitted.learnt.profile is None else DriftWatch(model)
     result = estimate_prevalence(blocks if watch is None else watch.watched(blocks), model.classes, likelihoods)
     drift = None if watch is None else watch.drift()
     documents.say_notices()

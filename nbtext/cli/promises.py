@@ -101,7 +101,7 @@ def likelihoods_of(model: TextClassifier) -> ClassLikelihoods:
         return class_likelihoods(model)
     except UsageError as problem:
         messages.warn(f"shares are not corrected by left-out documents, and may be off: {problem.message}")
-        return ClassLikelihoods.uncorrected(model.classifier.prior)
+        return ClassLikelihoods.uncorrected(model.fitted.classifier.prior)
 
 
 def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: Options) -> Iterable[ScoredBlock]:

@@ -150,8 +150,8 @@ def say_model(model: TextClassifier, path: str, before: TextClassifier | None = 
         for warning in found:
             if warning not in known:
                 messages.warn(warning)
-    if model.learnt.unlabelled is not None and not model.counts.uses_unlabelled:
-        unused = quantity(model.learnt.unlabelled.documents, "unlabelled document")
+    if model.fitted.learnt.unlabelled is not None and not model.counts.uses_unlabelled:
+        unused = quantity(model.fitted.learnt.unlabelled.documents, "unlabelled document")
         messages.notice(
             f"{unused} not used: left-out documents are answered best without them, so the model is that of the labelled documents alone"
         )

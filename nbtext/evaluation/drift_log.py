@@ -44,9 +44,9 @@ class DriftWatch:
     """
 
     def __init__(self, model: TextClassifier, path: str | None = None) -> None:
-        if model.learnt.profile is None:
+        if model.fitted.learnt.profile is None:
             raise UsageError("the model does not know what training looked like", hint="train with calibration and a --sample above 0")
-        self._model, self._training = model, model.learnt.profile
+        self._model, self._training = model, model.fitted.learnt.profile
         self._path = None if path is None else os.path.abspath(path)  # noqa: PTH100 - links not followed: they are set anew
         empty = np.empty(0, np.int64)
         self._parts: list[tuple[Whole, Whole, Floats, Whole]] = [(empty, empty, np.empty(0), empty)]
@@ -56,7 +56,7 @@ class DriftWatch:
         for block in blocks:
             read = np.array([document.problem is None for document in block.documents], np.bool_)
             tokens = block.lengths + block.unknown
-            per_token = self._model.classifier.likelihood_per_token(block.scores, block.lengths, block.unknown)
+            per_token = self._model.fitted.classifier.likelihood_per_token(block.scores, block.lengths, block.unknown)
             likelihood = np.full(len(tokens), np.nan) if per_token is None else per_token[0]
             self._parts.append((tokens[read], block.unknown[read], likelihood[read], minimum_error(block.log_posterior)[read]))
             yield block

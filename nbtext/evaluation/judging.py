@@ -41,7 +41,7 @@ def judge_scored(
     look: Callable[[ScoredBlock, Decision], object] | None = None,
 ) -> Evaluation:
     """Evaluate documents that the model has scored, as `judge` does; ``by`` names the columns that they carry, to slice by."""
-    evaluation = Evaluation(model.classes, costs=rule.costs, class_documents=model.statistics.class_documents, by=by)
+    evaluation = Evaluation(model.classes, costs=rule.costs, class_documents=model.fitted.statistics.class_documents, by=by)
     for block in scored_blocks:
         decision = rule.decide(block.log_posterior)
         if look is not None:

@@ -118,13 +118,13 @@ def changed_terms(old: TextClassifier, new: TextClassifier, top: int) -> _Vocabu
     Google Books corpus (2015), who rank words so.
     """
     labels = [label for label in old.classes if label in set(new.classes)]
-    vocabulary, *ids = old.statistics.vocabulary.union(new.statistics.vocabulary)
+    vocabulary, *ids = old.fitted.statistics.vocabulary.union(new.fitted.statistics.vocabulary)
     sides = []
     for model, new_ids in zip((old, new), ids, strict=True):
         own = np.full(len(vocabulary), -1, np.int64)
         own[new_ids] = np.arange(new_ids.size)
-        sides.append(_Side(model.language_models, own, np.array([model.classes.index(label) for label in labels], np.int64)))
-    weights = (old.classifier.prior[sides[0].classes] + new.classifier.prior[sides[1].classes]) / 2
+        sides.append(_Side(model.fitted.language_models, own, np.array([model.classes.index(label) for label in labels], np.int64)))
+    weights = (old.fitted.classifier.prior[sides[0].classes] + new.fitted.classifier.prior[sides[1].classes]) / 2
     divergence = np.zeros(len(labels))
     best, values = np.empty(0, np.int64), np.empty((3, 0))
     for terms in in_blocks(np.arange(len(vocabulary) if labels else 0), len(labels), CACHED_CELLS):
@@ -178,13 +178,13 @@ def _changes(old: Mapping[str, Value_co], new: Mapping[str, Value_co]) -> dict[s
 
 
 def _sizes(model: TextClassifier) -> dict[str, float]:
-    statistics, learnt = model.counts.labelled, model.learnt
+    statistics, learnt = model.counts.labelled, model.fitted.learnt
     return {
         "documents": statistics.n_documents,
         "tokens": whole_or_float(model.fitted.class_tokens.sum()),
         "encoded_lines": statistics.encoded_lines,
         "terms": int(np.count_nonzero(model.fitted.text_terms)),
-        "selected_terms": model.language_models.n_selected,
+        "selected_terms": model.fitted.language_models.n_selected,
         "smoothing": learnt.smoothing,
         "terms_with_own_smoothing": len(learnt.own),
         "temperature_scale": learnt.calibration.scale,

@@ -53,7 +53,7 @@ class DocumentGenerator:
     def __init__(self, model: TextClassifier, *, draw: bool = False, seed: int = 0) -> None:
         """Raise `UsageError` if there are no words to draw, or for a draw of parameters that have no posterior."""
         self._model, self._draw, self._seed = model, draw, seed
-        classifier = model.classifier.of_texts
+        classifier = model.fitted.classifier.of_texts
         probabilities = classifier.term_probabilities()
         self._coins = probabilities if probabilities is not None and probabilities.absence is not None else None
         self._polya = classifier.polya_models()
@@ -66,7 +66,7 @@ class DocumentGenerator:
         self._words = _words(model)
         if not self._words.size:
             raise UsageError("the model has no words to draw", hint="train it on documents that have some")
-        self._names = model.statistics.vocabulary.single_terms()
+        self._names = model.fitted.statistics.vocabulary.single_terms()
         for term, word in most_frequent_forms(model).items():
             self._names[term] = word
         self._ready: dict[int, DrawWords] = {}
@@ -80,7 +80,7 @@ class DocumentGenerator:
         if length is not None and self._coins is not None:
             raise UsageError("--length does not go with a bernoulli model: every word has a coin", hint="leave --length out")
         given = None if label is None else class_number(self._model.fitted, label)
-        prior = Categorical(self._model.classifier.prior)
+        prior = Categorical(self._model.fitted.classifier.prior)
         random = random_source(self._seed)
         for _ in range(n):
             number = int(prior.draw(1, random)[0]) if given is None else given
@@ -99,7 +99,7 @@ class DocumentGenerator:
         if self._coins is not None:
             if self._draw:
                 return self._drawn_coins(number)
-            blocks = in_blocks(self._words, self._model.classifier.prior.size, PROBABILITIES_AT_ONCE)
+            blocks = in_blocks(self._words, self._model.fitted.classifier.prior.size, PROBABILITIES_AT_ONCE)
             return np.concatenate([self._coins.probability(block)[:, number] for block in blocks])
         weights = self._weights(number)
         return draw_dirichlet(weights, random_source(self._seed, number)) if self._draw else weights / weights.sum()
@@ -117,7 +117,7 @@ class DocumentGenerator:
 
     def _weights(self, number: int) -> Floats:
         """Return φ_jk of the words of a class, or the parameters of their posterior."""
-        models = self._model.language_models if self._polya is None else self._polya.means
+        models = self._model.fitted.language_models if self._polya is None else self._polya.means
         weights = posterior(models, self._words, number) if self._draw else predictive(models, self._words, number)
         if not weights.any():
             raise UsageError(f"class {self._model.classes[number]} has no words to draw", hint="train with --smoothing above 0")
@@ -125,14 +125,14 @@ class DocumentGenerator:
 
     def _mean_length(self, number: int) -> float:
         """Return the average number of words in a training document of a class."""
-        statistics = self._model.statistics
+        statistics = self._model.fitted.statistics
         tokens = cells_of_class(statistics, statistics.cell_counts, number)[self._words].sum()
         return float(tokens / statistics.class_documents[number])
 
     def _drawn_coins(self, number: int) -> Floats:
         """Draw θ ~ Beta(n_1 + a, n_0 + b), the posterior of each coin."""
-        statistics = self._model.statistics
-        learnt = self._model.learnt
+        statistics = self._model.fitted.statistics
+        learnt = self._model.fitted.learnt
         more, absence = float(self._model.settings.estimate == "map"), self._model.settings.absence_smoothing
         a = learnt.own.of(self._words, learnt.smoothing) + more
         b = a if absence is None else np.full_like(a, absence + more)
@@ -143,8 +143,8 @@ class DocumentGenerator:
 
 def _words(model: TextClassifier) -> Whole:
     """Return the selected single words, ascending; those of fields are no words of a text."""
-    vocabulary = model.statistics.vocabulary
-    single = model.learnt.selected[: vocabulary.n_single].copy()
+    vocabulary = model.fitted.statistics.vocabulary
+    single = model.fitted.learnt.selected[: vocabulary.n_single].copy()
     if not model.reading.is_counted:
         single &= ~is_of_field(vocabulary)[: vocabulary.n_single]
     if model.settings.char_ngrams is not None and not model.reading.is_counted:

@@ -196,7 +196,7 @@ def perplexities(model: TextClassifier, documents: Iterable[Document]) -> Perple
         known = [(number[document.label], document.text) for document in block if document.label in number]
         if known:
             matrix = counter.count([text for _, text in known]).matrix()
-            sums = sums.and_of(held_out(model.language_models, matrix, np.array([k for k, _ in known])))
+            sums = sums.and_of(held_out(model.fitted.language_models, matrix, np.array([k for k, _ in known])))
     if not sums.documents.any():
         raise UsageError("the corpus has no document of a class that the model knows")
     everything = HeldOutText(*(column.sum(keepdims=True) for column in sums))
@@ -238,10 +238,10 @@ class Similarity:
 
 def similarity(model: TextClassifier, labels: Sequence[str] = ()) -> Similarity:
     """Compare the classes given, or all if none are given."""
-    statistics = model.statistics
+    statistics = model.fitted.statistics
     chosen = np.array([model.classes.index(label) for label in dict.fromkeys(labels)] or range(statistics.n_classes), np.int64)
     compared = np.sort(chosen[np.argsort(-statistics.class_documents[chosen], kind="stable")[:MOST_COMPARED]])
-    divergence = jensen_shannon(model.language_models, compared)
+    divergence = jensen_shannon(model.fitted.language_models, compared)
     names = [model.classes[number] for number in compared.tolist()]
     first, second = np.triu_indices(compared.size, 1)
     order = np.argsort(divergence[first, second], kind="stable")[:MOST_PAIRS]
@@ -283,10 +283,10 @@ AttributeOverviews = dict[str, AttributeOverview | CategoriesOverview]
 
 def attributes_overview(model: TextClassifier) -> AttributeOverviews:
     """Return each attribute by name; empty for a model of texts alone."""
-    attributes, moments, labels = model.classifier.attributes, model.statistics.moments, model.classes
+    attributes, moments, labels = model.fitted.classifier.attributes, model.fitted.statistics.moments, model.classes
     if attributes is None:
         return {}
-    names, counts, numbers = model.statistics.attributes, attributes.counts, attributes.numbers
+    names, counts, numbers = model.fitted.statistics.attributes, attributes.counts, attributes.numbers
     found: AttributeOverviews = {
         name: _categories(model, attribute) for name, attribute in zip(names.categorical, attributes.categorical, strict=True)
     }
@@ -303,7 +303,7 @@ def attributes_overview(model: TextClassifier) -> AttributeOverviews:
 
 
 def _categories(model: TextClassifier, attribute: CategoricalAttribute) -> CategoriesOverview:
-    values, documents = attribute.values, model.statistics.term_documents
+    values, documents = attribute.values, model.fitted.statistics.term_documents
     terms = np.flatnonzero(values.selected)
     listed = np.sort(terms[np.argsort(-documents[terms], kind="stable")[:MOST_CATEGORIES]])
     names = [term_name(model, term).split("=", 1)[1] for term in listed.tolist()]
@@ -412,7 +412,7 @@ class Overview:
 def overview(model: TextClassifier, top: int) -> Overview:
     """Return what is in a model, with up to ``top`` terms of each class: those that add most mutual information to it."""
     statistics, sample = model.counts.labelled, model.counts.sample
-    calibration, judgement = model.learnt.calibration, model.learnt.judgement
+    calibration, judgement = model.fitted.learnt.calibration, model.fitted.learnt.judgement
     top_terms, temperature = _top_terms(model, top), _LengthPower(calibration.scale, calibration.exponent)
     return Overview(
         documents=statistics.n_documents,
@@ -420,16 +420,16 @@ def overview(model: TextClassifier, top: int) -> Overview:
         encoded_lines=statistics.encoded_lines,
         terms=int(np.count_nonzero(model.fitted.text_terms)),
         closed_vocabulary=model.counts.is_closed,
-        selected_terms=model.language_models.n_selected,
+        selected_terms=model.fitted.language_models.n_selected,
         ngrams=int(statistics.vocabulary.pairs.size),
         fields=_fields(model),
-        smoothing=model.learnt.smoothing,
-        terms_with_own_smoothing=len(model.learnt.own),
-        choices=model.learnt.choices,
+        smoothing=model.fitted.learnt.smoothing,
+        terms_with_own_smoothing=len(model.fitted.learnt.own),
+        choices=model.fitted.learnt.choices,
         calibration=None if judgement is None else CalibrationOverview(calibration_method(model.settings), temperature, **judgement),
-        l2=model.classifier.of_texts.penalty(),
+        l2=model.fitted.classifier.of_texts.penalty(),
         boundary=_boundary(model),
-        members={name: _LengthPower(*weight) for name, weight in model.classifier.of_texts.member_weights().items()},
+        members={name: _LengthPower(*weight) for name, weight in model.fitted.classifier.of_texts.member_weights().items()},
         attributes=attributes_overview(model),
         sample=_SampleOverview(len(sample.documents), sample.is_complete),
         seeds=_seeds(model),
@@ -443,7 +443,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
 
 
 def _unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
-    figures, labelled = model.learnt.unlabelled, model.counts.labelled
+    figures, labelled = model.fitted.learnt.unlabelled, model.counts.labelled
     if figures is None:
         return None
     weight, classes = 0.0, dict.fromkeys(labelled.classes, 0.0)
@@ -455,14 +455,14 @@ def _unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
 
 def _seeds(model: TextClassifier) -> dict[str, dict[str, float]] | None:
     found: dict[str, dict[str, float]] = {}
-    for seed in by_class(model.learnt.weights.seeds, model.classes):
+    for seed in by_class(model.fitted.learnt.weights.seeds, model.classes):
         of_class, term = found.setdefault(seed.label, {}), " ".join(seed.term)
         of_class[term] = of_class.get(term, 0.0) + seed.pseudo_count
     return found or None
 
 
 def _fields(model: TextClassifier) -> dict[str, int] | None:
-    vocabulary = model.statistics.vocabulary
+    vocabulary = model.fitted.statistics.vocabulary
     terms = [] if model.reading.is_counted else np.flatnonzero(is_of_field(vocabulary) & model.fitted.text_terms).tolist()
     counted = Counter(vocabulary.term(number).partition(":")[0] for number in terms)
     return dict(sorted(counted.items(), key=lambda of_field: (-of_field[1], of_field[0]))) or None
@@ -470,7 +470,7 @@ def _fields(model: TextClassifier) -> dict[str, int] | None:
 
 def _boundary(model: TextClassifier) -> dict[str, ClassBoundary] | None:
     """Return the boundary of each class; None for any model but a Gaussian one with a shared covariance."""
-    boundary = model.classifier.of_texts.boundary()
+    boundary = model.fitted.classifier.of_texts.boundary()
     if boundary is None:
         return None
     weights, bias = (np.round(part, 9).tolist() for part in boundary)

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 def ranking(model: TextClassifier, by: str, top: int | None = None) -> Ranking:
     """Return the ``top`` best terms of the texts and categories, each in its own distribution, by a criterion of `nbtext.selection`."""
-    distributions = [model.language_models, *(attribute.values for attribute in _categorical(model))]
-    rankings = [rank(models, model.classifier.prior, by, top) for models in distributions]
+    distributions = [model.fitted.language_models, *(attribute.values for attribute in _categorical(model))]
+    rankings = [rank(models, model.fitted.classifier.prior, by, top) for models in distributions]
     terms, scores, classes = (np.concatenate(column) for column in zip(*rankings, strict=True))
     best = np.lexsort((terms, -scores))[:top]
     return Ranking(terms[best], scores[best], classes[best])
@@ -43,13 +43,13 @@ def ranking(model: TextClassifier, by: str, top: int | None = None) -> Ranking:
 
 def term_name(model: TextClassifier, term: int) -> str:
     """Return a term as it is shown to people; a category as ``name=value``."""
-    return displayed_term(model.statistics.vocabulary.term(term))
+    return displayed_term(model.fitted.statistics.vocabulary.term(term))
 
 
 def _categorical(model: TextClassifier) -> tuple[CategoricalAttribute, ...]:
-    if not model.statistics.attributes.names or model.classifier.attributes is None:
+    if not model.fitted.statistics.attributes.names or model.fitted.classifier.attributes is None:
         return ()
-    return model.classifier.attributes.categorical
+    return model.fitted.classifier.attributes.categorical
 
 
 def surface_forms(model: TextClassifier) -> dict[int, Forms]:
@@ -57,7 +57,7 @@ def surface_forms(model: TextClassifier) -> dict[int, Forms]:
 
     The term itself occurs as often as it was counted without an inflection. Empty for a model trained without ``--surface-forms``.
     """
-    statistics = model.statistics
+    statistics = model.fitted.statistics
     if not model.settings.surface_forms:
         return {}
     vocabulary, counts = statistics.vocabulary, statistics.term_counts
@@ -83,7 +83,7 @@ def most_frequent_forms(model: TextClassifier) -> dict[int, str]:
 
 def as_words(model: TextClassifier, terms: Sequence[int]) -> list[str]:
     """Return the names of terms with the most frequent word in place of each stem, also inside n-grams; other terms as `term_name`."""
-    vocabulary, words = model.statistics.vocabulary, most_frequent_forms(model)
+    vocabulary, words = model.fitted.statistics.vocabulary, most_frequent_forms(model)
 
     def as_word(number: int) -> str:
         if number < vocabulary.n_single:
@@ -157,16 +157,16 @@ def term_details(model: TextClassifier, words: Sequence[str]) -> list[WordDetail
 
 def term_probabilities(model: TextClassifier) -> TermProbabilities:
     """Return the probabilities by which the classifier scores terms; for one that has none of the class itself, those of the language models."""
-    found = model.classifier.of_texts.term_probabilities()
+    found = model.fitted.classifier.of_texts.term_probabilities()
     if found is not None:
         return found
-    return TermProbabilities.of_models(model.language_models, f"{OF_TOKENS}; {model.settings.classifier} does not score by it")
+    return TermProbabilities.of_models(model.fitted.language_models, f"{OF_TOKENS}; {model.settings.classifier} does not score by it")
 
 
 def _details(model: TextClassifier, name: str, term: int, forms: dict[str, int], probabilities: TermProbabilities) -> TermDetails:
     if term < 0:
         return TermDetails(name, forms, known=False, selected=False, classes={})
-    statistics, terms = model.statistics, np.array([term])
+    statistics, terms = model.fitted.statistics, np.array([term])
     selected = bool(probabilities.selected[term])
     probability: list[float | None] = [None] * statistics.n_classes
     posteriors = np.full((2, statistics.n_classes), np.nan)
@@ -176,7 +176,7 @@ def _details(model: TextClassifier, name: str, term: int, forms: dict[str, int],
             posteriors = np.concatenate(probabilities.posteriors(terms))
     pairs = (_where_finite(beta_intervals(*posteriors)), _where_finite(posteriors.T))
     documents = statistics.documents_of(terms)[0]
-    if seeds := model.learnt.weights.seeds:
+    if seeds := model.fitted.learnt.weights.seeds:
         documents = documents - seed_statistics(seeds, model.counts.labelled).documents_of(terms)[0]
     columns = (statistics.counts_of(terms)[0], documents, probability, *pairs)
     classes = {
@@ -198,7 +198,10 @@ def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:
     A name of counted features or of a character n-gram is the term as it stands. So is a stem, or an n-gram of stems, that the model prints and
     that is no stem of itself ("hors" becomes "hor"); of the terms that the text becomes, only known ones are then added.
     """
-    word, vocabulary = word.encode("utf-8", "replace").decode(), model.statistics.vocabulary  # an argument may be bytes that are no text
+    word, vocabulary = (
+        word.encode("utf-8", "replace").decode(),
+        model.fitted.statistics.vocabulary,
+    )  # an argument may be bytes that are no text
     if model.reading.is_counted or (WILDCARD in word and model.settings.char_ngrams is not None):
         return {word: vocabulary.find([word])[0]}
     name, colon, content = word.partition(":")
@@ -260,13 +263,13 @@ MEASURES = ("probability", "lift", "mutual_information")
 def class_size(model: TextClassifier, number: int) -> tuple[float, float, float]:
     """Return the documents, tokens and prior of a class."""
     documents = model.counts.labelled.class_documents[number]
-    return whole_or_float(documents), whole_or_float(model.fitted.class_tokens[number]), float(model.classifier.prior[number])
+    return whole_or_float(documents), whole_or_float(model.fitted.class_tokens[number]), float(model.fitted.classifier.prior[number])
 
 
 def class_details(model: TextClassifier, labels: Sequence[str], top: int) -> dict[str, ClassDetails]:
     """Return each class with its ``top`` terms by each of `MEASURES`; raise `UsageError` for a class that the model does not have."""
     classes = np.array([class_number(model.fitted, label) for label in labels], np.int64)
-    models, prior, probabilities = model.language_models, model.classifier.prior, term_probabilities(model)
+    models, prior, probabilities = model.fitted.language_models, model.fitted.classifier.prior, term_probabilities(model)
     meaning = _ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
 
     def tables(terms: Whole) -> dict[str, Floats]:
@@ -286,8 +289,8 @@ def class_terms(model: TextClassifier, top: int, most_classes: int) -> tuple[Cla
 
     Only for the ``most_classes`` classes with most documents, in the model's order.
     """
-    models, prior = model.language_models, model.classifier.prior
-    classes = np.sort(np.argsort(-model.statistics.class_documents, kind="stable")[:most_classes])
+    models, prior = model.fitted.language_models, model.fitted.classifier.prior
+    classes = np.sort(np.argsort(-model.fitted.statistics.class_documents, kind="stable")[:most_classes])
     by_cells = goes_by_cells(models, prior)
 
     def tables(terms: Whole) -> dict[str, Floats]:
@@ -320,7 +323,7 @@ def _best_terms(
     """
     nothing = (np.empty(0, np.int64), np.empty((2, 0)))
     best = {(column, name): nothing for column in range(classes.size) for name in measures}
-    for terms in in_blocks(np.flatnonzero(model.language_models.selected), width, PROBABILITIES_AT_ONCE):
+    for terms in in_blocks(np.flatnonzero(model.fitted.language_models.selected), width, PROBABILITIES_AT_ONCE):
         columns = tables(terms)
         for (column, name), so_far in best.items():
             new = np.stack((columns[name][:, column], columns[""][:, column]))
@@ -328,7 +331,7 @@ def _best_terms(
             numbers, values = np.concatenate((so_far[0], terms[above])), np.concatenate((so_far[1], new[:, above]), axis=1)
             order = np.lexsort((numbers, -values[1], -values[0]))[:top]
             best[column, name] = numbers[order], values[:, order]
-    term = model.statistics.vocabulary.term
+    term = model.fitted.statistics.vocabulary.term
 
     def listed(numbers: Whole, values: Floats) -> list[_TermValue]:
         return [_TermValue(term(number), value) for number, value in zip(numbers.tolist(), values[0].tolist(), strict=True)]

@@ -84,7 +84,7 @@ def _require(condition: object, otherwise: str) -> None:
 
 def _ngrams(model: TextClassifier) -> str:
     """Require that no n-gram occurs more often in a class, or in more documents, than the shorter n-gram and the term that it is made of."""
-    statistics = model.statistics
+    statistics = model.fitted.statistics
     single, parts = statistics.vocabulary.n_single, unpair(statistics.vocabulary.pairs)
     keys = pair(statistics.cell_terms, statistics.cell_classes)
     begin = int(statistics.term_offsets[single])
@@ -121,12 +121,12 @@ def _sample(model: TextClassifier) -> str:
         )
         return f"{quantity(len(documents), 'document')}, all there are; their counts are those of the classes"
     evicted = f", but for those of more than {MOST_TERMS:,} terms" if sample.is_complete else ""
-    return f"{len(documents):,} of {quantity(model.statistics.n_documents, 'document')}{evicted}, within the counts of the classes"
+    return f"{len(documents):,} of {quantity(model.fitted.statistics.n_documents, 'document')}{evicted}, within the counts of the classes"
 
 
 def _attributes(model: TextClassifier) -> str:
     """Require at most one category of an attribute in a document, and that the numbers of the sample are among those summed, or all of them."""
-    statistics, sample = model.statistics, model.counts.sample
+    statistics, sample = model.fitted.statistics, model.counts.sample
     for name in statistics.attributes.categorical:
         cells = is_category_of(statistics.vocabulary, name)[statistics.cell_terms]
         _require((statistics.cell_counts == statistics.cell_documents)[cells].all(), "a document has a category more than once")
@@ -146,10 +146,10 @@ def _attributes(model: TextClassifier) -> str:
 
 def _estimates(model: TextClassifier) -> str:
     """Require that the class prior, the language models and all that the classifier scores by are probabilities."""
-    _require(_are_distributions(model.classifier.prior), "the class prior does not sum to 1")
-    smoothed = model.learnt.own.least(model.learnt.smoothing) + 1 > 1  # less is no smoothing to a classifier either
-    checked = np.zeros_like(model.learnt.selected)
-    for probabilities in (TermProbabilities.of_models(model.language_models), *model.classifier.distributions()):
+    _require(_are_distributions(model.fitted.classifier.prior), "the class prior does not sum to 1")
+    smoothed = model.fitted.learnt.own.least(model.fitted.learnt.smoothing) + 1 > 1  # less is no smoothing to a classifier either
+    checked = np.zeros_like(model.fitted.learnt.selected)
+    for probabilities in (TermProbabilities.of_models(model.fitted.language_models), *model.fitted.classifier.distributions()):
         try:
             if probabilities.absence is None:
                 _sum_to_one(probabilities, model)
@@ -158,16 +158,16 @@ def _estimates(model: TextClassifier) -> str:
         except _DisagreementError as problem:
             raise _DisagreementError(f"{problem} ({probabilities.symbol}, {probabilities.meaning})") from None
         checked |= probabilities.selected
-    n_terms, n_values = np.count_nonzero(model.learnt.selected), np.count_nonzero(checked & ~model.learnt.selected)
+    n_terms, n_values = np.count_nonzero(model.fitted.learnt.selected), np.count_nonzero(checked & ~model.fitted.learnt.selected)
     of_values = f" and {quantity(int(n_values), 'value')} of attributes" if n_values else ""
-    return f"probabilities of {quantity(model.statistics.n_classes, 'class')} and of {quantity(int(n_terms), 'term')}{of_values} sum to 1"
+    return f"probabilities of {quantity(model.fitted.statistics.n_classes, 'class')} and of {quantity(int(n_terms), 'term')}{of_values} sum to 1"
 
 
 def _sum_to_one(probabilities: TermProbabilities, model: TextClassifier) -> None:
     """Require that the terms of each class share one distribution."""
-    seen = np.zeros(model.statistics.n_classes)
+    seen = np.zeros(model.fitted.statistics.n_classes)
     total = np.zeros_like(seen) if probabilities.unseen is None else probabilities.unseen.copy()
-    for terms in in_blocks(np.flatnonzero(probabilities.selected), model.statistics.n_classes, TERM_WEIGHTS_AT_ONCE):
+    for terms in in_blocks(np.flatnonzero(probabilities.selected), model.fitted.statistics.n_classes, TERM_WEIGHTS_AT_ONCE):
         part = probabilities.probability(terms)
         _require(np.all((part >= 0) & (part <= 1 + SUM_TOLERANCE)), "a probability is not between 0 and 1")
         total += part.sum(axis=0)
@@ -178,7 +178,7 @@ def _sum_to_one(probabilities: TermProbabilities, model: TextClassifier) -> None
 
 def _have_opposites(probabilities: TermProbabilities, absence: Callable[[Whole], Floats], model: TextClassifier, *, smoothed: bool) -> None:
     """Require that each term has a distribution of its own; with smoothing nothing in it is certain."""
-    for terms in in_blocks(np.flatnonzero(probabilities.selected), model.statistics.n_classes, TERM_WEIGHTS_AT_ONCE):
+    for terms in in_blocks(np.flatnonzero(probabilities.selected), model.fitted.statistics.n_classes, TERM_WEIGHTS_AT_ONCE):
         sides = np.stack((probabilities.probability(terms), absence(terms)), axis=-1)
         _require(_are_distributions(sides), "the probabilities of a term and of its absence do not sum to 1")
         _require(not smoothed or np.all(sides > 0), "a probability is 0 or 1 in spite of smoothing")
@@ -186,18 +186,22 @@ def _have_opposites(probabilities: TermProbabilities, absence: Callable[[Whole],
 
 def _answers(model: TextClassifier) -> str:
     """Require that every document of the sample gets probabilities of classes, unless the class prior rules its classes out."""
-    matrix, judgement = model.counts.sample.documents.matrix, model.learnt.judgement
+    matrix, judgement = model.counts.sample.documents.matrix, model.fitted.learnt.judgement
     n_judged = 0 if judgement is None else judgement["documents"]
     _require(n_judged <= matrix.n_documents, "calibration was learnt from more documents than the sample holds")
     impossible = 0
     for rows in in_blocks(np.arange(matrix.n_documents), 1, model.fitted.documents_at_once):
-        scores, lengths = model.classifier.joint_log_likelihood(matrix.rows(rows))
+        scores, lengths = model.fitted.classifier.joint_log_likelihood(matrix.rows(rows))
         _require(not np.isnan(scores).any() and scores.max(initial=-np.inf) < np.inf, "a document gets scores that are no numbers")
         possible = scores.max(axis=1) > -np.inf
-        log_posterior = model.learnt.calibration.log_posterior(model.classifier.log_scale(scores, lengths)[possible], lengths[possible])
+        log_posterior = model.fitted.learnt.calibration.log_posterior(
+            model.fitted.classifier.log_scale(scores, lengths)[possible], lengths[possible]
+        )
         _require(_are_distributions(np.exp(log_posterior)), "a document gets probabilities that do not sum to 1")
         impossible += int(np.count_nonzero(~possible))
-    _require(not impossible or model.classifier.prior.min() == 0, "a document of the sample is impossible in every class, also in its own")
+    _require(
+        not impossible or model.fitted.classifier.prior.min() == 0, "a document of the sample is impossible in every class, also in its own"
+    )
     return f"probabilities of {quantity(matrix.n_documents - impossible, 'document')} sum to 1" + (
         f", {impossible:,} impossible" if impossible else ""
     )

@@ -217,7 +217,7 @@ def learnt_with_best_weighting(model: TextClassifier, counts: CorpusCounts | Non
     models = [copy(model).learn(counts, pool, weighting=weighting) for weighting in WEIGHTINGS]
 
     def loss(trained: TextClassifier) -> float:
-        figures, is_used = trained.learnt.unlabelled, trained.counts.uses_unlabelled or trained is models[0]
+        figures, is_used = trained.fitted.learnt.unlabelled, trained.counts.uses_unlabelled or trained is models[0]
         return inf if figures is None or not is_used else min(figures.losses.values())
 
     return min(models, key=loss)

@@ -153,7 +153,7 @@ class Unlabelled(NamedTuple):
 
     def drop_from(self, model: TextClassifier) -> None:
         """Let a model forget unlabelled documents if that is wanted and there are any."""
-        if self.is_dropped and model.learnt.unlabelled is not None:
+        if self.is_dropped and model.fitted.learnt.unlabelled is not None:
             model.learn()
 
 

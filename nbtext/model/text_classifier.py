@@ -32,17 +32,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
-    from nbtext.classifiers.base import Classifier
     from nbtext.corpus.collection import Progress
     from nbtext.corpus.document import Document, Notices
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.seeds import Seed
-    from nbtext.counts.statistics import ClassStatistics
     from nbtext.errors import DocumentError
     from nbtext.explain.explanation import Explained
-    from nbtext.fitted.learnt import Learnt
     from nbtext.fitted.scoring import Answer, ClassSets
-    from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.given_texts import Label, Paths, Text
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.settings import (
@@ -335,7 +331,7 @@ class TextClassifier:
         else:
             if counts is None:
                 counts = self.counts
-                if self.learnt.unlabelled is not None:
+                if self.fitted.learnt.unlabelled is not None:
                     from nbtext.model.unlabelled import without_unlabelled
 
                     counts = without_unlabelled(counts)
@@ -452,7 +448,7 @@ class TextClassifier:
     @property
     def classes(self) -> list[str]:
         """The names of the classes, sorted: the order of all arrays by class but those of `classes_`."""
-        return list(self.statistics.classes)
+        return list(self.fitted.statistics.classes)
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -472,16 +468,6 @@ class TextClassifier:
         return self.fitted.counts
 
     @property
-    def statistics(self) -> ClassStatistics:
-        """The counts by class, documents and classes weighed as training weighs them. Raises `UsageError` before training."""
-        return self.fitted.statistics
-
-    @property
-    def learnt(self) -> Learnt:
-        """Selected terms, smoothing, calibration. Raises `UsageError` before training."""
-        return self.fitted.learnt
-
-    @property
     def reading(self) -> Reading:
         """How documents are read; `save` writes it with the model."""
         return self.settings.reading
@@ -498,16 +484,6 @@ class TextClassifier:
             self._stop_list = list(Analysis.of(self.settings).stop_list)
         return Analysis(self.settings, self._stop_list)
 
-    @property
-    def classifier(self) -> Classifier:
-        """The estimated model."""
-        return self.fitted.classifier
-
-    @property
-    def language_models(self) -> LanguageModels:
-        """The language models of the classes, whatever the classifier."""
-        return self.fitted.language_models
-
     @cached_property
     def _given_classes(self) -> GivenClasses:
         return GivenClasses.of(self.classes, self.fitted.label_kind)
@@ -519,7 +495,7 @@ class TextClassifier:
 
     def _stacked(self, texts: Iterable[Text], rows_of: Callable[[Sequence[bytes]], NDArray[np.float64]]) -> NDArray[np.float64]:
         rows = [rows_of(block) for block in blocks(all_utf8(texts, self.reading), len, self.fitted.documents_at_once)]
-        return np.concatenate(rows)[:, self._given_classes.order] if rows else np.empty((0, self.statistics.n_classes))
+        return np.concatenate(rows)[:, self._given_classes.order] if rows else np.empty((0, self.fitted.statistics.n_classes))
 
     def _documents(self, texts: Iterable[Text]) -> Iterator[Document]:
         from nbtext.corpus.document import Document

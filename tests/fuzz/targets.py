@@ -103,7 +103,7 @@ def train(documents: list[Document], reading: dict[str, Any]) -> None:
     learnt(model, ((document.label or "", document.text) for document in documents))
     plain = to_plain(model.fitted)
     state = from_plain(*plain)
-    assert state.counts.statistics == model.statistics
+    assert state.counts.statistics == model.fitted.statistics
     assert list(state.counts.statistics.classes) == sorted({document.label for document in documents if document.label})
 
 

@@ -28,7 +28,7 @@ ASKED = " ".join(CHINA_ASKED)
 
 def test_the_parameters_of_example_13_1() -> None:
     model = fitted(CORPUS, smoothing=1)
-    assert dict(zip(model.classes, model.classifier.prior.tolist(), strict=True)) == {"yes": 3 / 4, "no": 1 / 4}
+    assert dict(zip(model.classes, model.fitted.classifier.prior.tolist(), strict=True)) == {"yes": 3 / 4, "no": 1 / 4}
     assert probability(model, "chinese") == {"yes": 3 / 7, "no": 2 / 9}
     assert probability(model, "tokyo") == probability(model, "japan") == {"yes": 1 / 14, "no": 2 / 9}
 
@@ -54,9 +54,9 @@ def test_example_13_1_by_the_commands(tmp_path: Path) -> None:
 
 def test_the_document_of_example_13_2_is_not_about_china() -> None:
     model = fitted(CORPUS, smoothing=1, classifier="bernoulli")
-    assert isinstance(model.classifier, BernoulliNaiveBayes)
-    terms = np.array(model.statistics.vocabulary.find(["chinese", "japan", "tokyo", "beijing", "macao", "shanghai"]))
-    theta = dict(zip(model.classes, model.classifier.probability(terms).T.tolist(), strict=True))
+    assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
+    terms = np.array(model.fitted.statistics.vocabulary.find(["chinese", "japan", "tokyo", "beijing", "macao", "shanghai"]))
+    theta = dict(zip(model.classes, model.fitted.classifier.probability(terms).T.tolist(), strict=True))
     assert theta["yes"] == pytest.approx([4 / 5, 1 / 5, 1 / 5, 2 / 5, 2 / 5, 2 / 5], rel=1e-12)
     assert theta["no"] == pytest.approx([2 / 3, 2 / 3, 2 / 3, 1 / 3, 1 / 3, 1 / 3], rel=1e-12)
     assert joint(model, ASKED) == pytest.approx({"yes": 0.005, "no": 0.022}, abs=5e-4)

@@ -30,7 +30,7 @@ ASKED = dict(zip(COLUMNS, ("sunny", "cool", "high", "strong"), strict=True))
 def test_no_tennis_on_a_sunny_cool_humid_and_windy_day() -> None:
     """The book prints .0053 and .0206, and .795 for the conditional probability."""
     model = fitted(TABLE, categorical=",".join(COLUMNS), estimate="ml")
-    assert [round(share, 2) for share in model.classifier.prior.tolist()] == [0.36, 0.64]
+    assert [round(share, 2) for share in model.fitted.classifier.prior.tolist()] == [0.36, 0.64]
     found = joint(model, ASKED)
     assert found == pytest.approx({"yes": 0.0053, "no": 0.0206}, abs=5e-5)
     assert found == pytest.approx({"yes": 9 / 14 * 2 / 9 * (3 / 9) ** 3, "no": 5 / 14 * 3 / 5 * 1 / 5 * 4 / 5 * 3 / 5}, rel=1e-12)

@@ -21,14 +21,14 @@ WORDS = ["chinese", "japan", "tokyo", "beijing", "macao", "shanghai"]
 
 def presence(model: TextClassifier) -> dict[str, list[float]]:
     """Return θ of the words, by class."""
-    assert isinstance(model.classifier, BernoulliNaiveBayes)
-    theta = model.classifier.probability(np.array(model.statistics.vocabulary.find(WORDS)))
+    assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
+    theta = model.fitted.classifier.probability(np.array(model.fitted.statistics.vocabulary.find(WORDS)))
     return dict(zip(model.classes, theta.T.tolist(), strict=True))
 
 
 @pytest.mark.parametrize(("prior", "wanted"), [("uniform", [1 / 2, 1 / 2]), ("empirical", [1 / 4, 3 / 4])])
 def test_priors(prior: str, wanted: list[float]) -> None:
-    assert fitted(CORPUS, class_prior=prior).classifier.prior.tolist() == wanted
+    assert fitted(CORPUS, class_prior=prior).fitted.classifier.prior.tolist() == wanted
 
 
 def test_multinomial_probabilities_without_smoothing() -> None:

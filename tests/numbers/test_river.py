@@ -37,7 +37,7 @@ def test_bernoulli() -> None:
 def test_complement() -> None:
     """river divides exp(score) by the sum of both; nbtext's own shares are on another scale, so the scores are compared."""
     model = fitted(BUTCHER, smoothing=1, classifier="complement")
-    assert dict(zip(model.classes, model.statistics.class_documents.tolist(), strict=True)) == {"health": 2, "butcher": 1}
+    assert dict(zip(model.classes, model.fitted.statistics.class_documents.tolist(), strict=True)) == {"health": 2, "butcher": 1}
     found = joint(model, "food job meat")
     assert found["health"] / sum(found.values()) == pytest.approx(0.9409689355477155, rel=1e-12)
     assert model.predict(["food job meat"]).tolist() == ["health"]
@@ -46,7 +46,7 @@ def test_complement() -> None:
 def test_words_that_no_class_has_seen() -> None:
     """Both classes have two tokens, so river's extra factor of 1/6 for each word is the same for both, and the first class is the answer."""
     model = fitted([("0", "cloudy cold"), ("1", "sunny warm")], smoothing=1)
-    assert (model.statistics.n_terms, model.statistics.class_tokens.tolist()) == (4, [2, 2])
+    assert (model.fitted.statistics.n_terms, model.fitted.statistics.class_tokens.tolist()) == (4, [2, 2])
     assert joint(model, "new word") == pytest.approx(dict.fromkeys("01", math.exp(math.log(1 / 2))))
     assert model.predict(["new word"]).tolist() == ["0"]
 
@@ -59,5 +59,5 @@ def test_learning_one_by_one_is_learning_all_at_once(classifier: str, smoothing:
     single = fitted(CORPUS[:1], classifier=classifier, smoothing=smoothing)
     for label, text in CORPUS[1:]:
         single.partial_fit([text], [label])
-    assert single.statistics == whole.statistics
+    assert single.fitted.statistics == whole.fitted.statistics
     assert single.predict_proba(asked).tolist() == whole.predict_proba(asked).tolist()

@@ -40,8 +40,8 @@ def posteriors(model: TextClassifier, rows: Sequence[Sequence[int]]) -> list[lis
 def test_bernoulli_on_chinese() -> None:
     """`test_bnb`."""
     model = fitted(CHINESE, smoothing=1, classifier="bernoulli")
-    assert isinstance(model.classifier, BernoulliNaiveBayes)
-    theta = model.classifier.probability(np.array(model.statistics.vocabulary.find(WORDS))).T.tolist()
+    assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
+    theta = model.fitted.classifier.probability(np.array(model.fitted.statistics.vocabulary.find(WORDS))).T.tolist()
     assert dict(zip(model.classes, theta, strict=True)) == {
         "yes": pytest.approx([0.4, 0.8, 0.2, 0.4, 0.4, 0.2]),
         "no": pytest.approx([1 / 3, 2 / 3, 2 / 3, 1 / 3, 1 / 3, 2 / 3]),
@@ -53,8 +53,8 @@ def test_bernoulli_probabilities_of_three_classes() -> None:
     """`test_bnb_feature_log_prob`: (documents with the feature + 1) / (documents + 2)."""
     rows = [(0, [0, 0, 0]), (0, [1, 1, 0]), (1, [0, 1, 0]), (2, [1, 0, 1]), (2, [0, 1, 0])]
     model = fitted([(f"k{label}", text(row)) for label, row in rows], smoothing=1, classifier="bernoulli")
-    assert isinstance(model.classifier, BernoulliNaiveBayes)
-    theta = model.classifier.probability(np.array(model.statistics.vocabulary.find(["c0", "c1", "c2"]))).T
+    assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
+    theta = model.fitted.classifier.probability(np.array(model.fitted.statistics.vocabulary.find(["c0", "c1", "c2"]))).T
     assert theta.tolist() == [pytest.approx(row) for row in ([2 / 4, 2 / 4, 1 / 4], [1 / 3, 2 / 3, 1 / 3], [2 / 4, 2 / 4, 2 / 4])]
 
 
@@ -98,7 +98,7 @@ def gaussian(**parameters: Any) -> TextClassifier:
 def test_numbers() -> None:
     """`test_gnb` and `test_gnb_prior`: six points of two classes."""
     model = gaussian()
-    assert model.classifier.prior.tolist() == [3 / 6, 3 / 6]
+    assert model.fitted.classifier.prior.tolist() == [3 / 6, 3 / 6]
     assert model.predict([{"x": x, "y": y} for _, x, y in POINTS]).tolist() == [label for label, _, _ in POINTS]
 
 
@@ -113,13 +113,13 @@ def test_given_and_uniform_priors(classifier: str) -> None:
     """`test_discretenb_uniform_prior` and `test_discretenb_provide_prior`."""
     corpus = [("0", ""), ("0", ""), ("1", "c0")]
     for prior in ("uniform", {"0": 0.5, "1": 0.5}):
-        assert fitted(corpus, classifier=classifier, class_prior=prior, smoothing=1).classifier.prior.tolist() == [0.5, 0.5]
+        assert fitted(corpus, classifier=classifier, class_prior=prior, smoothing=1).fitted.classifier.prior.tolist() == [0.5, 0.5]
 
 
 def test_a_weight_of_four_is_four_documents() -> None:
     """`test_sample_weight` of earlier versions: the last row has weight 4."""
     model = fitted([("0", text([1, 2]))] * 2 + [("1", text([1, 0]))] * 4, smoothing=1)
-    assert model.classifier.prior.tolist() == pytest.approx([1 / 3, 2 / 3])
+    assert model.fitted.classifier.prior.tolist() == pytest.approx([1 / 3, 2 / 3])
     assert model.predict([text([1, 0])]).tolist() == ["1"]
 
 
