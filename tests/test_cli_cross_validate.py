@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext.metrics.intervals import wilson_interval
+from nbtext.settings import CLASSIFIERS
 from tests.process import SERVICE_DESK, corpus, error_line, fail, in_json, json_lines, nbtext, succeed, succeeded, write
 
 if TYPE_CHECKING:
@@ -109,9 +110,10 @@ def test_time_runs_forward(tmp_path: Path) -> None:
     ]
 
 
-def test_small_classes_are_warned_of_and_vanished_ones_are_unknown(pets: Path) -> None:
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+def test_small_classes_are_warned_of_and_vanished_ones_are_unknown(classifier: str, pets: Path) -> None:
     corpus(pets, {"pets/birds/1": "a bird sings"})
-    done = nbtext("cross-validate pets --folds 2 --output json")
+    done = nbtext("cross-validate pets --folds 2 --output json --classifier", classifier)
     assert (done.status, done.notes) == (
         0,
         [

@@ -475,7 +475,10 @@ class LogisticRegression(LinearClassifier):
         kept = {"weights": np.empty(0, np.float32), **arrays}  # a file leaves empty arrays out
         fit = {name: array.size for name, array in kept.items()} == sizes and kept["weights"].dtype == np.float32
         require(fit, "its weights do not fit its terms and classes")
-        small = all(kept[name].size == 0 or max(-kept[name].min(), kept[name].max()) <= LARGEST_WEIGHT for name in ("weights", "bias"))
+        finite = kept["bias"][
+            training.statistics.class_documents > 0
+        ]  # that of a class without documents, as a fold may have, is minus infinity
+        small = all(array.size == 0 or max(-array.min(), array.max()) <= LARGEST_WEIGHT for array in (kept["weights"], finite))
         require(small, "its weights are too large")
         outcome = _FitReport(*kept["outcome"].tolist())
         require(not min(outcome) < 0, "the record of its fit is impossible")
