@@ -148,10 +148,14 @@ def test_auto_is_told_apart_first(tmp_path: Path) -> None:
     assert values(tmp_path / "t.csv", "team") == [("",), ("east",)]
 
 
+TEXT = st.characters(exclude_categories=("Cs", "Cc"), include_characters="\n\t\r\0")
+"""Without the other control characters: a cell of many is binary, and no text."""
+
+
 @example(
     [["", "", "", ""], ["", "", "", ""], ["", "", "", ":"], ["0", "", "", "0"], [":", "", "", ""]], [0, 1, 2, 3]
 )  # no column looks like the text
-@given(st.lists(st.lists(st.text(), min_size=4, max_size=4), min_size=1, max_size=6), st.permutations(range(4)))
+@given(st.lists(st.lists(st.text(TEXT), min_size=4, max_size=4), min_size=1, max_size=6), st.permutations(range(4)))
 def test_what_was_written_comes_back_in_any_order(
     tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], order: list[int]
 ) -> None:

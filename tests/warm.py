@@ -182,7 +182,14 @@ def _server(rehearsed: bool) -> str:
     server = subprocess.Popen(
         [sys.executable, "-m", "tests.warm", path, *(["rehearsed"] if rehearsed else [])],
         cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONWARNINGS": "error", "OPENBLAS_NUM_THREADS": "1"},
+        # Large pieces of memory that were freed go back to the system, so that a run under a limit of memory finds no room for its arrays in them.
+        env={
+            **os.environ,
+            "PYTHONPATH": str(REPOSITORY),
+            "PYTHONWARNINGS": "error",
+            "OPENBLAS_NUM_THREADS": "1",
+            "MALLOC_MMAP_THRESHOLD_": "65536",
+        },
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
