@@ -186,25 +186,20 @@ def _have_opposites(probabilities: TermProbabilities, absence: Callable[[Whole],
 
 def _answers(model: TextClassifier) -> str:
     """Require that every document of the sample gets probabilities of classes, unless the class prior rules its classes out."""
-    matrix, judgement = model.counts.sample.documents.matrix, model.fitted.learnt.judgement
-    n_judged = 0 if judgement is None else judgement["documents"]
-    _require(n_judged <= matrix.n_documents, "calibration was learnt from more documents than the sample holds")
+    fitted = model.fitted
+    matrix, judgement = fitted.counts.sample.documents.matrix, fitted.learnt.judgement
+    fits = judgement is None or judgement["documents"] <= matrix.n_documents
+    _require(fits, "calibration was learnt from more documents than the sample holds")
     impossible = 0
-    for rows in in_blocks(np.arange(matrix.n_documents), 1, model.fitted.documents_at_once):
-        scores, lengths = model.fitted.classifier.joint_log_likelihood(matrix.rows(rows))
+    for rows in in_blocks(np.arange(matrix.n_documents), 1, fitted.documents_at_once):
+        scores, log_posterior, *_ = fitted.score_counts(matrix.rows(rows))
         _require(not np.isnan(scores).any() and scores.max(initial=-np.inf) < np.inf, "a document gets scores that are no numbers")
         possible = scores.max(axis=1) > -np.inf
-        log_posterior = model.fitted.learnt.calibration.log_posterior(
-            model.fitted.classifier.log_scale(scores, lengths)[possible], lengths[possible]
-        )
-        _require(_are_distributions(np.exp(log_posterior)), "a document gets probabilities that do not sum to 1")
+        _require(_are_distributions(np.exp(log_posterior[possible])), "a document gets probabilities that do not sum to 1")
         impossible += int(np.count_nonzero(~possible))
-    _require(
-        not impossible or model.fitted.classifier.prior.min() == 0, "a document of the sample is impossible in every class, also in its own"
-    )
-    return f"probabilities of {quantity(matrix.n_documents - impossible, 'document')} sum to 1" + (
-        f", {impossible:,} impossible" if impossible else ""
-    )
+    _require(not impossible or fitted.classifier.prior.min() == 0, "a document of the sample is impossible in every class, also in its own")
+    others = f", {impossible:,} impossible" if impossible else ""
+    return f"probabilities of {quantity(matrix.n_documents - impossible, 'document')} sum to 1{others}"
 
 
 CHECKS: dict[str, Callable[[TextClassifier], str]] = {
