@@ -100,6 +100,18 @@ def test_a_new_model_without_a_ledger_does_not_orphan_one(tmp_path: Path) -> Non
     assert contents(tmp_path) == {"nbtext.joblib": before["new"]}
 
 
+def test_a_new_model_without_a_ledger_does_not_lose_a_damaged_one(tmp_path: Path) -> None:
+    prepared(tmp_path, ONCE, [])
+    whole = (tmp_path / "nbtext.joblib").read_bytes()
+    (tmp_path / "nbtext.joblib").write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    before = contents(tmp_path)
+    assert "but nbtext.joblib has one" in fail(2, "promote new")
+    assert contents(tmp_path) == before
+    succeed("prune --ledger")
+    succeed("promote new")
+    assert contents(tmp_path) == {"nbtext.joblib": before["new"]}
+
+
 def test_what_is_refused_changes_nothing(once: Path) -> None:
     whole = contents(once)
     for name, damaged, message in (

@@ -28,7 +28,7 @@ from nbtext.store.ledger import LEDGER_SUFFIX as LEDGER
 from nbtext.store.ledger import NO_MODEL, Ledger, ledger_path, read_ledger
 from nbtext.store.lock import LOCK_SUFFIX as LOCK
 from nbtext.store.lock import locked
-from nbtext.store.model_file import embedded_digest, model_digest, read_ledger_bytes, read_model_bytes, write_model_bytes
+from nbtext.store.model_file import embedded_digest, model_digest, read_ledger_bytes, read_model_bytes, read_model_file, write_model_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -324,6 +324,9 @@ def _require_no_ledger(file: LockedModelFile, new: str) -> None:
         has_ledger = file.ledger() is not None
     except ModelError:
         has_ledger = os.path.lexists(ledger_path(file.path))
+        with suppress(ModelError):
+            read_model_file(file.path)
+            has_ledger = True  # the model is not damaged, so its ledger is
     if has_ledger:
         raise UsageError(
             f"has no ledger of documents learnt once, but {file.path} has one",

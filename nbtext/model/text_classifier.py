@@ -215,8 +215,8 @@ class TextClassifier:
     def fit(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Iterable[float] | None = None) -> TextClassifier:
         """Learn from texts (str, or bytes in UTF-8) and their classes, one each; forget what was learnt before.
 
-        Labels are str, int, float or bool, all of one type. ``sample_weight`` has the weight of each text: a document of weight 2 counts as two, one of weight 0 not at all. Raises `UsageError` for a weight
-        that is no number from 0 with at most three decimals.
+        Labels are str, int, float or bool, all of one type. ``sample_weight`` has the weight of each text: a document of weight 2 counts as two, one
+        of weight 0 not at all. Raises `UsageError` for a weight that is no number from 0 with at most three decimals.
         """
         given = GivenLabels(labels)
         self._looked_up()  # validate early: fail before counting, not after
@@ -279,8 +279,8 @@ class TextClassifier:
 
         Documents are read as the training documents were, but for parameters of `nbtext.settings.READING` in ``reading``. One that cannot be read has
         an answer with its problem; with ``on_error="skip"`` it is left out and passed to ``on_problem``, with ``"fail"`` it raises `DocumentError`.
-        The other arguments are those of `fit_corpus` and `answer`. Where a file breaks off, `PathError` is raised after the
-        answers to the documents before.
+        The other arguments are those of `fit_corpus` and `answer`. Where a file breaks off, `PathError` is raised after the answers to the documents
+        before.
         """
         from nbtext.corpus.collection import Corpus, ignore
         from nbtext.corpus.document import Notices
@@ -352,7 +352,7 @@ class TextClassifier:
         return self._replace(FittedModel(settings, stop_list, counts, learnt, versions(settings), label_kind))
 
     def begin_with(self, seeds: Sequence[Seed]) -> TextClassifier:
-        """Give classes words: their pseudo-counts join the counts of the classes wherever the model is estimated, and counts stay as they are.
+        """Add seed words: their pseudo-counts are added wherever the model is estimated, and counts stay as they are.
 
         Raise `UsageError` for settings without such a prior, and for a word that no document could hold.
         """
