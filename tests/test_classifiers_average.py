@@ -104,11 +104,6 @@ def test_the_weight_of_one_member_is_one_over_its_temperature(seed: int) -> None
     assert pool.weights(n)[:, 0] == pytest.approx(1 / calibration.temperature(n), rel=3e-3)
 
 
-def test_a_member_that_knows_nothing_has_little_weight() -> None:
-    weights = fitted_pool(*drawn(3)).weights(np.array([20]))[0]
-    assert weights[0] < weights[1] / 4
-
-
 def test_documents_without_known_words_have_no_part_in_the_weights() -> None:
     """They are answered with equal weights whatever is fitted."""
     scores, truth, lengths, heavy = drawn(3)

@@ -133,8 +133,7 @@ def test_the_order_of_documents_does_not_matter(options: Options, tmp_path: Path
     shuffled = [CORPUS[row] for row in np.random.default_rng(5).permutation(len(CORPUS)).tolist()]
     one, other = learnt(options), fitted(shuffled, options)
     assert_same_scores(other.joint_log_likelihood(ASKED), one.joint_log_likelihood(ASKED), options)
-    if is_additive(options):
-        assert saved(one, tmp_path) == saved(other, tmp_path)
+    assert saved(one, tmp_path) == saved(other, tmp_path)
     together = one.joint_log_likelihood(ASKED)
     np.testing.assert_array_equal(one.joint_log_likelihood(text.encode() for text in ASKED), together)
     np.testing.assert_allclose(one.joint_log_likelihood(ASKED[::-1])[::-1], together, rtol=1e-12)

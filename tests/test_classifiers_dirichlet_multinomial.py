@@ -1,4 +1,4 @@
-"""Dirichlet-multinomial naive Bayes: the slow twin, scipy's distribution, the multinomial model as its limit, and the real command."""
+"""Dirichlet-multinomial naive Bayes: the slow twin, the multinomial model as its limit, and the real command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from nbtext import TextClassifier
 from nbtext.classifiers.base import Training
@@ -78,35 +77,6 @@ def test_scores_are_those_of_the_slow_twin(
     of = training(corpus, smoothing, prior_shape=shape, estimate=estimate)
     found = scores(DirichletMultinomialNaiveBayes(of, s), of, documents)
     assert found.tolist() == [pytest.approx(row, rel=1e-10, abs=1e-10) for row in wanted]
-
-
-@examples(7)
-@given(
-    strategies.corpora.filter(lambda corpus: len({term for _, terms in corpus for term in terms}) > 1), asked, st.sampled_from([0.5, 30.0])
-)
-def test_scipy_says_the_same_but_for_the_number_of_orders(corpus: list[oracle.Labelled], documents: list[list[str]], s: float) -> None:
-    """scipy counts all orders of a document's tokens, n! / Π n_j! of them; that is the same in every class."""
-    of = training(corpus)
-    model = DirichletMultinomialNaiveBayes(of, s)
-    terms = np.arange(of.statistics.n_terms)
-    alpha = s * model.language_models.probability(terms)
-    found = scores(model, of, documents) - model.log_prior
-    for row, document in zip(found, documents, strict=True):
-        numbers = of.statistics.vocabulary.find(document)
-        counts = np.bincount([number for number in numbers if number >= 0], minlength=terms.size)
-        orders = math.lgamma(counts.sum() + 1) - sum(math.lgamma(n + 1) for n in counts.tolist())
-        wanted = [stats.dirichlet_multinomial.logpmf(counts, alpha[:, k], counts.sum()) - orders for k in range(of.statistics.n_classes)]
-        assert row == pytest.approx(wanted, rel=1e-9, abs=1e-9)
-
-
-def test_a_word_that_is_repeated_counts_for_less() -> None:
-    of = training(CHINA)
-    model = DirichletMultinomialNaiveBayes(of, 5.0)
-    phi = model.language_models.probability(np.array(of.statistics.vocabulary.find(["chinese"])))[0]
-    joint = scores(model, of, [["chinese"] * n for n in range(4)])
-    odds = np.diff(joint[:, 1] - joint[:, 0])
-    assert odds == pytest.approx([np.log((5 * phi[1] + i) / (5 * phi[0] + i)) for i in range(3)], rel=1e-12)
-    assert odds[0] > odds[1] > odds[2] > 0
 
 
 @given(strategies.corpora, asked, st.sampled_from([0.1, 2.0]))

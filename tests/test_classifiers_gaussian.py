@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 from sklearn.covariance import ledoit_wolf
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from sklearn.naive_bayes import GaussianNB
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from nbtext import TextClassifier
 from nbtext.classifiers import gaussian
@@ -20,8 +19,6 @@ from nbtext.classifiers.gaussian import (
     PRIOR_DOCUMENTS_PER_FEATURE,
     GaussianClasses,
     GaussianDiscriminantAnalysis,
-    _class_means,
-    _roots_of_inverses,
     covariances,
     ledoit_wolf_weight,
     second_moments,
@@ -84,20 +81,6 @@ def simplified(covariance: Floats, shape: str) -> Floats:
     return simpler[shape]
 
 
-def test_two_classes_by_hand() -> None:
-    """Means (0, 0) and (4, 2), both with the scatter of the square (±1, ±1) stretched to (±1, ±2): Σ = diag(1, 4)."""
-    square = np.array([[1, 2], [1, -2], [-1, 2], [-1, -2]], float)
-    data = np.concatenate((square, square + np.array([4, 2]))), np.repeat([0, 1], 4)
-    model = fitted(data)
-    assert model.means.tolist() == [[0, 0], [4, 2]]
-    assert covariances_of(model)[0].ravel() == pytest.approx([1, 0, 0, 4])
-    weights, bias = model.boundary(np.array([0.5, 0.5]))
-    assert (weights[1] - weights[0]).tolist() == pytest.approx([4, 0.5])  # Σ⁻¹ (μ_1 − μ_0)
-    assert bias.tolist() == pytest.approx([np.log(0.5), -0.5 * (16 + 1) + np.log(0.5)])
-    middle = model.log_density(np.array([[2.0, 1.0]]))[0]
-    assert middle.tolist() == pytest.approx([-np.log(2 * np.pi) - np.log(2) - 0.5 * (4 + 0.25)] * 2)
-
-
 @EVERY_KIND
 @pytest.mark.parametrize("shrinkage", [0.0, 0.3, 1.0, None])
 def test_densities_are_those_of_scipy(separate: bool, shape: str, shrinkage: float | None) -> None:
@@ -130,35 +113,6 @@ def test_shared_covariances_are_linear_discriminant_analysis(shrinkage: float) -
     np.testing.assert_allclose(weights, reference.coef_, rtol=1e-7)
     np.testing.assert_allclose(bias, reference.intercept_, rtol=1e-7)
     np.testing.assert_allclose(log_posterior(asked @ weights.T + bias), log_posterior(joint), rtol=1e-7, atol=1e-7)
-
-
-def test_separate_covariances_are_quadratic_discriminant_analysis() -> None:
-    """Some versions of scikit-learn divide by D_k − 1, so the answers are compared by its own covariances."""
-    features, classes = drawn()
-    reference = QuadraticDiscriminantAnalysis(store_covariance=True).fit(features, classes)
-    for found, wanted in zip(covariances_of(fitted((features, classes), separate=True)), reference.covariance_, strict=True):
-        np.testing.assert_allclose(found / np.trace(found), wanted / np.trace(wanted), rtol=1e-8)
-    model = GaussianClasses(_class_means(features, classes, 3), _roots_of_inverses(np.array(reference.covariance_)))
-    asked = drawn(3)[0]
-    joint = model.log_density(asked) + np.log(prior_of(classes))
-    np.testing.assert_allclose(log_posterior(joint), reference.predict_log_proba(asked), rtol=1e-8, atol=1e-8)
-
-
-def test_separate_and_diagonal_is_gaussian_naive_bayes() -> None:
-    features, classes = drawn()
-    reference = GaussianNB(var_smoothing=0).fit(features, classes)
-    asked = drawn(3)[0]
-    joint = fitted((features, classes), separate=True, shape="diagonal").log_density(asked) + np.log(prior_of(classes))
-    np.testing.assert_allclose(joint, reference.predict_joint_log_proba(asked), rtol=1e-9)
-
-
-@EVERY_KIND
-@given(permutation=st.permutations(range(3)))
-def test_permuted_classes_permute_the_answers(separate: bool, shape: str, permutation: list[int]) -> None:
-    features, classes = drawn()
-    plain = fitted((features, classes), separate=separate, shape=shape, shrinkage=None).log_density(features)
-    permuted = fitted((features, np.array(permutation)[classes]), separate=separate, shape=shape, shrinkage=None).log_density(features)
-    np.testing.assert_allclose(permuted[:, permutation], plain, rtol=1e-9)
 
 
 @EVERY_KIND

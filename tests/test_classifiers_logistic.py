@@ -30,7 +30,6 @@ from nbtext.classifiers.logistic import (
     LogisticRegression,
     Problem,
     _Vector,
-    log_count_ratio,
     minimise,
 )
 from nbtext.counts.counting import Analysis
@@ -74,12 +73,6 @@ def loss(scores: Floats, truth: NDArray[np.int64]) -> float:
     return float(-log_softmax(scores, axis=1)[np.arange(truth.size), truth].mean())
 
 
-def test_the_ratio_of_two_classes_is_that_of_wang_and_manning() -> None:
-    ratio = log_count_ratio(np.array([[3, 0], [1, 5]]), np.array([4, 5]), 2, 1.0)
-    assert ratio[0, 0] == pytest.approx(log((4 / 6) / (1 / 7)))
-    assert ratio == pytest.approx(-ratio[:, ::-1])
-
-
 def by_hand(texts: list[str], labels: list[str], alpha: float) -> tuple[Floats, Floats]:
     """Return x_jd, shape (n_docs, n_terms), and 1 + |r_jk|, shape (n_terms, n_classes), of terms and classes in order."""
     counts = [Counter(text.split()) for text in texts]
@@ -120,21 +113,6 @@ def test_the_fit_is_the_minimum_of_the_objective_written_out(seed: int, l2: floa
     assert of_model <= least + 3 * SETTLED * len(texts)
     assert given_.documents is not None
     assert model.joint_log_likelihood(given_.documents.matrix)[0] == pytest.approx(x @ weights + model.bias, abs=1e-9)
-
-
-@pytest.mark.parametrize("l2", [3.0, 0.3, 0.01, "auto"])
-def test_the_probabilities_of_two_classes_are_those_of_scikit_learn(l2: float | str) -> None:
-    for seed in range(3):
-        texts, labels = drawn(seed, 200, "AB")
-        given_ = training(texts, labels, l2=l2)
-        model = LogisticRegression.estimate(given_)
-        x, scale = by_hand(texts, labels, 1.0)
-        assert scale[:, 0] == pytest.approx(scale[:, 1])
-        features = x * scale[:, 0]
-        # scikit-learn has one weight for w_1 - w_2: with w_1 = -w_2 its square is twice what l2 multiplies
-        oracle = Oracle(C=2 / model.outcome.l2, tol=1e-10, max_iter=10_000).fit(features, labels)
-        scores = x @ model.weights(np.arange(len(scale))) + model.bias
-        assert softmax(scores, axis=1) == pytest.approx(oracle.predict_proba(features), abs=5e-4)
 
 
 def test_a_large_corpus_is_not_fitted_beyond_what_it_takes_to_compare_strengths(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,15 +191,6 @@ def test_classes_of_one_document_are_learnt_even_if_it_was_held_out() -> None:
     assert np.isfinite(model.fitted.learnt.fitted["bias"]).all()
     assert warnings(model.fitted) == []
     assert np.isfinite(model.predict_log_proba(texts)).all()
-
-
-def test_neither_order_nor_time_changes_the_bytes(tmp_path: Path) -> None:
-    texts, labels = drawn(3, 90)
-    shuffled = np.random.default_rng(1).permutation(90).tolist()
-    paths = [tmp_path / name for name in ("one", "again", "shuffled")]
-    for path, order in zip(paths, (range(90), range(90), shuffled), strict=True):
-        TextClassifier(**PLAIN).fit([texts[d] for d in order], [labels[d] for d in order]).save(str(path))
-    assert len({path.read_bytes() for path in paths}) == 1
 
 
 def test_a_model_without_terms_can_be_loaded(tmp_path: Path) -> None:
@@ -307,31 +276,6 @@ def test_the_gradient_is_that_of_differences(seed: int, l2: float) -> None:
     assert slope == pytest.approx((along(1e-5) - along(-1e-5)) / 2e-5, rel=1e-5, abs=1e-4)
 
 
-@given(seed=seeds)
-def test_inner_products_are_those_of_weights(seed: int) -> None:
-    features, scales, classes = drawn_rows(seed)
-    problem = problem_of(features, scales, classes)
-    generator = np.random.default_rng(seed)
-    first, second = (problem.vector(generator.normal(size=problem.shape), generator.normal(size=CLASSES)) for _ in range(2))
-    plain = (weights_of(problem, first, scales) * weights_of(problem, second, scales)).sum() + first.bias @ second.bias
-    assert first.dot(second) == pytest.approx(plain, rel=1e-9, abs=1e-9)
-    assert first.products == pytest.approx(features @ (weights_of(problem, first, scales) * scales), rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.repeated
-@pytest.mark.parametrize("l2", [0.01, 0.3, 1.0, 20.0])
-def test_scikit_learn_finds_the_same_weights(l2: float) -> None:
-    for seed in range(rounds(2, 5)):
-        features, scales, classes = drawn_rows(seed, 60, equal=True)
-        problem = problem_of(features, scales, classes)
-        fit = minimise(problem, l2, problem.start(), 1e-12, 10_000)
-        oracle = Oracle(C=1 / l2, tol=1e-10, max_iter=10_000).fit(features * scales[:, 0], classes)
-        weights = weights_of(problem, fit.point, scales).T
-        assert weights == pytest.approx(oracle.coef_, abs=1e-3)
-        bias = fit.point.bias - fit.point.bias.mean()  # what all classes share is of no effect
-        assert bias == pytest.approx(oracle.intercept_ - oracle.intercept_.mean(), abs=1e-3)
-
-
 @examples(3)
 @given(seed=seeds, l2=strengths)
 def test_scipy_finds_the_same_minimum_and_the_excess_is_about_right(seed: int, l2: float) -> None:
@@ -374,14 +318,6 @@ def test_more_iterations_never_give_a_worse_point_where_single_precision_ends() 
     assert excesses[-1] < SETTLED
 
 
-def test_single_precision_is_enough_for_the_precision_asked_for() -> None:
-    features, scales, classes = drawn_rows(3, 200, 50)
-    single = problem_of(features, scales, classes, np.float32)
-    fit = minimise(single, 0.001, single.start())
-    assert fit.point.products.dtype == np.float32
-    assert fit.excess <= EXCESS
-
-
 def test_too_few_iterations_are_told() -> None:
     problem = problem_of(*drawn_rows(1))
     fit = minimise(problem, 0.01, problem.start(), most_iterations=2)
@@ -397,16 +333,6 @@ def test_a_start_at_the_minimum_needs_no_iteration() -> None:
     assert fit.iterations > 0
     assert again.iterations == 0
     assert again.point.coefficients.tobytes() == fit.point.coefficients.tobytes()
-
-
-@examples(6)
-@given(seed=seeds, order=st.permutations(range(CLASSES)))
-def test_permuted_classes_permute_the_weights(seed: int, order: list[int]) -> None:
-    features, scales, classes = drawn_rows(seed)
-    problem = problem_of(features, scales, classes)
-    permuted = problem_of(features, scales[:, order], np.argsort(order)[classes])
-    one, other = (each.scaled_weights(minimise(each, 0.3, each.start(), 1e-10, 10_000).point.coefficients) for each in (problem, permuted))
-    assert other == pytest.approx(one[:, order], abs=1e-3)
 
 
 def test_a_strong_penalty_leaves_the_shares_of_the_classes() -> None:

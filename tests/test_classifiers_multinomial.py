@@ -104,14 +104,6 @@ def test_scores_do_not_depend_on_how_many_weights_are_held_at_once() -> None:
     np.testing.assert_allclose(together[:3], wanted, rtol=1e-12)
 
 
-def test_only_selected_terms_count() -> None:
-    statistics = statistics_of(CHINA)
-    some = multinomial(language_models(statistics, over=["chinese", "japan"]), "empirical")
-    assert scores(some, [["tokyo", "macao"]]).tolist() == [some.bias.tolist()]
-    assert scores(some, [["tokyo", "japan"]]).tolist() == scores(some, [["japan"]]).tolist()
-    assert np.exp(scores(some, [["japan"]])[0]) == pytest.approx([1 / 4 * (1 + 1) / (2 + 2), 3 / 4 * (0 + 1) / (5 + 2)], rel=1e-12)
-
-
 def test_a_class_whose_prior_is_zero_is_impossible() -> None:
     model = fitted(CHINA, prior={"no": 0, "yes": 1})
     assert log_posterior(scores(model, [["japan"]])).tolist() == [[-np.inf, 0]]

@@ -190,7 +190,7 @@ def test_the_list_of_files_may_come_from_standard_input(tmp_path: Path) -> None:
     names = "".join(f"{name}\0" for name in [DESK])
     done = nbtext(
         "cross-validate --files-from - -0 --folds 3 --output json --predictions",
-        tmp_path / "p",
+        "p",
         stdin=names.encode(),
     )
     assert json.loads(succeeded(done).out)["n"] == 222

@@ -115,7 +115,7 @@ def test_models_in_one_log_are_told_apart_by_their_files(desk: Path) -> None:
     assert succeed("drift log --last 9").text.endswith(
         "left out  3 runs of another model, of this one before an update, or of an older nbtext\n"
     )
-    lines = json_lines((desk / "log").read_bytes())
+    lines = json_lines(content("log"))
     for line in lines[:2]:
         del line["model"]
     write("log", "".join(json.dumps(line) + "\n" for line in [lines[0], lines[1], lines[3], lines[2]]))
@@ -176,7 +176,7 @@ def test_every_run_adds_a_line_and_the_newest_can_gate(fresh: Path) -> None:
     write("strange.txt", "zzyx qwrt plmk vbnm hjkl " * 50)
     classified(fresh, SERVICE_DESK / "test")
     classified(fresh, "strange.txt")
-    records = json_lines((fresh / "log").read_bytes())
+    records = json_lines(content("log"))
     assert [record["documents"] for record in records] == [len(list((SERVICE_DESK / "test").glob("*/*"))), 1]
     assert records[1]["unknown"]["run"][1] == 1
     shown = succeed("drift log").text

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.budget import some
-from tests.process import HOUSE, SERVICE_DESK, Result, corpus, run, succeed, succeeded
+from tests.process import HOUSE, SERVICE_DESK, Result, corpus, run, succeed, succeeded, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,7 +121,7 @@ def test_the_size_of_shards_does_not_show(corpora: Path) -> None:
 
 
 def test_files_from_a_list_and_standard_input(corpora: Path) -> None:
-    (corpora / "list").write_text("plain.tsv\ndos.tsv\n", encoding="utf-8")
+    write("list", "plain.tsv\ndos.tsv\n")
     listed = ("--files-from", "list")
     assert trained(corpora, "2", *listed) == trained(corpora, "1", *listed)
     models = []
@@ -145,8 +145,8 @@ def test_documents_that_cannot_be_read_are_told_of_as_by_one_process(corpora: Pa
         [b"one column\n", b"caf\xe9\tna\xefve\n"],
         [b"cats\tbi\0nary\n", b"cats\tbi" + b"\0" * 9 + b"nary\n", b"ca\0ts\tpurrs\n"],
     )
-    (corpora / "bad.tsv").write_bytes(b"".join(rows))
-    (corpora / "worse.tsv").write_bytes(b"".join(row + b"alone\n" for row in rows))
+    write("bad.tsv", b"".join(rows))
+    write("worse.tsv", b"".join(row + b"alone\n" for row in rows))
     directory(corpora / "baddir")
     corpus(
         corpora / "baddir",
@@ -199,7 +199,7 @@ def model(corpora: Path) -> str:
 )
 def test_answers_come_in_order_and_are_the_same(corpora: Path, model: str, arguments: tuple[str, ...]) -> None:
     (corpora / "bad").mkdir()
-    (corpora / "bad.tsv").write_bytes(table().replace(b"a kitten", b"\0" * 9 + b"a\tkitten", 3))
+    write("bad.tsv", table().replace(b"a kitten", b"\0" * 9 + b"a\tkitten", 3))
     corpus(corpora / "bad", {f"{number}": "\0" if number in (7, 8) else "a cat" for number in range(12)})
     results = [small("classify", *arguments, "-m", model, "--output", "jsonl", "--scores", "-v", "-j", jobs, cwd=corpora) for jobs in JOBS]
     assert results[0].out or results[0].notes
@@ -222,9 +222,7 @@ def test_evaluation_is_the_same_to_the_last_digit(corpora: Path, model: str) -> 
     "arguments", [(), ("--classifier", "logistic"), ("--leave-one-out",), ("--group-column", "2"), ("--time-column", "day")], ids=str
 )
 def test_cross_validation_is_the_same_to_the_last_digit(corpora: Path, arguments: tuple[str, ...]) -> None:
-    (corpora / "days.tsv").write_text(
-        "label\ttext\tday\n" + "".join(f"{label}\t{text}\t{number}\n" for number, (label, text) in enumerate(ROWS)), encoding="utf-8"
-    )
+    write("days.tsv", "label\ttext\tday\n" + "".join(f"{label}\t{text}\t{number}\n" for number, (label, text) in enumerate(ROWS)))
     columns = ("--label-column", "label", "--text-column", "text")
     runs: list[tuple[Any, ...]] = []
     for jobs in JOBS[:3]:
@@ -269,7 +267,7 @@ def test_by_default_small_corpora_are_done_by_one_process(tmp_path: Path) -> Non
 @pytest.mark.parametrize("once", [(), ("--once",)], ids=str)
 def test_a_model_is_changed_in_the_same_way(corpora: Path, once: tuple[str, ...]) -> None:
     half = table().splitlines(keepends=True)[: len(ROWS) // 2]
-    (corpora / "half.tsv").write_bytes(b"".join(half) + half[0] + "cats\tle chat déjà vu\n".encode("latin-1"))
+    write("half.tsv", b"".join(half) + half[0] + "cats\tle chat déjà vu\n".encode("latin-1"))
     seen = []
     for jobs in JOBS[:3]:
         (corpora / "m").unlink(missing_ok=True)

@@ -64,6 +64,7 @@ def test_planted_leaks_are_found_named_and_left_out(planted: Path) -> None:
         (planted / found["id"]).unlink()
     alone = figures(nbtext("evaluate test --training train --output json"))
     assert alone["leaks"] == {"exact": 0, "near": 0, "threshold": 0.8, "examples": [], "without": leaks["without"]}
+    assert leaks["without"]["interval"] == alone["intervals"]["accuracy"]
     for name in ("n", "accuracy", "macro_f1", "log_loss", "brier", "ece"):
         assert leaks["without"][name] == pytest.approx(alone[name], abs=1e-12)
     assert {name: value for name, value in said.items() if name != "leaks"} == {

@@ -64,12 +64,6 @@ def test_merge_tells_of_models_that_have_no_ledger(days: Path, output: str) -> N
     assert nbtext("update a c --once -v -m", output).notes[0].startswith("nbtext: learnt 2 documents; moved from another")
 
 
-def test_models_without_ledgers_are_merged_in_silence(days: Path) -> None:
-    succeed("train a -m first")
-    succeed("train c -q -m second")
-    succeed("merge first second --to new")
-
-
 def test_a_damaged_ledger_is_as_good_as_none_to_merge(days: Path) -> None:
     for model, documents in (("first", "a"), ("second", "c")):
         succeed("train", documents, "--once", "-q", "-m", model)

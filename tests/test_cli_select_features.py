@@ -57,8 +57,3 @@ def test_infinite_scores_are_null_in_json(pets: Path) -> None:
     assert succeed(*arguments).rows[0][2] == "inf"
     line = succeed(*arguments, "--output", "jsonl").text
     assert json.loads(line, parse_constant=pytest.fail)["score"] is None
-
-
-def test_ngrams_are_terms(pets: Path) -> None:
-    succeed("train pets --ngrams 2 --stemmer none --stop-words none")
-    assert "the sofa" in [row[1] for row in succeed("select-features").rows]

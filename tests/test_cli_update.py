@@ -51,13 +51,6 @@ def write_table(path: Path, texts: list[str]) -> None:
     path.write_text("".join(f"{'xy'[number % 2]}\t{text}\n" for number, text in enumerate(texts)))
 
 
-def test_new_classes_and_terms_are_welcome(pets_and_more: Path) -> None:
-    done = nbtext("update more -v")
-    assert (done.status, done.out) == (0, b"")
-    assert done.notes[0].startswith("nbtext: nbtext.joblib: 3 classes, 7 documents, ")
-    assert succeed("classify -", stdin=b"a bird sings").rows[0][1] == "birds"
-
-
 def test_documents_are_read_as_those_of_training_but_for_what_options_say(tmp_path: Path) -> None:
     rows = {"a.csv": "topic;body\nx;red apple\n", "b.csv": "topic;body\ny;green pear\n", "c.jsonl": '{"label": "y", "text": "a plum"}\n'}
     corpus(tmp_path, rows)

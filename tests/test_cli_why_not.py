@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.process import SERVICE_DESK, corpus, nbtext, succeed
 
 if TYPE_CHECKING:
@@ -36,7 +34,7 @@ def test_what_it_names_turns_the_answers(service_desk_model: Path, tmp_path: Pat
         texts[f"{number}-with"] = " ".join([text, *added])
     assert len(texts) > 15
     corpus(tmp_path / "changed", texts)
-    answers = succeed("classify", tmp_path / "changed", "-m", service_desk_model).rows
+    answers = succeed("classify", "changed", "-m", service_desk_model).rows
     assert {label for _, label, _ in answers} == {WANTED}
 
 
@@ -69,16 +67,6 @@ def test_unreadable_documents(pets: Path) -> None:
         done = nbtext("why-not dogs pets/cats/1 none -o", output)
         assert (done.status, len(done.notes)) == (1, 1)
         assert "none" in done.text
-
-
-@pytest.mark.parametrize("classifier", ["bernoulli", "dirichlet-multinomial", "gaussian", "logistic"])
-def test_every_classifier(pets: Path, classifier: str) -> None:
-    corpus(pets, {"letter": "cat dog purrs climb sofa"})
-    of_gaussian = ("--latent", "3", "--shrinkage", "0.5") if classifier == "gaussian" else ()
-    succeed("train pets --classifier", classifier, *of_gaussian, "-m", "m")
-    [record] = succeed("why-not dogs letter -m m -o jsonl").records
-    assert record["label"] == "cats"
-    assert record["remove"]["smallest"] is True
 
 
 def test_the_old_name_prints_what_explain_prints(pets: Path) -> None:

@@ -111,17 +111,6 @@ def test_what_may_not_be_read_has_a_problem(shared_folder: Path) -> None:
     assert str(as_documents[0].problem) == "cannot read: permission denied"
 
 
-def test_names_of_any_bytes(tmp_path: Path) -> None:
-    names = [b"\xff", b"new\nline", b"tab\t", b"\x1b[31m", b" ", "語".encode()]
-    for name in names:
-        path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
-        path.mkdir()
-        (path / os.fsdecode(name)).write_text("x")
-    found = documents(tmp_path)
-    assert sorted(os.fsencode(document.id) for document in found) == sorted(os.fsencode(tmp_path) + b"/" + n + b"/" + n for n in names)
-    assert {document.label for document in found} == {"ÿ", "new\nline", "tab\t", "\x1b[31m", " ", "語"}
-
-
 def test_without_labels_files_and_directories_are_taken_as_given(tmp_path: Path) -> None:
     corpus(tmp_path, {"in/b": "1", "in/a/c": "2", "x": "3"})
     paths = [tmp_path / name for name in ("x", "in", "none", "x")]

@@ -50,7 +50,7 @@ def test_fasttext_lines_with_several_labels_or_none_are_problems(tmp_path: Path)
         f"{path}:3": "the label is empty",
     }
     assert texts(path, labelled=False)[0] == (None, "x")
-    result = nbtext("train", path, "-m", tmp_path / "m")
+    result = nbtext("train", path, "-m", "m")
     assert (result.status, len(result.notes)) == (1, 4)
 
 
@@ -83,13 +83,13 @@ def test_a_line_of_counts_without_a_label_is_a_problem_for_training(tmp_path: Pa
 
 def test_names_are_terms_as_they_stand_and_large_counts_cost_no_memory(tmp_path: Path) -> None:
     path = file(tmp_path, "x The:999999999 running:3 1:1\ny the:2 runs:1 it's,odd:1\n" * 50, "c.svm")
-    succeeded(nbtext("train", path, "-m", tmp_path / "m", limits=MEMORY))
+    succeeded(nbtext("train", path, "-m", "m", limits=MEMORY))
     counts = plain(TextClassifier.load("m").fitted.statistics)
     assert counts.occurrences[("x", "The")] == 999_999_999 * 50
     assert {term for _, term in counts.occurrences} == {"The", "running", "1", "the", "runs", "it's,odd"}
-    answers = succeed("classify", path, "-m", tmp_path / "m")
+    answers = succeed("classify", path, "-m", "m")
     assert [row[1] for row in answers.rows] == ["x", "y"] * 50
-    bare = nbtext("classify - --format lines -m", tmp_path / "m", stdin=b"runs the\nThe The:2\n")
+    bare = nbtext("classify - --format lines -m", "m", stdin=b"runs the\nThe The:2\n")
     assert [row[1] for row in bare.rows] == ["y", "x"]
 
 

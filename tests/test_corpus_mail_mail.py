@@ -94,18 +94,6 @@ def test_a_message_inside_a_message_counts() -> None:
     assert words(outer.as_bytes()) == ["outer", "see", "below", "inner", "words"]
 
 
-@pytest.mark.parametrize(
-    ("markup", "read"),
-    [
-        ("one<br>two<p>three</p>four", "one two three four"), ("b<b>ol</b>d V<!-- x -->iagra", "bold Viagra"), ("&lt;a&gt; &eacute;&#233;", "<a> éé"),
-        ("a<style>p {}</style>b<script>if (a<b) alert('</p>')</SCRIPT >c", "a b c"), ("<!DOCTYPE html><?xml?>x", "x"), ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
-        ("<a href='x'>link</a>ed", "linked"), ("open <b", "open"), ("a<script>open", "a"), ("a<!-- open", "a"), ("<x-y>custom</x-y>", "custom"),
-    ],
-)  # fmt: skip
-def test_html_as_a_person_sees_it(markup: str, read: str) -> None:
-    assert words(b"Content-Type: text/html\n\n" + markup.encode()) == read.split()
-
-
 def test_mail_that_takes_long_elsewhere_takes_no_time_here() -> None:
     code = (
         "from nbtext.corpus.mail.mail import MailReading, read_mail\n"

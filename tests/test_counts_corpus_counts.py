@@ -8,18 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.attributes import Attributes
 from nbtext.counts.corpus_counts import (
-    NeverLearntError,
-    _first_impossible,
-    _missing_from_sample,
     is_known,
     relabelled_documents,
-    subtract_documents,
     with_ngram_parts,
 )
 from nbtext.counts.counting import Analysis, _AttributedTexts, _FeatureCounter
@@ -43,10 +38,6 @@ def counted(labelled: Corpus, **given: Any) -> CorpusCounts:
 
 def documents(labelled: Corpus) -> tuple[Any, Any]:
     return count_documents([(label, text.encode()) for label, text in labelled], analysis())
-
-
-def everything(labelled: Corpus) -> CorpusCounts:
-    return count([(label, text.encode()) for label, text in labelled], analysis(), keep_all=True)
 
 
 def of_words(labelled: Corpus, words: set[str]) -> Corpus:
@@ -101,34 +92,6 @@ def test_some_documents_each_under_a_label_of_its_own(labelled: Corpus, data: st
     wanted, _ = documents([(label, labelled[row][1]) for row, label in zip(rows, labels, strict=True)])
     assert found.statistics == wanted
     assert [found.statistics.classes[number] for number in found.documents.classes.tolist()] == labels
-
-
-LEARNT = [("x", "ant bee"), ("x", "ant"), ("y", "cat")]
-
-
-@pytest.mark.parametrize(
-    ("gone", "row"),
-    [
-        ([("x", "ant"), ("x", "bee")], 1),
-        ([("x", "ant"), ("x", "ant")], 1),
-        ([("y", "ant")], 0),
-        ([("z", "cat")], 0),
-        ([("x", "ant"), ("y", "cat"), ("x", "ant bee bee")], 2),
-    ],
-)
-@pytest.mark.parametrize("sample", [0, 4096])
-def test_the_first_document_that_was_never_counted_is_named(gone: Corpus, row: int, sample: int) -> None:
-    """By a complete sample with certainty; without one by the counts that would fall below zero, which is the same document here.
-
-    A sample of none has a bound too: a document with a smaller hash than any was never counted.
-    """
-    counts = counted(LEARNT, sample=sample)
-    with pytest.raises(NeverLearntError, match=f"document {row + 1} was never learnt as '{gone[row][0]}'; nothing is forgotten") as caught:
-        subtract_documents(counts, everything(gone))
-    assert str(caught.value.naming("a.tsv:7")) == f"a.tsv:7: was never learnt as '{gone[row][0]}'; nothing is forgotten"
-    assert _missing_from_sample(counts, *documents(gone)) in ([row] if sample else [row, None])
-    assert _first_impossible(counts, *documents(gone)) == row
-    assert _first_impossible(counts, *documents(LEARNT[:2])) is None
 
 
 def test_categories_are_terms_that_no_text_can_hold() -> None:

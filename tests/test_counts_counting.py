@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.counts.counting import Analysis, check_label, content_hashes, require_words
+from nbtext.counts.counting import Analysis, check_label, content_hashes
 from nbtext.errors import UsageError
-from nbtext.settings import Reading, Settings
+from nbtext.settings import Settings
 from tests.building import plain
 from tests.changing import Corpus, corpora
 from tests.models import count, count_documents
@@ -62,16 +61,3 @@ def test_what_cannot_be_a_label(label: object) -> None:
         check_label(label)
     with pytest.raises(UsageError, match="cannot be a label"):
         count([("cats", b"purr"), (label, b"bark")], analysis())  # type: ignore[list-item]
-
-
-@pytest.mark.parametrize(
-    ("given", "setting"),
-    [({"ngrams": 2}, "ngrams 2"), ({"char_ngrams": "2-3"}, "char_ngrams 2-3"), ({"surface_forms": True}, "surface_forms")],
-    ids=str,
-)
-def test_an_analysis_of_words_is_refused_for_features_that_are_counted_already(given: dict[str, Any], setting: str) -> None:
-    svmlight = Reading(format="svmlight")
-    require_words(replace(settings(), reading=svmlight))
-    require_words(settings(**given))
-    with pytest.raises(UsageError, match=rf"counted already, so {setting} would change nothing; leave it out"):
-        require_words(replace(settings(**given), reading=svmlight))

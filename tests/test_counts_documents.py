@@ -107,12 +107,6 @@ def test_a_long_stream_is_sampled_on_the_way() -> None:
     assert counts.sample.bound < LARGEST_HASH
 
 
-def test_equal_documents_of_several_classes_are_kept_by_class() -> None:
-    documents = [(label, b"same text") for label in "zyxzyx"]
-    counts = counted(documents, 3)
-    assert [label for _, label, _ in contents(counts.sample, counts)] == ["x", "x", "y"]
-
-
 def test_ngrams_are_part_of_a_sample() -> None:
     counts = counted([("x", b"aa bb aa bb")], ngrams=2)
     assert [terms for *_, terms in contents(counts.sample, counts)] == [{"aa": 2, "bb": 2, "aa bb": 2, "bb aa": 1}]

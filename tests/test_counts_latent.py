@@ -82,20 +82,6 @@ def test_features_are_projections_of_unit_length(corpus: list[Labelled], dimensi
     np.testing.assert_allclose(squares, np.eye(space.projection.shape[1]).ravel(), atol=1e-5)
 
 
-def test_the_same_twice() -> None:
-    assert space_of(random_corpus(), 5).projection.tobytes() == space_of(random_corpus(), 5).projection.tobytes()
-
-
-def test_with_as_many_dimensions_as_there_are_angles_stay() -> None:
-    corpus = random_corpus()
-    space = space_of(corpus, 200)
-    terms = [space.statistics.vocabulary.term(number) for number in np.flatnonzero(space.known).tolist()]
-    documents = [document for _, document in corpus]
-    vectors = tfidf(corpus, terms, documents)
-    features, _ = space.features(matrix_of(documents, space.statistics.vocabulary))
-    np.testing.assert_allclose(features @ features.T, vectors @ vectors.T, atol=1e-5)
-
-
 def test_documents_that_share_no_term_meet_through_others() -> None:
     corpus = [
         ("x", ["car", "road"]),

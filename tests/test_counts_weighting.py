@@ -1,4 +1,4 @@
-"""Weights of terms: the slow twin, scikit-learn, and sums that do not depend on the order of documents."""
+"""Weights of terms: the slow twin, and sums that do not depend on the order of documents."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.preprocessing import normalize
 
 from nbtext.counts.corpus_counts import Subsets, with_log_sums
 from nbtext.counts.counting import Analysis
@@ -20,7 +18,6 @@ from nbtext.counts.weighting import weighted, weighted_cells
 from nbtext.settings import WEIGHTINGS, Settings
 from tests import strategies
 from tests.budget import examples
-from tests.building import matrix_of, statistics_of
 from tests.models import count_documents
 
 if TYPE_CHECKING:
@@ -76,22 +73,6 @@ def test_documents_and_cells_are_weighted_as_one_by_one(weighting: str, corpus: 
             assert 0 <= found <= statistics.counts_of(np.array([j]))[0, k]
 
 
-@given(corpus=strategies.corpora.filter(lambda corpus: any(terms for _, terms in corpus)))
-def test_scikit_learn_weighs_alike(corpus: list[Labelled]) -> None:
-    statistics = statistics_of(corpus)
-    matrix = matrix_of([terms for _, terms in corpus], statistics.vocabulary)
-    dense = densely(matrix, statistics.n_terms)
-    frequency = TfidfTransformer(smooth_idf=False).fit(dense).idf_ - 1  # it adds 1 to log(D / df)
-    wanted = normalize(np.log1p(dense) * np.where(frequency < 1e-12, 0, frequency))
-    np.testing.assert_allclose(densely(weighted(matrix, "tfidf", statistics), statistics.n_terms), wanted, rtol=1e-9, atol=1e-12)
-
-
-def densely(matrix: DocumentTermMatrix, n_terms: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    dense = np.zeros((matrix.n_documents, n_terms))
-    dense[matrix.entry_documents, matrix.terms] = matrix.counts
-    return dense
-
-
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @examples(4)
 @given(corpus=strategies.corpora, random=st.randoms(use_true_random=False))
@@ -129,11 +110,6 @@ def test_sums_of_logs_add_and_subtract(corpus: list[Labelled], data: st.DataObje
     assert inside.combined(outside, 1).statistics == whole
     assert whole.combined(outside, -1).statistics == inside
     assert with_log_sums(*counted(corpus[::-1])) == whole
-
-
-def test_a_term_in_all_documents_weighs_nothing() -> None:
-    statistics, documents = counted([("x", ["ant"]), ("y", ["ant", "bee"])])
-    assert rows(weighted(documents.matrix, "tfidf", statistics), statistics) == [{}, {"bee": 1.0}]
 
 
 def test_weights_of_documents_need_documents() -> None:

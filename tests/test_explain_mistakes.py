@@ -88,14 +88,6 @@ def test_what_has_no_answer_is_no_mistake() -> None:
     assert found(fitted(estimate="ml"), [("fish", "purr bark")]) == []
 
 
-def test_terms_are_the_same_however_many_weights_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    documents = [("fish", "purr bark mouse postman"), ("cats", "bark swim bubble fetch"), ("dogs", "sleep purr purr")]
-    wanted = found(fitted(ngrams=2), documents)
-    assert len(wanted) == 3
-    monkeypatch.setattr("nbtext.classifiers.base.TERM_WEIGHTS_AT_ONCE", 1)
-    assert found(fitted(ngrams=2), documents) == wanted
-
-
 def test_the_only_class_has_no_rival() -> None:
     model = TextClassifier(smoothing=1).fit(["a text"], ["only"])
     [mistake] = found(model, [("other", "a text")])

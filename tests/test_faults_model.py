@@ -12,7 +12,6 @@ from nbtext import TextClassifier
 from tests.hostile import BY_JOBLIB, DEPTH, GADGETS, LENGTHS, MARK, SHAPES, TYPES, loaded_under_watch, packed
 from tests.model_bytes import Parts, put_together, taken_apart
 from tests.process import MEMORY, error_line, fail, nbtext, python, write
-from tests.test_cli_terminal import EVIL, on_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,13 +83,6 @@ def test_the_watcher_sees_what_joblib_does(pets: Path) -> None:
     _, seen, _ = loaded_under_watch(pets / "nbtext.joblib", {"gadget": GADGETS["os.system"]}, pets, BY_JOBLIB)
     assert {entry.split(" ")[0] for entry in seen} >= {"pickle.find_class", "os.system"}
     assert (pets / MARK).exists()
-
-
-def test_fault_21_terms_and_labels_cannot_move_the_cursor(pets: Path) -> None:
-    TextClassifier(stop_words="none").fit([f"a {EVIL} cat"], [EVIL]).save("m")
-    for arguments in (["inspect"], ["inspect", "--verify"], ["classify", "pets/cats/1"], ["select-features"]):
-        status, screen = on_terminal(*arguments, "-m", "m", env={"NO_COLOR": "1", "TERM": "dumb"})
-        assert (status, set(screen) & set("\x1b\x07\x9b\u202e\u2028")) == (0, set())
 
 
 @pytest.mark.parametrize("name", ["token_pattern", "pattern", "tokenizer"])

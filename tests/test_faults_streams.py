@@ -73,15 +73,3 @@ def unescaped(field: bytes) -> bytes:
     """What a field of TSV stands for."""
     parts = field.split(b"\\\\")
     return b"\\".join(part.replace(b"\\t", b"\t").replace(b"\\n", b"\n").replace(b"\\r", b"\r") for part in parts)
-
-
-@pytest.mark.parametrize("last", [b"\0", b""], ids=["ended", "open"])
-def test_fault_54_lists_with_nul(pets: Path, last: bytes) -> None:
-    names = [b"plain", b"new\nline", b"-", b" ", b"\xff"]
-    for name in names:
-        (pets / os.fsdecode(name)).write_text("a cat", encoding="utf-8")
-    listed = b"\0".join(names) + last
-    done = succeed("classify --files-from - -0", stdin=listed)
-    assert [row[0] for row in done.rows] == ["plain", "new\\nline", "./-", " ", os.fsdecode(b"\xff")]
-    empty = nbtext("classify --files-from - -0")
-    assert (empty.status, empty.out, len(empty.notes)) == (0, b"", 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.process import HOUSE, SERVICE_DESK, cold, corpus, in_json, nbtext, run, succeed, succeeded
+from tests.process import HOUSE, SERVICE_DESK, cold, content, corpus, in_json, nbtext, run, succeed, succeeded
 
 
 def test_fault_75_counts_beyond_32_bits(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_fault_75_counts_beyond_32_bits(tmp_path: Path) -> None:
 def test_fault_76_no_home_no_temporary_folder_any_time_zone(pets: Path, env: dict[str, str]) -> None:
     succeed("train pets -m plain")
     succeed("train pets -m other", env=env)
-    assert (pets / "plain").read_bytes() == (pets / "other").read_bytes()
+    assert content("plain") == content("other")
     for arguments in (["classify", "pets"], ["evaluate", "pets"], ["select-features", "-o", "table"], ["inspect"]):
         assert nbtext(*arguments, env=env) == nbtext(*arguments)
 
@@ -42,7 +42,7 @@ def test_fault_76_a_clock_that_jumps(pets: Path) -> None:
     )
     succeed("train pets -m plain")
     succeeded(run([sys.executable, "-c", code, "train", "pets", "-m", "other"], env=HOUSE))
-    assert (pets / "plain").read_bytes() == (pets / "other").read_bytes()
+    assert content("plain") == content("other")
 
 
 def test_fault_77_the_same_bytes_for_any_number_of_threads(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_fault_77_the_same_bytes_for_any_number_of_threads(tmp_path: Path) -> No
         train = ("train", SERVICE_DESK / "train", "--classifier", "gaussian", "-m", threads)
         with cold(threads == "2"):  # numpy reads it when it is imported
             succeed(*train, env={"OPENBLAS_NUM_THREADS": threads})
-    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+    assert content("1") == content("2")
 
 
 WATCHER = """

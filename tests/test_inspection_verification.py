@@ -22,7 +22,7 @@ from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.store import read_model_file, write_model_file
 from tests.budget import examples
 from tests.models import of_pets
-from tests.process import PETS, in_json, nbtext, succeed
+from tests.process import PETS, in_json, nbtext, succeed, write
 from tests.strategies import corpora
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def more_of_a_category(arrays: Arrays) -> None:
     ],
 )
 def test_attributes_that_do_not_go_together_are_found(tmp_path: Path, change: Callable[[Arrays], None], detail: str) -> None:
-    path = str(tmp_path / "m")
+    path = "m"
     rows = [{"colour": "black", "size": 1.5}, {"colour": "white", "size": 0.1}, {"colour": "black", "size": 3}]
     TextClassifier(categorical="colour", numeric="size", sample=2).fit([*rows, {"size": 9}], ["a", "a", "b", "b"]).save(path)
     plain, arrays = read_model_file(path)
@@ -199,7 +199,7 @@ def with_tokens_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_categories_with_the_tokens_of_texts_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, classifier: ClassifierName, estimate: Estimate, detail: str
 ) -> None:
-    path = str(tmp_path / "m")
+    path = "m"
     rows = [{"reply": "no"}] * 185 + [{"reply": "yes"}] * 35
     model = TextClassifier(categorical="reply", classifier=classifier, estimate=estimate, calibration="none")
     model.fit(rows, ["ham"] * 200 + ["spam"] * 20).save(path)
@@ -270,9 +270,9 @@ def test_a_file_that_does_not_load(tmp_path: Path) -> None:
     plain, arrays = read_model_file(path)
     write_model_file(path, {**plain, "smoothing": -1}, arrays)
     assert [check.passed for check in verify(path)] == [True, False, *[None] * 5]
-    (tmp_path / "m").write_bytes(b"")
+    write("m", b"")
     assert [check.passed for check in verify(path)] == [False, *[None] * 6]
-    assert verify(str(tmp_path / "none"))[0] == Check("file", False, "there is no model")
+    assert verify("none")[0] == Check("file", False, "there is no model")
 
 
 def test_the_command(service_desk_model: Path, tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_the_command(service_desk_model: Path, tmp_path: Path) -> None:
     assert [check["check"] for check in found["checks"]] == NAMES
     content = bytearray(service_desk_model.read_bytes())
     content[-1] ^= 1
-    (tmp_path / "m").write_bytes(content)
+    write("m", content)
     done = nbtext("inspect --verify -m m --output json")
     assert (done.status, json.loads(done.out)["passed"]) == (3, False)
     assert done.notes == ["nbtext: m: file: the model is damaged: its checksum is wrong; restore the model or train it again"]

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, dirichlet
-from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from sklearn.naive_bayes import BernoulliNB, ComplementNB
 
 from nbtext import TextClassifier
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.bernoulli import BernoulliNaiveBayes
 from nbtext.classifiers.complement import ComplementNaiveBayes
-from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.language_model.dirichlet import (
     ESTIMATES,
     NO_OWN,
@@ -50,6 +49,7 @@ from tests.textbook import CHINA
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from nbtext.classifiers.multinomial import MultinomialNaiveBayes
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.type_names import Floats, Whole
 
@@ -74,21 +74,6 @@ def test_a_coin_is_a_model_of_two_terms_with_a_beta_prior(heads: int, tails: int
         assert maximum_a_posteriori(counts, n, alpha, a + b, 2)[0] == (heads + a - 1) / (heads + tails + a + b - 2)
     if heads + tails:
         assert maximum_likelihood(counts, n)[0] == heads / (heads + tails)
-
-
-def test_a_coin_that_fell_on_heads_three_times_is_not_sure_to_do_so_again() -> None:
-    heads, n = np.array([3.0, 0.0]), np.array(3.0)
-    assert maximum_likelihood(heads, n).tolist() == [1, 0]
-    assert posterior_mean(heads, n, 1, 2).tolist() == [4 / 5, 1 / 5]
-    assert maximum_a_posteriori(heads, n, 2, 4, 2).tolist() == [4 / 5, 1 / 5]
-
-
-def test_a_flat_dirichlet_has_its_mode_at_maximum_likelihood_and_its_mean_at_laplace() -> None:
-    rolls, n = np.array([2.0, 1, 0, 3, 1, 1]), np.array(8.0)
-    assert (
-        maximum_a_posteriori(rolls, n, 1, 6, 6).tolist() == maximum_likelihood(rolls, n).tolist() == [2 / 8, 1 / 8, 0, 3 / 8, 1 / 8, 1 / 8]
-    )
-    assert posterior_mean(rolls, n, 1, 6).tolist() == [3 / 14, 2 / 14, 1 / 14, 4 / 14, 2 / 14, 2 / 14]
 
 
 def test_the_estimate_of_a_pseudo_count_is_the_mode_under_one_more() -> None:
@@ -128,12 +113,6 @@ def test_an_unseen_term_is_impossible_under_maximum_likelihood_and_its_logarithm
     models = language_models(statistics, estimate="ml")
     tokyo = np.array(statistics.vocabulary.find(["tokyo"]))
     assert models.log_probability(tokyo).tolist() == [[np.log(1 / 3), -np.inf]]
-
-
-@pytest.mark.parametrize("estimate", ESTIMATES)
-def test_a_class_of_no_tokens_and_no_pseudo_counts_gives_every_term_probability_zero(estimate: str) -> None:
-    models = language_models(statistics_of([("full", ["ant"]), ("empty", [])]), 0.0, estimate=estimate)
-    assert probabilities(models) == {("full", "ant"): 1, ("empty", "ant"): 0}
 
 
 TABLE = np.array([[7, 0], [2, 5], [0, 3], [1, 40]])
@@ -321,15 +300,6 @@ ASKED = [list("abcde"), list("ccd"), [], list("aaaa")]
 
 def scores_of(model: MultinomialNaiveBayes | ComplementNaiveBayes | BernoulliNaiveBayes, statistics: ClassStatistics) -> np.ndarray:
     return model.joint_log_likelihood(matrix_of(ASKED, statistics.vocabulary))[0]
-
-
-def test_multinomial_is_scikit_learns_with_an_array_of_pseudo_counts() -> None:
-    of = training_of(CORPUS, ALPHA, 0.1, class_prior="uniform")
-    table, labels, alpha = dense(CORPUS, of.statistics)
-    reference = MultinomialNB(alpha=alpha, fit_prior=False).fit(table, labels)
-    asked, _, _ = dense([("x", terms) for terms in ASKED], of.statistics)
-    wanted = asked @ reference.feature_log_prob_.T + np.log(1 / 3)
-    assert scores_of(MultinomialNaiveBayes.estimate(of), of.statistics) == pytest.approx(wanted, rel=1e-12)
 
 
 def test_complement_is_scikit_learns_with_an_array_of_pseudo_counts() -> None:

@@ -32,7 +32,7 @@ from nbtext.language_model.measures import (
 from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.building import language_models, matrix_of, statistics_from_table, statistics_of
-from tests.textbook import CHINA, CHINA_ASKED
+from tests.textbook import CHINA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -137,22 +137,6 @@ def test_what_is_not_defined_is_none() -> None:
         criteria(language_models(statistics), Settings.of({"classifier": "bernoulli"}))
 
 
-@given(corpus=strategies.corpora, weight=st.floats(0.01, 1e4))
-def test_m_estimates_are_dirichlet_smoothing(corpus: list[oracle.Labelled], weight: float) -> None:
-    """φ = (m_jk + m·p_j) / (N_k + m): with p uniform the symmetric prior of m / V, with p the corpus the background prior of μ = m."""
-    counts, statistics = oracle.count(corpus), statistics_of(corpus)
-    n_terms, total = statistics.n_terms, sum(counts.occurrences.values())
-    terms = np.arange(n_terms)
-    symmetric = language_models(statistics, weight / max(n_terms, 1)).probability(terms)
-    background = language_models(statistics, weight, "background").probability(terms)
-    for j, term in enumerate(counts.terms):
-        in_corpus = sum(counts.occurrences.get((k, term), 0) for k in counts.classes) / total
-        for k, label in enumerate(statistics.classes):
-            m, n = counts.occurrences.get((label, term), 0), counts.tokens(label, counts.terms)
-            assert symmetric[j, k] == pytest.approx((m + weight / n_terms) / (n + weight))
-            assert background[j, k] == pytest.approx((m + weight * in_corpus) / (n + weight))
-
-
 def test_divergence_by_hand() -> None:
     apart = jensen_shannon_parts(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     assert apart == pytest.approx([math.log(2) / 2] * 2)
@@ -161,13 +145,6 @@ def test_divergence_by_hand() -> None:
     first = (0.5 * math.log(4 / 3) + 0.25 * math.log(2 / 3)) / 2
     second = (0.5 * math.log(4 / 5) + 0.75 * math.log(6 / 5)) / 2
     assert parts == pytest.approx([first, second])
-
-
-def test_china_and_japan() -> None:
-    """Example 13.1 of IIR with its smoothing: six terms, φ = (6, 2, 2, 2, 1, 1)/14 and (2, 1, 1, 1, 2, 2)/9."""
-    yes, no = np.array([2, 6, 1, 2, 2, 1]) / 14, np.array([1, 2, 2, 1, 1, 2]) / 9
-    found = jensen_shannon(language_models(statistics_of(CHINA), smoothing=1), np.array([0, 1]))
-    assert found == pytest.approx(np.array([[0, 1], [1, 0]]) * jensenshannon(yes, no) ** 2)
 
 
 @given(strategies.corpora, st.floats(0.01, 2), st.sampled_from(["symmetric", "background"]), st.sampled_from([1, 7, 1 << 18]))
@@ -204,16 +181,6 @@ def test_terms_that_are_equally_probable() -> None:
     assert perplexity(np.array([10 * math.log(1 / 8)]), np.array([10])) == pytest.approx([8])
     assert np.isnan(perplexity(np.array([0.0]), np.array([0]))).all()
     assert perplexity(np.array([-np.inf]), np.array([3])).tolist() == [np.inf]
-
-
-def test_the_document_of_example_13_1_under_both_classes() -> None:
-    statistics = statistics_of(CHINA)
-    models = language_models(statistics, smoothing=1)
-    found = held_out(models, matrix_of([CHINA_ASKED, CHINA_ASKED], statistics.vocabulary), np.array([0, 1]))
-    no, yes = (2 / 9) ** 5, (3 / 7) ** 3 * (1 / 14) ** 2
-    assert np.exp(found.log_likelihood) == pytest.approx([no, yes])
-    assert found.perplexity == pytest.approx([no ** (-1 / 5), yes ** (-1 / 5)])
-    assert (found.documents.tolist(), found.tokens.tolist(), found.unknown.tolist()) == ([1, 1], [5, 5], [0, 0])
 
 
 def test_an_unknown_token_counts_as_a_term_that_was_never_seen() -> None:

@@ -169,15 +169,6 @@ def test_rates_are_scikit_learns(case: Case) -> None:
         assert said["balanced_accuracy"] == close(reference.balanced_accuracy_score(case.truth, case.answers))
 
 
-@examples(8)
-@given(cases(unknown=False, abstaining=False, least=2))
-def test_scores_of_the_probabilities_are_scikit_learns(case: Case) -> None:
-    said = case.summary()
-    assert said["log_loss"] == close(reference.log_loss(case.truth, case.posterior, labels=case.classes))
-    wanted = reference.brier_score_loss(case.truth, case.posterior, labels=case.classes, scale_by_half=False)
-    assert said["brier"] == close(wanted)
-
-
 @given(cases())
 def test_top_k_is_the_slow_twins(case: Case) -> None:
     said = case.summary()
@@ -186,18 +177,6 @@ def test_top_k_is_the_slow_twins(case: Case) -> None:
             assert f"top_{k}_accuracy" not in said
             continue
         assert said[f"top_{k}_accuracy"] == close(oracle.top_k_accuracy(case.truth, case.classes, case.posterior.tolist(), k))
-
-
-def test_top_k_without_ties_is_scikit_learns() -> None:
-    generator = np.random.default_rng(3)
-    posterior = generator.dirichlet(np.ones(7), 400)
-    truth = generator.integers(7, size=400)
-    labels = [f"c{k}" for k in truth]
-    evaluation = Evaluation([f"c{k}" for k in range(7)])
-    evaluation.add(labels, np.log(posterior))
-    said = evaluation.summary(PLAIN)
-    for k in (2, 3, 5):
-        assert said[f"top_{k}_accuracy"] == close(reference.top_k_accuracy_score(truth, posterior, k=k, labels=range(7)))
 
 
 @examples(16)

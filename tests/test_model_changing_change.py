@@ -128,6 +128,8 @@ def test_the_sample_tells_documents_apart_that_count_alike() -> None:
         model.forget(["bee ant"], ["x"])
     with pytest.raises(NeverLearntError, match="document 2 was never learnt as 'x'"):
         model.forget(["ant bee", "ant bee"], ["x", "x"])
+    with pytest.raises(NeverLearntError, match="document 2 was never learnt as 'x'"):  # though no count would fall below zero
+        fitted({}, [("x", "ant bee"), ("x", "ant"), ("x", "bee")]).forget(["ant bee", "ant bee"], ["x", "x"])
 
 
 @EVERY

@@ -65,8 +65,8 @@ def test_models_of_counts_leave_documents_out_also_from_their_files(parameters: 
     assert len(found.classes) == len(found.weights) == 60
     assert np.exp(found.log_posterior).sum(axis=1) == pytest.approx(1)
     assert found.log_posterior.argmax(axis=1).tolist() != found.classes.tolist()
-    whole.save(str(tmp_path / "m"))
-    again = left_out_posteriors(TextClassifier.load(str(tmp_path / "m")).fitted)
+    whole.save("m")
+    again = left_out_posteriors(TextClassifier.load("m").fitted)
     for first, second in zip(found, again, strict=True):
         assert first == pytest.approx(second)
 
@@ -78,8 +78,8 @@ def test_models_of_counts_leave_documents_out_also_from_their_files(parameters: 
 def test_models_of_all_documents_keep_what_they_say_of_those_left_out(parameters: dict[str, Any], tmp_path: Path) -> None:
     whole = model(**parameters)
     found = left_out_posteriors(whole.fitted)
-    whole.save(str(tmp_path / "m"))
-    again = left_out_posteriors(TextClassifier.load(str(tmp_path / "m")).fitted)
+    whole.save("m")
+    again = left_out_posteriors(TextClassifier.load("m").fitted)
     assert again.log_posterior == pytest.approx(found.log_posterior, rel=1e-6)
     assert again.classes.tolist() == found.classes.tolist()
 

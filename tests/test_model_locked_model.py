@@ -14,7 +14,7 @@ from nbtext import TextClassifier
 from nbtext.errors import NbtextError
 from nbtext.model.locked_model import ledger_of
 from tests.budget import rounds
-from tests.process import HOUSE, PETS, TIME_LIMIT, Running, corpus, drained, in_json, nbtext, start, succeed, until
+from tests.process import HOUSE, PETS, TIME_LIMIT, Running, content, corpus, drained, in_json, nbtext, start, succeed, until, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +69,7 @@ def test_fault_35_four_processes_with_ten_updates_each_are_forty(pets: Path, opt
     succeed("train pets", *(["--once"] if options else []))
     updaters = children(pets, [[UPDATER, str(process), *options] for process in range(4)])
     while any(child.poll() is None for child in updaters):
-        found = TextClassifier.load(str(pets / "nbtext.joblib"))  # readers see a whole model at any time
+        found = TextClassifier.load("nbtext.joblib")  # readers see a whole model at any time
         assert 4 <= found.fitted.statistics.n_documents <= 44
     assert [child.wait(TIME_LIMIT) for child in updaters] == [0] * 4
     succeed("train pets -m trained")
@@ -79,7 +79,7 @@ def test_fault_35_four_processes_with_ten_updates_each_are_forty(pets: Path, opt
     succeed("update rows.tsv --format tsv -m trained")
     assert names(pets) == ["nbtext.joblib", *(["nbtext.joblib.1"] if options else []), "pets", "trained"]
     succeed("prune --ledger")
-    assert (pets / "nbtext.joblib").read_bytes() == (pets / "trained").read_bytes()
+    assert content("nbtext.joblib") == content("trained")
 
 
 def test_a_model_that_was_replaced_by_one_that_counts_otherwise_is_not_updated(pets: Path) -> None:
@@ -117,12 +117,12 @@ def test_killed_at_any_step_the_next_run_makes_it_whole(once: Path, command: lis
     outcomes = []
     stride *= rounds(3, 1) if stride == 1 else 1
     for die_at in range(1, 100, stride):
-        (once / "nbtext.joblib").write_bytes(old)
+        write("nbtext.joblib", old)
         (once / "nbtext.joblib.1").unlink(missing_ok=True)
         status = children(once, [[DYING, str(die_at), *command, *update[2:]]])[0].wait(TIME_LIMIT)
-        found = (once / "nbtext.joblib").read_bytes()
+        found = content("nbtext.joblib")
         assert found in (old, new)
-        known = ledger_of(str(once / "nbtext.joblib"), b"")
+        known = ledger_of("nbtext.joblib", b"")
         assert known is not None
         assert len(known) == (5 if found == new else 4)
         outcomes.append((status, found == new))
@@ -131,8 +131,8 @@ def test_killed_at_any_step_the_next_run_makes_it_whole(once: Path, command: lis
             assert note == "nbtext: learnt 0 documents; moved from another class: 0, known already: 2, repeated: 0"
         else:
             assert note == "nbtext: learnt 1 document; moved from another class: 1, known already: 0, repeated: 0"
-            assert (once / "nbtext.joblib.1").read_bytes() == old
-        assert (once / "nbtext.joblib").read_bytes() == new
+            assert content("nbtext.joblib.1") == old
+        assert content("nbtext.joblib") == new
         left = [name for name in names(once) if name.startswith(".") or name.endswith(".lock")]
         assert left == [], die_at
         if status == 0:
@@ -150,8 +150,8 @@ def test_a_failure_leaves_model_and_ledger_as_they_were(once: Path, where: str, 
     def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    old = (once / "nbtext.joblib").read_bytes()
-    with locked_model(str(once / "nbtext.joblib"), lock_timeout=0, backup=True) as file:
+    old = content("nbtext.joblib")
+    with locked_model("nbtext.joblib", lock_timeout=0, backup=True) as file:
         model, ledger = file.load(), file.ledger()
         assert ledger is not None
         monkeypatch.setattr(where, fail)
@@ -160,5 +160,5 @@ def test_a_failure_leaves_model_and_ledger_as_they_were(once: Path, where: str, 
         monkeypatch.undo()
         found = file.ledger()
         assert found is not None
-        assert (len(found), (once / "nbtext.joblib").read_bytes()) == (len(ledger), old)
+        assert (len(found), content("nbtext.joblib")) == (len(ledger), old)
     assert [name for name in names(once) if name.startswith(".")] == []

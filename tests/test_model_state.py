@@ -20,7 +20,6 @@ from nbtext.model.state import (
     _sorted,
     from_plain,
     moments_from_plain,
-    rows_of_text,
     sample_values_from_plain,
     values_to_plain,
 )
@@ -54,7 +53,7 @@ def test_sorted_is_what_python_calls_sorted(terms: list[str]) -> None:
 
 
 def test_a_term_does_not_begin_inside_a_character(tmp_path: Path) -> None:
-    path = str(tmp_path / "m")
+    path = "m"
     TextClassifier(stemmer="none").fit(["aaéa bbbb"], ["x"]).save(path)
     settings, arrays = read_model_file(path)
     with pytest.raises(ModelError, match="terms do not fit their lengths"):
@@ -68,29 +67,8 @@ def test_a_class_prior_fits_the_classes(tmp_path: Path, prior: dict[str, int]) -
     with pytest.raises(ModelError, match="class prior"):
         from_plain(settings, arrays)
     with pytest.raises(UsageError, match="class prior"):
-        TextClassifier(class_prior=prior).fit(PETS.values(), LABELS).save(str(tmp_path / "new"))
+        TextClassifier(class_prior=prior).fit(PETS.values(), LABELS).save("new")
     assert not (tmp_path / "new").exists()
-
-
-def test_likelihoods_of_training_documents_rise(tmp_path: Path) -> None:
-    path = str(tmp_path / "m")
-    texts = [f"cat purrs{' loudly' * (number % 5)} {number}" for number in range(60)]
-    TextClassifier().fit(texts, ["cats", "dogs"] * 30).save(path)
-    settings, arrays = read_model_file(path)
-    falling = arrays["typicality"][::-1].copy()
-    assert falling[0] > falling[-1]
-    infinite = arrays["typicality"] * np.nan
-    for wrong, message in ((falling, "do not rise"), (infinite, "not hold finite numbers"), (falling[1:], "not as many")):
-        with pytest.raises(ModelError, match=message):
-            from_plain(settings, {**arrays, "typicality": wrong})
-    for wrong in (np.array([1], np.uint8), np.array([1, 1, 1], np.uint8)):
-        with pytest.raises(ModelError, match=r"answers has [13] elements, and there are 2 labels"):
-            from_plain(settings, {**arrays, "answers": wrong})
-
-
-def test_rows_have_a_beginning_and_an_end() -> None:
-    assert rows_of_text(b"abc", np.array([2, 1]), "terms").tolist() == [0, 2, 3]
-    assert rows_of_text(b"", np.array([], np.int64), "terms").tolist() == [0]
 
 
 NUMBERS = st.floats(-LARGEST, LARGEST).filter(lambda x: x == 0 or abs(x) >= SMALLEST) | st.just(float("nan"))
@@ -146,7 +124,7 @@ def test_values_that_no_document_of_the_sample_has_are_refused(values: NDArray[A
 
 
 def test_a_large_model_takes_little_more_memory_than_its_file(tmp_path: Path) -> None:
-    write_model_file(str(tmp_path / "m"), {}, {"terms": np.zeros(50 << 20, np.uint8)})
+    write_model_file("m", {}, {"terms": np.zeros(50 << 20, np.uint8)})
     code = "from nbtext.cli.main import run; import sys; sys.exit(run(['inspect', '-m', 'm']))"
     done = run([sys.executable, "-c", code], env=HOUSE, limits=MEMORY)
     assert done.status == 3, done

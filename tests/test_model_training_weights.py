@@ -32,7 +32,7 @@ from nbtext.model.training import left_out_posteriors, looked_up
 from nbtext.settings import Settings
 from tests.budget import examples
 from tests.models import parted
-from tests.process import in_json, nbtext, succeed
+from tests.process import in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -222,8 +222,8 @@ def test_sums_of_logs_of_a_million_weighted_documents_and_balanced_classes() -> 
 def test_sums_of_logs_are_kept_as_far_as_each_fits_into_64_bits(tmp_path: Path) -> None:
     texts = " ".join(f"word{number}" for number in range(40))
     model = TextClassifier(weighting="log", **PLAIN).fit([texts, "bee"], ["x", "y"], [1e6, 1])
-    model.save(str(tmp_path / "m"))  # 40 sums of 693,000 nats in thousandths
-    loaded = TextClassifier.load(str(tmp_path / "m"))
+    model.save("m")  # 40 sums of 693,000 nats in thousandths
+    loaded = TextClassifier.load("m")
     assert np.array_equal(loaded.predict_proba(ASKED), model.predict_proba(ASKED))
     with pytest.raises(UsageError, match="sums of log weights are too large"):
         TextClassifier(weighting="log", **PLAIN).fit(["ant"] * 13 + ["bee"], ["x"] * 13 + ["y"], [1e6] * 13 + [1])
@@ -276,7 +276,7 @@ def test_weights_are_read_from_a_column(desk: Path, name: str, more: tuple[str, 
     problems = result.err.decode().splitlines()
     assert [line.split(": ")[1] for line in problems] == [f"{name}:{5 + name.endswith('v')}", f"{name}:{6 + name.endswith('v')}"]
     assert all("at 'weight' is not a number from 0 to 1,000,000 with at most three decimals" in line for line in problems)
-    model = TextClassifier.load(str(desk / "nbtext.joblib"))
+    model = TextClassifier.load("nbtext.joblib")
     by_hand = TextClassifier().fit(["ant bee", "ant cat", "dog eel", "fox eel"], ["x", "x", "y", "y"], [2, 0.5, 1, 1.25])
     assert model.counts.statistics == by_hand.counts.statistics
     assert model.fitted.learnt.smoothing == by_hand.fitted.learnt.smoothing
@@ -284,13 +284,13 @@ def test_weights_are_read_from_a_column(desk: Path, name: str, more: tuple[str, 
 
 def test_the_column_is_remembered_for_updates_and_ignored_where_documents_are_judged(desk: Path) -> None:
     nbtext("train t.csv", *COLUMNS)
-    (desk / "more.csv").write_text("label,text,weight\nx,bee bee,3\ny,eel,0.75\n")
+    write("more.csv", "label,text,weight\nx,bee bee,3\ny,eel,0.75\n")
     before = (desk / "nbtext.joblib").read_bytes()
     succeed("update more.csv --quiet")
-    assert TextClassifier.load(str(desk / "nbtext.joblib")).fitted.statistics.n_documents == 8.5
+    assert TextClassifier.load("nbtext.joblib").fitted.statistics.n_documents == 8.5
     succeed("forget more.csv --quiet")
     assert (desk / "nbtext.joblib").read_bytes() == before
-    (desk / "test.csv").write_text("label,text\nx,ant\ny,eel\n")
+    write("test.csv", "label,text\nx,ant\ny,eel\n")
     evaluation = in_json("evaluate test.csv")
     assert evaluation["n"] == 2
     verified = succeed("inspect --verify").text

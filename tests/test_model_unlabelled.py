@@ -113,9 +113,9 @@ def test_a_model_file_keeps_the_layer_and_loses_it_without_a_trace(settings: dic
     alone, model = few(**settings), few(**settings)
     model.learn(pool=pool(model))
     content, texts = saved(model, tmp_path), documents(20, 5)[0]
-    loaded = TextClassifier.load(str(tmp_path / "saved"))
+    loaded = TextClassifier.load("saved")
     assert np.array_equal(loaded.predict_log_proba(texts), model.predict_log_proba(texts))
-    assert [check for check in verify(str(tmp_path / "saved")) if check.passed is not True] == []
+    assert [check for check in verify("saved") if check.passed is not True] == []
     assert saved(loaded, tmp_path) == content
     assert saved(loaded.learn(), tmp_path) == saved(alone, tmp_path) != content
     assert loaded.fitted.learnt.unlabelled is None
@@ -142,7 +142,7 @@ def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(mo
     assert none.fitted.learnt.unlabelled is not None
     assert not none.counts.uses_unlabelled
     saved(none, tmp_path)
-    assert np.array_equal(TextClassifier.load(str(tmp_path / "saved")).predict_log_proba(documents(20, 5)[0]), expected)
+    assert np.array_equal(TextClassifier.load("saved").predict_log_proba(documents(20, 5)[0]), expected)
 
 
 def test_of_several_weightings_left_out_documents_choose(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,9 +202,9 @@ def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(weighting: W
     assert model.score(*documents(300, 3)) > 0.9
     assert model.counts.labelled.n_documents == 0
     content = saved(model, tmp_path)
-    loaded = TextClassifier.load(str(tmp_path / "saved"))
+    loaded = TextClassifier.load("saved")
     assert saved(loaded, tmp_path) == content
-    assert [check for check in verify(str(tmp_path / "saved")) if check.passed is not True] == []
+    assert [check for check in verify("saved") if check.passed is not True] == []
     assert "not calibrated" in warnings(loaded.fitted)[0]
     with pytest.raises(UsageError, match="learnt from unlabelled documents"):
         loaded.partial_fit(["a cat"], ["cats"])
@@ -220,7 +220,7 @@ def test_seed_words_go_with_labelled_documents_and_change_no_count(tmp_path: Pat
     assert list(model.fitted.learnt.weights.seeds) == sorted(SEEDS)
     saved(model, tmp_path)
     texts = documents(9, 5)[0]
-    assert np.array_equal(TextClassifier.load(str(tmp_path / "saved")).predict_log_proba(texts), model.predict_log_proba(texts))
+    assert np.array_equal(TextClassifier.load("saved").predict_log_proba(texts), model.predict_log_proba(texts))
 
 
 def test_a_word_against_a_class_is_for_all_others_also_those_that_come_later(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_word_against_a_class_is_for_all_others_also_those_that_come_later(tmp
     early = [place for place, label in enumerate(labels) if label != "fish"]
     model.fit([texts[place] for place in early], [labels[place] for place in early])
     saved(model, tmp_path)
-    model = TextClassifier.load(str(tmp_path / "saved"))
+    model = TextClassifier.load("saved")
     late = [place for place, label in enumerate(labels) if label == "fish"]
     model.partial_fit([texts[place] for place in late], ["fish"] * len(late))
     again.fit(texts, labels)

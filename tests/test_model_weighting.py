@@ -60,8 +60,8 @@ def test_a_class_without_training_documents_is_none(settings: dict[str, Any]) ->
 def test_logs_are_kept_for_log_weights_alone(classifier: ClassifierName, tmp_path: Path) -> None:
     model = TextClassifier(classifier=classifier, weighting="log").fit(TEXTS, LABELS)
     answers = model.predict_proba(TEXTS)
-    model.set_params(weighting="counts").save(str(tmp_path / "m"))
-    TextClassifier(classifier=classifier).fit(TEXTS, LABELS).save(str(tmp_path / "n"))
+    model.set_params(weighting="counts").save("m")
+    TextClassifier(classifier=classifier).fit(TEXTS, LABELS).save("n")
     assert (tmp_path / "n").read_bytes() == (tmp_path / "m").read_bytes()
     model.set_params(weighting="log")
     with pytest.raises(UsageError, match="not trained"):
@@ -72,14 +72,14 @@ def test_logs_are_kept_for_log_weights_alone(classifier: ClassifierName, tmp_pat
 def test_a_model_of_an_earlier_version_answers_and_cannot_be_changed(tmp_path: Path) -> None:
     """It has the sums of the logs of its own terms as its classifier's array, and not among its counts."""
     model = TextClassifier(weighting="log").fit(TEXTS, LABELS)
-    model.save(str(tmp_path / "m"))
-    settings, arrays = read_model_file(str(tmp_path / "m"))
+    model.save("m")
+    settings, arrays = read_model_file("m")
     sums = arrays.pop("cell_logs") / LOG_UNITS
     state = from_plain(settings, {**arrays, "fitted_weighted_counts": sums})
-    write_model_file(str(tmp_path / "old"), *to_plain(state))
-    old = TextClassifier.load(str(tmp_path / "old"))
+    write_model_file("old", *to_plain(state))
+    old = TextClassifier.load("old")
     assert np.array_equal(old.predict_proba(TEXTS), model.predict_proba(TEXTS))
-    old.save(str(tmp_path / "again"))
+    old.save("again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "old").read_bytes()
     with pytest.raises(UsageError, match="no sums of log weights"):
         old.partial_fit(TEXTS, LABELS)

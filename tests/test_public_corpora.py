@@ -45,7 +45,7 @@ def test_banking77_has_quoted_fields(short: Path, tmp_path: Path) -> None:
     path = found(short, "train.csv")
     rows = texts(path, text_column="text", label_column="category")
     assert (len(rows), len({label for label, _ in rows})) == (10_003, 77)
-    succeed("train", path, "--text-column", "text", "--label-column", "category", "-m", tmp_path / "m")
+    succeed("train", path, "--text-column", "text", "--label-column", "category", "-m", "m")
     assert accuracy(tmp_path / "m", found(short, "test.csv")) > 0.8
 
 
@@ -53,7 +53,7 @@ def test_germeval_has_quotes_that_are_characters(short: Path, tmp_path: Path) ->
     train, test = found(short, "germeval2018.training.txt"), found(short, "germeval2018.test.txt")
     reading = ("--format", "tsv", "--text-column", "1", "--label-column", "2")
     assert Counter(label for label, _ in texts(test, format="tsv", text_column="1", label_column="2")).total() == 3_532
-    succeed("train", train, *reading, "--language", "german", "-m", tmp_path / "m")
+    succeed("train", train, *reading, "--language", "german", "-m", "m")
     assert accuracy(tmp_path / "m", test) > 0.65
 
 
@@ -73,7 +73,7 @@ def test_newsgroups_are_mail(tmp_path: Path) -> None:
     for path in sorted(path for path in train.rglob("*") if path.is_file())[::10]:
         body = path.read_bytes()
         assert read_mail(body, MailReading((b"subject", b"from")))[:2] == text_by_email_package(body, ["subject", "from"])
-    succeed("train", train, "--document", "mail", "--headers", "subject,organization,keywords", "-m", tmp_path / "m")
+    succeed("train", train, "--document", "mail", "--headers", "subject,organization,keywords", "-m", "m")
     assert accuracy(tmp_path / "m", test) > 0.75
 
 
@@ -88,7 +88,7 @@ def test_planted_wrong_labels_are_found(tmp_path: Path) -> None:
         for row, document in enumerate(read):
             label = random.choice([other for other in classes if other != document.label]) if row in planted else document.label
             file.write(json.dumps({"id": row, "label": label, "text": document.text.decode()}) + "\n")
-    done = succeed("suspects", tmp_path / "noisy.jsonl", "--id-column", "id", "--limit", str(len(planted)), "--paths")
+    done = succeed("suspects", "noisy.jsonl", "--id-column", "id", "--limit", str(len(planted)), "--paths")
     assert len(planted & {int(row) for row in done.text.splitlines()}) / len(planted) > 0.75
 
 

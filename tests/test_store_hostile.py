@@ -9,7 +9,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.store import write_model_file
 from tests.model_bytes import Parts, outcome, put_together, taken_apart
-from tests.process import HOUSE, MEMORY, PETS, REPOSITORY, error_line, nbtext, run
+from tests.process import HOUSE, MEMORY, PETS, REPOSITORY, error_line, nbtext, run, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,11 +137,11 @@ def test_every_setting_of_another_type_is_refused_or_makes_a_model_that_works(pa
 
 @pytest.mark.parametrize("filling", [b"{},", b"[],", b"1.5,", b'"ab",', b"-9,"])
 def test_a_large_index_does_not_ask_for_much_memory(tmp_path: Path, filling: bytes) -> None:
-    write_model_file(str(tmp_path / "m"), {}, {"x": np.zeros(10, np.uint8)})
+    write_model_file("m", {}, {"x": np.zeros(10, np.uint8)})
     head = b'{"settings":{"a":['
     for size in ((1 << 22) - 200, 1 << 23):
         index = head + filling * ((size - 100) // len(filling)) + b'1]},"arrays":{}}'
-        (tmp_path / "m").write_bytes(put_together(index, b"N."))
+        write("m", put_together(index, b"N."))
         error_line(nbtext("inspect -m m", limits=MEMORY), 3)
 
 

@@ -18,7 +18,6 @@ from nbtext.errors import ModelError, UsageError
 from nbtext.store import FORMAT, joblib_stream, read_model_file, write_model_file
 from nbtext.store.model_file import DTYPES, MAX_INDEX_BYTES
 from tests.hostile import GADGETS, MARK
-from tests.process import cold, python, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,19 +119,6 @@ def test_arrays_of_another_process_give_the_same_bytes(tmp_path: Path) -> None:
     for name, those in (("here", arrays), ("there", arrived)):
         write_model_file(str(tmp_path / name), SETTINGS, those)
     assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
-
-
-def test_bytes_do_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
-    code = (
-        "import numpy as np; from nbtext.store import write_model_file\n"
-        "names = {'zeta', 'alpha', 'mu', 'omega'}\n"
-        "write_model_file('m', {name: {other: 1 for other in names} for name in names}, {name: np.arange(3, dtype='u1') for name in names})"
-    )
-    for folder, new in ((tmp_path / "0", False), (tmp_path / "1", True)):
-        folder.mkdir()
-        with cold(new):  # with another hash seed
-            succeeded(python(code, cwd=folder))
-    assert (tmp_path / "0/m").read_bytes() == (tmp_path / "1/m").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from nbtext.model.unlabelled import UnlabelledDocuments
 from nbtext.report.explanations import _explanation_record
 from tests.budget import some
 from tests.model_bytes import put_together, taken_apart
-from tests.process import REPOSITORY, fail
+from tests.process import REPOSITORY, fail, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,7 +156,7 @@ def is_refused(path: Path, what: str) -> bool:
 def test_one_changed_number_is_refused_or_does_no_harm(tmp_path: Path, content: bytes, changed: Any) -> None:
     refused = []
     for what, bad in some([*changed(content)], 12):
-        (tmp_path / "m").write_bytes(bad)
+        write("m", bad)
         refused.append(is_refused(tmp_path / "m", what))
     assert 0 < sum(refused) < len(refused)
 

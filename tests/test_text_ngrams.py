@@ -1,4 +1,4 @@
-"""N-grams and blocks; character n-grams of words, against the slow path and those of scikit-learn.
+"""N-grams and blocks; character n-grams of words, against the slow path.
 
 Also tests `text/analyzer.py`.
 """
@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.feature_extraction.text import CountVectorizer
 
 from nbtext import TextClassifier
 from nbtext.counts.counting import Analysis, document_counter
@@ -100,13 +99,6 @@ def counted(text: str, **parameters: Any) -> Counter[str]:
 
 
 @given(strategies.texts, SPANS)
-def test_they_are_the_pieces_of_the_word_between_its_marks(text: str, span: list[int]) -> None:
-    low, high = span
-    for word in words(text):
-        assert Counter(char_ngrams(word, range(low, high + 1))) == Counter(slow(word, low, high))
-
-
-@given(strategies.texts, SPANS)
 def test_an_ngram_is_never_a_word_and_tells_where_in_a_word_it_stands(text: str, span: list[int]) -> None:
     for word in words(text):
         for gram in char_ngrams(word, range(span[0], span[1] + 1)):
@@ -130,21 +122,6 @@ def test_every_block_means_what_the_slow_path_says(batches: list[list[bytes]], s
             found[document][names[term]] += 1
         wanted = [Counter(gram for word in oracle.terms(text, STOP_WORDS) for gram in slow(word, low, high)) for text in texts]
         assert found == wanted
-
-
-@pytest.mark.parametrize("span", [(1, 1), (2, 4), (3, 5), (6, 6)])
-def test_they_are_those_of_scikit_learn_without_whole_words_and_marks_alone(span: tuple[int, int]) -> None:
-    text = "the naïve snappers snap at apple pie while an owl watches"
-    vectorizer = CountVectorizer(analyzer="char_wb", ngram_range=span)
-    table = vectorizer.fit_transform([text]).toarray()[0]
-    known = dict(zip(vectorizer.get_feature_names_out(), table.tolist(), strict=True))
-    wanted = {
-        ("" if gram[0] == " " else "*") + gram.strip() + ("" if gram[-1] == " " else "*"): n
-        for gram, n in known.items()
-        if gram.strip() and not (gram[0] == gram[-1] == " ")
-    }
-    found = counted(text, char_ngrams=f"{span[0]}-{span[1]}")
-    assert {term: n for term, n in found.items() if "*" in term} == wanted
 
 
 def test_they_are_added_to_words_and_ngrams_of_words_and_leave_these_as_they_are() -> None:
