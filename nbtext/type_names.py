@@ -15,6 +15,8 @@ Integers = NDArray[np.integer]
 """Of any width."""
 Numbers = NDArray[np.integer | np.floating]
 """Whole as they are counted, floats once they are weighed."""
+Truth = NDArray[Any]
+"""Class numbers, shape (n_docs,); of several labels a mask, shape (n_docs, n_classes)."""
 Array = NDArray[np.generic]
 Arrays = Mapping[str, Numbers]
 """Arrays of a model file by name, whose types their reader checks."""

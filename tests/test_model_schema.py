@@ -99,23 +99,23 @@ RARE = {
 FILES = sorted(FOLDER.glob("format-*/*.model"))
 WRONG: tuple[Any, ...] = (None, True, -1, 0.5, float("inf"), 2**64, "x", [], [7], {}, {"x": 7})
 ACCEPTED: dict[object, str] = {
-    "reversed": "answers cell_counts class_lengths classes column_documents fitted_1_bias fitted_1_outcome fitted_1_weights fitted_bias "
+    "reversed": "label_offsets label_priors label_slopes sample_label_counts answers cell_counts class_lengths classes column_documents fitted_1_bias fitted_1_outcome fitted_1_weights fitted_bias "
         "fitted_means fitted_outcome fitted_projection fitted_smoothing fitted_weighted_counts fitted_weights label_lengths "
         "labels left_out_classes left_out_labels left_out_nats left_out_weights sample_classes sample_counts sample_entries "
         "sample_labels sample_weights selected stop_words term_cells unlabelled_class_documents unlabelled_logs",
-    "rolled": "answers cell_counts cell_documents class_lengths classes column_documents fitted_1_bias fitted_1_outcome "
+    "rolled": "label_offsets label_priors label_slopes sample_label_counts answers cell_counts cell_documents class_lengths classes column_documents fitted_1_bias fitted_1_outcome "
         "fitted_1_weights fitted_bias fitted_means fitted_outcome fitted_projection fitted_smoothing fitted_weighted_counts "
         "fitted_weights label_lengths labels left_out_classes left_out_labels left_out_nats left_out_weights sample_classes "
         "sample_counts sample_labels sample_weights selected stop_words term_cells unlabelled_cells unlabelled_class_documents "
         "unlabelled_logs",
-    "doubled": "answers cell_counts class_documents classes column_documents fitted_1_bias fitted_1_outcome fitted_1_weights "
+    "doubled": "label_offsets label_priors label_slopes answers cell_counts class_documents classes column_documents fitted_1_bias fitted_1_outcome fitted_1_weights "
         "fitted_attribute_smoothing fitted_bias fitted_outcome fitted_pool fitted_roots fitted_smoothing fitted_weights labels "
         "left_out_nats left_out_weights sample_counts sample_hashes sample_values sample_weights unlabelled_class_documents "
         "unlabelled_counts unlabelled_logs",
-    "negated": "answers cell_documents classes column_layers fitted_1_bias fitted_1_weights fitted_bias fitted_means fitted_projection "
+    "negated": "label_offsets label_priors label_slopes answers cell_documents classes column_layers fitted_1_bias fitted_1_weights fitted_bias fitted_means fitted_projection "
         "fitted_weights labels left_out_classes left_out_labels sample_classes sample_hashes sample_labels sample_terms "
         "sample_weights selected stop_words terms unlabelled_documents unlabelled_logs",
-    0: "answers cell_classes cell_columns classes column_layers fitted_0_weighted_counts fitted_1_bias fitted_1_outcome "
+    0: "label_offsets label_priors label_slopes answers cell_classes cell_columns classes column_layers fitted_0_weighted_counts fitted_1_bias fitted_1_outcome "
         "fitted_1_weights fitted_bias fitted_means fitted_outcome fitted_pool fitted_projection fitted_smoothing "
         "fitted_weighted_counts fitted_weights labels left_out_classes left_out_labels left_out_nats sample_classes sample_hashes "
         "sample_labels sample_terms sample_values selected stop_words terms unlabelled_classes unlabelled_logs",

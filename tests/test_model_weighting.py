@@ -101,7 +101,7 @@ def test_each_document_is_left_out_exactly(settings: dict[str, Any]) -> None:
     for left in range(0, len(texts), 5):
         others = [row for row in range(len(texts)) if row != left]
         apart = TextClassifier(smoothing=0.3, calibration="none", **settings).fit([texts[n] for n in others], [labels[n] for n in others])
-        row = place[int(content_hashes([texts[left]])[0]), whole.classes.index(labels[left])]
+        row = place[int(content_hashes([texts[left]])[0]), (whole.classes.index(labels[left]),)]
         wanted = apart.joint_log_likelihood([texts[left]])[0]
         scores = [found.scores[row, whole.classes.index(label)] for label in apart.classes]
         np.testing.assert_allclose(scores, wanted, rtol=1e-6)

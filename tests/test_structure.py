@@ -14,7 +14,7 @@ FILES = sorted((HOUSE / "nbtext").rglob("*.py"))
 ROOMS = (
     ("type_names", "version", "records"),
     ("errors", "ragged", "text_block", "steps", "strict_json"),
-    ("document_parts",),
+    ("document_parts", "label_sets"),
     ("settings",),
     ("attributes",),
     ("exclusions",),
@@ -25,6 +25,7 @@ ROOMS = (
     ("language_model",),
     ("decision",),
     ("calibration",),
+    ("label_calibration",),
     ("classifiers",),
     ("selection",),
     ("metrics",),

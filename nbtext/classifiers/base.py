@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from nbtext.calibration import UNCALIBRATED
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums, in_blocks
 from nbtext.errors import UsageError, require
@@ -25,6 +26,7 @@ from nbtext.settings import CLASSIFIERS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from nbtext.calibration import Calibration
     from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from nbtext.language_model.polya import PolyaModels
     from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import ClassifierName, ClassPrior, Settings
-    from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
+    from nbtext.type_names import Arrays, Floats, Mask, Numbers, Truth, Whole
 
 
 def classifier_class(name: ClassifierName) -> type[Classifier]:
@@ -155,14 +157,17 @@ class Unseen(NamedTuple):
     """Tokens of terms that count, shape (n_docs,)."""
     unknown: Whole
     """Other tokens, shape (n_docs,)."""
-    classes: Whole
-    """The true classes, shape (n_docs,)."""
+    classes: Truth
+    """The true classes."""
     weights: Floats
     """The weights of the documents, shape (n_docs,); 1 if they have none."""
 
     def of_known_classes(self) -> Unseen:
         """Return the documents whose class the models know: not those whose class went with its only document."""
-        known = np.isfinite(self.scores[np.arange(len(self.classes)), self.classes])
+        if self.classes.ndim > 1:
+            known = np.isfinite(self.scores).all(axis=1)
+        else:
+            known = np.isfinite(self.scores[np.arange(len(self.classes)), self.classes])
         return Unseen._make(column[known] for column in self)
 
 
@@ -364,10 +369,10 @@ class Classifier(ABC):
         matrix, weights = left_out.matrix, left_out.natural_weights(training.statistics)
         if not _leaves_a_class(training.settings.class_prior, statistics):
             impossible = np.full((matrix.n_documents, statistics.n_classes), -np.inf)
-            return Unseen(impossible, np.zeros(matrix.n_documents, np.int64), matrix.lengths, left_out.classes, weights)
+            return Unseen(impossible, np.zeros(matrix.n_documents, np.int64), matrix.lengths, left_out.truth(statistics.n_classes), weights)
         others = replace(training, statistics=statistics, selected=training.selected_in(statistics), documents=rest, sample=None)
         scores, lengths = self.estimate_again(others).joint_log_likelihood(matrix)
-        return Unseen(scores, lengths, matrix.tokens - lengths, left_out.classes, weights)
+        return Unseen(scores, lengths, matrix.tokens - lengths, left_out.truth(statistics.n_classes), weights)
 
     @classmethod
     def subtracts_exactly(cls, settings: Settings, unit: int) -> bool:
@@ -391,6 +396,16 @@ class Classifier(ABC):
         """
         del lengths
         return scores
+
+    def uncalibrated(self) -> Calibration:
+        """Return how scores become probabilities by the textbook."""
+        return UNCALIBRATED
+
+    def calibrate(
+        self, fit: Callable[..., Calibration], scores: Floats, truth: Truth, lengths: Whole, weights: Floats | None
+    ) -> Calibration:
+        """Return the calibration that left-out documents ask for, as the functions of `nbtext.calibration.METHODS` fit it."""
+        return fit(scores, truth, lengths, weights)
 
     def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> tuple[Floats, Whole] | None:
         """Return the log-likelihood per token of scored documents under their best class, in nats, and their tokens; both of shape (n_docs,).
@@ -444,6 +459,18 @@ class LinearClassifier(AdditiveClassifier):
     @abstractmethod
     def weights(self, terms: Whole) -> Floats:
         """Return the weights of terms, shape (n, n_classes), in nats."""
+
+    def against(self, everything: Self, terms: Whole) -> Floats:
+        """Return the weights of terms for each class less those for all documents without it, shape (n, n_classes), in nats.
+
+        ``everything`` is the model of all documents, of one class.
+        """
+        raise NotImplementedError
+
+    def bias_against(self, everything: Self) -> Floats:
+        """Return what is the same for every document beside the prior, for each class less that for all documents without it, shape (n_classes,)."""
+        del everything
+        return np.zeros(self.training.statistics.n_classes)
 
     def adds_occurrences(self) -> bool:
         """Return True: the features are counts."""

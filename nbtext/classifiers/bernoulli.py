@@ -76,6 +76,22 @@ class BernoulliNaiveBayes(LinearClassifier):
             weights: Floats = np.log(self.probability(terms)) - _finite_log(self.absence(terms))
         return weights
 
+    def against(self, everything: Self, terms: Whole) -> Floats:
+        """Return log θ_jk/(1 − θ_jk) less that of the documents without the class, shape (n, n_classes), in nats."""
+        presence, absence = self._of_rest(everything, terms)
+        return self.weights(terms) - np.log(presence) + np.log(absence)
+
+    def bias_against(self, everything: Self) -> Floats:
+        """Return Σ_j log(1 − θ_jk) less that of the documents without the class, shape (n_classes,), in nats."""
+        return self._sum_over_terms(lambda terms: np.log(self.absence(terms)) - np.log(self._of_rest(everything, terms)[1]))
+
+    def _of_rest(self, everything: Self, terms: Whole) -> tuple[Floats, Floats]:
+        """Return θ of the documents without each class, and 1 − θ."""
+        holding = everything._holding(terms) - self._holding(terms)
+        of_rest = everything.training.statistics.class_documents - self.training.statistics.class_documents
+        presence, absence = self._pseudo_counts(terms)
+        return self._estimate(holding, presence, absence, of_rest), self._estimate(of_rest - holding, absence, presence, of_rest)
+
     def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
         """Return x_j."""
         return matrix._replace(counts=np.ones_like(matrix.counts))
@@ -122,12 +138,12 @@ class BernoulliNaiveBayes(LinearClassifier):
     def _holding(self, terms: Whole) -> Floats:
         return self.training.statistics.documents_of(terms).astype(np.float64)
 
-    def _estimate(self, documents: Floats, a: Floats, b: Floats) -> Floats:
-        """Return the probability of one side of the coins, with pseudo-counts a of it and b of the other."""
-        of_class = self.training.statistics.class_documents.astype(np.float64)
+    def _estimate(self, documents: Floats, a: Floats, b: Floats, of_class: Whole | None = None) -> Floats:
+        """Return the probability of one side of the coins, with pseudo-counts a of it and b of the other; by default tossed by the documents of a class."""
+        tosses = (self.training.statistics.class_documents if of_class is None else of_class).astype(np.float64)
         if self.training.settings.estimate == "map":
-            return beta_mode(documents, of_class, a + 1, b + 1)
-        return beta_mean(documents, of_class, a, b)
+            return beta_mode(documents, tosses, a + 1, b + 1)
+        return beta_mean(documents, tosses, a, b)
 
     def _certain(self, terms: Whole) -> Floats:
         """Return 1 where every document of the class holds the term, else 0, shape (n, n_classes)."""

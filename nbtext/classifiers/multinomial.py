@@ -118,6 +118,13 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
         """Return log φ_jk, shape (n, n_classes), in nats."""
         return self.language_models.log_probability(terms)
 
+    def against(self, everything: Self, terms: Whole) -> Floats:
+        """Return log φ_jk − log φ_j,rest, shape (n, n_classes), in nats; the counts of the rest are those of all less those of the class."""
+        counts = everything.counts.counts_of(terms) - self.counts.counts_of(terms)
+        tokens = everything.language_models.class_tokens - self.language_models.class_tokens
+        with np.errstate(divide="ignore"):
+            return self.weights(terms) - np.log(self.language_models.estimated(terms, np.maximum(counts, 0), np.maximum(tokens, 0.0)))
+
     def term_probabilities(self) -> TermProbabilities:
         """Return φ_jk, on weighted counts shares of weights."""
         return TermProbabilities.of_models(self.language_models, OF_WEIGHTS.get(self.weighting, OF_TOKENS))

@@ -10,16 +10,18 @@ from collections import Counter
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.counts.documents import MOST_TERMS, NO_DOCUMENTS, CountedDocuments, DocumentSample
+from nbtext.counts.label_columns import LabelSets
 from nbtext.counts.layers import added, estimated
 from nbtext.counts.statistics import UNLABELLED, Renumbering, from_cells, log_units, sum_cells
 from nbtext.counts.vocabulary import is_category
 from nbtext.errors import UsageError
+from nbtext.label_sets import EVERYTHING, have_several, is_set, labels_in
 from nbtext.ragged import flat_indices, offsets
 from nbtext.records import dataclass
 from nbtext.text.hashing import pair, unpair
@@ -63,12 +65,12 @@ class CorpusCounts:
 
     def __add__(self, other: CorpusCounts) -> CorpusCounts:
         """Return both corpora together, without derived layers, over the terms of those that are closed; all documents only if both have them."""
-        mine, theirs = self.of_documents(), other.of_documents()
+        mine, theirs = alike(self.of_documents(), other.of_documents())
         mine = mine.over(other.statistics.vocabulary) if other.is_closed else mine
         theirs = theirs.over(self.statistics.vocabulary) if self.is_closed else theirs
         statistics, first, second = mine.statistics.combined(theirs.statistics, 1)
         sample = mine.sample.renumbered(first) + theirs.sample.renumbered(second)
-        documents = [self.documents.renumbered(first), other.documents.renumbered(second)] if self.documents and other.documents else []
+        documents = [mine.documents.renumbered(first), theirs.documents.renumbered(second)] if mine.documents and theirs.documents else []
         return CorpusCounts(statistics, sample, self.is_closed or other.is_closed, CountedDocuments.joined(documents))
 
     def __sub__(self, other: CorpusCounts) -> CorpusCounts:
@@ -76,10 +78,21 @@ class CorpusCounts:
 
         Raises `UsageError` if the other counts anything that this one does not.
         """
-        mine, theirs = self.of_documents(), other.over(self.statistics.vocabulary) if self.is_closed else other
+        mine, theirs = alike(self.of_documents(), other.over(self.statistics.vocabulary) if self.is_closed else other)
         statistics, first, second = mine.statistics.combined(theirs.statistics, -1)
         sample = mine.sample.renumbered(first) - theirs.sample.renumbered(second)
         return replace(mine, statistics=statistics, sample=sample, documents=NO_DOCUMENTS)
+
+    def with_label_sets(self) -> CorpusCounts:
+        """Return the counts of documents of one label each as those of documents of several."""
+        statistics = self.statistics.with_everything()
+        sample, documents = (
+            replace(
+                each, columns=each.columns % each.n_layers, labels=LabelSets(np.ones(len(each), np.int64), each.columns + each.n_layers)
+            )
+            for each in (self.sample.documents, self.documents)
+        )
+        return replace(self, statistics=statistics, sample=replace(self.sample, documents=sample), documents=documents)
 
     def over(self, vocabulary: Vocabulary) -> CorpusCounts:
         """Return the counts of the terms of another vocabulary, and of all categories."""
@@ -154,9 +167,17 @@ class CorpusCounts:
 
     def _regrouped(self, numbers: Whole, classes: tuple[str, ...], layers: tuple[Layer, ...]) -> CorpusCounts:
         """Return the counts of other classes and layers, as `ClassStatistics.regrouped` takes them."""
-        documents = replace(self.sample.documents, columns=numbers[self.sample.documents.columns], n_layers=len(layers))
+        documents = self.sample.documents.renumbered(Renumbering(np.arange(self.statistics.n_terms), numbers, len(layers)))
         sample = DocumentSample.of(documents, self.sample.size, self.sample.bound)
         return replace(self, statistics=self.statistics.regrouped(numbers, classes, layers), sample=sample, documents=NO_DOCUMENTS)
+
+
+def alike(mine: CorpusCounts, theirs: CorpusCounts) -> tuple[CorpusCounts, CorpusCounts]:
+    """Return two corpora, both of documents of several labels if one is."""
+    several = [have_several(each.statistics.classes) for each in (mine, theirs)]
+    if several[0] == several[1]:
+        return mine, theirs
+    return (mine, theirs.with_label_sets()) if several[0] else (mine.with_label_sets(), theirs)
 
 
 def is_known(known: Vocabulary, vocabulary: Vocabulary) -> NDArray[np.bool_]:
@@ -182,24 +203,31 @@ def relabelled_documents(statistics: ClassStatistics, documents: CountedDocument
 
     ``statistics`` are those of a corpus that includes the documents; only vocabulary and attributes are taken from them.
     """
-    classes, numbers = _numbered(labels)
-    matrix = documents.matrix
+    sets = [labels_in(label) for label in labels]
+    several = any(map(is_set, labels))
+    classes, numbers = _numbered([*([EVERYTHING] if several else []), *chain.from_iterable(sets)])
     n_layers = len(statistics.layers)
-    numbers, n_columns = numbers * n_layers + documents.columns % n_layers, len(classes) * n_layers
-    keys = pair(matrix.terms, np.repeat(numbers, matrix.entries))
-    weights = documents.in_units(statistics.unit)
+    of_layer, n_columns = documents.columns % n_layers, len(classes) * n_layers
+    if not several:
+        relabelled = replace(documents, columns=numbers * n_layers + of_layer)
+    else:
+        sizes = np.array([len(names) for names in sets], np.int64)
+        others = LabelSets(sizes, numbers[1:] * n_layers + np.repeat(of_layer, sizes))
+        relabelled = replace(documents, columns=of_layer, labels=others)
+    rows, _ = relabelled.by_column()
+    matrix, weights = rows.matrix, rows.in_units(statistics.unit)
+    keys = pair(matrix.terms, np.repeat(rows.columns, matrix.entries))
     held = np.repeat(weights, matrix.entries)
     logs = () if statistics.cell_logs is None else (log_units(matrix.counts) * held,)
     keys, cells = sum_cells(keys, matrix.counts * held, held, *logs)
     moments = statistics.moments
     if moments is not None and matrix.values is not None:
-        moments = type(moments).of(matrix.values, numbers, n_columns)
+        moments = type(moments).of(matrix.values, rows.columns, n_columns)
     class_documents = np.zeros(n_columns, np.int64)
-    np.add.at(class_documents, numbers, weights)
+    np.add.at(class_documents, rows.columns, weights)
     found, renumbering = from_cells(statistics.vocabulary, classes, class_documents, keys, *cells, layers=statistics.layers)
-    relabelled = replace(documents, columns=numbers).renumbered(renumbering)
     found = replace(found, attributes=statistics.attributes, moments=moments, unit=statistics.unit)
-    return CorpusCounts.of(found, relabelled, sample_size)
+    return CorpusCounts.of(found, relabelled.renumbered(renumbering), sample_size)
 
 
 def _numbered(labels: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
@@ -220,7 +248,8 @@ class Subsets:
     def __init__(self, statistics: ClassStatistics, documents: CountedDocuments) -> None:
         self._whole, self.statistics = statistics, statistics.counted or statistics
         self.documents = documents
-        self._cells = cells_of_entries(self.statistics, documents)
+        self._by_column, self._sizes = documents.by_column()
+        self._cells = cells_of_entries(self.statistics, self._by_column)
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -236,7 +265,8 @@ class Subsets:
         return self._of(rows, subtract=True)
 
     def _of(self, rows: NDArray[np.int64], *, subtract: bool) -> ClassStatistics:
-        whole, documents = self.statistics, self.documents
+        whole, documents, sizes = self.statistics, self._by_column, self._sizes
+        rows = flat_indices(offsets(sizes)[rows], sizes[rows])
         entries = flat_indices(documents.matrix.offsets[rows], documents.matrix.entries[rows])
         cells, counts = self._cells[entries], documents.matrix.counts[entries]
         weights = held = None
@@ -269,10 +299,10 @@ class Subsets:
         return found if self._whole.counted is None else estimated(found, self._whole.weights)
 
     def _moments(self, rows: NDArray[np.int64], *, subtract: bool) -> Moments | None:
-        whole, values = self.statistics.moments, self.documents.matrix.values
+        whole, values = self.statistics.moments, self._by_column.matrix.values
         if whole is None or values is None:
             return None
-        of_rows = type(whole).of(values[rows], self.documents.columns[rows], len(whole.documents))
+        of_rows = type(whole).of(values[rows], self._by_column.columns[rows], len(whole.documents))
         return whole.minus(of_rows) if subtract else of_rows
 
     def with_logs(self) -> Subsets:
@@ -291,6 +321,7 @@ def with_log_sums(statistics: ClassStatistics, documents: CountedDocuments) -> C
     """Return the statistics with the sums of log weights, from all of their documents."""
     if statistics.cell_logs is not None:
         return statistics
+    documents, _ = documents.by_column()
     sums, weights = np.zeros(statistics.cell_counts.size, np.int64), documents.in_units(statistics.unit)
     np.add.at(
         sums, cells_of_entries(statistics, documents), log_units(documents.matrix.counts) * np.repeat(weights, documents.matrix.entries)
@@ -358,7 +389,7 @@ def subtract_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts
             row = _first_impossible(counts, gone.statistics, gone.sample.documents)
             if row is None:
                 raise
-    raise NeverLearntError(row, statistics.classes[documents.classes[row]])
+    raise NeverLearntError(row, documents.label(row, statistics.classes))
 
 
 def _missing_from_sample(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> int | None:
@@ -376,9 +407,10 @@ def _missing_from_sample(counts: CorpusCounts, statistics: ClassStatistics, docu
     return None
 
 
-def _named_keys(statistics: ClassStatistics, documents: CountedDocuments) -> list[tuple[int, str, str, int]]:
-    keys, classes, layers, n = documents.keys(), statistics.classes, statistics.layers, len(statistics.layers)
-    return [(content, classes[column // n], layers[column % n].name, weight) for content, column, weight in keys]
+def _named_keys(statistics: ClassStatistics, documents: CountedDocuments) -> list[tuple[int, tuple[tuple[str, str], ...], int]]:
+    classes, layers, keys = statistics.classes, statistics.layers, documents.keys()
+    names = [(label, layer.name) for label in classes for layer in layers]
+    return [(content, tuple(names[column] for column in columns), weight) for content, columns, weight in keys]
 
 
 def _first_impossible(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import field, replace
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, groupby
 from os import getpid
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
@@ -18,12 +18,14 @@ import numpy as np
 from nbtext.attributes import Attributes
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentCollector
+from nbtext.counts.label_columns import LabelSets
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import StatisticsBuilder
 from nbtext.counts.vocabulary import FORMS, SIDES, category_term, stop_word_term
 from nbtext.document_parts import WEIGHT_UNIT, split_block, split_values
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.exclusions import needs_documents
+from nbtext.label_sets import EVERYTHING, is_set, labels_in
 from nbtext.records import dataclass
 from nbtext.settings import ANALYSIS, TRAINING, Settings
 from nbtext.text.analyzer import Analyzer, TermSequence, text_pieces
@@ -324,27 +326,48 @@ def _sequences(
 def count(documents: Iterable[Document | LabelledBlock], analysis: Analysis, *, keep_all: bool = False) -> CorpusCounts:
     """Count a stream of labelled documents; return statistics and sample, and all documents where the settings need them or with ``keep_all``.
 
-    Raises `NoDocumentsError` if there is not one document.
+    From the first document with a set of labels on all have one. Raises `NoDocumentsError` if there is not one document.
     """
+    several = False
+
+    def are_several(item: tuple[LabelledBlock, object]) -> bool:
+        nonlocal several
+        several = several or any(map(is_set, item[0].labels))
+        return several
+
+    parts = groupby(_weighted_blocks(documents), are_several)
+    counted = (_count(part, analysis, keep_all=keep_all, several=of_sets) for of_sets, part in parts)
+    found = next(counted, None)
+    if found is None:
+        raise NoDocumentsError
+    return sum(counted, found)
+
+
+def _count(
+    weighted_blocks: Iterable[tuple[LabelledBlock, NDArray[np.int64] | None]], analysis: Analysis, *, keep_all: bool, several: bool
+) -> CorpusCounts:
     builder = StatisticsBuilder(Attributes.of(analysis.settings.reading), logs=analysis.settings.sums_logs)
     counter = document_counter(analysis, builder.vocabulary)
     inflected = _inflected(analysis, builder.vocabulary) if analysis.settings.surface_forms else None
     size = analysis.settings.sample
     collector = DocumentCollector(None if keep_all or needs_documents(analysis.settings) else size)
-    empty = True
-    for block, weights in _weighted_blocks(documents):
-        empty = False
-        for label in block.labels:
+    for block, weights in weighted_blocks:
+        texts, sets = block.texts, None
+        labels = [labels_in(name) for name in block.labels] if several else block.labels
+        for label in chain.from_iterable(labels) if several else labels:
             check_label(label)
-        texts = block.texts
-        postings, classes = counter.count(texts), builder.class_numbers(block.labels)[block.classes]
-        builder.add(postings, classes, weights)
-        collector.add(postings, classes, content_hashes(texts), builder.labels, weights)
+        if several:
+            everything = builder.class_numbers([EVERYTHING])
+            sets = LabelSets.of([builder.class_numbers(names).tolist() for names in labels]).rows(block.classes)
+            classes = np.repeat(everything, len(block))
+        else:
+            classes = builder.class_numbers(block.labels)[block.classes]
+        postings = counter.count(texts)
+        builder.add(postings, classes, weights, sets)
+        collector.add(postings, classes, content_hashes(texts), builder.labels, weights, sets)
         if inflected is not None:
             readable, _ = analysis.without_encoded_lines(split_block([split_values(text)[0] for text in texts])[0])
             builder.add_cells(_count_terms(inflected, readable, builder.vocabulary.find_pairs), classes, weights)
-    if empty:
-        raise NoDocumentsError
     del counter, inflected  # what it remembers of the vocabulary takes as much memory as the vocabulary
     statistics, numbers = builder.freeze()
     if collector.keeps_all:

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.counts.label_columns import LabelSets
 from nbtext.counts.matrix import DocumentTermMatrix, stack
 from nbtext.document_parts import WEIGHT_UNIT
+from nbtext.label_sets import BETWEEN_LABELS
+from nbtext.ragged import offsets
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.matrix import Postings
     from nbtext.counts.statistics import ClassStatistics, Renumbering
+    from nbtext.type_names import Truth, Whole
 
 MOST_ENTRIES = 1 << 21
 """Most entries of a sample: 4,096 documents of 512 distinct terms. Of longer documents it has fewer."""
@@ -47,6 +51,8 @@ class CountedDocuments:
     """Weights in the units of the statistics, shape (n_docs,); None if all are 1."""
     n_layers: int = 1
     """L, by which columns are numbered as in `ClassStatistics`."""
+    labels: LabelSets | None = None
+    """Where documents may have several labels; `columns` are then of the reserved label that every document has."""
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -56,19 +62,49 @@ class CountedDocuments:
         """Class numbers, shape (n_docs,)."""
         return self.columns if self.n_layers == 1 else self.columns // self.n_layers
 
-    def keys(self) -> list[tuple[int, int, int]]:
-        """Return hash, column number and weight of each document, by which a sample is searched."""
-        return list(zip(self.hashes.tolist(), self.columns.tolist(), self.in_units(WEIGHT_UNIT).tolist(), strict=True))
+    def truth(self, n_classes: int) -> Truth:
+        """Return the class of each document, shape (n_docs,); of several labels which it has, shape (n_docs, n_classes), without the reserved one."""
+        if self.labels is None:
+            return self.classes
+        return LabelSets(self.labels.sizes, self.labels.columns // self.n_layers - 1).mask(n_classes)
+
+    def label(self, row: int, classes: Sequence[str]) -> str:
+        """Return the label of a document as people read it, given the labels of class numbers."""
+        if self.labels is None:
+            return classes[int(self.classes[row])]
+        return BETWEEN_LABELS.join(classes[column // self.n_layers] for column in self.labels.texts()[row])
+
+    def keys(self) -> list[tuple[int, tuple[int, ...], int]]:
+        """Return hash, column numbers and weight of each document, by which a sample is searched."""
+        columns = [(column,) for column in self.columns.tolist()]
+        if self.labels is not None:
+            columns = [first + others for first, others in zip(columns, self.labels.texts(), strict=True)]
+        return list(zip(self.hashes.tolist(), columns, self.in_units(WEIGHT_UNIT).tolist(), strict=True))
+
+    def by_column(self) -> tuple[CountedDocuments, Whole]:
+        """Return a row for each column that a document is counted in, as documents of one label, and how many rows each document has."""
+        if self.labels is None:
+            return self, np.ones(len(self), np.int64)
+        sizes, joined = self.labels.sizes + 1, np.empty(len(self) + self.labels.columns.size, np.int64)
+        firsts = np.zeros(joined.size, np.bool_)
+        firsts[offsets(sizes)[:-1]] = True
+        joined[firsts], joined[~firsts] = self.columns, self.labels.columns
+        return replace(replace(self, labels=None).rows(np.repeat(np.arange(len(self)), sizes)), columns=joined), sizes
 
     def order(self) -> NDArray[np.int64]:
         """Return the order of the documents by hash, column and weight, shape (n_docs,)."""
-        columns = (self.columns, self.hashes) if self.weights is None else (self.weights, self.columns, self.hashes)
-        return np.lexsort(columns)
+        ranks = self.columns
+        if self.labels is not None:
+            rows = self.labels.texts()
+            rank = {row: number for number, row in enumerate(sorted(set(rows)))}
+            ranks = np.array([rank[row] for row in rows], np.int64)
+        return np.lexsort((ranks, self.hashes) if self.weights is None else (self.weights, ranks, self.hashes))
 
     def rows(self, chosen: NDArray[np.int64]) -> CountedDocuments:
         """Return some of the documents, by number, in the order given."""
-        weights = None if self.weights is None else self.weights[chosen]
-        return replace(self, matrix=self.matrix.rows(chosen), columns=self.columns[chosen], hashes=self.hashes[chosen], weights=weights)
+        weights, labels = None if self.weights is None else self.weights[chosen], self.labels and self.labels.rows(chosen)
+        columns, hashes = self.columns[chosen], self.hashes[chosen]
+        return replace(self, matrix=self.matrix.rows(chosen), columns=columns, hashes=hashes, weights=weights, labels=labels)
 
     def in_units(self, unit: int) -> NDArray[np.int64]:
         """Return the weights in units of 1 / ``unit``, those of the statistics, shape (n_docs,)."""
@@ -94,7 +130,8 @@ class CountedDocuments:
     def renumbered(self, numbers: Renumbering) -> CountedDocuments:
         """Return the same documents for statistics in which terms and columns have other numbers."""
         matrix = self.matrix._replace(terms=numbers.terms.take(self.matrix.terms).astype(self.matrix.terms.dtype, copy=False))
-        return replace(self, matrix=matrix, columns=numbers.columns[self.columns], n_layers=numbers.n_layers)
+        labels = self.labels and self.labels.renumbered(numbers.columns)
+        return replace(self, matrix=matrix, columns=numbers.columns[self.columns], n_layers=numbers.n_layers, labels=labels)
 
     @classmethod
     def joined(cls, parts: Sequence[CountedDocuments]) -> CountedDocuments:
@@ -103,7 +140,9 @@ class CountedDocuments:
         hashes = [np.empty(0, np.uint64), *(part.hashes for part in parts)]
         weighted = any(part.weights is not None for part in parts)
         weights = np.concatenate([part.in_units(WEIGHT_UNIT) for part in parts]) if weighted else None
-        found = cls(stack([part.matrix for part in parts]), np.concatenate(columns), np.concatenate(hashes), weights)
+        sets = [part.labels for part in parts if part.labels is not None]
+        labels = LabelSets(*map(np.concatenate, zip(*sets, strict=True))) if sets else None
+        found = cls(stack([part.matrix for part in parts]), np.concatenate(columns), np.concatenate(hashes), weights, labels=labels)
         return replace(found, n_layers=parts[0].n_layers) if parts else found
 
 
@@ -187,13 +226,14 @@ class DocumentCollector:
         hashes: NDArray[np.uint64],
         labels: Sequence[str],
         weights: NDArray[np.int64] | None = None,
+        sets: LabelSets | None = None,
     ) -> None:
-        """Keep documents; ``labels`` are the labels of all class numbers so far, ``weights`` as `StatisticsBuilder.add` takes them."""
+        """Keep documents; ``labels`` are the labels of all class numbers so far, ``weights`` and ``sets`` as `StatisticsBuilder.add` takes them."""
         if self._bound != LARGEST_HASH:
             chosen = hashes <= np.uint64(self._bound)
             postings, classes, hashes = postings.of_documents(chosen), classes[chosen], hashes[chosen]
-            weights = None if weights is None else weights[chosen]
-        part = CountedDocuments(postings.matrix(), classes, hashes, weights)
+            weights, sets = None if weights is None else weights[chosen], sets and sets.rows(np.flatnonzero(chosen))
+        part = CountedDocuments(postings.matrix(), classes, hashes, weights, labels=sets)
         narrow = part.matrix._replace(terms=part.matrix.terms.astype(np.int32), counts=part.matrix.counts.astype(np.int32))
         self._parts.append(replace(part, matrix=narrow))
         self._documents += len(part)
@@ -223,9 +263,9 @@ class DocumentCollector:
         rank = np.empty(len(labels), np.int64)
         rank[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
         joined = CountedDocuments.joined(self._parts)
-        ranked = replace(joined, columns=rank[joined.columns])
+        ranked = replace(joined, columns=rank[joined.columns], labels=joined.labels and joined.labels.renumbered(rank))
         sample = DocumentSample.of(ranked, self._size or 0, self._bound)
         self._bound = sample.bound
-        unranked = np.argsort(rank)[sample.documents.columns]
-        self._parts = [replace(sample.documents, columns=unranked)]
+        unranked, kept = np.argsort(rank), sample.documents
+        self._parts = [replace(kept, columns=unranked[kept.columns], labels=kept.labels and kept.labels.renumbered(unranked))]
         self._documents, self._entries = len(sample.documents), sample.documents.matrix.terms.size

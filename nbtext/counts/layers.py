@@ -10,6 +10,7 @@ import numpy as np
 from nbtext.counts.seeds import by_class
 from nbtext.counts.statistics import COUNTED_ALONE, LOG_UNITS, Weights, sum_cells
 from nbtext.document_parts import WEIGHT_UNIT
+from nbtext.label_sets import have_several
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import pair
 
@@ -49,13 +50,13 @@ def estimated(table: ClassStatistics, weights: Weights = COUNTED_ALONE) -> Class
     found = replace(counted, unit=1, counted=table, weights=weights)
     if found.weight_unit != 1:
         found = replace(found, **{name: array / found.weight_unit for name, array in numbers.items()})
-    elif not weights.seeds and counted is table:
+    elif not weights.seeds and counted is table and not have_several(table.classes):
         return table
     if weights.seeds:
         found = added(found, seed_statistics(weights.seeds, found), 1.0)
     for weight, derived in table.derived():
         found = added(found, derived, weight / derived.unit)
-    return found
+    return found.of_labels() if have_several(found.classes) else found
 
 
 def added(labelled: ClassStatistics, soft: ClassStatistics, factor: float) -> ClassStatistics:

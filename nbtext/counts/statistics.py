@@ -14,6 +14,7 @@ from nbtext.counts.matrix import Postings, run_starts
 from nbtext.counts.vocabulary import ENCODED_LINES, GrowingVocabulary, category_term, is_category
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError
+from nbtext.label_sets import EVERYTHING, have_several
 from nbtext.ragged import flat_indices, offsets
 from nbtext.records import dataclass
 from nbtext.text.analyzer import UNKNOWN
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.attributes import Attributes
+    from nbtext.counts.label_columns import LabelSets
     from nbtext.counts.moments import Moments
     from nbtext.counts.seeds import Seed
     from nbtext.counts.vocabulary import Vocabulary
@@ -108,6 +110,8 @@ class ClassStatistics:
     """Of a sum, in documents and tokens, as `nbtext.counts.layers.estimated` returns it, the whole numbers that documents are subtracted from."""
     weights: Weights = COUNTED_ALONE
     """Of a sum."""
+    everything: ClassStatistics | None = None
+    """Of a sum where documents have several labels, the counts of all documents, as one class; the classes are then the labels alone."""
 
     @property
     def weight_unit(self) -> int:
@@ -148,12 +152,24 @@ class ClassStatistics:
     @property
     def n_documents(self) -> float:
         """D, an int; of weighted documents the sum of the weights."""
-        return whole_or_float(self.class_documents.sum())
+        documents = (self.everything or self).class_documents
+        return whole_or_float((documents[: len(self.layers)] if have_several(self.classes) else documents).sum())
 
     def scaled(self, factors: Whole) -> dict[str, Any]:
         """Return `numbers` with the documents of each column weighed by its factor, shape (n_columns,): float64 where one is beyond 64 bits."""
         of_cells = factors[self.cell_classes]
         return {name: _product(array, factors if name == "class_documents" else of_cells) for name, array in self.numbers.items()}
+
+    def with_everything(self) -> ClassStatistics:
+        """Return the counts of documents of one label each as those of documents of several: every document is also under the reserved label."""
+        _, of_layer = self.column_parts
+        return self.regrouped(of_layer, (EVERYTHING,), self.layers).combined(self, 1).statistics
+
+    def of_labels(self) -> ClassStatistics:
+        """Return counts by label, and those of all documents apart, given counts of one layer."""
+        numbers = np.arange(self.n_classes) - 1
+        everything = self.regrouped(-(numbers >= 0).astype(np.int64), (EVERYTHING,), self.layers)
+        return replace(self.regrouped(numbers, self.classes[1:], self.layers), everything=everything)
 
     def in_units(self, unit: int) -> ClassStatistics:
         """Return the same statistics in units of 1 / ``unit``, a multiple of their own."""
@@ -209,12 +225,12 @@ class ClassStatistics:
     @cached_property
     def term_counts(self) -> Numbers:
         """Occurrences of each term in the whole corpus, shape (n_terms,)."""
-        return self._over_classes(self.cell_counts)
+        return self._over_classes(self.cell_counts) if self.everything is None else self.everything.term_counts
 
     @cached_property
     def term_documents(self) -> NDArray[np.int64]:
         """Documents with each term, shape (n_terms,)."""
-        return self._over_classes(self.cell_documents)
+        return self._over_classes(self.cell_documents) if self.everything is None else self.everything.term_documents
 
     @property
     def encoded_lines(self) -> float:
@@ -474,11 +490,17 @@ class StatisticsBuilder:
         self._class_documents = _grown(self._class_documents, len(self._classes))
         return numbers
 
-    def add(self, postings: Postings, classes: NDArray[np.int64], weights: NDArray[np.int64] | None = None) -> None:
+    def add(
+        self, postings: Postings, classes: NDArray[np.int64], weights: NDArray[np.int64] | None = None, sets: LabelSets | None = None
+    ) -> None:
         """Count documents, given their class numbers; term ids are those of this builder's vocabulary.
 
-        ``weights`` are those of the documents, in units of 1 / `WEIGHT_UNIT`; None if all are 1.
+        ``weights`` are those of the documents, in units of 1 / `WEIGHT_UNIT`; None if all are 1. ``sets`` are their other classes.
         """
+        for rows, others in () if sets is None else sets.by_rank():
+            chosen = np.zeros(classes.size, np.bool_)
+            chosen[rows] = True
+            self.add(postings.of_documents(chosen), others, None if weights is None else weights[rows])
         if weights is not None and self._unit == 1:
             self._unit = WEIGHT_UNIT
             for counts in (self._class_documents, self._counts, self._documents, self._logs):

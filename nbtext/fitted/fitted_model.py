@@ -61,6 +61,11 @@ class FittedModel:
         return estimated(self.counts.statistics, self.learnt.weights)
 
     @property
+    def several_labels(self) -> bool:
+        """Whether documents may have several labels: probabilities of classes are then each of their own, and need not sum to 1."""
+        return self.statistics.everything is not None
+
+    @property
     def classes(self) -> list[str]:
         """The names of the classes, sorted: the order of all arrays by class."""
         return list(self.statistics.classes)

@@ -191,6 +191,10 @@ def classifier(statistics: ClassStatistics, learnt: Learnt, settings: Settings) 
 
 def class_for(statistics: ClassStatistics, settings: Settings) -> type[Classifier]:
     """Return the class of the classifier: that of the settings, or with attributes one around it."""
+    if statistics.everything is not None:
+        from nbtext.classifiers.many_labels import LabelsAgainstRest
+
+        return LabelsAgainstRest
     if not statistics.attributes.names:
         return classifier_class(settings.classifier)
     from nbtext.classifiers.attributed import AttributedClassifier

@@ -195,7 +195,9 @@ def _answers(model: TextClassifier) -> str:
         scores, log_posterior, *_ = fitted.score_counts(matrix.rows(rows))
         _require(not np.isnan(scores).any() and scores.max(initial=-np.inf) < np.inf, "a document gets scores that are no numbers")
         possible = scores.max(axis=1) > -np.inf
-        _require(_are_distributions(np.exp(log_posterior[possible])), "a document gets probabilities that do not sum to 1")
+        p = np.exp(log_posterior[possible])
+        each = np.stack((p, 1 - p), axis=-1) if fitted.several_labels else p
+        _require(_are_distributions(each), "a document gets probabilities that do not sum to 1")
         impossible += int(np.count_nonzero(~possible))
     _require(not impossible or fitted.classifier.prior.min() == 0, "a document of the sample is impossible in every class, also in its own")
     others = f", {impossible:,} impossible" if impossible else ""

@@ -152,6 +152,11 @@ class LanguageModels:
         return self.statistics.tokens_of(self.selected).astype(np.float64)
 
     @cached_property
+    def corpus_tokens(self) -> float:
+        """Tokens of selected terms in the whole corpus."""
+        return float((self.statistics.everything or self.statistics).tokens_of(self.selected).astype(np.float64).sum())
+
+    @cached_property
     def pseudo_tokens(self) -> float:
         """The sum of the pseudo-counts of all selected terms, which the prior adds to the tokens of a class."""
         if self.prior_shape == "background":
@@ -173,7 +178,7 @@ class LanguageModels:
         """Return the pseudo-counts of terms, shape (n, 1), and their sum over all selected terms."""
         if self.prior_shape == "symmetric":
             return self.own.of(terms, self.smoothing)[:, np.newaxis], self.pseudo_tokens
-        background = share(self.statistics.term_counts[terms], self.class_tokens.sum())
+        background = share(self.statistics.term_counts[terms], np.array(self.corpus_tokens))
         return self.smoothing * background[:, np.newaxis], self.pseudo_tokens
 
     def probability(self, terms: Whole) -> Floats:
@@ -193,7 +198,7 @@ class LanguageModels:
     def log_unseen(self) -> Floats:
         """Return log φ_jk of a term that no document held, as if a single one did, shape (n_classes,); −inf under maximum likelihood."""
         tokens, total = self.class_tokens, self.pseudo_tokens
-        of_corpus = 1.0 if self.prior_shape == "symmetric" else 1 / max(tokens.sum(), 1.0)
+        of_corpus = 1.0 if self.prior_shape == "symmetric" else 1 / max(self.corpus_tokens, 1.0)
         with np.errstate(divide="ignore"):
             return np.log(share(np.full_like(tokens, self.smoothing * of_corpus), tokens + total))
 

@@ -239,7 +239,7 @@ class _LeftOutTokens(NamedTuple):
 
 def left_out_tokens(statistics: ClassStatistics, selected: Mask, prior_shape: str, documents: CountedDocuments) -> _LeftOutTokens:
     """Return what `left_out_log_likelihood` needs of documents of the statistics, over the selected terms."""
-    left = _without_themselves(statistics, selected, documents)
+    left = without_themselves(statistics, selected, documents)
     matrix, own = left.matrix, documents.classes[left.matrix.entry_documents]
     counts = (statistics.counts_in(matrix.terms, own) - left.own).astype(np.float64)
     tokens = statistics.tokens_of(selected).astype(np.float64)
@@ -311,7 +311,7 @@ class _WithoutThemselves(NamedTuple):
     """Which of their entries of selected terms are in `matrix`."""
 
 
-def _without_themselves(statistics: ClassStatistics, selected: Mask, documents: CountedDocuments) -> _WithoutThemselves:
+def without_themselves(statistics: ClassStatistics, selected: Mask, documents: CountedDocuments) -> _WithoutThemselves:
     """Return what is left of documents of the corpus when each is subtracted from its statistics."""
     matrix = documents.matrix.of_terms(selected)
     own: Numbers = matrix.counts
@@ -335,7 +335,7 @@ def leave_one_out(
     If the models are of sums of weights, the documents have the same weights, and their counts are in ``tokens``.
     """
     statistics, tokens = models.statistics, tokens or documents.matrix
-    matrix, in_class, remaining, vanishing, selected_tokens, others = _without_themselves(statistics, models.selected, documents)
+    matrix, in_class, remaining, vanishing, selected_tokens, others = without_themselves(statistics, models.selected, documents)
 
     class_tokens = np.tile(models.class_tokens, (len(documents), 1))
     class_tokens[np.arange(len(documents)), documents.classes] -= selected_tokens

@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Floats, Mask, Truth, Whole
 
     Counts = Whole | Floats
+
+
+TINY = 1e-15
+"""Least −log p of a label, so that its absence keeps a probability."""
 
 
 class Judged(NamedTuple):
@@ -50,8 +54,17 @@ class Judged(NamedTuple):
         return Judged._make(column[rows] for column in self)
 
 
-def judge_documents(truth: Whole, answers: Whole, log_posterior: Floats) -> Judged:
-    """Judge documents by the number of their true class, their answer, and log p(C_k | d), shape (n_docs, n_classes), in nats."""
+def judge_documents(truth: Truth, answers: Whole, log_posterior: Floats) -> Judged:
+    """Judge documents by the number of their true class, their answer, and log p(C_k | d), shape (n_docs, n_classes), in nats.
+
+    Of several labels ``truth`` is a mask of shape (n_docs, n_classes): losses are summed over labels, and the rank is 0 if the most probable is right.
+    """
+    if truth.ndim > 1:
+        p, best = np.exp(log_posterior), log_posterior.argmax(axis=1)
+        rows, numbers = np.arange(best.size), best.astype(np.int32)
+        with np.errstate(divide="ignore"):
+            losses = -np.where(truth, log_posterior, np.log(-np.expm1(np.minimum(log_posterior, -TINY)))).sum(axis=1)
+        return Judged(numbers, numbers, (~truth[rows, best]).astype(np.int32), losses, ((p - truth) ** 2).sum(axis=1), p[rows, best])
     of_truth = log_posterior_of(truth, log_posterior)
     return Judged(
         truth.astype(np.int32),

@@ -70,7 +70,9 @@ def choose(
     vocabulary, of_sides = counts.statistics.vocabulary, NO_CHOICES
     stop = is_stop_word(vocabulary) & selected if settings.counts_stop_words else np.zeros_like(selected)
     if settings.counts_both:
-        of_sides = NO_CHOICES if pairs_only else _choose_sides(counts, settings, selected & ~stop)
+        of_sides = (
+            NO_CHOICES if pairs_only or counts.statistics.everything is not None else _choose_sides(counts, settings, selected & ~stop)
+        )
         selected = selected & ~dropped_terms(vocabulary, settings, replace(of_sides, stop_words_kept=True))
     chosen = _choose_others(counts, settings, selected, stop)
     if documents is not None and _holds_out(settings):
@@ -143,7 +145,8 @@ def _choose_others(counts: CorpusCounts, settings: Settings, selected: Mask, sto
     exact = settings.weighting != "log" or counts.statistics.weight_unit == 1  # as `MultinomialNaiveBayes.subtracts_exactly`
     compares_smoothing = _compares_smoothing(settings) and exact
     chosen = Chosen(Choices(stop_words_kept=bool(stop.any()) and not (selected & ~stop).any()), None)
-    if len(counts.sample.documents) < LEAST_DOCUMENTS or not (stop.any() or compares_smoothing):
+    several = counts.statistics.everything is not None
+    if several or len(counts.sample.documents) < LEAST_DOCUMENTS or not (stop.any() or compares_smoothing):
         return chosen
     on_counts = _Trials.of(counts.statistics, settings, "counts")
     on_weights = on_counts if settings.weighting == "counts" else _Trials.of(counts.statistics, settings, settings.weighting)

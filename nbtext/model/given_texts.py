@@ -13,6 +13,7 @@ import numpy as np
 from nbtext.attributes import KINDS, Attributes, weight_in_units
 from nbtext.document_parts import WEIGHT_UNIT, Fields, field_name, with_fields, without_separators
 from nbtext.errors import DocumentError, UsageError
+from nbtext.label_sets import label_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Document
     from nbtext.settings import Reading
 
-    Label = str | float | np.generic
+    Label = str | float | np.generic | Sequence[str | float | np.generic]
     Text = str | bytes | Mapping[str, object]
     Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
     from nbtext.type_names import Array, Whole
@@ -51,8 +52,12 @@ class GivenLabels:
         self.kind = kind
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the name of each label's class."""
+        """Yield the name of each label's class, or of a list, tuple or set the set of labels."""
         for place, label in enumerate(self._labels):
+            if isinstance(label, (list, tuple, set, frozenset)):
+                yield label_set(GivenLabels(label, self.kind))
+                self.kind = self.kind or "text"
+                continue
             kind = _kind(label)
             if self.kind is None:
                 self.kind = kind

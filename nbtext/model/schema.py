@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from nbtext.calibration import LARGEST_LOG
 from nbtext.counts.documents import LARGEST_HASH
 from nbtext.counts.seeds import MOST as MOST_OF_SEEDS
 from nbtext.counts.statistics import UNLABELLED
@@ -57,7 +58,7 @@ ARRAYS = {
         Array("term_lengths", WHOLE, "single terms", "bytes of each term", least=1),
         Array("ngrams", KEYS, "n-grams", "(n − 1)-gram and last term of each n-gram, sorted"),
         Array("labels", TEXT, "", "the labels, sorted"),
-        Array("label_lengths", WHOLE, "labels", "bytes of each label; the empty label is reserved for all documents", least=1),
+        Array("label_lengths", WHOLE, "labels", "bytes of each label; the first is empty if documents have several labels, and stands for all documents"),
         Array("column_labels", WHOLE, "columns", "label of each column; columns are sorted by label, then layer", below="labels", when="several layers"),
         Array("column_layers", WHOLE, "columns", "layer of each column; if it is missing, column k is label k", below="layers", when="several layers"),
         Array("column_documents", WHOLE, "columns", "documents of each column, at least one"),
@@ -69,7 +70,8 @@ ARRAYS = {
         Array("values", WHOLE, "", "for each column and number beside the texts, the documents that have one", when="numbers"),
         Array("value_sums", TEXT, "", "sums of these numbers, then of their squares, lines `n e` for n / 2^e", when="numbers"),
         Array("sample_hashes", KEYS, "documents", "the sampled documents, ascending: 64 bits of the SHA-256 of the text"),
-        Array("sample_labels", WHOLE, "documents", "label of each", below="labels"),
+        Array("sample_labels", WHOLE, "", "label of each, or of several all but the first label of the model, document after document", below="labels"),
+        Array("sample_label_counts", WHOLE, "documents", "number of labels of each", when="several labels"),
         Array("sample_layers", WHOLE, "documents", "layer of each", below="layers", when="several layers of documents"),
         Array("sample_entries", WHOLE, "documents", "number of different terms of each"),
         Array("sample_terms", WHOLE, "entries", "the terms of each document, ascending", below="terms"),
@@ -79,6 +81,9 @@ ARRAYS = {
         Array("selected", WHOLE, "terms", "1 for each term that the classifier uses", below="yes or no", when="some are not used"),
         Array("curve_places", REALS, "places", "log odds, rising", when="--calibration isotonic"),
         Array("curve_shares", REALS, "places", "the calibrated probabilities there, rising", when="--calibration isotonic"),
+        Array("label_slopes", REALS, "label calibration", "slope of each label but the first", when="several labels"),
+        Array("label_offsets", REALS, "label calibration", "its offset, in nats", when="several labels"),
+        Array("label_priors", REALS, "label calibration", "its log odds before a text is read", when="several labels"),
         Array("typicality", REALS, "", "log-likelihood per token of left-out documents: 20 quantiles for each of 12 bands of length", when="likelihoods"),
         Array("answers", WHOLE, "labels", "how many left-out documents of the sample got each label as answer", when="calibration"),
         Array("left_out_labels", WHOLE, "left out", "label of each left-out document", below="labels", when="it cannot be left out again"),
@@ -93,7 +98,6 @@ FITTED = "fitted_"
 """Prefix of the names of a classifier's own arrays."""
 
 RESERVED = {
-    "sample_label_counts": "number of labels of each sampled document",
     "sample_times": "time of each sampled document, in seconds",
 }
 """Arrays of later versions, which need no other format: this one refuses them."""
@@ -197,7 +201,7 @@ REQUIRED = object()
 _COUNT = Range(0, MOST - 1, is_whole=True)
 _LOSS = Range(0, sys.float_info.max)
 _PAIRED_TEST = OrNull({"gain": Range(), "error": Range(0), "documents": _COUNT})
-_FIGURES = {"log_loss": _LOSS, "brier": Range(0, 2), "ece": Range(0, 1)}
+_FIGURES = {"log_loss": _LOSS, "brier": Range(0), "ece": Range(0, 1)}
 
 
 class Setting(NamedTuple):
@@ -241,6 +245,11 @@ SETTINGS = {
     "temperature": Setting(
         {"scale": Range(sys.float_info.min, sys.float_info.max), "exponent": Range()},
         "`scale` a and `exponent` b of T = a·n^b; 1 and 0 without calibration",
+    ),
+    "rivalry": Setting(
+        OrNull({"rivalry": Range(-LARGEST_LOG, LARGEST_LOG), "level": Range(-LARGEST_LOG, LARGEST_LOG)}),
+        "where documents may have several labels, how these compete; or null",
+        None,
     ),
     "calibration": Setting(
         OrNull({"documents": _COUNT._replace(least=1), "before": _FIGURES, "after": _FIGURES}),

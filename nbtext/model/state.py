@@ -19,6 +19,7 @@ from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import MOST_ENTRIES, MOST_TERMS, CountedDocuments, DocumentSample
+from nbtext.counts.label_columns import LabelSets
 from nbtext.counts.layers import weights_of
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.seeds import Seed
@@ -37,6 +38,8 @@ from nbtext.fitted.learnt import (
     is_possible_smoothing,
     own_pseudo_counts,
 )
+from nbtext.label_calibration import LABEL_ARRAYS, LabelCalibration
+from nbtext.label_sets import have_several
 from nbtext.model.given_texts import LABEL_KINDS
 from nbtext.model.schema import FITTED, MOST, checked_settings, converted, decoded, encoded, plain
 from nbtext.ragged import offsets, rise_in_rows
@@ -63,6 +66,9 @@ Kind = TypeVar("Kind", bound=Declared)
 
 MOST_COLUMNS = 1 << 24
 """Labels times layers; each column takes eight bytes of memory, also where a file has none."""
+
+MOST_NATS = 1e6
+"""Of a number in the calibration of a label, up or down."""
 
 MOST_DIGITS = 2000
 """Of the whole number in an exact sum: the square of a large number in units of the square of a small one has about 500."""
@@ -98,6 +104,7 @@ def to_plain(model: FittedModel) -> tuple[dict[str, object], dict[str, Numbers]]
             "smoothing": learnt.smoothing,
             "choices": learnt.choices,
             "temperature": {"scale": calibration.scale, "exponent": calibration.exponent},
+            "rivalry": {"rivalry": calibration.rivalry, "level": calibration.level} if isinstance(calibration, LabelCalibration) else None,
             "calibration": learnt.judgement,
             "profile": None if profile is None else profile.figures,
             "unlabelled": learnt.unlabelled and learnt.unlabelled._asdict(),
@@ -108,8 +115,11 @@ def to_plain(model: FittedModel) -> tuple[dict[str, object], dict[str, Numbers]]
             "selected": None if learnt.selected.all() else learnt.selected.view(np.uint8),
             "curve_places": calibration.curve[0],
             "curve_shares": calibration.curve[1],
+            **(calibration.arrays() if isinstance(calibration, LabelCalibration) else {}),
             "typicality": None if learnt.typicality is None else learnt.typicality.quantiles.ravel(),
-            "answers": None if profile is None else profile.answers,
+            "answers": None
+            if profile is None
+            else np.append(np.zeros(statistics.n_classes - profile.answers.size, np.int64), profile.answers),
             "stop_words": "\n".join(model.stop_list).encode(),
             **({} if left_out is None else _left_out_to_plain(left_out)),
         }
@@ -230,10 +240,10 @@ def _learnt(part: Parts, values: Mapping[str, Parsed], settings: Settings, stati
     return Learnt(
         selected if selected.size else np.ones(statistics.n_terms, np.bool_),
         smoothing,
-        _calibration(values["temperature"], part["curve_places"], part["curve_shares"]),
+        _calibration(part, values, statistics),
         values["calibration"],
         _typicality(part["typicality"]),
-        _profile(values["profile"], part["answers"]),
+        _profile(values["profile"], part["answers"][int(have_several(statistics.classes)) :]),
         choices=_choices(values["choices"]),
         unlabelled=values["unlabelled"] and UnlabelledFigures(**values["unlabelled"]),
         left_out=_left_out(part, statistics.n_classes),
@@ -248,11 +258,19 @@ def _choices(plain: Parsed) -> Choices:
     return Choices(**{**plain, **tests, "sides": tuple(plain["sides"])})
 
 
-def _calibration(temperature: Mapping[str, float], places: Floats, shares: Floats) -> Calibration:
+def _calibration(part: Parts, values: Mapping[str, Parsed], statistics: ClassStatistics) -> Calibration:
+    temperature, places, shares = values["temperature"], part["curve_places"], part["curve_shares"]
     require(places.size == shares.size != 1 and np.all(np.diff(places) >= 0), "its calibration curve does not go on")
     require(np.all((shares > 0) & (shares <= 1)) and np.all(np.diff(shares) >= 0), "its calibration curve does not rise")
     calibration = Calibration(float(temperature["scale"]), float(temperature["exponent"]), (places, shares))
     require(calibration.is_possible, "its temperature or curve is out of range")
+    slopes, offsets, prior = (part[name] for name in LABEL_ARRAYS)
+    several = have_several(statistics.classes)
+    fits = slopes.size == offsets.size == prior.size == (statistics.n_classes - 1) * several and (values["rivalry"] is not None) == several
+    in_range = all(np.all(np.abs(each) <= MOST_NATS) for each in (slopes, offsets, prior))
+    require(fits and in_range, "its labels are not calibrated")
+    if several:
+        return LabelCalibration(calibration.scale, calibration.exponent, **values["rivalry"], slopes=slopes, offsets=offsets, prior=prior)
     return calibration
 
 
@@ -310,7 +328,8 @@ def counts_to_plain(counts: CorpusCounts) -> dict[str, Numbers]:
             **dict(zip(CELLS, statistics.cells, strict=False)),
             **({} if statistics.moments is None else values_to_plain(statistics.moments.of_classes(columns))),
             "sample_hashes": documents.hashes,
-            "sample_labels": documents.classes,
+            "sample_labels": documents.classes if documents.labels is None else documents.labels.columns // n_layers,
+            "sample_label_counts": None if documents.labels is None else documents.labels.sizes,
             "sample_layers": documents.columns % n_layers if statistics.n_counted > 1 else None,
             "sample_entries": documents.matrix.entries,
             "sample_terms": documents.matrix.terms,
@@ -403,8 +422,21 @@ def _sample(part: Parts, statistics: ClassStatistics, size: int, bound: int) -> 
     columns, terms, counts = part["sample_labels"], part["sample_terms"], part["sample_counts"]
     n_layers, of_layers = len(statistics.layers), part["sample_layers"]
     require(of_layers.max(initial=0) < statistics.n_counted, "a document of its sample is in no layer of documents")
-    columns = columns * n_layers + (of_layers if of_layers.size else 0)
-    n_documents = statistics.class_documents[statistics.column_parts[1] < statistics.n_counted].sum()
+    of_layers, sizes, labels = of_layers if of_layers.size else np.zeros(hashes.size, np.int64), part["sample_label_counts"], None
+    several = have_several(statistics.classes)
+    require(
+        sizes.size == hashes.size * several and columns.size == (sizes.sum() if several else hashes.size),
+        "its sample does not fit its labels",
+    )
+    if several:
+        require(rise_in_rows(columns, offsets(sizes)) and columns.min(initial=1) > 0, "the labels of its sample are not sorted")
+        labels, columns = LabelSets(sizes, columns * n_layers + np.repeat(of_layers, sizes)), of_layers
+    else:
+        columns = columns * n_layers + of_layers
+    of_layer = statistics.column_parts[1]
+    n_documents = statistics.class_documents[
+        (of_layer < statistics.n_counted) & ((np.arange(of_layer.size) < n_layers) | (not several))
+    ].sum()
     require(hashes.size <= min(size, int(n_documents)), "its sample does not fit its size")
     require(entries[-1] == terms.size <= MOST_ENTRIES, "its sample does not fit its terms")
     require(np.diff(entries).max(initial=0) <= MOST_TERMS, "its sample holds impossible documents")
@@ -415,7 +447,7 @@ def _sample(part: Parts, statistics: ClassStatistics, size: int, bound: int) -> 
         matrix = matrix._replace(values=sample_values_from_plain(part["sample_values"], columns.size, statistics.attributes))
     weights = part["sample_weights"] if part["sample_weights"].size else None
     require(weights is None or statistics.unit != 1, "its sample has impossible weights")
-    return DocumentSample(CountedDocuments(matrix, columns, hashes, weights, n_layers), size, bound)
+    return DocumentSample(CountedDocuments(matrix, columns, hashes, weights, n_layers, labels), size, bound)
 
 
 def _vocabulary(part: Parts) -> Vocabulary:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.attributes import Attributes
-from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, LeftOutPosteriors, by_length
+from nbtext.calibration import METHODS, Calibration, LeftOutPosteriors, by_length
 from nbtext.classifiers.base import Training, class_prior, classifier_class
 from nbtext.counts.counting import Analysis
 from nbtext.counts.layers import estimated, weights_of
@@ -137,7 +137,7 @@ def _checked(word: str, term: Term, settings: Settings, option: str) -> Term:
 
 
 MOST_SCORES = 1 << 22
-"""Most scores of held-out documents by class to calibrate from, 32 MiB; with very many classes that is less than the sample."""
+"""Most scores of held-out documents by class to calibrate from, 32 MiB; with very many classes that is less than the sample. Of several labels a quarter."""
 
 
 def learn(
@@ -161,7 +161,7 @@ def learn(
     documents = None if documents is None else without_dropped(documents, statistics, learnt, settings)
     training = Training(statistics, learnt.selected, learnt.smoothing, settings, documents, sample, own, select, loss_after_calibration)
     fitted = class_for(statistics, settings).estimate(training)
-    learnt = replace(learnt, fitted=fitted.arrays())
+    learnt = replace(learnt, fitted=fitted.arrays(), calibration=fitted.uncalibrated())
     method = calibration_method(settings)
     sample = scored_sample(sample, statistics)
     if method == "none" or not len(sample):
@@ -205,7 +205,8 @@ def posteriors(fitted: Classifier, calibration: Calibration, unseen: Unseen) -> 
 
 def scored_sample(sample: CountedDocuments, statistics: ClassStatistics) -> CountedDocuments:
     """Return as many documents as there may be scores of."""
-    return sample.rows(np.arange(min(len(sample), max(MOST_SCORES // statistics.n_classes, 1))))
+    most = MOST_SCORES if statistics.everything is None else MOST_SCORES >> 2
+    return sample.rows(np.arange(min(len(sample), max(most // statistics.n_classes, 1))))
 
 
 def loss_after_calibration(unseen: Unseen) -> float:
@@ -235,6 +236,7 @@ def calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) 
     if not truth.size:
         return learnt
     weights = None if np.all(unseen.weights == 1) else of_known
+    uncalibrated = fitted.uncalibrated()
 
     def figures(calibration: Calibration, scores: Floats) -> dict[str, float]:
         posterior = calibration.log_posterior(scores, lengths)
@@ -244,10 +246,10 @@ def calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) 
     calibrated = []
     for variant in fitted.variants():
         on_log_scale = variant.log_scale(scores, lengths)
-        calibration = METHODS[method](on_log_scale, truth, lengths, weights)
+        calibration = variant.calibrate(METHODS[method], on_log_scale, truth, lengths, weights)
         calibrated.append((figures(calibration, on_log_scale), calibration, variant))
     after, calibration, chosen = min(calibrated, key=lambda one: one[0]["log_loss"])
-    judgement: Judgement = {"documents": len(truth), "before": figures(UNCALIBRATED, scores), "after": after}
+    judgement: Judgement = {"documents": len(truth), "before": figures(uncalibrated, scores), "after": after}
     left_out = posteriors(chosen, calibration, unseen) if needs_documents(chosen.training.settings) else None
     return replace(learnt, calibration=calibration, judgement=judgement, fitted=chosen.arrays(), left_out=left_out)
 

@@ -1,0 +1,146 @@
+"""Several labels per document: for each label the two-class model of its documents against all others.
+
+Score of label k: log π_k/(1 − π_k) + Σ_j n_jd log(φ_jk / φ_j,rest), where the rest are the documents without the label, whose counts are those of all less its
+own. The labels compete only in the calibration, `nbtext.label_calibration`. Source: G. Tsoumakas, I. Katakis, Multi-label classification: an overview
+(2007), for one label against the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from nbtext.classifiers.base import LinearClassifier, Unseen, classifier_class
+from nbtext.counts.matrix import add_weighted_sums
+from nbtext.counts.weighting import as_summed
+from nbtext.errors import UsageError
+from nbtext.label_calibration import LabelCalibration, by_label
+from nbtext.language_model.smoothing import without_themselves
+from nbtext.records import dataclass
+from nbtext.text.hashing import pair, unpair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nbtext.calibration import Calibration
+    from nbtext.classifiers.base import Training
+    from nbtext.classifiers.multinomial import MultinomialNaiveBayes
+    from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.type_names import Floats, Truth, Whole
+
+AT_LEAST = 0.5
+"""Documents added to those with a label and to those without: no label is certain, or impossible, before the text is read."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelsAgainstRest(LinearClassifier):
+    """A linear naive Bayes model for each label, and one of all documents."""
+
+    of_labels: LinearClassifier
+    of_all: LinearClassifier
+
+    @classmethod
+    def estimate(cls, training: Training) -> Self:
+        """Return the model that follows from the counts."""
+        everything, kind = training.statistics.everything, classifier_class(training.settings.classifier)
+        if everything is None:
+            raise ValueError("the statistics are those of documents of one label each")
+        of_labels, of_all = (kind.estimate(replace(training, statistics=each)).linear for each in (training.statistics, everything))
+        if of_labels is None or of_all is None:
+            raise UsageError(f"--classifier {training.settings.classifier} takes one label per document")
+        return cls(training, of_labels, of_all)
+
+    @cached_property
+    def log_prior_odds(self) -> Floats:
+        """log π_k/(1 − π_k), shape (n_classes,)."""
+        return self.log_odds_of(self.training.statistics.class_documents, self.training.statistics.n_documents)
+
+    def log_odds_of(self, documents: Floats | Whole, n_documents: Floats | float) -> Floats:
+        """Return the log prior odds of labels with so many documents, of any shape that broadcasts."""
+        prior = self.training.settings.class_prior
+        if prior == "uniform":
+            return np.zeros(np.broadcast_shapes(np.shape(documents), np.shape(n_documents)))
+        more = AT_LEAST if prior == "empirical" else float(str(prior).partition(":")[2])
+        odds: Floats = np.log(documents + more) - np.log(n_documents - documents + more)
+        return odds
+
+    @cached_property
+    def bias(self) -> Floats:
+        """The log prior odds, and what absent terms add, shape (n_classes,)."""
+        return self.log_prior_odds + self.of_labels.bias_against(self.of_all)
+
+    def weights(self, terms: Whole) -> Floats:
+        """Return log φ_jk − log φ_j,rest, shape (n, n_classes), in nats."""
+        return self.of_labels.against(self.of_all, terms)
+
+    def uncalibrated(self) -> LabelCalibration:
+        """Return independent labels."""
+        return LabelCalibration.none(self.log_prior_odds)
+
+    def calibrate(
+        self, fit: Callable[..., Calibration], scores: Floats, truth: Truth, lengths: Whole, weights: Floats | None
+    ) -> LabelCalibration:
+        """Return the calibration of all labels together."""
+        del fit
+        return by_label(scores, truth, lengths, weights, self.log_prior_odds)
+
+    def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
+        """Return the features of the models."""
+        return self.of_labels.features(matrix)
+
+    def adds_occurrences(self) -> bool:
+        """Return whether the features are counts."""
+        return self.of_labels.adds_occurrences()
+
+    def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
+        """Score the sample with each document left out, or where that is not exact by folds."""
+        exact = self.of_labels.subtracts_exactly(training.settings, training.statistics.weight_unit) and training.choose is None
+        return self.leave_one_out(sample) if exact and training.settings.prior_shape == "symmetric" else super().unseen(training, sample)
+
+    def leave_one_out(self, documents: CountedDocuments) -> Unseen:
+        """Return the scores of documents of the corpus, each by the counts of all others; −inf for a label that no other document has."""
+        naive_bayes: MultinomialNaiveBayes = self.of_labels  # type: ignore[assignment] # the only one that subtracts exactly
+        statistics, everything, models = self.training.statistics, self.of_all.counts, naive_bayes.language_models  # type: ignore[attr-defined]
+        is_own = documents.truth(statistics.n_classes)
+        weights = documents.natural_weights(statistics)
+        counted = replace(as_summed(documents, naive_bayes.weighting), labels=None)
+        matrix, own, remaining, vanishing, tokens, others = without_themselves(everything, models.selected, counted)
+        owners, amounts = matrix.entry_documents, matrix.counts
+
+        _, number = np.unique(own, return_inverse=True)
+        keys, place = np.unique(pair(matrix.terms, number), return_inverse=True)
+        rest_of_key = np.zeros(keys.size)
+        rest_of_key[place] = remaining
+
+        def log_ratios(numbers: Whole) -> Floats:
+            """Return the weights of a term in a document that has not the label, given the numbers of term and count, shape (n, n_classes)."""
+            terms = unpair(keys[numbers])[0]
+            counts, added = naive_bayes.counts.counts_of(terms), models.pseudo_counts(terms)[0]
+            return np.log(counts + added) - np.log(np.maximum(rest_of_key[numbers, np.newaxis] - counts, 0.0) + added)
+
+        scores = np.zeros((len(documents), statistics.n_classes))
+        add_weighted_sums(scores, matrix._replace(terms=place), keys.size, log_ratios)
+        entries, labels = np.nonzero(is_own[owners])
+        terms, rows, its = matrix.terms[entries], owners[entries], own[entries]
+        counts, added = naive_bayes.counts.counts_in(terms, labels), models.pseudo_counts(terms)[0][:, 0]
+        before = np.log(counts + added) - np.log(np.maximum(remaining[entries] - counts, 0.0) + added)
+        after = np.log(np.maximum(counts - its, 0.0) + added) - np.log(remaining[entries] + its - counts + added)
+        np.add.at(scores, (rows, labels), amounts[entries] * (after - before))
+
+        total = models.pseudo_tokens_without(vanishing)[:, np.newaxis]
+        own_tokens = is_own * tokens[:, np.newaxis]
+        all_tokens = everything.tokens_of(models.selected)
+        with_label = np.maximum(models.class_tokens - own_tokens, 0.0)
+        without = np.maximum(all_tokens - tokens[:, np.newaxis] - with_label, 0.0)
+        sums = matrix.sums[:, np.newaxis]
+        with np.errstate(divide="ignore", invalid="ignore"):  # a document alone with all of its terms has none left
+            scores -= np.where(sums > 0, sums * (np.log(with_label + total) - np.log(without + total)), 0.0)
+        holding = statistics.class_documents - is_own * weights[:, np.newaxis]
+        scores += self.log_odds_of(holding, statistics.n_documents - weights[:, np.newaxis])
+        scores[is_own & (holding <= 0)] = -np.inf
+        lengths = counted.matrix.of_terms(models.selected).of_entries(others).lengths
+        return Unseen(scores, lengths, counted.matrix.lengths - lengths, is_own, weights)

@@ -1,0 +1,52 @@
+"""Several labels of a document, as one text: so whatever carries a label carries a set of them.
+
+U+001F stands before each label, and alone for no label. A document is counted once for each of its labels and once under the empty label, which all have.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+EVERYTHING = ""
+"""The reserved label that every document has where documents have several."""
+
+MARK = "\x1f"
+
+BETWEEN_LABELS = "|"
+"""Between labels as they are shown."""
+
+
+def label_set(labels: Iterable[str]) -> str:
+    r"""Return a set of labels as one text.
+
+    >>> label_set(["wheat", "grain", "wheat"]), label_set([])
+    ('\x1fgrain\\x1fwheat', '\x1f')
+    """
+    return MARK + MARK.join(sorted({label.replace(MARK, " ") for label in labels}))
+
+
+def is_set(label: object) -> bool:
+    """Return whether a label is a set of labels."""
+    return isinstance(label, str) and label.startswith(MARK)
+
+
+def labels_in(label: str) -> list[str]:
+    """Return the labels of a set, or the only label in a list."""
+    return label[1:].split(MARK) if len(label) > 1 and is_set(label) else [] if is_set(label) else [label]
+
+
+def shown_label(label: str) -> str:
+    r"""Return a label as people read it.
+
+    >>> shown_label("\x1fgrain\\x1fwheat"), shown_label("grain")
+    ('grain|wheat', 'grain')
+    """
+    return BETWEEN_LABELS.join(labels_in(label))
+
+
+def have_several(classes: Sequence[str]) -> bool:
+    """Return whether the documents of sorted classes have sets of labels."""
+    return classes[:1] == (EVERYTHING,)

@@ -1,0 +1,106 @@
+"""Tests of models of several labels per document: exact changes, and leaving out as training again."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.classifiers.many_labels import LabelsAgainstRest
+from nbtext.counts.counting import content_hashes
+from nbtext.fitted.learnt import classifier
+from nbtext.settings import Settings
+
+RANDOM = np.random.default_rng(7)
+WORDS = [f"word{number}" for number in range(40)]
+LABELS = ["corn", "grain", "oil", "wheat"]
+
+
+def documents(n: int) -> tuple[list[str], list[list[str]]]:
+    """Draw documents whose labels bring words of their own; some have none, some several."""
+    texts, labels = [], []
+    for _ in range(n):
+        own = [label for label in LABELS if RANDOM.random() < 0.35]
+        drawn = [*RANDOM.choice(WORDS, 12), *(f"{label}{RANDOM.integers(4)}" for label in own for _ in range(3))]
+        texts.append(" ".join(map(str, drawn)))
+        labels.append(own)
+    return texts, labels
+
+
+TEXTS, SETS = documents(60)
+
+
+def trained(texts: Sequence[str] = TEXTS, labels: Sequence[Any] = SETS, **settings: Any) -> TextClassifier:
+    return TextClassifier(**{"smoothing": 0.3, "stemmer": "none", **settings}).fit(texts, labels)
+
+
+def of_models(model: TextClassifier) -> LabelsAgainstRest:
+    found = model.fitted.classifier
+    assert isinstance(found, LabelsAgainstRest)
+    return found
+
+
+@pytest.mark.parametrize("weighting", ["counts", "binary", "log"])
+def test_leaving_one_out_is_training_without_it(weighting: str) -> None:
+    whole = trained(weighting=weighting, calibration="none")
+    sample = whole.counts.sample.documents
+    found = of_models(whole).leave_one_out(sample)
+    rows = {content: row for row, content in enumerate(sample.hashes.tolist())}
+    for left in range(0, len(TEXTS), 7):
+        others = [place for place in range(len(TEXTS)) if place != left]
+        apart = trained([TEXTS[n] for n in others], [SETS[n] for n in others], weighting=weighting, calibration="none")
+        wanted = apart.joint_log_likelihood([TEXTS[left]])[0]
+        row = rows[int(content_hashes([TEXTS[left].encode()])[0])]
+        assert found.scores[row] == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+        assert [LABELS[number] for number in np.flatnonzero(found.classes[row])] == SETS[left]
+
+
+@pytest.mark.parametrize("settings", [{}, {"weighting": "log"}, {"classifier": "bernoulli"}, {"prior_shape": "background"}])
+def test_changes_are_exact(settings: dict[str, Any]) -> None:
+    more, others = documents(20)
+    whole = trained([*TEXTS, *more], [*SETS, *others], **settings)
+    updated = trained(**settings).partial_fit(more, others)
+    assert np.array_equal(updated.predict_proba(more), whole.predict_proba(more))
+    assert updated.counts.statistics == whole.counts.statistics
+    assert updated.forget(more, others).counts.statistics == trained(**settings).counts.statistics
+
+
+def test_a_label_is_weighed_against_the_documents_without_it() -> None:
+    model = trained(calibration="none")
+    statistics, everything = model.fitted.statistics, model.fitted.statistics.everything
+    assert everything is not None
+    terms = np.arange(statistics.n_terms)
+    own, rest = statistics.counts_of(terms) + 0.3, everything.counts_of(terms) - statistics.counts_of(terms) + 0.3
+    ratios = np.log(own / own.sum(axis=0)) - np.log(rest / rest.sum(axis=0))
+    assert of_models(model).weights(terms) == pytest.approx(ratios)
+    holding = np.array([sum(label in labels for labels in SETS) for label in LABELS])
+    assert of_models(model).bias == pytest.approx(np.log((holding + 0.5) / (len(SETS) - holding + 0.5)))
+    assert statistics.n_documents == len(SETS)
+
+
+def test_documents_of_one_label_join_those_of_several() -> None:
+    one, several = ["a b", "b c"], ["c d", "d a"]
+    mixed = trained([*one, *several], ["x", "y", ["x", "y"], []])
+    sets = trained([*one, *several], [["x"], ["y"], ["x", "y"], []])
+    assert mixed.counts.statistics == sets.counts.statistics
+    assert sets.partial_fit(["e"], ["z"]).classes == ["x", "y", "z"]
+
+
+def test_a_file_answers_as_the_model(tmp_path: Any) -> None:
+    model = trained()
+    model.save(str(tmp_path / "m"))
+    loaded = TextClassifier.load(str(tmp_path / "m"))
+    assert np.array_equal(loaded.predict_proba(TEXTS), model.predict_proba(TEXTS))
+    assert loaded.counts.statistics == model.counts.statistics
+    fitted = loaded.fitted
+    again = classifier(fitted.statistics, fitted.learnt, Settings.of({**fitted.settings}))
+    assert isinstance(again, LabelsAgainstRest)
+
+
+def test_labels_of_no_document_but_one_are_not_known_without_it() -> None:
+    model = trained([*TEXTS, "rare word1"], [*SETS, ["rare"]], calibration="none")
+    found = of_models(model).leave_one_out(model.counts.sample.documents)
+    alone = np.flatnonzero(found.classes[:, model.classes.index("rare")])
+    assert np.isneginf(found.scores[alone, model.classes.index("rare")]).all()
+    assert len(found.of_known_classes().scores) == len(TEXTS)

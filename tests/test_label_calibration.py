@@ -1,0 +1,48 @@
+"""Tests of the calibration of labels."""
+
+import numpy as np
+import pytest
+
+from nbtext.label_calibration import LabelCalibration, _Fit, by_label
+
+RANDOM = np.random.default_rng(1)
+N, L = 300, 4
+PRIOR = np.log([0.3, 0.2, 0.1, 0.05])
+TRUTH = RANDOM.random((N, L)) < 0.3
+LENGTHS = RANDOM.integers(1, 80, N)
+SCORES = PRIOR + LENGTHS[:, np.newaxis] * (TRUTH - 0.4 + RANDOM.normal(0, 0.6, (N, L)))
+
+
+@pytest.mark.parametrize("weights", [np.ones(N), RANDOM.random(N)])
+def test_the_gradient_is_that_of_the_loss(weights: np.ndarray) -> None:
+    fit = _Fit(SCORES, TRUTH, LENGTHS, weights, PRIOR)
+    at = np.concatenate(([-1.0, -0.4, 0.8, 0.1, 0.6, 0.3], RANDOM.uniform(0.5, 1.5, L), RANDOM.normal(0, 0.5, L)))
+    value, gradient = fit.loss(at)
+    assert value > 0
+    for place in range(at.size):
+        step = np.zeros(at.size)
+        step[place] = 1e-6
+        slope = (fit.loss(at + step)[0] - fit.loss(at - step)[0]) / 2e-6
+        assert slope == pytest.approx(gradient[place], rel=1e-4, abs=1e-3)
+
+
+def test_fitted_probabilities_are_as_many_as_labels() -> None:
+    found = by_label(SCORES, TRUTH, LENGTHS, None, PRIOR)
+    p = np.exp(found.log_posterior(SCORES, LENGTHS))
+    assert p.sum(axis=0) == pytest.approx(TRUTH.sum(axis=0), rel=0.05)  # offsets are free, up to their prior
+    independent = np.exp(LabelCalibration.none(PRIOR).log_posterior(SCORES, LENGTHS))
+    assert ((p - TRUTH) ** 2).sum() < ((independent - TRUTH) ** 2).sum()
+
+
+def test_without_a_fit_labels_are_independent() -> None:
+    p = np.exp(LabelCalibration.none(PRIOR).log_posterior(SCORES, LENGTHS))
+    assert p == pytest.approx(1 / (1 + np.exp(-SCORES)))
+
+
+def test_a_weight_of_two_is_two_documents() -> None:
+    twice = np.where(np.arange(N) < 50, 2.0, 1.0)
+    weighted = _Fit(SCORES, TRUTH, LENGTHS, twice, PRIOR)
+    rows = np.concatenate((np.arange(N), np.arange(50)))
+    repeated = _Fit(SCORES[rows], TRUTH[rows], LENGTHS[rows], np.ones(rows.size), PRIOR)
+    at = np.concatenate(([-1.0, -0.4, 1.0, 0.0, 0.5, 0.0], np.ones(L), np.zeros(L)))
+    assert weighted.loss(at)[0] == pytest.approx(repeated.loss(at)[0])
