@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.document_parts import WEIGHT_UNIT, with_values
+from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -63,12 +63,12 @@ class Attributes(NamedTuple):
         """The names of counts and real numbers."""
         return self.counts + self.numeric
 
-    def document(self, text: bytes, values: Sequence[str]) -> bytes:
-        """Join a text, with its fields if it has any, and its values, empty where missing; raises `DocumentError` for a value that is not of its kind."""
+    def checked(self, values: Sequence[str]) -> tuple[str, ...]:
+        """Return the values of a document, empty where missing, as they are counted; raises `DocumentError` for a value that is not of its kind."""
         checked = [_category(value) for value in values[: len(self.categorical)]]
         for place, name in enumerate(self.numbers, len(checked)):
             checked.append(_number(name, values[place].strip(), whole=place < len(self.categorical) + len(self.counts)))
-        return with_values(text, checked)
+        return tuple(checked)
 
 
 NO_ATTRIBUTES = Attributes()

@@ -1,11 +1,10 @@
-"""The parts of a document's text: the text itself, fields, values of attributes.
+"""What a document has beside its text: fields and values of attributes; and the one place where these are joined to bytes.
 
-They are joined bytes from the reader to the counter, so that code that packs, hashes, cuts or explains documents need not know of them:
+`nbtext.corpus.document.Document` holds them apart. A digest of a document is one of
 
     TEXT  (U+001D NAME U+001C space CONTENT)*  [U+001D U+001C space ITEMS]  [U+001E VALUES]
 
-No text, field or value holds a separator. Fields of words have a name; the last field, of items with a space between them, has none. Values of attributes stand in the order of
-the attributes, with U+001F between them.
+with U+001F between values. No text, field or value holds a separator.
 """
 
 from __future__ import annotations
@@ -13,20 +12,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import chain, compress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from nbtext.type_names import Whole
+    from nbtext.type_names import Fields, Whole
 
-BEFORE_FIELD, BEFORE_CONTENT = b"\x1d", b"\x1c "
-"""Before the name of a field, and between its name and its content; as many bytes as `shown` has in their place."""
-
-_FIELD = re.compile(rb"\x1d([^\x1c]*)\x1c ([^\x1d]*)")
-_AS_LINES = bytes.maketrans(b"\x1d\x1c", b"\n:")
-
-_BEFORE_VALUES, BETWEEN_VALUES = b"\x1e", "\x1f"
+BETWEEN_VALUES = "\x1f"
 
 FIELDS_KEY = "nbtext_fields"
 """The key of the fields in lines of JSON that `nbtext label` writes."""
@@ -39,18 +32,6 @@ _LONGEST_NAME = 60
 
 WEIGHT_UNIT = 1000
 """Weights are whole numbers of thousandths, so that their sums are exact."""
-
-
-class Fields(NamedTuple):
-    """What a document has beside its text: words in fields, and items that are terms as they stand; all in valid UTF-8."""
-
-    words: Sequence[tuple[bytes, bytes]] = ()
-    """Names, as of `field_name`, and contents. A name may occur several times."""
-    items: bytes = b""
-    """Items with one space between two, each with its field in front: ``host:example.org type:text/html``. They hold no separators."""
-
-
-NO_FIELDS = Fields()
 
 
 @lru_cache(1 << 12)
@@ -76,79 +57,45 @@ def holds_separators(text: bytes) -> bool:
     return b"\0" in text or b"\x1c" in text or b"\x1d" in text or b"\x1e" in text or b"\x1f" in text
 
 
-def with_fields(text: bytes, fields: Fields) -> bytes:
-    """Join a text without separators and fields; separators in the words of these become spaces.
+def checked_fields(fields: Fields) -> Fields:
+    """Return fields with spaces in place of separators.
 
     Raise `UnicodeDecodeError` for what is no UTF-8: later nobody would know the document, and it would end the run.
     """
-    words = fields.words
-    if holds_separators(b"".join([content for _, content in words])):
-        words = [(name, without_separators(content)) for name, content in words]
-    parts = [text, *map(BEFORE_CONTENT.join, words)]
-    if fields.items:
-        parts.append(BEFORE_CONTENT + fields.items)
-    joined = BEFORE_FIELD.join(parts)
-    if not joined.isascii():
-        joined.decode()
-    return joined
-
-
-def split_fields(document: bytes) -> tuple[bytes, Fields]:
-    """Split a document without values and weight into its text and its fields."""
-    text, *fields = document.split(BEFORE_FIELD)
-    if not fields:
-        return text, NO_FIELDS
-    named = [_named(field) for field in fields]
-    items = b"" if named[-1][0] else named.pop()[1]
-    return text, Fields(named, items)
-
-
-def fields_as_pairs(document: bytes) -> list[tuple[str, str]]:
-    """Return the fields of a document without values and weight as names and contents, the items last, with an empty name."""
-    _, (words, items) = split_fields(document)
-    return [(name.decode(), content.decode()) for name, content in (*words, *([(b"", items)] if items else []))]
+    if holds_separators(b"".join([content for _, content in fields])):
+        fields = [(name, without_separators(content)) for name, content in fields]
+    if not (together := joined_parts(b"", fields)).isascii():
+        together.decode()
+    return fields
 
 
 def fields_of_pairs(pairs: object) -> Fields:
-    """Return the fields that `fields_as_pairs` returned; raise `ValueError` for what are no pairs of texts."""
+    """Return the fields of names and contents as JSON has them; raise `ValueError` for what are no pairs of texts."""
     if not isinstance(pairs, list) or not all(isinstance(pair, list) and all(isinstance(part, str) for part in pair) for pair in pairs):
         raise ValueError
     encoded = [(name, content.encode("utf-8", "replace")) for name, content in pairs]
-    return Fields([(field_name(name), words) for name, words in encoded if name], b" ".join([items for name, items in encoded if not name]))
+    items = b" ".join([items for name, items in encoded if not name])
+    return [*((field_name(name), words) for name, words in encoded if name), *([(b"", items)] if items else [])]
 
 
-def without_fields(document: bytes) -> bytes:
-    """Return a document without its fields."""
-    text, _, fields = document.partition(BEFORE_FIELD)
-    _, mark, values = fields.partition(_BEFORE_VALUES)
-    return text + mark + values
+def shown(text: bytes, fields: Fields) -> bytes:
+    """Return a document as people read it: fields are lines after the text."""
+    return b"".join([text, *((b"\n%b: %b" if name else b"\n%b  %b") % (name, content) for name, content in fields)])
 
 
-def field_places(document: bytes) -> Iterator[tuple[bytes, int, int]]:
-    """Yield the name of each field of a document without values and weight, and the places where its content begins and ends."""
-    for match in _FIELD.finditer(document):
-        yield match[1], *match.span(2)
+def field_places(text: bytes, fields: Fields) -> Iterator[int]:
+    """Yield the place in what is shown where the content of each field begins."""
+    end = len(text)
+    for name, content in fields:
+        yield (begin := end + len(name) + 3)
+        end = begin + len(content)
 
 
-def shown(document: bytes) -> bytes:
-    """Return a document without values and weight as people read it: fields are lines after the text. All places stay."""
-    return document.replace(BEFORE_FIELD + BEFORE_CONTENT, b"\n  ").translate(_AS_LINES) if BEFORE_FIELD in document else document
-
-
-def _named(field: bytes) -> tuple[bytes, bytes]:
-    name, _, content = field.partition(BEFORE_CONTENT)
-    return name, content
-
-
-def with_values(document: bytes, values: Iterable[str]) -> bytes:
-    """Join a document without values, and those of its attributes, none of which holds a separator."""
-    return document + _BEFORE_VALUES + BETWEEN_VALUES.join(values).encode()
-
-
-def split_values(document: bytes) -> tuple[bytes, list[str]]:
-    """Split a document without weight into its text, with its fields, and the values of its attributes."""
-    text, _, values = document.partition(_BEFORE_VALUES)
-    return text, values.decode().split(BETWEEN_VALUES)
+def joined_parts(text: bytes, fields: Fields = (), values: Sequence[str] = ()) -> bytes:
+    """Return a document as one value of bytes, of which digests are made."""
+    if fields:
+        text = b"\x1d".join([text, *map(b"\x1c ".join, fields)])
+    return text + b"\x1e" + BETWEEN_VALUES.join(values).encode() if values else text
 
 
 def with_weight(document: bytes, units: int) -> bytes:
@@ -170,27 +117,20 @@ class FieldColumns(NamedTuple):
     documents_of_items: Whole
     """Document of each item, shape (n_items,)."""
 
+    @classmethod
+    def of(cls, fields: Sequence[Fields]) -> Self:
+        """Return the columns of the fields of each document, of which one has some."""
+        import numpy as np
 
-def split_block(documents: Sequence[bytes]) -> tuple[Sequence[bytes], FieldColumns | None]:
-    """Split documents without values and weights into their texts and their fields, None if no document has any."""
-    import numpy as np
-
-    from nbtext.text_block import TextBlock
-
-    if BEFORE_FIELD not in TextBlock.of(documents).joined:
-        return documents, None
-    rows = [document.split(BEFORE_FIELD) for document in documents]
-    texts = [row.pop(0) for row in rows]
-    owners = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
-    parts = BEFORE_CONTENT.join(chain.from_iterable(rows)).split(BEFORE_CONTENT)
-    names, contents = parts[0::2], parts[1::2]
-    of_words = np.fromiter(map(bool, names), np.bool_, len(names))
-    items = list(compress(contents, ~of_words))
-    sizes = [content.count(b" ") + 1 for content in items]
-    return texts, FieldColumns(
-        list(compress(names, of_words)),
-        list(compress(contents, of_words)),
-        owners[of_words],
-        b" ".join(items).decode().split(" ") if items else [],
-        np.repeat(owners[~of_words], sizes),
-    )
+        owners = np.repeat(np.arange(len(fields)), list(map(len, fields)))
+        names, contents = zip(*chain.from_iterable(fields), strict=True)
+        of_words = np.fromiter(map(bool, names), np.bool_, len(names))
+        items = list(compress(contents, ~of_words))
+        sizes = [content.count(b" ") + 1 for content in items]
+        return cls(
+            list(compress(names, of_words)),
+            list(compress(contents, of_words)),
+            owners[of_words],
+            b" ".join(items).decode().split(" ") if items else [],
+            np.repeat(owners[~of_words], sizes),
+        )

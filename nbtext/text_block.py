@@ -12,7 +12,7 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from nbtext.type_names import Whole
+    from nbtext.type_names import Fields, Whole
 
 BLOCK_BYTES = 1 << 21
 """Size of a block of documents. Each step on whole arrays releases the interpreter lock and takes it again, so more and smaller ones would take longer
@@ -84,19 +84,32 @@ class TextBlock(Sequence[bytes]):
 
 @dataclass(frozen=True, eq=False)
 class LabelledBlock:
-    """Texts with their labels."""
+    """Documents by columns: texts and labels, and what some of them have beside these."""
 
     texts: TextBlock
     labels: Sequence[str]
     """Distinct labels."""
     classes: Whole
     """The place in ``labels`` of each text's label, shape (n_texts,)."""
+    fields: Sequence[Fields] = ()
+    """Those of each text; empty if no text has any, as are the values."""
+    values: Sequence[Sequence[str]] = ()
+    weights: Whole | None = None
+    """Shape (n_texts,), in units of 1 / `nbtext.document_parts.WEIGHT_UNIT`; None if all are 1."""
 
     @classmethod
-    def of(cls, labels: Sequence[str], texts: Sequence[bytes]) -> LabelledBlock:
+    def of(
+        cls,
+        labels: Sequence[str],
+        texts: Sequence[bytes],
+        fields: Sequence[Fields] = (),
+        values: Sequence[Sequence[str]] = (),
+        weights: Whole | None = None,
+    ) -> LabelledBlock:
         """Return the block of some texts, given the label of each."""
         number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
-        return cls(TextBlock.of(texts), list(number), np.fromiter(map(number.__getitem__, labels), np.int64, len(labels)))
+        classes = np.fromiter(map(number.__getitem__, labels), np.int64, len(labels))
+        return cls(TextBlock.of(texts), list(number), classes, fields, values, weights)
 
     def __len__(self) -> int:
         return len(self.texts)

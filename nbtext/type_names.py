@@ -20,6 +20,9 @@ Truth = NDArray[Any]
 Array = NDArray[np.generic]
 Arrays = Mapping[str, Numbers]
 """Arrays of a model file by name, whose types their reader checks."""
+Fields = Sequence[tuple[bytes, bytes]]
+"""Names, as of `nbtext.document_parts.field_name`, and contents in valid UTF-8 without separators. A name may occur several times. The content without
+a name, which stands last, are items with one space between two, each with its field in front: ``host:example.org type:text/html``."""
 Parsed: TypeAlias = Any
 """What `json.loads` returned, or would return: its reader checks it."""
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"

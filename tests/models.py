@@ -33,14 +33,20 @@ def of_pets(**settings: Any) -> TextClassifier:
     return TextClassifier(**settings).fit(PETS.values(), PET_LABELS)
 
 
-def count(labelled: Iterable[tuple[str, bytes]], analysis: Analysis, *, keep_all: bool = False) -> CorpusCounts:
-    """Return the counts of texts with their labels."""
-    return counting.count((Document("", label, text) for label, text in labelled), analysis, keep_all=keep_all)
+def count(labelled: Iterable[tuple[str, bytes | Document]], analysis: Analysis, *, keep_all: bool = False) -> CorpusCounts:
+    """Return the counts of texts, or documents, with their labels."""
+    documents = (Document("", label, each) if isinstance(each, bytes) else each._replace(label=label) for label, each in labelled)
+    return counting.count(documents, analysis, keep_all=keep_all)
 
 
-def learnt(model: TextClassifier, labelled: Iterable[tuple[str, bytes]]) -> TextClassifier:
+def learnt(model: TextClassifier, labelled: Iterable[tuple[str, bytes | Document]]) -> TextClassifier:
     """Return a model that has learnt labels and documents as they are counted."""
     return model.learn(count(labelled, model.analysis))
+
+
+def unlabelled(texts: Iterable[bytes]) -> list[Document]:
+    """Return documents of some texts."""
+    return [Document("", None, text) for text in texts]
 
 
 def count_documents(labelled: Iterable[tuple[str, bytes]], analysis: Analysis) -> tuple[ClassStatistics, CountedDocuments]:

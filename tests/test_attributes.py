@@ -9,15 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.attributes import Attributes, weight_in_units
-from nbtext.document_parts import split_values
 from nbtext.errors import DocumentError
 from nbtext.settings import Reading
 
 SOME = Attributes(("colour",), ("visits",), ("age",))
 
 
-def values(*given_values: str) -> list[str]:
-    return split_values(SOME.document(b"text", given_values))[1]
+def values(*given_values: str) -> tuple[str, ...]:
+    return SOME.checked(given_values)
 
 
 def test_names_come_from_the_parameters_of_reading_in_their_order() -> None:

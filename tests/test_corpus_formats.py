@@ -21,7 +21,6 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.corpus.parts import reader
 from nbtext.corpus.reading import lines_of_document, resolve_format, resolved
-from nbtext.document_parts import without_fields
 from nbtext.settings import FORMATS, Reading
 from tests.building import plain
 from tests.process import bash, corpus, fail, in_json, succeed, succeeded
@@ -248,7 +247,7 @@ def test_what_documents_are_by_the_names_of_their_files(tmp_path: Path, names: l
 def test_documents_of_all_kinds_side_by_side(tmp_path: Path) -> None:
     files = {"a/1.eml": "Subject: lunch\n\nat noon", "a/2.html": "<p>at <b>one</b><script>no()</script>", "a/3": "<p>x"}
     corpus(tmp_path, files)
-    found = dict(zip(files, (without_fields(d.text).decode().split() for d in documents(tmp_path)), strict=True))
+    found = dict(zip(files, (d.text.decode().split() for d in documents(tmp_path)), strict=True))
     assert found == {"a/1.eml": ["lunch", "at", "noon"], "a/2.html": ["at", "one"], "a/3": ["<p>x"]}
     assert [text for _, text in texts(tmp_path, document="text")] == list(files.values())
 

@@ -50,7 +50,7 @@ def test_headers_that_are_never_read(name: str) -> None:
 
 
 def test_chosen_headers_can_be_fields() -> None:
-    assert chosen_fields(headers(MESSAGE, b"date", b"subject"), [b"date", b"subject"], "auto").words == [
+    assert chosen_fields(headers(MESSAGE, b"date", b"subject"), [b"date", b"subject"], "auto") == [
         (b"subject", "café".encode()), (b"date", b"Thu, 22 Aug 2002 12:36:23 +0100"),
     ]  # fmt: skip
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document, problem_of
-from nbtext.document_parts import split_fields
 from nbtext.errors import DocumentError, PathError, UsageError
 from nbtext.settings import FORMATS
 from tests.budget import examples
@@ -34,8 +33,7 @@ NUMBER = b"<p>&#" + b"9" * 4301 + b"; moon"
 
 def parts(document: Document) -> list[bytes]:
     """The text of a document and its fields."""
-    text, fields = split_fields(document.text)
-    return [text, fields.items, *(part for field in fields.words for part in field)]
+    return [document.text, *(part for field in document.fields for part in field)]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -113,13 +113,9 @@ def test_documents_with_values_are_counted_with_their_categories_and_numbers() -
     attributes = Attributes(("colour", "shape"), ("legs",), ("kilos",))
     vocabulary = Vocabulary.of(sorted([category_term("colour", "red"), category_term("shape", "red"), "cat"]))
     counter = _AttributedTexts(_FeatureCounter(vocabulary.find), attributes, vocabulary.find)
-    given_documents = [
-        attributes.document(b"cat:2", ["red", "red", "4", "1.5"]),
-        attributes.document(b"cat:1", ["blue", "red", "", "-1"]),
-        attributes.document(b"", ["", "", "0", ""]),
-        b"cat:3",  # as a text that was given without values
-    ]
-    postings = counter.count(given_documents)
+    rows = [["red", "red", "4", "1.5"], ["blue", "red", "", "-1"], ["", "", "0", ""]]
+    values = [*map(attributes.checked, rows), ()]  # the last text was given without values
+    postings = counter.count([b"cat:2", b"cat:1", b"", b"cat:3"], (), values)
     matrix = postings.matrix()
     found = [
         {

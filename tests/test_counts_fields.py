@@ -11,9 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from nbtext.corpus.document import Document, contents
 from nbtext.counts.counting import Analysis, document_counter
 from nbtext.counts.vocabulary import Vocabulary, stop_word_term
-from nbtext.document_parts import NO_FIELDS, Fields, split_block, split_fields, with_fields, without_separators
+from nbtext.document_parts import FieldColumns, without_separators
 from nbtext.settings import Settings
 from nbtext.text.words import stemmer
 from tests import oracle, strategies
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.type_names import Fields
 
 FORM = re.compile("(?:[0-9A-Za-z']|(?![\u3001\u3002\uff01\uff0c\uff1f])[^\0-\x7f])+")
 STOP_WORDS = ["the", "don't", "東京", "eightbyt"]
@@ -36,7 +38,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 corpora = st.lists(
-    st.tuples(strategies.documents.map(without_separators), st.one_of(st.just(NO_FIELDS), strategies.fields)), min_size=1, max_size=4
+    st.tuples(strategies.documents.map(without_separators), st.one_of(st.just([]), strategies.fields)), min_size=1, max_size=4
 )
 EVERY = pytest.mark.parametrize("name", SETTINGS)
 
@@ -66,9 +68,9 @@ def slow_terms(text: bytes, fields: Fields, analysis: Analysis) -> Counter[str]:
         return [" ".join(found[at : at + n]) for n in range(1, settings.ngrams + 1) for at in range(len(found) - n + 1)]
 
     counted = Counter(ngrams(terms(text)))
-    for name, content in fields.words:
-        counted.update(ngrams([f"{name.decode()}:{term}" for term in terms(without_separators(content))]))
-    counted.update(fields.items.decode().split())
+    for name, content in fields:
+        in_field = ngrams([f"{name.decode()}:{term}" for term in terms(content)])
+        counted.update(in_field if name else content.decode().split())
     return counted
 
 
@@ -83,16 +85,16 @@ def test_terms_of_fields_are_those_of_plain_python_whole_and_in_pieces(name: str
     analysis = Analysis(Settings(encoded_lines="keep", **SETTINGS[name]), STOP_WORDS)
 
     @examples(20)
-    @example([("東京\U0003134b".encode(), NO_FIELDS)], 1 << 20)
+    @example([("東京\U0003134b".encode(), [])], 1 << 20)
     @given(corpora, st.sampled_from([1, 5, 1 << 20]))
     def of_documents(parts: list[tuple[bytes, Fields]], size: int) -> None:
-        documents = [with_fields(*part) for part in parts]
+        documents = [Document("", "a", text, fields=fields) for text, fields in parts]
         wanted = [slow_terms(*part, analysis) for part in parts]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
             statistics = count([("a", document) for document in documents], analysis).statistics
-            matrix = document_counter(analysis, statistics.vocabulary).count(documents).matrix()
-            nothing_known = document_counter(analysis, Vocabulary.of([])).count(documents)
+            matrix = document_counter(analysis, statistics.vocabulary).count(*contents(documents)).matrix()
+            nothing_known = document_counter(analysis, Vocabulary.of([])).count(*contents(documents))
         assert by_term(matrix, statistics.vocabulary) == wanted
         assert not matrix.unknown.any()
         if "char_ngrams" not in SETTINGS[name]:
@@ -102,33 +104,27 @@ def test_terms_of_fields_are_those_of_plain_python_whole_and_in_pieces(name: str
 
 
 def test_a_field_has_ngrams_of_its_own_and_items_have_none() -> None:
-    document = with_fields(b"win the prize", Fields([(b"subject", b"Free the offers"), (b"subject", b"today")], b"host:a.org host:a.org"))
+    fields = [(b"subject", b"Free the offers"), (b"subject", b"today"), (b"", b"host:a.org host:a.org")]
+    document = Document("", None, b"win the prize", fields=fields)
     analysis = Analysis(Settings(ngrams=2), ["the"])
     statistics = count([("spam", document)], analysis).statistics
-    [counts] = by_term(document_counter(analysis, statistics.vocabulary).count([document]).matrix(), statistics.vocabulary)
+    [counts] = by_term(document_counter(analysis, statistics.vocabulary).count(*contents([document])).matrix(), statistics.vocabulary)
     assert counts == {
         "win": 1, "prize": 1, "win prize": 1,
         "subject:free": 1, "subject:offer": 1, "subject:free subject:offer": 1, "subject:today": 1, "host:a.org": 2,
     }  # fmt: skip
 
 
-def test_a_block_without_fields_is_left_as_it_is() -> None:
-    documents = [b"one", b"two"]
-    assert split_block(documents) == (documents, None)
-
-
-@given(corpora)
-def test_a_block_is_split_as_its_documents_are(parts: list[tuple[bytes, Fields]]) -> None:
-    documents = [with_fields(*part) for part in parts]
-    texts, fields = split_block(documents)
-    assert list(texts) == [text for text, _ in parts]
-    each = [split_fields(document)[1] for document in documents]
-    if fields is None:
-        assert not any(found != NO_FIELDS for found in each)
-        return
-    assert list(zip(fields.documents.tolist(), fields.names, fields.contents, strict=True)) == [
-        (number, *field) for number, found in enumerate(each) for field in found.words
+@given(st.lists(strategies.fields, min_size=1, max_size=4).filter(any))
+def test_the_fields_of_a_block_are_those_of_its_documents(fields: list[Fields]) -> None:
+    found = FieldColumns.of(fields)
+    assert list(zip(found.documents.tolist(), found.names, found.contents, strict=True)) == [
+        (number, *field) for number, of_document in enumerate(fields) for field in of_document if field[0]
     ]
-    assert list(zip(fields.documents_of_items.tolist(), fields.items, strict=True)) == [
-        (number, item) for number, found in enumerate(each) for item in found.items.decode().split()
+    assert list(zip(found.documents_of_items.tolist(), found.items, strict=True)) == [
+        (number, item)
+        for number, of_document in enumerate(fields)
+        for name, content in of_document
+        if not name
+        for item in content.decode().split()
     ]

@@ -133,7 +133,7 @@ def marked(pieces: Sequence[ExcerptPiece]) -> dict[str, float]:
 
 def test_words_are_marked_with_what_they_add() -> None:
     model = model_of(stemmer="none", stop_words="none", smoothing=0.1)
-    excerpt = Excerpts(model.fitted).excerpt("A CAT, a\n\tcat in the «harbour»: unheard-of!".encode(), 0, 1)
+    excerpt = Excerpts(model.fitted).excerpt(Document("", None, "A CAT, a\n\tcat in the «harbour»: unheard-of!".encode()), 0, 1)
     assert "".join(piece.text for piece in excerpt) == "A CAT, a cat in the «harbour»: unheard-of!"
     linear = model.fitted.classifier.of_texts.linear
     assert linear is not None
@@ -146,7 +146,7 @@ def test_words_are_marked_with_what_they_add() -> None:
 
 def test_the_loudest_part_of_a_long_text_is_quoted() -> None:
     text = "and so on " * 300 + "a dog chases the cat " + "and so forth " * 300
-    excerpt = Excerpts(model_of().fitted).excerpt(text.encode(), 0, 1)
+    excerpt = Excerpts(model_of().fitted).excerpt(Document("", None, text.encode()), 0, 1)
     quoted = "".join(piece.text for piece in excerpt)
     assert quoted.startswith("… ")
     assert quoted.endswith(" …")
@@ -161,7 +161,7 @@ QUOTING = Excerpts(model_of().fitted)
 @given(texts, st.integers(1, 60))
 def test_any_text_can_be_quoted(text: str, times: int) -> None:
     whole = " ".join([text] * times)
-    excerpt = QUOTING.excerpt(whole.encode(), 0, 2)
+    excerpt = QUOTING.excerpt(Document("", None, whole.encode()), 0, 2)
     quoted = "".join(piece.text for piece in excerpt).removeprefix("… ").removesuffix(" …")
     assert len(quoted.encode()) <= 2 * LONGEST
     assert quoted in b" ".join(whole.encode().split()).decode()
@@ -171,7 +171,7 @@ def test_counted_features_are_marked_as_they_stand() -> None:
     model = TextClassifier()
     model.reading = replace(model.reading, format="svmlight")
     learnt(model, [("a", b"1:3 2:1"), ("a", b"1:2"), ("b", b"3:4 2:1"), ("b", b"3:1")])
-    assert set(marked(Excerpts(model.fitted).excerpt(b"1:2 3:1 2:1 9:9", 0, 1))) == {"1:2", "3:1"}
+    assert set(marked(Excerpts(model.fitted).excerpt(Document("", None, b"1:2 3:1 2:1 9:9"), 0, 1))) == {"1:2", "3:1"}
 
 
 @pytest.mark.parametrize("most", [selection.MOST_PROBABILITIES, 0], ids=["all classes", "classes with the term"])

@@ -20,6 +20,7 @@ from nbtext.errors import DocumentError, UsageError
 from nbtext.explain import counterfactual as module
 from nbtext.explain.counterfactual import ANSWERED_SO, NO_PRIOR, WhyNot, WhyNotFinder, _smallest_by_trying, smallest_cover
 from nbtext.fitted.fitted_model import FittedModel
+from nbtext.model.given_texts import labelled_documents
 from tests.budget import examples
 from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, document, model
 
@@ -150,9 +151,9 @@ def test_a_long_document_is_read_a_few_times_whatever_is_tried_out(monkeypatch: 
     """Work is bytes read and counts scored: all of the document's words anew for each set would be hundreds of times its length."""
     read, scored = [], []
 
-    def count(model: FittedModel, texts: Any) -> Any:
+    def count(model: FittedModel, texts: Any, *beside: Any) -> Any:
         read.append(sum(map(len, texts)))
-        return of_texts(model, texts)
+        return of_texts(model, texts, *beside)
 
     def score(model: FittedModel, matrix: Any) -> Any:
         scored.append(matrix.terms.size)
@@ -217,11 +218,8 @@ def test_attributes_stay(parameters: dict[str, Any]) -> None:
         {"text": "fish sleeps", "legs": 0},
     ]
     of = TextClassifier(count="legs", stemmer="none", **parameters).fit(rows, ["cats", "cats", "fish", "fish"])
-    from nbtext.model.given_texts import all_utf8
-
     row = {"text": "cat fish purrs sleeps", "legs": 3}
-    [bytes_of] = all_utf8([row], of.reading)
-    [found] = WhyNotFinder(of.fitted, "fish").find([document(bytes_of)])
+    [found] = WhyNotFinder(of.fitted, "fish").find(labelled_documents([row], ["cats"], of.reading))
     assert found.label == "cats"
     assert found.addition is not None
     assert found.addition.items is not None

@@ -237,10 +237,9 @@ def test_numbers_among_gaussian_features_are_compared_with_their_mean() -> None:
 
 
 def attributed(of: TextClassifier, row: dict[str, object]) -> Explanation:
-    from nbtext.model.given_texts import all_utf8
-
-    [text] = all_utf8([row], of.reading)
-    return explained(of, text)
+    [found] = of.explain([row])
+    assert found.explanation is not None
+    return found.explanation
 
 
 TRAINED_WORDS = sorted({word.strip(",") for of_class in TEXTS.values() for text in of_class for word in text.split()})
@@ -288,7 +287,7 @@ def test_a_value_beside_the_text_a_prior_and_a_word_that_is_lacking() -> None:
     of = TextClassifier(estimate="ml", categorical="colour", class_prior={"a": 1, "b": 1, "c": 0}).fit(
         [{"text": "cat", "colour": "red"}, {"text": "cat", "colour": "blue"}, {"text": "cat", "colour": "green"}], list("abc")
     )
-    [found] = Explainer(of.fitted).explain([Document("x", None, Attributes.of(of.reading).document(b"cat", ["green"]))])
+    [found] = Explainer(of.fitted).explain([Document("x", None, b"cat", values=Attributes.of(of.reading).checked(["green"]))])
     assert found.ruled_out == (
         RuledOut("a", "attribute", "colour", value="green"), RuledOut("b", "attribute", "colour", value="green"), RuledOut("c", "prior"),
     )  # fmt: skip

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.corpus.document import Document
-from nbtext.document_parts import Fields, with_fields
+from nbtext.corpus.document import Document, contents
 from nbtext.explain.counterfactual import WhyNotFinder
 from nbtext.explain.explanation import Explainer
 from nbtext.explain.mistakes import Excerpts
@@ -29,8 +28,8 @@ MAILS = [
 ]
 
 
-def mail(text: str, subject: str, items: str) -> bytes:
-    return with_fields(text.encode(), Fields([(b"subject", subject.encode())], items.encode()))
+def mail(text: str, subject: str, items: str) -> Document:
+    return Document("x", None, text.encode(), fields=[(b"subject", subject.encode()), (b"", items.encode())])
 
 
 def model(**parameters: Any) -> TextClassifier:
@@ -45,8 +44,8 @@ EVERY = pytest.mark.parametrize(
 ASKED = mail("You win the meeting", "the free Agenda", "from:bob@x.org host:x.org")
 
 
-def explained(of: TextClassifier, document: bytes) -> Explanation:
-    [found] = Explainer(of.fitted).explain([Document("x", None, document)])
+def explained(of: TextClassifier, document: Document) -> Explanation:
+    [found] = Explainer(of.fitted).explain([document])
     assert found.explanation is not None
     return found.explanation
 
@@ -55,7 +54,7 @@ def explained(of: TextClassifier, document: bytes) -> Explanation:
 def test_the_parts_sum_to_the_log_odds_and_stand_where_they_are_shown(parameters: dict[str, Any]) -> None:
     of = model(**parameters)
     found = explained(of, ASKED)
-    joint = of.fitted.score([ASKED]).scores[0]
+    joint = of.fitted.score(*contents([ASKED])).scores[0]
     assert found.log_odds == pytest.approx(abs(joint[0] - joint[1]), abs=1e-9)
     assert math.fsum([found.prior, *(word.nats for word in found.words)]) == pytest.approx(found.log_odds, abs=1e-9)
     assert found.text == "You win the meeting\nsubject: the free Agenda\n  from:bob@x.org host:x.org"
@@ -71,7 +70,7 @@ def test_a_word_of_a_field_has_the_term_of_the_field() -> None:
     words = {word.word: word for word in explained(of, ASKED).words}
     assert words["subject:agenda"].terms == ("subject:agenda",)
     assert words["from:bob@x.org"].terms == ("from:bob@x.org",)
-    record = _explanation_record(next(iter(Explainer(of.fitted).explain([Document("x", None, ASKED)]))))
+    record = _explanation_record(next(iter(Explainer(of.fitted).explain([ASKED]))))
     assert {"subject:free", "host:x.org"} <= {word["word"] for word in record["words"]}
 
 
@@ -83,12 +82,12 @@ def test_words_of_fields_go_and_terms_of_fields_come(parameters: dict[str, Any],
         model(**parameters),
         mail("prize", "free agenda", "from:win@y.com") if wanted == "ham" else mail("meeting", "agenda", "host:x.org"),
     )
-    [found] = WhyNotFinder(of.fitted, wanted).find([Document("x", None, document)])
+    [found] = WhyNotFinder(of.fitted, wanted).find([document])
     assert found.removal is not None
     assert found.addition is not None
 
-    def answer(text: bytes) -> str:
-        return of.classes[int(np.argmax(of.fitted.score([text]).log_posterior[0]))]
+    def answer(asked: Document) -> str:
+        return of.classes[int(np.argmax(of.fitted.score(*contents([asked])).log_posterior[0]))]
 
     names = {
         "prize": b"prize",
@@ -99,25 +98,24 @@ def test_words_of_fields_go_and_terms_of_fields_come(parameters: dict[str, Any],
         "host:x.org": b"host:x.org",
     }
 
-    def without(words: tuple[str, ...]) -> bytes:
-        left = document
-        for word in words:
-            before, _, after = left.rpartition(names[word])
-            left = before + b" " + after
-        return left
+    def without(words: tuple[str, ...]) -> Document:
+        gone = {names[word] for word in words}
+        text, *fields = (
+            b" ".join(b" " if word in gone else word for word in part.split()) for part in (document.text, *dict(document.fields).values())
+        )
+        return document._replace(text=text, fields=list(zip(dict(document.fields), fields, strict=True)))
 
     if found.removal.items is not None:
         assert answer(without(tuple(dict(found.removal.items)))) == wanted
         for size in range(len(found.removal.items)):
             assert all(
-                answer(without(fewer)) != wanted for fewer in combinations([name for name in names if names[name] in document], size)
+                answer(without(fewer)) != wanted for fewer in combinations([name for name in names if names[name] in document.joined], size)
             )
     assert found.addition.items is not None
-    text, rest = document.split(b"\x1d", 1)
-    words = [word for word, times in found.addition.items for _ in range(times)]
-    more = b"\x1d".join((b" ".join((text, *(word.encode() for word in words if ":" not in word))), rest))
-    more += b"".join(b"\x1d\x1c " + word.encode() for word in words if ":" in word)
-    assert answer(more) == wanted
+    words = [word.encode() for word, times in found.addition.items for _ in range(times)]
+    text = b" ".join((document.text, *(word for word in words if b":" not in word)))
+    more = [(b"", b" ".join(word for word in words if b":" in word))] if any(b":" in word for word in words) else []
+    assert answer(document._replace(text=text, fields=[*document.fields, *more])) == wanted
 
 
 def test_an_excerpt_may_come_from_a_field() -> None:

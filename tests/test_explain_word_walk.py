@@ -14,9 +14,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
+from nbtext.corpus.document import Document, contents
 from nbtext.counts.counting import Analysis, document_counter
 from nbtext.counts.vocabulary import displayed_term
-from nbtext.document_parts import Fields, shown, with_fields, without_separators
+from nbtext.document_parts import field_places, shown, without_separators
 from nbtext.explain.word_walk import WordWalker
 from nbtext.settings import Settings
 from nbtext.text.analyzer import UNKNOWN
@@ -49,9 +50,9 @@ def model_of(number: int) -> TextClassifier:
     """A model that knows the hard words, alone and beside each other, in the text and in fields."""
     hard = " ".join(HARD).encode()
     texts = [hard, *(word.encode() for word in HARD), b"the cat sat on the mat, cats sit"]
-    texts += [with_fields(b"cat", Fields([(b"subject", hard), (b"from", b"ann the cat")], b" ".join(ITEMS[:4])))]
-    labelled = ((f"class {place % 3}", without_separators(text) if place + 1 < len(texts) else text) for place, text in enumerate(texts))
-    model = learnt(TextClassifier(**SETTINGS[number]), labelled)
+    fields = [(b"subject", without_separators(hard)), (b"from", b"ann the cat"), (b"", b" ".join(ITEMS[:4]))]
+    learned: list[bytes | Document] = [*map(without_separators, texts), Document("", None, b"cat", fields=fields)]
+    model = learnt(TextClassifier(**SETTINGS[number]), ((f"class {place % 3}", each) for place, each in enumerate(learned)))
     if number in SIDES_CHOSEN:
         choices = replace(model.fitted.learnt.choices, sides=SIDES_CHOSEN[number])
         model._fitted = replace(
@@ -93,16 +94,16 @@ def test_terms_are_those_of_the_analyzer_and_everything_dropped_has_a_reason(tex
 
 
 @examples(60)
-@example(1, "⼀".encode())
+@example(1, Document("x", None, "⼀".encode()))
 @given(st.sampled_from(range(len(SETTINGS))), documents_with_fields)
-def test_words_have_the_terms_that_are_counted(number: int, text: bytes) -> None:
+def test_words_have_the_terms_that_are_counted(number: int, document: Document) -> None:
     """The counter's known and unknown terms are those of the tokens, and those of the located words."""
     model = model_of(number)
     vocabulary, selected, n_terms = model.fitted.statistics.vocabulary, model.fitted.learnt.selected, model.fitted.statistics.n_terms
-    matrix = document_counter(model.fitted.analysis, vocabulary).count([text]).matrix()
+    matrix = document_counter(model.fitted.analysis, vocabulary).count(*contents([document])).matrix()
     wanted = np.bincount(matrix.terms, matrix.counts, n_terms)
     walker = WordWalker.of_model(model.fitted)
-    located, tokens = walker.locate(text), list(walker.tokens(text))
+    located, tokens = walker.locate(document.text, document.fields), list(walker.tokens(document.text, document.fields))
     known = located.terms != UNKNOWN
     assert np.bincount(located.terms[known], located.shares[known], n_terms) == pytest.approx(wanted)
     assert located.shares[~known].sum() == pytest.approx(matrix.unknown[0])
@@ -118,14 +119,15 @@ def test_words_have_the_terms_that_are_counted(number: int, text: bytes) -> None
 
 
 @given(st.sampled_from(range(len(SETTINGS))), documents_with_fields)
-def test_words_stand_one_after_the_other_and_are_whole_characters(number: int, text: bytes) -> None:
-    located = WordWalker.of_model(model_of(number).fitted).locate(text)
+def test_words_stand_one_after_the_other_and_are_whole_characters(number: int, document: Document) -> None:
+    located = WordWalker.of_model(model_of(number).fitted).locate(document.text, document.fields)
+    text, places = shown(document.text, document.fields), list(field_places(document.text, document.fields))
     bounds = np.stack((located.begins, located.ends), axis=1).ravel()
     assert np.all(np.diff(bounds)[::2] > 0)
     assert np.all(np.diff(bounds) >= 0)
     for begin, end, name in zip(located.begins.tolist(), located.ends.tolist(), located.names, strict=True):
-        before = text.rfind(b"\x1d", 0, begin)
-        field = b"" if before < 0 else text[before + 1 : text.index(b"\x1c", before)]
+        before = sum(place <= begin for place in places) - 1
+        field = b"" if before < 0 else document.fields[before][0]
         form, is_item = text[begin:end].decode(), before >= 0 and not field
         assert name == (form if is_item else f"{field.decode()}:{form.casefold()}" if field else form.casefold())
 
@@ -134,14 +136,20 @@ BESIDE_UNSPACED = re.compile(r"[^\W\u0e00-\uffff][^\x00-\x7f]*[\u0e00-\uffff]|[\
 
 
 @given(st.sampled_from(range(len(SETTINGS))), documents_with_fields)
-def test_a_text_without_words_is_one(number: int, text: bytes) -> None:
+def test_a_text_without_words_is_one(number: int, document: Document) -> None:
     """Spaces in place of a word leave the other words as they are, but where pairs and words are counted apart: `Analysis.words` says why."""
     model = model_of(number)
-    assume(not (model.settings.counts_both and BESIDE_UNSPACED.search(text.decode("utf-8", "replace"))))
+    assume(not (model.settings.counts_both and BESIDE_UNSPACED.search(document.shown)))
     walker = WordWalker.of_model(model.fitted)
-    located = walker.locate(text)
+    located = walker.locate(document.text, document.fields)
     for place in range(min(len(located.names), 3)):
-        left = walker.locate(text[: located.begins[place]] + b" " + text[located.ends[place] :])
+        parts = []
+        for part, first in zip(
+            (document.text, *(content for _, content in document.fields)), (0, *field_places(document.text, document.fields)), strict=True
+        ):
+            begin, end = located.begins[place] - first, located.ends[place] - first
+            parts.append(part[:begin] + b" " + part[end:] if 0 <= begin < end <= len(part) else part)
+        left = walker.locate(parts[0], [(name, part) for (name, _), part in zip(document.fields, parts[1:], strict=True)])
         kept = [(name, own) for other, (name, own) in enumerate(zip(located.names, located.own, strict=True)) if own and other != place]
         assert [(name, own) for name, own in zip(left.names, left.own, strict=True) if own] == kept
 
@@ -156,9 +164,9 @@ def test_counted_features_are_words_that_occur_so_often() -> None:
 
 
 def test_words_of_fields_and_items_stand_in_lines_after_the_text() -> None:
-    document = with_fields(b"Win the prize", Fields([(b"subject", b"Free the offers")], b"from:Ann@x.org type:text/html"))
-    assert shown(document) == b"Win the prize\nsubject: Free the offers\n  from:Ann@x.org type:text/html"
-    tokens = [(token.kind, token.form, token.word, token.term, token.dropped) for token in without_model().tokens(document)]
+    document = b"Win the prize", [(b"subject", b"Free the offers"), (b"", b"from:Ann@x.org type:text/html")]
+    assert shown(*document) == b"Win the prize\nsubject: Free the offers\n  from:Ann@x.org type:text/html"
+    tokens = [(token.kind, token.form, token.word, token.term, token.dropped) for token in without_model().tokens(*document)]
     assert tokens == [
         ("word", "Win", "win", "win", None),
         ("word", "the", "the", None, "stop-word"),
@@ -169,5 +177,5 @@ def test_words_of_fields_and_items_stand_in_lines_after_the_text() -> None:
         ("item", "from:Ann@x.org", "from:Ann@x.org", "from:Ann@x.org", None),
         ("item", "type:text/html", "type:text/html", "type:text/html", None),
     ]
-    for token in without_model().tokens(document):
-        assert shown(document)[token.start : token.end].decode() == token.form
+    for token in without_model().tokens(*document):
+        assert shown(*document)[token.start : token.end].decode() == token.form

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from nbtext import TextClassifier
+from nbtext.corpus.document import Document
 from nbtext.counts.vocabulary import Vocabulary, category_term, is_of_field
-from nbtext.document_parts import Fields, with_fields
 from nbtext.inspection.generation import DocumentGenerator
 from nbtext.inspection.overview import overview
 from nbtext.inspection.terms import term_details
@@ -21,7 +21,9 @@ def model(**parameters: object) -> TextClassifier:
         ("spam", b"the offer: a prize", b"free offer", b"from:win@y.com host:y.com"),
     ]
     of = TextClassifier(**parameters)  # type: ignore[arg-type]
-    return learnt(of, ((label, with_fields(text, Fields([(b"subject", subject)], items))) for label, text, subject, items in mails))
+    return learnt(
+        of, ((label, Document("", None, text, fields=[(b"subject", subject), (b"", items)])) for label, text, subject, items in mails)
+    )
 
 
 def test_terms_of_fields_hold_a_colon() -> None:

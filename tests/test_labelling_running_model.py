@@ -24,8 +24,8 @@ POOL = pool_of(TEXTS)
 def dense(pool: DocumentPool) -> np.ndarray:
     """Log counts, shape (n_docs, n_terms), from the texts themselves."""
     table = np.zeros((len(pool), pool.n_terms))
-    for row, text in enumerate(pool.texts):
-        words = text.decode().split()
+    for row, document in enumerate(pool.documents):
+        words = document.text.decode().split()
         for word in set(words):
             table[row, pool.vocabulary.find([word])[0]] = log1p(words.count(word))
     return table

@@ -65,7 +65,7 @@ class Counter(_DocumentCounter):
         self.entered, self.leave = threading.Event(), threading.Event()
         self.leave.set()
 
-    def count(self, texts: Sequence[bytes]) -> Postings:
+    def count(self, texts: Sequence[bytes], *_: object) -> Postings:
         self.inside += 1
         self.most = max(self.most, self.inside)
         self.entered.set()

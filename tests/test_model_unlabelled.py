@@ -20,6 +20,7 @@ from nbtext.model.description import warnings
 from nbtext.model.training import left_out_posteriors
 from nbtext.model.unlabelled import ITERATIONS, UnlabelledDocuments
 from tests.changing import saved
+from tests.models import unlabelled as unlabelled_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +50,7 @@ def few(n: int = 12, **settings: Any) -> TextClassifier:
 
 def pool(model: TextClassifier, n: int = 200) -> UnlabelledDocuments:
     """Unlabelled documents as the model counts them."""
-    return UnlabelledDocuments.of(model.analysis, documents(n, 2)[0])
+    return UnlabelledDocuments.of(model.analysis, unlabelled_of(documents(n, 2)[0]))
 
 
 def rows(texts: Sequence[bytes], vocabulary: list[str]) -> Table:
@@ -66,7 +67,7 @@ def test_language_models_are_those_of_a_slow_twin(weighting: Weighting, topics: 
     alone, model = (
         TextClassifier(stop_words="none", stemmer="none", weighting=weighting, smoothing=0.2).fit(texts, labels) for _ in range(2)
     )
-    model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_texts))
+    model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_of(unlabelled_texts)))
     assert [layer.weight for layer in model.counts.statistics.layers] == [None, 0.3]
     vocabulary = model.fitted.statistics.vocabulary.single_terms()
 
@@ -123,10 +124,10 @@ def test_a_model_file_keeps_the_layer_and_loses_it_without_a_trace(settings: dic
 
 def test_learning_again_takes_the_place_of_what_was_learnt_and_the_order_of_the_pool_does_not_matter(tmp_path: Path) -> None:
     model, texts = few(), documents(60, 2)[0]
-    first = saved(model.learn(pool=UnlabelledDocuments.of(model.analysis, texts)), tmp_path)
+    first = saved(model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_of(texts))), tmp_path)
     model.learn(pool=pool(model, 30))
     assert saved(model, tmp_path) != first
-    assert saved(model.learn(pool=UnlabelledDocuments.of(model.analysis, texts[::-1])), tmp_path) == first
+    assert saved(model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_of(texts[::-1]))), tmp_path) == first
 
 
 def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -198,7 +199,7 @@ SEEDS = [Seed("cats", ("cat",), 10.0), Seed("cats", ("whisker",), 10.0), Seed("d
 @pytest.mark.parametrize("weighting", ["counts", "log"])
 def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(weighting: Weighting, tmp_path: Path) -> None:
     model = TextClassifier(stop_words="none", stemmer="none", weighting=weighting)
-    model.begin_with(SEEDS).learn(pool=UnlabelledDocuments.of(model.analysis, documents(200, 2)[0]))
+    model.begin_with(SEEDS).learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled_of(documents(200, 2)[0])))
     assert model.score(*documents(300, 3)) > 0.9
     assert model.counts.labelled.n_documents == 0
     content = saved(model, tmp_path)

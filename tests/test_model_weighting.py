@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
+from nbtext.corpus.document import Document
 from nbtext.counts.counting import content_hashes
 from nbtext.counts.statistics import LOG_UNITS
 from nbtext.errors import UsageError
@@ -129,7 +130,9 @@ def test_words_are_marked_by_what_they_add_to_the_score(monkeypatch: pytest.Monk
     text = b"oil oil engine goals"
     found = [
         piece.nats
-        for piece in mistakes.Excerpts(model.fitted).excerpt(text, model.classes.index("cars"), model.classes.index("sport"))
+        for piece in mistakes.Excerpts(model.fitted).excerpt(
+            Document("", None, text), model.classes.index("cars"), model.classes.index("sport")
+        )
         if piece.text.strip()
     ]
     block = model.fitted.score([text])

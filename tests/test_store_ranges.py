@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.corpus.document import Document
 from nbtext.counts.seeds import Seed
 from nbtext.errors import ModelError
 from nbtext.evaluation.judging import judge
@@ -18,11 +17,12 @@ from nbtext.explain.explanation import Explainer
 from nbtext.inspection.overview import overview
 from nbtext.inspection.verification import verify
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.model.given_texts import all_utf8
+from nbtext.model.given_texts import labelled_documents
 from nbtext.model.unlabelled import UnlabelledDocuments
 from nbtext.report.explanations import _explanation_record
 from tests.budget import some
 from tests.model_bytes import put_together, taken_apart
+from tests.models import unlabelled
 from tests.process import REPOSITORY, fail, write
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def trained(name: str) -> TextClassifier:
         model.begin_with(SEEDS)
     model.fit(ROWS if "numeric" in MODELS[name] else texts, LABELS)
     if "pool" in name:
-        model.learn(pool=UnlabelledDocuments.of(model.analysis, [text.encode() for text in texts]))
+        model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled(map(str.encode, texts))))
     return model
 
 
@@ -140,8 +140,7 @@ def is_refused(path: Path, what: str) -> bool:
     except ModelError:
         return True
     rows = (ROWS if model.reading["numeric"] else [row["text"] for row in ROWS])[:20]
-    texts = all_utf8(rows, model.reading)
-    documents = [Document(str(number), LABELS[number], text) for number, text in enumerate(texts)]
+    documents = list(labelled_documents(rows, LABELS[:20], model.reading))
     posterior = model.predict_proba(rows)
     assert posterior.sum(axis=1) == pytest.approx(np.ones(20)), what
     require_finite(overview(model, 2), what)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.corpus.document import Document
-from nbtext.counts.counting import _weighted_blocks
+from nbtext.counts.counting import _in_blocks
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.text_block import LabelledBlock, TextBlock
 
@@ -49,9 +49,9 @@ def test_single_documents_and_blocks_are_counted_in_their_order(
     items: list[Document | LabelledBlock] = []
     for block, is_packed in zip(blocks, whole, strict=False):
         items += [packed(block)] if is_packed else [Document("", label, text, weight=weight) for label, text in block]
-    found = list(_weighted_blocks(items))
-    assert [pair for block, _ in found for pair in pairs_of(block)] == [pair for block in blocks for pair in block]
-    assert all(set(block.classes.tolist()) == set(range(len(block.labels))) for block, _ in found)
-    weights = [[WEIGHT_UNIT] * len(block) if weights is None else weights.tolist() for block, weights in found]
+    found = list(_in_blocks(items))
+    assert [pair for block in found for pair in pairs_of(block)] == [pair for block in blocks for pair in block]
+    assert all(set(block.classes.tolist()) == set(range(len(block.labels))) for block in found)
+    weights = [[WEIGHT_UNIT] * len(block) if block.weights is None else block.weights.tolist() for block in found]
     single = [WEIGHT_UNIT if is_packed else weight for block, is_packed in zip(blocks, whole, strict=False) for _ in block]
     assert [each for block in weights for each in block] == single

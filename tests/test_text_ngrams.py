@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
+from nbtext.corpus.document import Document
 from nbtext.counts.counting import Analysis, document_counter
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.explain.mistakes import Excerpts
@@ -164,7 +165,11 @@ def test_a_word_that_was_never_seen_is_known_by_its_pieces() -> None:
 def test_an_excerpt_weighs_a_word_with_its_pieces() -> None:
     texts, labels = ["the teacher teaches", "a baker bakes bread"], ["school", "kitchen"]
     model = TextClassifier(char_ngrams="3-5", smoothing=0.5).fit(texts, labels)
-    marked = {piece.text: piece.nats for piece in Excerpts(model.fitted).excerpt(b"our bakery, your teacher", 0, 1) if piece.nats}
+    marked = {
+        piece.text: piece.nats
+        for piece in Excerpts(model.fitted).excerpt(Document("", None, b"our bakery, your teacher"), 0, 1)
+        if piece.nats
+    }
     joint = model.joint_log_likelihood(["", "bakery", "teacher"])
     difference = joint[:, 0] - joint[:, 1]
     assert marked == pytest.approx({"bakery": difference[1] - difference[0], "teacher": difference[2] - difference[0]})

@@ -164,7 +164,7 @@ class LabelScreen:
         self._top = max(0, min(self._top, len(lines) - room))
         left = max(len(lines) - self._top - room, 0)
         more = f"  [{quantity(left, 'line')} more: space]" if left else "  [end]" if self._top else ""
-        name = shortened(session.pool.names[self._row], max(width - len(more) - 1, 8))
+        name = shortened(session.pool.documents[self._row].id, max(width - len(more) - 1, 8))
         above = [self._status(), safe(self._message or session.remark(self._row)), safe(name) + more]
         rows = [*(cut(line, width) for line in above), *lines[self._top : self._top + room]]
         n_rows = max(height - len(classes) - 1, 1)

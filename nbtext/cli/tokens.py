@@ -50,5 +50,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
         walker, reading = WordWalker.of_model(model.fitted), reading_of(model, paths, options)
     documents = CommandCorpus(paths, reading, options, labelled=False, progress=False)
     output = option.row_form(output)
-    write_tokens(((document.id, walker.tokens(document.text)) for document in documents.readable()), output)
+    write_tokens(
+        ((document.id, walker.tokens(document.text, document.fields, document.values)) for document in documents.readable()), output
+    )
     documents.say_notices()

@@ -78,7 +78,7 @@ def read_pool(model: TextClassifier, model_path: str, options: Options) -> Unlab
         reading = replace(reading, format="lines")
         messages.notice(f"{paths[0]}: read as lines, a document each; for files that are one document each, give their folder")
     source = CommandCorpus(paths, reading, options, labelled=False)
-    pool = UnlabelledDocuments.of(model.analysis, (document.text for document in source.readable()))
+    pool = UnlabelledDocuments.of(model.analysis, source.readable())
     source.say_notices()
     return pool
 

@@ -7,23 +7,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from nbtext.attributes import NO_ATTRIBUTES
-from nbtext.document_parts import NO_FIELDS, WEIGHT_UNIT, Fields
+from nbtext.document_parts import WEIGHT_UNIT, joined_parts, shown
 from nbtext.errors import DocumentError, NbtextError
 from nbtext.records import dataclass
 from nbtext.settings import in_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from nbtext.attributes import Attributes
     from nbtext.errors import PathError
     from nbtext.settings import Reading
+    from nbtext.type_names import Fields
 
 _LONGEST_MESSAGE = 300
 
 
 class Document(NamedTuple):
-    """A document: its name as given or found, its class if known, its text as valid UTF-8, or why it could not be read."""
+    """A document: its name as given or found, its class if known, what it says as valid UTF-8, or why it could not be read."""
 
     id: str
     label: str | None = None
@@ -32,10 +33,35 @@ class Document(NamedTuple):
     problem: DocumentError | None = None
     columns: tuple[str, ...] = ()
     """Values of the further columns that were asked for, in that order; none if the document could not be read."""
-    fields: Fields = NO_FIELDS
-    """As a reader yields it: the fields that it found beside the text. They are joined to the text when that is decoded."""
+    fields: Fields = ()
     weight: int = WEIGHT_UNIT
     """As how many documents it counts, in units of 1 / `WEIGHT_UNIT`."""
+    values: tuple[str, ...] = ()
+    """Of the attributes, in their order, as `Attributes.checked` returns them; a reader yields them as the first of the columns."""
+
+    @property
+    def joined(self) -> bytes:
+        """Text, fields and values as one value of bytes, of which digests are made."""
+        return joined_parts(self.text, self.fields, self.values)
+
+    @property
+    def shown(self) -> str:
+        """The document as people read it: without values, its fields as lines."""
+        return shown(self.text, self.fields).decode()
+
+
+def size_of(document: Document) -> int:
+    """Return the bytes of a document, with its fields and values."""
+    return len(document.joined)
+
+
+def contents(documents: Sequence[Document]) -> tuple[list[bytes], list[Fields], list[tuple[str, ...]]]:
+    """Return texts, fields and values of documents, as they are counted."""
+    return (
+        [document.text for document in documents],
+        [document.fields for document in documents],
+        [document.values for document in documents],
+    )
 
 
 @dataclass()

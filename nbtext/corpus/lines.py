@@ -11,7 +11,7 @@ from nbtext.attributes import NO_TEXT
 from nbtext.corpus.decoding import decoded_name, plain_lines, to_utf8
 from nbtext.corpus.document import Document, problem_of, too_large
 from nbtext.corpus.streams import line_blocks, numbered_lines, open_stream
-from nbtext.document_parts import FIELDS_KEY, NO_FIELDS, fields_of_pairs, holds_separators, without_separators
+from nbtext.document_parts import FIELDS_KEY, fields_of_pairs, holds_separators, without_separators
 from nbtext.errors import DocumentError
 from nbtext.settings import FORMATS
 from nbtext.strict_json import DECODER
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
     from nbtext.corpus.document import Source
-    from nbtext.document_parts import Fields
+    from nbtext.type_names import Fields
 
 PREFIX = FORMATS["fasttext"].beginning
 
@@ -182,7 +182,7 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
             if source.labelled and label is None:
                 return Document(name, problem=DocumentError(f"no value at the key {label_key!r}", hint="see --label-column"))
             columns = (*(_scalar(record, key) or "" for key in attributes), *(_column(record, key) for key in others))
-            fields = _fields_of(record) if reading.document == "text" else NO_FIELDS
+            fields = _fields_of(record) if reading.document == "text" else ()
             return Document(name, label, b"\n".join([_text_at(record, key) for key in text_keys]), None, columns, fields)
         except DocumentError as problem:
             return Document(name, problem=problem)
@@ -213,7 +213,7 @@ def _block_of_records(content: bytes, label_key: str, text_key: str) -> Labelled
 def _fields_of(record: dict[str, object]) -> Fields:
     """Return the fields beside a text that nbtext wrote."""
     if FIELDS_KEY not in record:
-        return NO_FIELDS
+        return ()
     try:
         return fields_of_pairs(record[FIELDS_KEY])
     except ValueError:

@@ -18,14 +18,7 @@ from nbtext.corpus.decoding import detect_encoding, is_ascii_compatible, is_plai
 from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
 from nbtext.corpus.parts import Shard, reader
 from nbtext.corpus.streams import LINES_AT_ONCE, LONGEST_FIRST_LINE, beginning
-from nbtext.document_parts import (
-    NO_FIELDS,
-    WEIGHT_UNIT,
-    Fields,
-    field_name,
-    with_fields,
-    without_separators,
-)
+from nbtext.document_parts import WEIGHT_UNIT, checked_fields, field_name, without_separators
 from nbtext.errors import DocumentError, UsageError, quantity
 from nbtext.settings import BY_NAME, FORMATS, KINDS_OF_FILES, Reading
 from nbtext.text_block import LabelledBlock, blocks
@@ -33,7 +26,12 @@ from nbtext.text_block import LabelledBlock, blocks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from nbtext.type_names import Fields
+
     Decoder = Callable[[bytes], tuple[bytes, bool, Fields]]
+
+_NOTHING: tuple[bytes, Fields, tuple[str, ...]] = (b"", (), ())
+"""Text, fields and values of a document that cannot be read."""
 
 _LOOKED_AT = 1 << 16
 
@@ -61,7 +59,7 @@ def read_corpus(
 ) -> Iterator[Document]:
     """Yield the documents of the paths in order; one that cannot be read comes with its problem.
 
-    A text may have further parts (`nbtext.document_parts`). With ``labelled``, each document has its class. ``columns`` are names (which
+    With ``labelled``, each document has its class. ``columns`` are names (which
     imply a header) or numbers from 1, in jsonl keys, whose values each document then has as text: an empty cell and null are the empty text, a
     missing key is a problem of the document. Raise `PathError` for a path that cannot be read at all, or not to its end, and `UsageError` for
     settings that do not fit.
@@ -123,11 +121,11 @@ def _sorted_out(documents: Sequence[Document], limit: int) -> Iterator[LabelledB
     all_plain = is_plain(joined) and BOM_UTF8 not in joined
     odd, labels, texts = [], [], []
     for document in documents:
-        _, label, text, problem, _, fields, _ = document
+        _, label, text, problem, _, fields, *_ = document
         if (
             problem is None
             and label
-            and fields is NO_FIELDS
+            and not fields
             and len(text) <= limit
             and (all_plain or (is_plain(text) and not text.startswith(BOM_UTF8)))
         ):
@@ -414,21 +412,21 @@ def _decoder(reading: Reading) -> Decoder:
     if reading.document == "html":
         from nbtext.corpus.html import text_of_html_document as text_of
     elif layout.decoded:
-        return lambda body: (body, False, NO_FIELDS)
+        return lambda body: (body, False, ())
     if not layout.file_per_document:
-        return lambda body: (*text_of(body, encoding), NO_FIELDS)
+        return lambda body: (*text_of(body, encoding), ())
 
     def text_of_file(body: bytes) -> tuple[bytes, bool, Fields]:
         body, found = detect_encoding(body, encoding)
         if found == "auto":
             refuse_binary(body, whole_file=True)
-        return *text_of(body, found), NO_FIELDS
+        return *text_of(body, found), ()
 
     return text_of_file
 
 
 def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document]:
-    """Yield the documents with their text in UTF-8, fields, attributes and weight added; report what is wrong with one as its problem.
+    """Yield the documents with their text in UTF-8, fields, values and weight; report what is wrong with one as its problem.
 
     Documents of weight 0 are left out.
     """
@@ -439,32 +437,32 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
     names = [field_name(name) for name in source.tagged]
     n_beside = n_attributes + len(names)
     n_own = n_beside + (weight_column is not None)
-    for identity, label, body, found_problem, columns, beside, _ in documents:
-        problem, text, units = found_problem, b"", WEIGHT_UNIT
+    for identity, label, body, found_problem, columns, beside, *_ in documents:
+        problem, units = found_problem, WEIGHT_UNIT
+        text, fields, values = _NOTHING
         if problem is None:
             try:
                 _require_label_and_limit(label, body, source)
                 found, transcoded, fields = decoder_of(identity)(body)
-                fields = _fields(names, columns[n_attributes:n_beside]) if names else fields if beside is NO_FIELDS else beside
                 text = without_separators(found)
                 if text is not found and may_be_binary:
                     refuse_binary(body)
-                if fields is not NO_FIELDS:
-                    text = with_fields(text, fields)
+                if fields := _fields(names, columns[n_attributes:n_beside]) if names else beside or fields:
+                    fields = checked_fields(fields)
                 if n_attributes:
-                    text = attributes.document(text, columns[:n_attributes])
+                    values = attributes.checked(columns[:n_attributes])
                 if weight_column is not None:
                     units = weight_in_units(weight_column, columns[n_beside])
                 if transcoded:
                     source.notices.transcoded += 1
             except Exception as raised:  # noqa: BLE001 - one document never ends a run
-                problem, text = problem_of(raised), b""
+                problem, (text, fields, values) = problem_of(raised), _NOTHING
         if units:
-            yield Document(identity, label, text, problem, columns[n_own:], weight=units)
+            yield Document(identity, label, text, problem, columns[n_own:], fields, units, values)
 
 
 def _fields(names: Sequence[bytes], values: Sequence[str]) -> Fields:
-    return Fields([(name, value.encode()) for name, value in zip(names, values, strict=True) if value])
+    return [(name, value.encode()) for name, value in zip(names, values, strict=True) if value]
 
 
 def _require_label_and_limit(label: str | None, body: bytes, source: Source) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import field, replace
 from hashlib import sha256
-from itertools import chain, groupby
+from itertools import chain, groupby, repeat
 from os import getpid
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from nbtext.attributes import Attributes
+from nbtext.corpus.document import contents, size_of
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.label_columns import LabelSets
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import StatisticsBuilder
 from nbtext.counts.vocabulary import FORMS, SIDES, category_term, stop_word_term
-from nbtext.document_parts import WEIGHT_UNIT, split_block, split_values
+from nbtext.document_parts import WEIGHT_UNIT, FieldColumns, joined_parts
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.exclusions import needs_documents
 from nbtext.label_sets import EVERYTHING, is_set, labels_in
@@ -41,9 +42,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.corpus.document import Document
-    from nbtext.document_parts import FieldColumns
     from nbtext.text.analyzer import TextPiece
     from nbtext.text.ngrams import PairIds
+    from nbtext.type_names import Fields
 
 _SPACE = re.compile(rb"[ \t-\r]")
 """Where `bytes.split` splits."""
@@ -65,8 +66,8 @@ class _TermIds(Protocol):
 class _DocumentCounter(Protocol):
     """Documents to postings over a vocabulary."""
 
-    def count(self, texts: Sequence[bytes]) -> Postings:
-        """Count some documents in valid UTF-8."""
+    def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> Postings:
+        """Count some documents in valid UTF-8, given their texts, and by text their fields and values if one has any."""
 
 
 @dataclass(frozen=True)
@@ -173,8 +174,9 @@ class _FeatureCounter(_DocumentCounter):
         self._term_ids = term_ids
         self._known: dict[bytes, int] = {}
 
-    def count(self, texts: Sequence[bytes]) -> Postings:
-        """Count some documents in valid UTF-8; what is not ``name:count`` is a term that occurs once."""
+    def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> Postings:
+        """Count some documents, which have a text alone; what is not ``name:count`` is a term that occurs once."""
+        del fields, values
         postings, *others = [self._count(piece, len(texts)) for piece in text_pieces(texts, _SPACE)]
         if others:
             parts = (postings, *others)
@@ -213,22 +215,20 @@ def name_and_count(item: bytes) -> tuple[bytes, int]:
 
 
 class _AttributedTexts(_DocumentCounter):
-    """Counts the terms of documents as `Attributes.document` makes them: categories are terms that no text can hold, numbers stand beside."""
+    """Counts documents with values as `Attributes.checked` returns them: categories are terms that no text can hold, numbers stand beside."""
 
     def __init__(self, texts: _DocumentCounter, attributes: Attributes, term_ids: Callable[[list[str]], Sequence[int]]) -> None:
         self._texts, self._attributes, self._term_ids = texts, attributes, term_ids
 
-    def count(self, texts: Sequence[bytes]) -> Postings:
+    def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> Postings:
         """Count some documents, with their numbers; an unknown category counts as missing."""
-        parts = [split_values(text) for text in texts]
         missing = [""] * len(self._attributes.names)
-        rows = [values if len(values) == len(missing) else missing for _, values in parts]
-        postings = self._texts.count([text for text, _ in parts]).beside(self._categories(rows))
-        numbers, values = range(len(self._attributes.categorical), len(self._attributes.names)), None
-        if numbers:
-            values = np.array([[float(row[place]) if row[place] else np.nan for place in numbers] for row in rows], np.float64)
-            values = values.reshape(len(rows), len(numbers))
-        return postings._replace(values=values)
+        rows = [of_text if len(of_text) == len(missing) else missing for of_text in values or repeat((), len(texts))]
+        postings = self._texts.count(texts, fields).beside(self._categories(rows))
+        if numbers := range(len(self._attributes.categorical), len(missing)):
+            found = np.array([[float(row[place]) if row[place] else np.nan for place in numbers] for row in rows], np.float64)
+            postings = postings._replace(values=found.reshape(len(rows), len(numbers)))
+        return postings
 
     def _categories(self, rows: Sequence[Sequence[str]]) -> Postings:
         found = [
@@ -254,7 +254,7 @@ class InTurn:
         self._turn = Lock(), make()
         self._process = getpid()
 
-    def count(self, texts: Sequence[bytes]) -> Postings:
+    def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> Postings:
         """Count some documents in valid UTF-8."""
         if self._process != getpid():
             if self._turn[0].locked():
@@ -262,7 +262,7 @@ class InTurn:
             self._process = getpid()
         lock, counter = self._turn
         with lock:
-            return counter.count(texts)
+            return counter.count(texts, fields, values)
 
 
 class _AnalyzedTerms(_DocumentCounter):
@@ -274,16 +274,16 @@ class _AnalyzedTerms(_DocumentCounter):
         self._order = analysis.settings.ngrams
         self._vocabulary = vocabulary
 
-    def count(self, texts: Sequence[bytes]) -> Postings:
+    def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> Postings:
         """Count the terms of some documents in valid UTF-8, with their fields."""
-        texts, fields = split_block(TextBlock.of(texts))
-        texts, encoded_lines = self._analysis.without_encoded_lines(texts)
+        del values
+        texts, encoded_lines = self._analysis.without_encoded_lines(TextBlock.of(texts))
         words, *sides = self._words
         postings = _count_terms(words, texts, self._vocabulary.find_pairs, self._order)
         for analyzer in (*sides, *self._char_ngrams):
             postings = postings.beside(_count_terms(analyzer, texts, self._vocabulary.find_pairs))
-        if fields is not None:
-            postings = postings.beside(self._count_fields(fields, len(texts)))
+        if any(fields):
+            postings = postings.beside(self._count_fields(FieldColumns.of(fields), len(texts)))
         return postings._replace(encoded_lines=encoded_lines)
 
     def _count_fields(self, fields: FieldColumns, n_documents: int) -> Postings:
@@ -330,12 +330,12 @@ def count(documents: Iterable[Document | LabelledBlock], analysis: Analysis, *, 
     """
     several = False
 
-    def are_several(item: tuple[LabelledBlock, object]) -> bool:
+    def are_several(block: LabelledBlock) -> bool:
         nonlocal several
-        several = several or any(map(is_set, item[0].labels))
+        several = several or any(map(is_set, block.labels))
         return several
 
-    parts = groupby(_weighted_blocks(documents), are_several)
+    parts = groupby(_in_blocks(documents), are_several)
     counted = (_count(part, analysis, keep_all=keep_all, several=of_sets) for of_sets, part in parts)
     found = next(counted, None)
     if found is None:
@@ -343,16 +343,14 @@ def count(documents: Iterable[Document | LabelledBlock], analysis: Analysis, *, 
     return sum(counted, found)
 
 
-def _count(
-    weighted_blocks: Iterable[tuple[LabelledBlock, NDArray[np.int64] | None]], analysis: Analysis, *, keep_all: bool, several: bool
-) -> CorpusCounts:
+def _count(in_blocks: Iterable[LabelledBlock], analysis: Analysis, *, keep_all: bool, several: bool) -> CorpusCounts:
     builder = StatisticsBuilder(Attributes.of(analysis.settings.reading), logs=analysis.settings.sums_logs)
     counter = document_counter(analysis, builder.vocabulary)
     inflected = _inflected(analysis, builder.vocabulary) if analysis.settings.surface_forms else None
     size = analysis.settings.sample
     collector = DocumentCollector(None if keep_all or needs_documents(analysis.settings) else size)
-    for block, weights in weighted_blocks:
-        texts, sets = block.texts, None
+    for block in in_blocks:
+        parts, sets = (block.texts, block.fields, block.values), None
         labels = [labels_in(name) for name in block.labels] if several else block.labels
         for label in chain.from_iterable(labels) if several else labels:
             check_label(label)
@@ -362,12 +360,12 @@ def _count(
             classes = np.repeat(everything, len(block))
         else:
             classes = builder.class_numbers(block.labels)[block.classes]
-        postings = counter.count(texts)
-        builder.add(postings, classes, weights, sets)
-        collector.add(postings, classes, content_hashes(texts), builder.labels, weights, sets)
+        postings = counter.count(*parts)
+        builder.add(postings, classes, block.weights, sets)
+        collector.add(postings, classes, content_hashes(*parts), builder.labels, block.weights, sets)
         if inflected is not None:
-            readable, _ = analysis.without_encoded_lines(split_block([split_values(text)[0] for text in texts])[0])
-            builder.add_cells(_count_terms(inflected, readable, builder.vocabulary.find_pairs), classes, weights)
+            readable, _ = analysis.without_encoded_lines(block.texts)
+            builder.add_cells(_count_terms(inflected, readable, builder.vocabulary.find_pairs), classes, block.weights)
     del counter, inflected  # what it remembers of the vocabulary takes as much memory as the vocabulary
     statistics, numbers = builder.freeze()
     if collector.keeps_all:
@@ -375,19 +373,21 @@ def _count(
     return CorpusCounts(statistics, collector.sample(numbers))
 
 
-def content_hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
-    """Return 64 bits of the SHA-256 of each text, shape (n_docs,)."""
+def content_hashes(texts: Iterable[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> NDArray[np.uint64]:
+    """Return 64 bits of the SHA-256 of each document, shape (n_docs,)."""
+    if any(fields) or any(values):
+        texts = map(joined_parts, texts, fields, values)
     return np.frombuffer(b"".join([sha256(text).digest() for text in texts]), "<u8")[::4].astype(np.uint64)
 
 
-def _weighted_blocks(documents: Iterable[Document | LabelledBlock]) -> Iterator[tuple[LabelledBlock, NDArray[np.int64] | None]]:
-    """Yield all documents in blocks for the kernel, with their weights, shape (n_docs,), in units of 1 / `WEIGHT_UNIT`; None if all are 1."""
-    for items in blocks(documents, lambda item: BLOCK_BYTES if isinstance(item, LabelledBlock) else len(item.text)):
+def _in_blocks(documents: Iterable[Document | LabelledBlock]) -> Iterator[LabelledBlock]:
+    """Yield all documents in blocks for the kernel."""
+    for items in blocks(documents, lambda item: BLOCK_BYTES if isinstance(item, LabelledBlock) else size_of(item)):
         if single := [item for item in items if not isinstance(item, LabelledBlock)]:
             weights = np.array([document.weight for document in single], np.int64)
-            block = LabelledBlock.of([document.label or "" for document in single], [document.text for document in single])
-            yield block, weights if np.any(weights != WEIGHT_UNIT) else None
-        yield from ((item, None) for item in items if isinstance(item, LabelledBlock))  # which ends the items
+            given = weights if np.any(weights != WEIGHT_UNIT) else None
+            yield LabelledBlock.of([document.label or "" for document in single], *contents(single), given)
+        yield from (item for item in items if isinstance(item, LabelledBlock))  # which ends the items
 
 
 def _inflected(analysis: Analysis, vocabulary: _TermIds) -> Analyzer:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.corpus.document import size_of
 from nbtext.decision import minimum_error
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.fitted.scoring import scored
@@ -205,7 +206,7 @@ def compare(a: TextClassifier, b: TextClassifier, documents: Iterable[Document],
     there is no document.
     """
     comparison = _Comparison(Evaluation(a.classes, scores_kept=0), Evaluation(b.classes, scores_kept=0))
-    for block in blocks(documents, lambda document: len(document.text), min(a.fitted.documents_at_once, b.fitted.documents_at_once)):
+    for block in blocks(documents, size_of, min(a.fitted.documents_at_once, b.fitted.documents_at_once)):
         of_a, of_b = (_judged(model, evaluation, block) for model, evaluation in ((a, comparison.a), (b, comparison.b)))
         if keep_changed:
             rows = zip(block, of_a, of_b, strict=True)

@@ -126,7 +126,7 @@ class _SurestMistakes:
             document, posterior = block.documents[row], block.log_posterior[row]
             margin = float(posterior[decision.answers[row]] - posterior[truth[row]]) if truth[row] >= 0 else np.inf
             kept = (other.documents[0] for _, _, other in self._kept)
-            if not any((document.text, document.label) == (other.text, other.label) for other in kept):
+            if not any((document.joined, document.label) == (other.joined, other.label) for other in kept):
                 columns: Columns = [column[row : row + 1].copy() for column in block[1:]]
                 self._kept.append((float(decision.probabilities[row]), margin, ScoredBlock([document], *columns)))
         self._kept.sort(key=lambda entry: (-entry[0], -entry[1]))
@@ -147,7 +147,7 @@ class _SurestMistakes:
             QuotedMistake(
                 mistake,
                 None if truth[row] < 0 else float(np.exp(block.log_posterior[row, truth[row]])),
-                excerpts.excerpt(block.documents[row].text, int(decision.answers[row]), int(rivals[row])),
+                excerpts.excerpt(block.documents[row], int(decision.answers[row]), int(rivals[row])),
             )
             for row, mistake in enumerate(self._finder.mistakes(block, decision))
         )

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.attributes import NO_TEXT
+from nbtext.corpus.document import contents, size_of
 from nbtext.counts.counting import Analysis, content_hashes, document_counter
 from nbtext.counts.documents import LARGEST_HASH
 from nbtext.counts.matrix import stack
 from nbtext.counts.near_duplicates import THRESHOLD, near_duplicates
 from nbtext.counts.vocabulary import GrowingVocabulary
-from nbtext.document_parts import without_fields
 from nbtext.errors import NoDocumentsError, quantity
 from nbtext.metrics.evaluation import probability_result, slice_result
 from nbtext.metrics.results import SliceResult
@@ -126,7 +126,7 @@ class _LeakCheck:
         settings = replace(model.settings, stemmer="none", ngrams=1, char_ngrams=None)
         self._counter = document_counter(Analysis(settings), GrowingVocabulary())
         self._training, self._test = _Counted([], []), _Counted([], [])
-        for block in blocks(training, lambda document: len(document.text)):
+        for block in blocks(training, size_of):
             self._count(block, self._training)
         if not self._training.ids:
             raise NoDocumentsError("the training corpus has no documents that can be read")
@@ -136,7 +136,7 @@ class _LeakCheck:
         self._count(documents, self._test)
 
     def _count(self, documents: Sequence[Document], side: _Counted) -> None:
-        matrix = self._counter.count([_compared(document.text) for document in documents]).matrix()
+        matrix = self._counter.count(*contents(list(map(_compared, documents)))).matrix()
         side.matrices.append(matrix._replace(terms=matrix.terms.astype(np.int32), counts=matrix.counts.astype(np.int32)))
         side.ids.extend(document.id for document in documents)
 
@@ -163,9 +163,9 @@ class _LeakCheck:
         return LeakResult(exact, duplicates.exact.size - exact, THRESHOLD, examples, without)
 
 
-def _compared(document: bytes) -> bytes:
-    without = without_fields(document)
-    return without if without.strip() else document
+def _compared(document: Document) -> Document:
+    without = document._replace(fields=())
+    return without if without.joined.strip() else document
 
 
 class _SampledLeakCheck:
@@ -177,7 +177,7 @@ class _SampledLeakCheck:
 
     def look(self, documents: Sequence[Document]) -> None:
         """Hash test documents."""
-        self._hashes.append(content_hashes([document.text for document in documents]))
+        self._hashes.append(content_hashes(*contents(documents)))
 
     def result(self, _: Evaluation) -> SampledLeakResult:
         """Return the numbers for the test documents so far."""

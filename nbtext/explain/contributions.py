@@ -14,11 +14,10 @@ import numpy as np
 
 from nbtext.classifiers.base import difference
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, in_blocks
-from nbtext.document_parts import split_values
 from nbtext.ragged import offsets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from nbtext.classifiers.base import Classifier
     from nbtext.explain.word_walk import LocatedWords
@@ -163,12 +162,12 @@ def log_odds_of_pair(scores: Floats, pair: tuple[int, int]) -> Floats:
     return np.nan_to_num(difference(scores[:, pair[0]], scores[:, pair[1]]), nan=0.0, posinf=np.inf, neginf=-np.inf)
 
 
-def attribute_scores(model: FittedModel, matrix: DocumentTermMatrix, document: bytes) -> list[tuple[str, str, Floats]]:
-    """Return name and value of each attribute that a document has, and what it adds to the scores, shape (n_classes,).
+def attribute_scores(model: FittedModel, matrix: DocumentTermMatrix, values: Sequence[str]) -> list[tuple[str, str, Floats]]:
+    """Return name and value of each attribute that a document has, given its values, and what it adds to the scores, shape (n_classes,).
 
     ``matrix`` holds the document alone. Where the classifier has numbers among its own features, a number is compared with the corpus's mean.
     """
     if not model.statistics.attributes.names:
         return []
-    named = zip(model.statistics.attributes.names, split_values(document)[1], model.classifier.attribute_scores(matrix), strict=False)
+    named = zip(model.statistics.attributes.names, values, model.classifier.attribute_scores(matrix), strict=False)
     return [(name, value, scores) for name, value, scores in named if value]

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
+from nbtext.corpus.document import contents, size_of
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.decision import NO_ANSWER, minimum_error
-from nbtext.document_parts import BEFORE_CONTENT, BEFORE_FIELD
+from nbtext.document_parts import field_places, shown
 from nbtext.errors import UsageError
 from nbtext.explain.contributions import bias, changed_counts, class_contributions, word_contributions
 from nbtext.explain.explanation import class_number
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Document
     from nbtext.errors import DocumentError
     from nbtext.fitted.fitted_model import FittedModel, ScoredTexts
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Fields, Floats, Mask, Whole
 
     Item = TypeVar("Item")
     Gaps = Callable[[Sequence[tuple[Item, ...]]], Floats]
@@ -123,7 +124,7 @@ class WhyNotFinder:
             wanted_probability = float(probabilities[self._number])
         why = NO_PRIOR if self._model.classifier.prior[self._number] == 0 else ANSWERED_SO if answer == self._number else None
         if why is None:
-            changes = _ChangedDocument(self._model, self._walker, document.text, self._number, self._words)
+            changes = _ChangedDocument(self._model, self._walker, document, self._number, self._words)
             removed, added = removal(changes), addition(changes)
         return WhyNot(document.id, label, probability, self._wanted, wanted_probability, why, removed, added)
 
@@ -134,15 +135,14 @@ class _ChangedDocument:
     A change is a sequence of items: numbers of surface words to remove, and words to add to the end of the text, or terms of fields beside it.
     """
 
-    def __init__(self, model: FittedModel, walker: WordWalker, document: bytes, wanted: int, words: dict[int, str | None]) -> None:
+    def __init__(self, model: FittedModel, walker: WordWalker, document: Document, wanted: int, words: dict[int, str | None]) -> None:
         """Look at a document; ``words`` remembers for those after it which terms are words."""
         self.model, self.wanted, self._walker, self._words = model, wanted, walker, words
-        self.text = walker.text(document)
-        self._values = document[len(self.text) :]
-        self.located = walker.locate(self.text)
+        self._document, self.text = document, shown(document.text, document.fields)
+        self.located = walker.locate(document.text, document.fields)
         self.names, self.name_of = self.located.surface_words()
         self._changed_counts = cache(self._counts_changed_by)
-        self.matrix = model.counter.count([self.rewritten(())]).matrix()
+        self.matrix = model.counter.count(*contents([document])).matrix()
         self.scores, self.log_prior = model.score_counts(self.matrix).scores[0], bias(model.classifier.of_texts, self.matrix)
         possible = np.ones(self.scores.size, np.bool_) if self.log_prior is None else self.log_prior > -np.inf
         possible[wanted] = False
@@ -158,21 +158,32 @@ class _ChangedDocument:
             words = np.append(words, np.array([place for place, own in enumerate(self.located.own) if own], np.int64))
         return np.unique(self.name_of[words])
 
-    def rewritten(self, change: Sequence[int | str]) -> bytes:
-        """Return the changed document: spaces in place of removed words, added words at the end of the text, terms of fields at the end of all."""
+    def rewritten(self, change: Sequence[int | str]) -> Document:
+        """Return the changed document: spaces in place of removed words, added words at the end of the text, terms of fields after all fields."""
+        text, fields = self._document.text, self._document.fields
         gone = np.flatnonzero(np.isin(self.name_of, [item for item in change if isinstance(item, int)]))
         added = [self._written(item) for item in change if isinstance(item, str)]
-        begins, ends = [0, *self.located.ends[gone].tolist()], [*self.located.begins[gone].tolist(), len(self.text)]
-        kept = b" ".join([self.text[begin:end] for begin, end in zip(begins, ends, strict=True)])
-        text, mark, fields = kept.partition(BEFORE_FIELD)
-        words, of_fields = ([item for item in added if item.startswith(BEFORE_FIELD) == is_field] for is_field in (False, True))
-        return b" ".join((text, *words)) + mark + fields + b"".join(of_fields) + self._values
+        words = [word for word, of_fields in added if not of_fields]
+        if gone.size:
+            text = self._without(gone, 0, text)
+            places = field_places(self._document.text, fields)
+            fields = [(name, self._without(gone, begin, content)) for (name, content), begin in zip(fields, places, strict=True)]
+        fields = [*fields, *(field for _, of_fields in added for field in of_fields)]
+        return self._document._replace(text=b" ".join((text, *words)), fields=fields)
+
+    def _without(self, gone: Whole, first: int, part: bytes) -> bytes:
+        """Return a part of the document that begins at a place in what is shown, with spaces in place of the words that are gone."""
+        begins, ends = self.located.begins[gone] - first, self.located.ends[gone] - first
+        here = (begins >= 0) & (ends <= len(part))
+        bounds = zip([0, *ends[here].tolist()], [*begins[here].tolist(), len(part)], strict=True)
+        return b" ".join([part[begin:end] for begin, end in bounds])
 
     def gaps(self, changes: Sequence[Sequence[int | str]]) -> Floats:
         """Return how far the class is behind the best other after each change, shape (n_changes,), in nats: below −`MARGIN` it is the answer."""
         model = self.model
         if model.settings.ngrams > 1:  # new n-grams may form: the text must be read again
-            found = map(model.score, blocks(map(self.rewritten, changes), len, model.documents_at_once))
+            changed = blocks(map(self.rewritten, changes), size_of, model.documents_at_once)
+            found: Iterable[ScoredTexts] = (model.score(*contents(block)) for block in changed)
         else:
             parts = [(row, *self._changed_counts(item)) for row, change in enumerate(changes) for item in change]
             rows = np.repeat(np.array([row for row, _, _ in parts], np.int64), [terms.size for _, terms, _ in parts])
@@ -182,24 +193,25 @@ class _ChangedDocument:
 
     def probability(self, change: Sequence[int | str]) -> float:
         """Return the calibrated probability of the class after a change."""
-        return float(np.exp(self.model.score([self.rewritten(change)]).log_posterior[0, self.wanted]))
+        return float(np.exp(self.model.score(*contents([self.rewritten(change)])).log_posterior[0, self.wanted]))
 
     def as_word(self, term: int) -> str | None:
         """Return a term as a word that becomes this term again; None for others, such as character n-grams, and stems with another stem."""
         if term not in self._words:
             word = displayed_term(self.model.statistics.vocabulary.term(term))
-            self._words[term] = word if self._walker.locate(self._written(word)).own == [[term]] else None
+            self._words[term] = word if self._walker.locate(*self._written(word)).own == [[term]] else None
         return self._words[term]
 
-    def _written(self, word: str) -> bytes:
+    def _written(self, word: str) -> tuple[bytes, Fields]:
+        """Return the text and the fields that hold a word alone."""
         if self.model.settings.reading.is_counted:
-            return f"{word}:1".encode()
-        return BEFORE_FIELD + BEFORE_CONTENT + word.encode() if ":" in word else word.encode()
+            return f"{word}:1".encode(), ()
+        return (b"", [(b"", word.encode())]) if ":" in word else (word.encode(), ())
 
     def _counts_changed_by(self, item: int | str) -> tuple[Whole, Whole]:
         """Return the known terms whose counts an item changes, and the changes."""
         if isinstance(item, str):
-            located = self._walker.locate(self._written(item))
+            located = self._walker.locate(*self._written(item))
             here, sign = located.terms != UNKNOWN, 1
         else:
             located, sign = self.located, -1

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.corpus.document import contents
 from nbtext.counts.layers import estimated
 from nbtext.counts.statistics import Weights
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.decision import NO_ANSWER, minimum_error
-from nbtext.document_parts import shown
 from nbtext.errors import UsageError
 from nbtext.explain.contributions import attribute_scores, log_odds_of_pair, ruling_out, word_contributions
 from nbtext.explain.mistakes import runner_up
 from nbtext.explain.word_walk import WordWalker
-from nbtext.fitted.scoring import EMPTY, IMPOSSIBLE, NO_KNOWN_TERMS, scored
+from nbtext.fitted.scoring import IMPOSSIBLE, lacking, scored
 from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class Explainer:
             rivals = runner_up(np.nan_to_num(block.log_posterior, nan=-inf), np.maximum(answers, 0))
             if self._against is not None:
                 rivals = np.where(answers == self._against, rivals, self._against)
-            matrix = self._model.counter.count([document.text for document in block.documents]).matrix()
+            matrix = self._model.counter.count(*contents(block.documents)).matrix()
             for row, document in enumerate(block.documents):
                 if document.problem is not None:
                     yield Explained(document.id, None, problem=document.problem)
@@ -160,13 +160,12 @@ class Explainer:
 
     def _explained(self, block: ScoredBlock, row: int, matrix: DocumentTermMatrix, pair: tuple[int, int]) -> Explained:
         model, document, (answer, rival) = self._model, block.documents[row], pair
-        text = self._walker.text(document.text)
-        located = self._walker.locate(text, pairs=True)
+        located = self._walker.locate(document.text, document.fields, pairs=True)
         if answer == NO_ANSWER:
-            return Explained(document.id, None, IMPOSSIBLE, ruled_out=ruled_out(model, located, matrix, document.text))
+            return Explained(document.id, None, IMPOSSIBLE, ruled_out=ruled_out(model, located, matrix, document.values))
         nats, prior, exact = word_contributions(model, located, matrix, pair)
         words, attributes = _words(located, nats, model, self._layers), []
-        for name, value, added in attribute_scores(model, matrix, document.text):
+        for name, value, added in attribute_scores(model, matrix, document.values):
             attributes.append(_AttributeContribution(name, value, float(log_odds_of_pair(added[np.newaxis], pair)[0])))
         scores, posterior = block.scores[row], block.log_posterior[row]
         known = [prior, *(word.nats for word in words), *(attribute.nats for attribute in attributes)]
@@ -177,8 +176,8 @@ class Explainer:
         of_rival = self._classes[rival], float(np.exp(posterior[rival]))
         rest = None if exact else 0.0 if isinf(total) else total - fsum(known)
         steps = self._calibration(block, row, pair)
-        found = Explanation(document.id, shown(text).decode(), *of_answer, *of_rival, total, prior, words, tuple(attributes), rest, steps)
-        return Explained(document.id, found, notice=None if block.lengths[row] else NO_KNOWN_TERMS if document.text.strip() else EMPTY)
+        found = Explanation(document.id, document.shown, *of_answer, *of_rival, total, prior, words, tuple(attributes), rest, steps)
+        return Explained(document.id, found, notice=None if block.lengths[row] else lacking(document))
 
     def _calibration(self, block: ScoredBlock, row: int, pair: tuple[int, int]) -> _CalibrationSteps:
         calibration, lengths = self._model.learnt.calibration, block.lengths[row : row + 1]
@@ -234,13 +233,16 @@ def _shares_of_layers(model: FittedModel, layers: Sequence[ClassStatistics], ter
     return unlabelled if model.counts.uses_unlabelled else None, seeds if model.learnt.weights.seeds else None
 
 
-def ruled_out(model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, document: bytes) -> tuple[RuledOut, ...]:
-    """Return for each class, in order, what rules it out: the first such word of the text if there is one; ``matrix`` holds the document alone."""
+def ruled_out(model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, given: Sequence[str]) -> tuple[RuledOut, ...]:
+    """Return for each class, in order, what rules it out: the first such word of the text if there is one, else one of the values given.
+
+    ``matrix`` holds the document alone.
+    """
     distinct, first = np.unique(located.terms[np.argsort(located.words, kind="stable")], return_index=True)
     terms = distinct[np.argsort(first)]
     terms = terms[np.isin(terms, matrix.terms)]
     places = ruling_out(model.classifier.of_texts, terms, len(model.classes)).tolist()
-    values = [(name, value, np.isneginf(scores)) for name, value, scores in attribute_scores(model, matrix, document)]
+    values = [(name, value, np.isneginf(scores)) for name, value, scores in attribute_scores(model, matrix, given)]
     found = []
     for number, (label, place) in enumerate(zip(model.classes, places, strict=True)):
         named = next(((name, value) for name, value, impossible in values if impossible[number]), None)

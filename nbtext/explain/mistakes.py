@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.corpus.document import contents
 from nbtext.counts.counting import document_counter
 from nbtext.counts.vocabulary import displayed_term
-from nbtext.document_parts import Fields, shown, split_fields, split_values, with_fields
+from nbtext.document_parts import shown
 from nbtext.explain.contributions import shared_out, term_contributions
 from nbtext.explain.word_walk import WordWalker
 from nbtext.metrics.results import IF_KNOWN, NOT_IN_JSON
@@ -19,6 +20,7 @@ from nbtext.metrics.results import IF_KNOWN, NOT_IN_JSON
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nbtext.corpus.document import Document
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.decision import Decision
     from nbtext.fitted.fitted_model import FittedModel
@@ -81,19 +83,18 @@ class Excerpts:
         self._counter = document_counter(replace(model.analysis, settings=settings), model.statistics.vocabulary)
         self._walker = WordWalker.of_model(model)
 
-    def excerpt(self, text: bytes, answer: int, rival: int) -> tuple[ExcerptPiece, ...]:
-        """Return about `LONGEST` bytes of a text with its fields, white space as single spaces, where most speaks for class ``answer`` against ``rival``.
+    def excerpt(self, document: Document, answer: int, rival: int) -> tuple[ExcerptPiece, ...]:
+        """Return about `LONGEST` bytes of a document's text and fields, white space as single spaces, where most speaks for class ``answer`` against ``rival``.
 
         Attributes follow. Words speak for neither where both classes are ruled out, or scores are no sums over terms.
         """
-        text, values = split_values(text)
-        text, fields = split_fields(text)
-        text = with_fields(_squeezed(text), Fields([(name, _squeezed(content)) for name, content in fields.words], _squeezed(fields.items)))
-        located = self._walker.locate(text, pairs=True)
+        text, fields = _squeezed(document.text), [(name, _squeezed(content)) for name, content in document.fields]
+        located = self._walker.locate(text, fields, pairs=True)
         words = list(zip(located.begins.tolist(), located.ends.tolist(), strict=True))
-        matrix, pair = self._counter.count([text]).matrix(), (np.array([answer]), np.array([rival]))
+        matrix, pair = self._counter.count([text], [fields]).matrix(), (np.array([answer]), np.array([rival]))
         found = term_contributions(self._model.classifier.of_texts, matrix, *pair)
         nats = np.zeros(located.begins.size) if found is None else np.nan_to_num(shared_out(located, *found), posinf=inf, neginf=-inf)
+        text = shown(text, fields)
         first, last = _loudest(words, np.maximum(nats, 0), len(text))
         pieces = [ExcerptPiece("… ")] if first else []
         done = first
@@ -103,7 +104,7 @@ class Excerpts:
             pieces += [ExcerptPiece(_decoded(text[done:begin])), ExcerptPiece(_decoded(text[begin:end]), weight)]
             done = end
         pieces += [ExcerptPiece(_decoded(text[done:last])), *([ExcerptPiece(" …")] if last < len(text) else [])]
-        pieces += [ExcerptPiece(f" {name}={value}") for name, value in zip(self._attributes, values, strict=False) if value]
+        pieces += [ExcerptPiece(f" {name}={value}") for name, value in zip(self._attributes, document.values, strict=False) if value]
         return tuple(piece for piece in pieces if piece.text)
 
 
@@ -127,7 +128,7 @@ def _squeezed(text: bytes) -> bytes:
 
 
 def _decoded(text: bytes) -> str:
-    return shown(text).decode("utf-8", "ignore").replace("\n", " ")  # the cut may be within a character
+    return text.decode("utf-8", "ignore").replace("\n", " ")  # the cut may be within a character
 
 
 class MistakeFinder:
@@ -150,7 +151,7 @@ class MistakeFinder:
             return
         answers, posterior = decision.answers[wrong], block.log_posterior[wrong]
         rivals = np.where(truth[wrong] >= 0, truth[wrong], runner_up(posterior, answers))
-        matrix = self._model.counter.count([block.documents[row].text for row in wrong.tolist()]).matrix()
+        matrix = self._model.counter.count(*contents([block.documents[row] for row in wrong.tolist()])).matrix()
         contributions = term_contributions(self._model.classifier.of_texts, matrix, answers, rivals)
         tipping = [()] * wrong.size if contributions is None else self._tipping_terms(*contributions)
         every = np.arange(wrong.size)

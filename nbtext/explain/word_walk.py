@@ -20,7 +20,7 @@ import numpy as np
 from nbtext.attributes import Attributes
 from nbtext.counts.counting import name_and_count
 from nbtext.counts.vocabulary import category_term, displayed_term
-from nbtext.document_parts import BEFORE_FIELD, field_places, split_values
+from nbtext.document_parts import field_places, shown
 from nbtext.ragged import flat_indices
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.encoded_lines import encoded_lines
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from nbtext.counts.counting import Analysis
     from nbtext.counts.vocabulary import Vocabulary
     from nbtext.fitted.fitted_model import FittedModel
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Fields, Floats, Mask, Whole
 
 # Why a word does not count.
 NO_LETTERS = "no-letters-or-digits"
@@ -194,13 +194,12 @@ class WordWalker:
         """Return the walker that finds the ids of a model's terms, and marks terms that the model does not know or did not select."""
         return cls(model.analysis, model.statistics.vocabulary, model.learnt.selected)
 
-    def tokens(self, document: bytes) -> Iterator[Token]:
+    def tokens(self, text: bytes, fields: Fields = (), values: Sequence[str] = ()) -> Iterator[Token]:
         """Yield the tokens of a document in valid UTF-8, in order: text, fields, values of attributes."""
-        text = self.text(document)
-        values = split_values(document)[1] if self._attributes.names and not self._counted else []
+        parts, text = _parts_of(text, fields), shown(text, fields)
         walked = [
             (*span, surface.part, of_form)
-            for surface in self._surfaces(text)
+            for surface in self._surfaces(text, parts)
             for span, of_form in zip(surface.forms, self._walked(text, surface), strict=True)
         ]
         ngrams = self._ngrams([(word, end, part) for _, end, part, of_form in walked for word in of_form if word.term is not None])
@@ -212,18 +211,15 @@ class WordWalker:
                 yield Token(kind, begin, end, form, word, term, term_id, dropped, joined, tuple(Term(*piece, end) for piece in pieces))
         yield from self._values(values)
 
-    def text(self, document: bytes) -> bytes:
-        """Return a document without the values of attributes; `nbtext.document_parts.shown` is what people read in its places."""
-        return split_values(document)[0] if self._attributes.names else document
-
-    def locate(self, text: bytes, *, pairs: bool = False) -> LocatedWords:
-        """Return the words of a document in valid UTF-8, without attributes, as arrays: those of its text and its fields; needs a model.
+    def locate(self, text: bytes, fields: Fields = (), *, pairs: bool = False) -> LocatedWords:
+        """Return the words of a text in valid UTF-8 and of its fields as arrays, by their places in what is shown; needs a model.
 
         Beyond ASCII a surface form may hold several words with signs between them; each of them is a word of its own here. Encoded lines
         have no words. A run of a script without spaces is one word, whose absence leaves the others as they are; with ``pairs`` each of its pairs
         is a word, which stands where its first character stands, the last pair where both stand.
         """
-        surfaces = [surface for surface in self._surfaces(text) if not surface.encoded]
+        of_document, text = _parts_of(text, fields), shown(text, fields)
+        surfaces = [surface for surface in self._surfaces(text, of_document) if not surface.encoded]
         if not self._counted:
             surfaces = [part for surface in surfaces for part in ([surface] if surface.is_run else _parts(text, surface))]
         located: list[tuple[int, int, bytes, _Part, tuple[_Word, ...]]] = []
@@ -258,9 +254,9 @@ class WordWalker:
             np.concatenate((np.repeat(1 / sizes, sizes), np.ones(len(pieces)))) * counts[of_words],
         )
 
-    def _surfaces(self, document: bytes) -> list[_Surface]:
+    def _surfaces(self, document: bytes, parts: Sequence[_Part]) -> list[_Surface]:
         """Return the surface forms of a document, runs of scripts without spaces apart from what stands beside them."""
-        parts = [_Part(0, len(document), pattern=_FEATURE)] if self._counted else _parts_of(document)
+        parts = [_Part(0, len(document), pattern=_FEATURE)] if self._counted else parts
         lines = encoded_lines([document[: parts[0].end]]).get(0, []) if self._drops_lines else []
         begins, ends = [begin for begin, _ in lines], [0, *(end for _, end in lines)]
         found: list[_Surface] = []
@@ -368,15 +364,16 @@ class WordWalker:
                 yield Token("category", None, None, value, "", term, term_id, dropped if term_id is None else None)
 
 
-def _parts_of(document: bytes) -> list[_Part]:
-    """Return the parts of a document without values: first its text, at the end its items."""
-    first = document.find(BEFORE_FIELD)
-    parts = [_Part(0, len(document) if first < 0 else first)]
-    for name, begin, end in field_places(document):
+def _parts_of(text: bytes, fields: Fields) -> list[_Part]:
+    """Return the parts of what is shown of a document: first its text, then its fields, an item each of those without a name."""
+    parts = [_Part(0, len(text))]
+    for (name, content), begin in zip(fields, field_places(text, fields), strict=True):
         if name:
-            parts.append(_Part(begin, end, f"{name.decode()}:"))
+            parts.append(_Part(begin, begin + len(content), f"{name.decode()}:"))
         else:
-            parts += [_Part(*match.span(), _AS_IT_STANDS, _ITEM) for match in _ITEM.finditer(document, begin, end)]
+            parts += [
+                _Part(begin + first, begin + last, _AS_IT_STANDS, _ITEM) for first, last in map(re.Match.span, _ITEM.finditer(content))
+            ]
     return parts
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nbtext.fitted.learnt import Learnt
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Numbers, Whole
+    from nbtext.type_names import Fields, Floats, Mask, Numbers, Whole
 
 
 class ScoredTexts(NamedTuple):
@@ -107,9 +107,9 @@ class FittedModel:
         """The most documents to score together; few if there are very many classes."""
         return max(min(BLOCK_DOCUMENTS, TERM_WEIGHTS_AT_ONCE // self.statistics.n_classes), 1)
 
-    def score(self, texts: Sequence[bytes]) -> ScoredTexts:
-        """Score some texts, at most `documents_at_once`."""
-        return self.score_counts(self.counter.count(texts).matrix())
+    def score(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> ScoredTexts:
+        """Score some documents, at most `documents_at_once`."""
+        return self.score_counts(self.counter.count(texts, fields, values).matrix())
 
     def score_counts(self, matrix: DocumentTermMatrix) -> ScoredTexts:
         """Score the counts of some texts, at most `documents_at_once`."""

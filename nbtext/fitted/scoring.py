@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from nbtext.corpus.document import contents, size_of
 from nbtext.decision import IMPRECISE, DecisionRule, log_odds
 from nbtext.errors import UsageError
 from nbtext.records import dataclass
@@ -105,8 +106,13 @@ class ScoredBlock(NamedTuple):
 
 def scored(model: FittedModel, documents: Iterable[Document], at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
     """Score a stream of documents, at most ``at_once`` at a time; those that could not be read count as empty."""
-    for block in blocks(documents, lambda document: len(document.text), min(at_once, model.documents_at_once)):
-        yield ScoredBlock(block, *model.score([document.text for document in block]))
+    for block in blocks(documents, size_of, min(at_once, model.documents_at_once)):
+        yield ScoredBlock(block, *model.score(*contents(block)))
+
+
+def lacking(document: Document) -> str:
+    """Return why a document without known terms has the answer that every such document gets."""
+    return NO_KNOWN_TERMS if document.joined.strip() else EMPTY
 
 
 def answers_to(
@@ -143,7 +149,7 @@ def answers_to(
             if document.problem is not None:
                 yield Answer(document.id, None, None, problem=document.problem)
                 continue
-            lacking = None if length else NO_KNOWN_TERMS if document.text.strip() else EMPTY
+            notice = None if length else lacking(document)
             answer = Answer(document.id, None, None, expected_cost=cost if rule.costs is not None else None, columns=document.columns)
             if top_k or members is not None:
                 order = np.argsort(-block.log_posterior[row], kind="stable")
@@ -154,11 +160,11 @@ def answers_to(
             elif not is_typical:
                 yield answer._replace(abstained=ATYPICAL)
             elif members is not None:
-                yield _with_set(answer, len(classes), lacking)
+                yield _with_set(answer, len(classes), notice)
             elif number < 0:
-                yield answer._replace(abstained=lacking or (LOW_PRECISION if number == IMPRECISE else LOW_PROBABILITY))
+                yield answer._replace(abstained=notice or (LOW_PRECISION if number == IMPRECISE else LOW_PROBABILITY))
             else:
-                yield answer._replace(label=classes[number], probability=probability, notice=lacking)
+                yield answer._replace(label=classes[number], probability=probability, notice=notice)
 
 
 def typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) -> Floats:

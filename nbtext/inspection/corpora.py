@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.corpus.columns import columns_in_words, cut_short
-from nbtext.corpus.document import Notices
+from nbtext.corpus.document import Notices, size_of
 from nbtext.corpus.reading import read_corpus, resolve_format, resolved
 from nbtext.errors import listed, quantity
 from nbtext.inspection.health import PASSED, WARNING, Finding
@@ -71,7 +71,7 @@ def look_at_corpus(paths: Sequence[str], reading: Reading) -> CorpusOverview:
             unreadable += 1
             named += [_Unreadable(document.id, document.problem.message)][: NAMED - len(named)]
             continue
-        sizes.append(len(document.text))
+        sizes.append(size_of(document))
         if document.label is not None:
             classes[document.label] += 1
     lengths = np.array(sizes)

@@ -11,6 +11,7 @@ import numpy as np
 
 from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, column_fits
 from nbtext.classifiers.base import class_prior
+from nbtext.corpus.document import contents, size_of
 from nbtext.counts.seeds import by_class
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_of_field
@@ -191,12 +192,12 @@ def perplexities(model: TextClassifier, documents: Iterable[Document]) -> Perple
     number = {label: place for place, label in enumerate(model.classes)}
     counter = model.fitted.counter
     sums, others = HeldOutText.empty(len(number)), Counter[str]()
-    for block in blocks(documents, lambda document: len(document.text)):
+    for block in blocks(documents, size_of):
         others.update(document.label or "" for document in block if document.label not in number)
-        known = [(number[document.label], document.text) for document in block if document.label in number]
+        known = [document for document in block if document.label in number]
         if known:
-            matrix = counter.count([text for _, text in known]).matrix()
-            sums = sums.and_of(held_out(model.fitted.language_models, matrix, np.array([k for k, _ in known])))
+            labels = np.array([number[document.label or ""] for document in known])
+            sums = sums.and_of(held_out(model.fitted.language_models, counter.count(*contents(known)).matrix(), labels))
     if not sums.documents.any():
         raise UsageError("the corpus has no document of a class that the model knows")
     everything = HeldOutText(*(column.sum(keepdims=True) for column in sums))

@@ -13,7 +13,7 @@ from nbtext.counts.layers import seed_statistics
 from nbtext.counts.matrix import in_blocks
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import FORMS, category_term, displayed_term, is_category_of
-from nbtext.document_parts import Fields, field_name, with_fields, without_separators
+from nbtext.document_parts import checked_fields, field_name, without_separators
 from nbtext.explain.explanation import class_number
 from nbtext.explain.word_walk import WordWalker
 from nbtext.language_model.dirichlet import beta_intervals
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Fields, Floats, Whole
 
     Forms = list[tuple[str, int]]
 
@@ -205,7 +205,7 @@ def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:
     if model.reading.is_counted or (WILDCARD in word and model.settings.char_ngrams is not None):
         return {word: vocabulary.find([word])[0]}
     name, colon, content = word.partition(":")
-    of_field = _analysed(model, with_fields(b"", Fields([(field_name(name), content.encode())]))) if colon else {}
+    of_field = _analysed(model, b"", checked_fields([(field_name(name), content.encode())])) if colon else {}
     analysed = of_field if max(of_field.values(), default=UNKNOWN) >= 0 else _analysed(model, without_separators(word.encode()))
     as_it_stands = int(vocabulary.find_terms([tuple(word.split(" "))])[0])
     if as_it_stands == UNKNOWN or as_it_stands in analysed.values():
@@ -213,8 +213,8 @@ def _terms_of(model: TextClassifier, word: str) -> dict[str, int]:
     return {word: as_it_stands, **{name: number for name, number in analysed.items() if number != UNKNOWN}}
 
 
-def _analysed(model: TextClassifier, document: bytes) -> dict[str, int]:
-    tokens = [token for token in WordWalker.of_model(model.fitted).tokens(document) if token.kind == "word" and token.term is not None]
+def _analysed(model: TextClassifier, text: bytes, fields: Fields = ()) -> dict[str, int]:
+    tokens = [token for token in WordWalker.of_model(model.fitted).tokens(text, fields) if token.kind == "word" and token.term is not None]
     found = [
         pair for token in tokens for pair in ((token.term or "", token.term_id), *((term.term, term.term_id) for term in token.ngrams))
     ]

@@ -39,7 +39,7 @@ class Labelled(NamedTuple):
     who: str | None = None
     time: str | None = None
     nbtext_fields: Sequence[tuple[str, str]] | None = None
-    """The fields beside the text, as `nbtext.document_parts.fields_as_pairs` returns them; the name is that of `FIELDS_KEY`."""
+    """The fields of the document; the name is that of `FIELDS_KEY`."""
 
     @property
     def line(self) -> str:

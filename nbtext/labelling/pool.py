@@ -11,7 +11,6 @@ import numpy as np
 
 from nbtext.counts.counting import count
 from nbtext.counts.matrix import stable_order
-from nbtext.document_parts import shown, split_values
 from nbtext.errors import UsageError
 from nbtext.ragged import offsets
 
@@ -53,11 +52,9 @@ class Reach(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DocumentPool:
-    """Documents with their names, texts and counts."""
+    """Documents with their counts."""
 
-    names: list[str]
-    texts: list[bytes]
-    """As counted: with fields behind the text (`nbtext.document_parts`)."""
+    documents: list[Document]
     analysis: Analysis
     vocabulary: Vocabulary
     matrix: DocumentTermMatrix
@@ -66,7 +63,7 @@ class DocumentPool:
     """64 bits of a digest of each document, shape (n_docs,)."""
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.documents)
 
     @property
     def n_terms(self) -> int:
@@ -77,8 +74,8 @@ class DocumentPool:
     def rows(self) -> dict[str, int]:
         """The number of each document by its name; of several with one name the first."""
         numbers: dict[str, int] = {}
-        for row, name in enumerate(self.names):
-            numbers.setdefault(name, row)
+        for row, document in enumerate(self.documents):
+            numbers.setdefault(document.id, row)
         return numbers
 
     @cached_property
@@ -128,17 +125,13 @@ class DocumentPool:
 
     def part(self, rows: Whole) -> DocumentPool:
         """Return some of the documents as a pool of their own, over the same vocabulary."""
-        names, texts = ([each[row] for row in rows.tolist()] for each in (self.names, self.texts))
-        return DocumentPool(names, texts, self.analysis, self.vocabulary, self.matrix.rows(rows), self.hashes[rows])
+        return DocumentPool(
+            [self.documents[row] for row in rows.tolist()], self.analysis, self.vocabulary, self.matrix.rows(rows), self.hashes[rows]
+        )
 
     def text(self, row: int) -> str:
         """Return a document as people read it."""
-        return readable(self.texts[row])
-
-
-def readable(document: bytes) -> str:
-    """Return a document as people read it: without values, its fields as lines."""
-    return shown(split_values(document)[0]).decode()
+        return self.documents[row].shown
 
 
 class CountedPool(NamedTuple):
@@ -151,17 +144,15 @@ class CountedPool(NamedTuple):
 
 def count_pool(documents: Iterable[Document], analysis: Analysis) -> CountedPool:
     """Read and count documents; raise `UsageError` if there is not one, or none with a word that counts."""
-    names: list[str] = []
-    texts: list[bytes] = []
+    kept: list[Document] = []
 
     def labelled() -> Iterator[Document]:
         for document in documents:
-            names.append(document.id)
-            texts.append(document.text)
+            kept.append(document)
             yield document._replace(label=document.label or _NO_CLASS)
 
     counts = count(labelled(), analysis, keep_all=True)
     statistics, counted = counts.statistics, counts.documents
     if not statistics.n_terms:
         raise UsageError("no document of the pool has a word that counts", hint="check --format and --stop-words")
-    return CountedPool(DocumentPool(names, texts, analysis, statistics.vocabulary, counted.matrix, counted.hashes), statistics, counted)
+    return CountedPool(DocumentPool(kept, analysis, statistics.vocabulary, counted.matrix, counted.hashes), statistics, counted)

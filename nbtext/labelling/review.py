@@ -37,7 +37,7 @@ class Review(Session):
         self._remarks = {
             row: f"is {names[label]}, looks like {names[other]}, {min(exp(min(odds, 50.0)), LARGEST_ODDS):,.0f} to 1"
             for row, label, other, odds, _ in zip(*(column.tolist() for column in found), strict=True)
-            if self.pool.names[row] not in decided
+            if self.pool.documents[row].id not in decided
         }
         self._queue = list(self._remarks)
 
@@ -68,7 +68,7 @@ class Review(Session):
         """Write down which label a document is to have."""
         del who, time
         self.require_label(label)
-        self._reviews.append(Reviewed(self.pool.names[row], self.classes[self.labels[row]], label))
+        self._reviews.append(Reviewed(self.pool.documents[row].id, self.classes[self.labels[row]], label))
         self._queue.remove(row)
 
     def undo(self) -> int | None:

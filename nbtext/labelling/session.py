@@ -15,12 +15,12 @@ from nbtext.calibration import by_length
 from nbtext.corpus.document import Document
 from nbtext.counts.seeds import by_class
 from nbtext.decision import log_posterior
-from nbtext.document_parts import fields_as_pairs, fields_of_pairs, split_fields, split_values, with_fields, without_separators
+from nbtext.document_parts import checked_fields, fields_of_pairs, without_separators
 from nbtext.errors import UsageError, quantity
 from nbtext.labelling.answer_file import Labelled
 from nbtext.labelling.asking import STRATEGIES, tempered
 from nbtext.labelling.coverage import Coverage
-from nbtext.labelling.pool import count_pool, readable
+from nbtext.labelling.pool import count_pool
 from nbtext.labelling.running_model import ClassSeed, RunningModel
 from nbtext.metrics.intervals import wilson_interval
 from nbtext.text.analyzer import UNKNOWN
@@ -142,12 +142,14 @@ class Session:
     def answer(self, row: int, label: str, who: str | None = None, time: str | None = None) -> None:
         """Label a document; the answer is in the file when this returns. Raise `UsageError` for what cannot be a label."""
         if row in self.labels:
-            raise UsageError(f"{self.pool.names[row]} has the label {self.classes[self.labels[row]]!r} already", hint="undo it first")
+            raise UsageError(
+                f"{self.pool.documents[row].id} has the label {self.classes[self.labels[row]]!r} already", hint="undo it first"
+            )
         self.require_label(label)
         if self.file is not None:
-            document = split_values(self.pool.texts[row])[0]
-            text, fields = split_fields(document)[0].decode(), fields_as_pairs(document) or None
-            self.file.append(Labelled(self.pool.names[row], label, text, who, time, fields))
+            document = self.pool.documents[row]
+            fields = [(name.decode(), content.decode()) for name, content in document.fields]
+            self.file.append(Labelled(document.id, label, document.text.decode(), who, time, fields or None))
         self._count(row, label)
 
     @staticmethod
@@ -277,23 +279,21 @@ def open_session(
 
     def all_documents() -> Iterator[Document]:
         nonlocal n_asked
-        known: dict[str, tuple[int, bytes]] = {}
+        known: dict[str, tuple[int, Document]] = {}
         for row, document in enumerate(documents):
-            known.setdefault(document.id, (row, document.text))
+            known.setdefault(document.id, (row, document))
             n_asked = row + 1
             yield document
         n_all = n_asked
         for answer in answers:
-            row, text = known.get(answer.id, (0, None))
-            if text is not None and answer.text in (readable(text), split_fields(split_values(text)[0])[0].decode()):
+            row, found = known.get(answer.id, (0, None))
+            if found is not None and answer.text in (found.shown, found.text.decode()):
                 rows.append(row)
             else:
                 rows.append(n_all)
                 n_all += 1
-                found = without_separators(answer.text.encode("utf-8", "replace"))
-                yield Document(
-                    answer.id, None, with_fields(found, fields_of_pairs(answer.nbtext_fields)) if answer.nbtext_fields else found
-                )
+                text = without_separators(answer.text.encode("utf-8", "replace"))
+                yield Document(answer.id, None, text, fields=checked_fields(fields_of_pairs(answer.nbtext_fields or [])))
 
     pool = count_pool(all_documents(), analysis).pool
     session = Session(pool, plan, n_asked=n_asked, file=file, seeds=seeds)

@@ -38,7 +38,7 @@ def suggest(session: Session, n: int) -> Iterator[_Suggestion]:
     """Yield the next n documents, or all that are left."""
     for row in session.suggestions(n):
         best = max(session.probabilities(row), key=lambda pair: pair[1], default=("", None))
-        yield _Suggestion(session.pool.names[row], "", best[0], best[1], session.pool.text(row))
+        yield _Suggestion(session.pool.documents[row].id, "", best[0], best[1], session.pool.text(row))
 
 
 def take(session: Session, rows: Iterable[Document], who: str | None = None, time: str | None = None) -> Iterator[_Taken]:

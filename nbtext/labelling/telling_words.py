@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.document_parts import split_values
 from nbtext.explain.contributions import shared_out
 from nbtext.explain.word_walk import WordWalker
 
@@ -29,9 +28,10 @@ class TellingWords:
         session, pool = self._session, self._session.pool
         one, other = session.classes.index(first), session.classes.index(second)
         added = session.model.term_scores(pool.reach(row))
-        located = self._walker.locate(split_values(pool.texts[row])[0], pairs=True)
+        document = pool.documents[row]
+        located = self._walker.locate(document.text, document.fields, pairs=True)
         nats = shared_out(located, pool.matrix.rows(np.array([row])), added[one] - added[other])
-        text, done = pool.text(row).encode(), 0
+        text, done = document.shown.encode(), 0
         for begin, end, contribution in zip(located.begins.tolist(), located.ends.tolist(), nats.tolist(), strict=True):
             if contribution and begin >= done:
                 yield text[done:begin].decode(), 0.0

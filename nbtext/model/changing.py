@@ -197,7 +197,7 @@ class Batch(NamedTuple):
 
 def count_batch(model: TextClassifier, corpus: Corpus, jobs: int) -> Batch:
     """Return the documents of a labelled corpus as the model counts them, with fingerprints and names; raise `NoDocumentsError` if there are none."""
-    found = count_corpus(model.analysis, corpus, jobs, note=lambda document: fingerprint(with_weight(document.text, document.weight)))
+    found = count_corpus(model.analysis, corpus, jobs, note=lambda document: fingerprint(with_weight(document.joined, document.weight)))
     return Batch(found.counts, np.frombuffer(b"".join(found.notes), FINGERPRINT), found.names)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.attributes import KINDS, Attributes, weight_in_units
-from nbtext.document_parts import WEIGHT_UNIT, Fields, field_name, with_fields, without_separators
+from nbtext.document_parts import WEIGHT_UNIT, field_name, without_separators
 from nbtext.errors import DocumentError, UsageError
 from nbtext.label_sets import label_set
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Label = str | float | np.generic | Sequence[str | float | np.generic]
     Text = str | bytes | Mapping[str, object]
     Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
-    from nbtext.type_names import Array, Whole
+    from nbtext.type_names import Array, Fields, Whole
 
 TEXT = "text"
 """The key of the text where documents are mappings; the others are fields and attributes."""
@@ -114,18 +114,18 @@ def labelled_documents(
     """
     from nbtext.corpus.document import Document
 
-    end = object()
     number = 0
     of_documents = repeat(WEIGHT_UNIT) if weights is None else _in_units(weights)
-    for label, text in zip_longest(labels, all_utf8(texts, reading), fillvalue=end):
-        if label is end or text is end:
-            raise UsageError(f"there are {'fewer' if label is end else 'more'} labels than texts", hint="give each text one label")
+    for label, given in zip_longest(labels, given_contents(texts, reading)):
+        if label is None or given is None:
+            raise UsageError(f"there are {'fewer' if label is None else 'more'} labels than texts", hint="give each text one label")
         units = next(of_documents, None)
         if units is None:
             raise UsageError("there are fewer weights than texts", hint="give each text one weight")
         number += 1
         if units:
-            yield Document(str(number), label, text, weight=units)  # type: ignore[arg-type]
+            text, fields, values = given
+            yield Document(str(number), label, text, fields=fields, weight=units, values=values)
     if not number:
         raise UsageError("there are no texts")
     if weights is not None and next(of_documents, None) is not None:
@@ -140,18 +140,18 @@ def _in_units(weights: Iterable[float]) -> Iterator[int]:
             raise UsageError(problem.message, where=f"texts[{place}]", hint=problem.hint) from None
 
 
-def all_utf8(texts: Iterable[Text], reading: Reading) -> Iterator[bytes]:
-    """Yield each document in valid UTF-8; raises `UsageError` for one text where several are wanted, and for what is no document, with its place."""
+def given_contents(texts: Iterable[Text], reading: Reading) -> Iterator[tuple[bytes, Fields, tuple[str, ...]]]:
+    """Yield text, fields and values of each document; raises `UsageError` for one text where several are wanted, and for what is no document, with its place."""
     if isinstance(texts, (str, bytes)):
         raise UsageError("one text was given where several are wanted", hint="put it into a list")
     attributes, fields = Attributes.of(reading), reading.tag_fields.split(",") if reading.tag_fields else []
     has_keys = bool(fields or attributes.names)
     for place, text in enumerate(_rows(texts, fields, attributes.names)):
         try:
-            document = _document(fields, attributes, text) if has_keys else _utf8(text)
+            content = _content(fields, attributes, text) if has_keys else (_utf8(text), (), ())
         except (DocumentError, UsageError) as problem:
             raise UsageError(problem.message, where=f"texts[{place}]", hint=problem.hint) from None
-        yield document
+        yield content
 
 
 def _rows(texts: Iterable[Text], fields: Sequence[str], attributes: Sequence[str]) -> Iterable[object]:
@@ -171,18 +171,15 @@ def _rows(texts: Iterable[Text], fields: Sequence[str], attributes: Sequence[str
     return np.asarray(texts)[:, 0]
 
 
-def _document(fields: Sequence[str], attributes: Attributes, given: object) -> bytes:
+def _content(fields: Sequence[str], attributes: Attributes, given: object) -> tuple[bytes, Fields, tuple[str, ...]]:
     if isinstance(given, (str, bytes)):
         given = {TEXT: given}
     if not isinstance(given, Mapping):
         keys = ", ".join((TEXT, *fields, *attributes.names))
         raise UsageError(f"{given!r} is not a document", hint=f"give a mapping with the keys {keys}, or a text")
     words = [(field_name(name), _utf8(given[name])) for name in fields if not _is_missing(given.get(name))]
-    text = with_fields(_utf8(given.get(TEXT, "")), Fields(words))
-    if not attributes.names:
-        return text
     values = [given.get(name) for name in attributes.names]
-    return attributes.document(text, ["" if _is_missing(value) else str(value) for value in values])
+    return _utf8(given.get(TEXT, "")), words, attributes.checked(["" if _is_missing(value) else str(value) for value in values])
 
 
 def _is_missing(value: object) -> bool:

@@ -15,12 +15,13 @@ from nbtext.counts.counting import Analysis, count
 from nbtext.counts.documents import NO_DOCUMENTS
 from nbtext.counts.seeds import seed_vocabulary
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
+from nbtext.document_parts import joined_parts
 from nbtext.errors import ModelError, UsageError
 from nbtext.exclusions import SEED_WORDS, needs_documents, require_fitting
 from nbtext.fitted.fitted_model import FittedModel
 from nbtext.fitted.learnt import require_additive
 from nbtext.fitted.scoring import answers_to, scored
-from nbtext.model.given_texts import BESIDE_TEXT, GivenClasses, GivenLabels, all_utf8, labelled_documents, path_names
+from nbtext.model.given_texts import BESIDE_TEXT, GivenClasses, GivenLabels, given_contents, labelled_documents, path_names
 from nbtext.model.state import from_plain, to_plain, versions
 from nbtext.settings import COUNTING, Reading, Settings
 from nbtext.text_block import blocks
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from nbtext.counts.seeds import Seed
     from nbtext.errors import DocumentError
     from nbtext.explain.explanation import Explained
+    from nbtext.fitted.fitted_model import ScoredTexts
     from nbtext.fitted.scoring import Answer, ClassSets
     from nbtext.model.given_texts import Label, Paths, Text
     from nbtext.model.unlabelled import UnlabelledDocuments
@@ -374,11 +376,11 @@ class TextClassifier:
 
     def predict_log_proba(self, texts: Iterable[Text]) -> NDArray[np.float64]:
         """Return log p(C_k | d), shape (n_docs, n_classes), in nats."""
-        return self._stacked(texts, lambda block: self.fitted.score(block).log_posterior)
+        return self._stacked(texts, lambda scored: scored.log_posterior)
 
     def joint_log_likelihood(self, texts: Iterable[Text]) -> NDArray[np.float64]:
         """Return log p(d, C_k) before calibration, shape (n_docs, n_classes), in nats."""
-        return self._stacked(texts, lambda block: self.fitted.score(block).scores)
+        return self._stacked(texts, lambda scored: scored.scores)
 
     def answer(
         self,
@@ -493,14 +495,19 @@ class TextClassifier:
         """The type of the labels that go with those learnt."""
         return self._given_classes.kind
 
-    def _stacked(self, texts: Iterable[Text], rows_of: Callable[[Sequence[bytes]], NDArray[np.float64]]) -> NDArray[np.float64]:
-        rows = [rows_of(block) for block in blocks(all_utf8(texts, self.reading), len, self.fitted.documents_at_once)]
+    def _stacked(self, texts: Iterable[Text], rows_of: Callable[[ScoredTexts], NDArray[np.float64]]) -> NDArray[np.float64]:
+        contents = given_contents(texts, self.reading)
+        rows = [
+            rows_of(self.fitted.score(*zip(*block, strict=True)))
+            for block in blocks(contents, lambda content: len(joined_parts(*content)), self.fitted.documents_at_once)
+        ]
         return np.concatenate(rows)[:, self._given_classes.order] if rows else np.empty((0, self.fitted.statistics.n_classes))
 
     def _documents(self, texts: Iterable[Text]) -> Iterator[Document]:
         from nbtext.corpus.document import Document
 
-        return (Document(str(place), None, text) for place, text in enumerate(all_utf8(texts, self.reading)))
+        contents = given_contents(texts, self.reading)
+        return (Document(str(place), None, text, fields=fields, values=values) for place, (text, fields, values) in enumerate(contents))
 
     def _require_additive(self) -> None:
         require_additive(self.settings, None if self._fitted is None else self.counts)

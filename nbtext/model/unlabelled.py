@@ -21,7 +21,6 @@ import numpy as np
 from nbtext.classifiers.base import Training, Unseen
 from nbtext.classifiers.complement import ComplementNaiveBayes
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
-from nbtext.corpus.document import Document
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets, is_known, with_ngram_parts
 from nbtext.counts.counting import count
 from nbtext.counts.documents import NO_DOCUMENTS, CountedDocuments, DocumentSample
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nbtext.corpus.document import Document
     from nbtext.counts.counting import Analysis
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.seeds import Seed
@@ -83,11 +83,11 @@ class UnlabelledDocuments(NamedTuple):
     matrix: DocumentTermMatrix
 
     @classmethod
-    def of(cls, analysis: Analysis, texts: Iterable[bytes]) -> UnlabelledDocuments:
-        """Count texts in valid UTF-8; raise `UsageError` if there is not one."""
-        counts = count((Document(".", ".", text) for text in texts), analysis, keep_all=True)
-        statistics, documents = counts.statistics, counts.documents
-        return cls(statistics.vocabulary, statistics.term_documents, documents.matrix.rows(np.argsort(documents.hashes, kind="stable")))
+    def of(cls, analysis: Analysis, documents: Iterable[Document]) -> UnlabelledDocuments:
+        """Count documents; raise `UsageError` if there is not one."""
+        counts = count((document._replace(label=".") for document in documents), analysis, keep_all=True)
+        statistics, counted = counts.statistics, counts.documents
+        return cls(statistics.vocabulary, statistics.term_documents, counted.matrix.rows(np.argsort(counted.hashes, kind="stable")))
 
 
 def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, pool: UnlabelledDocuments) -> tuple[CorpusCounts, Learnt]:

@@ -11,11 +11,12 @@ from operator import contains
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import from_charset, to_utf8, whole_characters
-from nbtext.document_parts import Fields, field_name
+from nbtext.document_parts import field_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from nbtext.type_names import Fields
 
 _EMPTY_LINE = re.compile(rb"\n\r?\n")
 
@@ -164,13 +165,13 @@ def decoded_header(value: bytes, encoding: str) -> tuple[bytes, bool]:
 
 def chosen_fields(headers: Headers, names: Collection[bytes], encoding: str) -> Fields:
     """Return the fields of the headers with these names."""
-    return Fields([(name.field, decoded_header(value, encoding)[0]) for name, value in headers if name.lower in names])
+    return [(name.field, decoded_header(value, encoding)[0]) for name, value in headers if name.lower in names]
 
 
-def all_fields(headers: Headers, encoding: str) -> Fields:
-    """Return the fields of all headers but those that declare a part.
+def all_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
+    """Return the fields of all headers but those that declare a part, and items.
 
-    Items are the names of the headers, addresses, their domains and the ends of these, and hosts and networks (/8, /16, /24) of Received, each once.
+    These are the names of the headers, addresses, their domains and the ends of these, and hosts and networks (/8, /16, /24) of Received, each once.
     """
     words: list[tuple[bytes, bytes]] = []
     items: list[Sequence[bytes]] = []
@@ -191,7 +192,7 @@ def all_fields(headers: Headers, encoding: str) -> Fields:
             items.append(item)
     tokens = b" ".join(route).translate(_TO_HOSTS).split()
     items += [host_items(_ROUTE, host[-_LONGEST_ITEM:]) for host in dict.fromkeys(compress(tokens, map(contains, tokens, repeat(_DOT))))]
-    return Fields(words, b" ".join(dict.fromkeys(chain.from_iterable(items))))
+    return words, b" ".join(dict.fromkeys(chain.from_iterable(items)))
 
 
 def _addresses(field: bytes, text: bytes) -> tuple[list[Sequence[bytes]], bytes]:

@@ -10,12 +10,12 @@ from nbtext.corpus.decoding import detect_encoding, from_charset, refuse_binary
 from nbtext.corpus.html import HtmlDocument
 from nbtext.corpus.mail.headers import all_fields, chosen_fields, decoded_header, names_to_read, split_headers
 from nbtext.corpus.mail.structure import Part, structure_items
-from nbtext.document_parts import Fields
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from nbtext.settings import Reading
+    from nbtext.type_names import Fields
 
 _SIGNATURE = re.compile(rb"^--[ ]?\r?$", re.MULTILINE)
 
@@ -101,15 +101,18 @@ def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, bool, Fields]
         if not is_page:
             plain.append(text)
         decoded.append((text, guessed))
-    fields = all_fields(headers, wanted.encoding) if wanted.headers is None else chosen_fields(headers, wanted.tagged, wanted.encoding)
+    fields, items = (
+        all_fields(headers, wanted.encoding) if wanted.headers is None else (chosen_fields(headers, wanted.tagged, wanted.encoding), b"")
+    )
     if wanted.structure:
         parts = list(part.walk())
         seen = set(map(id, shown))
         hidden = [each for each in parts if each.kind == "text/html" and not each.attached and id(each) not in seen]
         pages += [HtmlDocument.of(_decoded(each, wanted.encoding)[0]) for each in hidden]
-        items = structure_items(parts, pages, b"".join(plain))
-        fields = Fields(fields.words, b"%b %b" % (fields.items, items) if fields.items else items)
-    return b"\n\n".join([text for text, _ in decoded]), any(guessed for _, guessed in decoded), fields
+        of_structure = structure_items(parts, pages, b"".join(plain))
+        items = b"%b %b" % (items, of_structure) if items else of_structure
+    text = b"\n\n".join([text for text, _ in decoded])
+    return text, any(guessed for _, guessed in decoded), [*fields, (b"", items)] if items else fields
 
 
 def _decoded(part: Part, encoding: str) -> tuple[bytes, bool]:
