@@ -61,19 +61,20 @@ TRAITS = {
     "judged-documents": ("the figures are of one or of the other", LEAVE_OUT),
     "rows": ("the form is given by the other", LEAVE_OUT),
     "alone": ("there may be no columns beside the text", "leave out the columns"),
+    "several": ("it is for documents of one label", "multinomial and bernoulli take several labels, without these"),
 }
 """Each trait: why rows that need it exclude those that lack it, and what to do."""
 
 _MULTINOMIAL = "sums weights joins leave-one-out prior background own attributes"
 KINDS = {
     "multinomial": {
-        "counts": f"{_MULTINOMIAL} evidence",
-        "binary": _MULTINOMIAL,
-        "log": _MULTINOMIAL,
+        "counts": f"{_MULTINOMIAL} evidence several",
+        "binary": f"{_MULTINOMIAL} several",
+        "log": f"{_MULTINOMIAL} several",
         "tfidf": "prior background own attributes",
     },
     "complement": {**dict.fromkeys(("counts", "binary", "log"), "sums weights background own"), "tfidf": "background own"},
-    "bernoulli": dict.fromkeys(("counts", "binary"), "sums weights prior own two attributes"),
+    "bernoulli": dict.fromkeys(("counts", "binary"), "sums weights prior own two attributes several"),
     "dirichlet-multinomial": {"counts": "sums prior background own attributes"},
     "gaussian": {"counts": "prior background attributes"},
     "logistic": dict.fromkeys(("counts", "tfidf"), "weights prior background attributes"),
@@ -81,7 +82,7 @@ KINDS = {
 }
 """What each classifier offers with each weighting that it takes. An average besides offers what `_OF_ALL_MEMBERS` names if all members do."""
 
-_OFFERED = frozenset(_MULTINOMIAL.split()) | {"evidence", "two"}
+_OFFERED = frozenset(_MULTINOMIAL.split()) | {"evidence", "two", "several"}
 _OF_ALL_MEMBERS = frozenset({"sums", "weights", "prior"})
 _NEEDED = {"complement": {"smoothed"}, "logistic": {"smoothed"}, "dirichlet-multinomial": {"sample"}}
 NONE: frozenset[str] = frozenset()
@@ -100,14 +101,15 @@ def row(name: str, needs: str = "", lacks: str = "") -> Row:
     return Row(name, frozenset(needs.split()), frozenset(lacks.split()))
 
 
-SEED_WORDS = row("--seeds", needs="joins posterior free")
-POOL = row("--unlabelled", needs="joins smoothed free from-sums sample calibrated equal alone")
+SEED_WORDS = row("--seeds", needs="joins posterior free", lacks="several")
+POOL = row("--unlabelled", needs="joins smoothed free from-sums sample calibrated equal alone", lacks="several")
 DOCUMENT_WEIGHTS = row("weights of documents", needs="weights alone")
 EXACT_CHANGE = row("an exact change of a model", needs="sums labelled")
 LEARNT_UNLABELLED = row("what it learnt from unlabelled documents", lacks="labelled")
 CRITERIA = row("a comparison by evidence, AIC or BIC", needs="evidence")
 CLUSTER = row("--scheduler", needs="sums", lacks="here")
 PATCH = row("--relabel", needs="here")
+SEVERAL_LABELS = row("documents of several labels", needs="several")
 LEAVE_ONE_OUT = row("leave-one-out", needs="leave-one-out alone")
 
 
@@ -137,15 +139,20 @@ def _settings_rows(settings: Settings) -> Iterator[Row]:
     for is_set, found in (
         (settings.prior_shape != "symmetric", row(f"--prior-shape {settings.prior_shape}", needs="background", lacks="symmetric")),
         (settings.class_prior not in ("empirical", "uniform"), row("--class-prior", needs="prior")),
-        (settings.class_weight is not None, row(f"--class-weight {settings.class_weight}", needs="weights alone", lacks="equal")),
+        (not isinstance(settings.class_prior, str), row("--class-prior FILE", lacks="several")),
+        (settings.class_weight is not None, row(f"--class-weight {settings.class_weight}", needs="weights alone", lacks="equal several")),
         (settings.reading.weight_column not in (None, NO_TEXT), row("--weight-column", needs="weights alone")),
-        (bool(Attributes.of(settings.reading).names), row("--categorical, --count or --numeric", needs="attributes", lacks="alone")),
+        (
+            bool(Attributes.of(settings.reading).names),
+            row("--categorical, --count or --numeric", needs="attributes", lacks="alone several"),
+        ),
         (settings.top is not None, row(f"--top {settings.top}", lacks="free")),
         (not settings.sample, row("--sample 0", lacks="sample")),
         (settings.calibration == "none", row("--calibration none", lacks="calibrated")),
-        (settings.estimate == "ml", row("--estimate ml", lacks="posterior smoothed")),
-        (settings.smoothing == 0, row("--smoothing 0", lacks="smoothed")),
-        (settings.smoothing == "leave-one-out", row("--smoothing leave-one-out", needs="leave-one-out sample", lacks="from-sums")),
+        (settings.estimate == "ml", row("--estimate ml", lacks="posterior smoothed several")),
+        (settings.smoothing == 0, row("--smoothing 0", lacks="smoothed several")),
+        (settings.smoothing == "leave-one-out", row("--smoothing leave-one-out", needs="leave-one-out sample", lacks="from-sums several")),
+        (settings.calibration in ("temperature", "isotonic"), row(f"--calibration {settings.calibration}", lacks="several")),
         (isinstance(settings.smoothing, tuple), row("--smoothing A,B", needs="two")),
         (not isinstance(settings.smoothing, str | float | int | tuple), row("--smoothing FILE", needs="own symmetric")),
     ):

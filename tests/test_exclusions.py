@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from nbtext import TextClassifier, UsageError
 from nbtext.cli.main import COMMANDS as NAMES
 from nbtext.cli.main import nbtext as program
+from nbtext.counts.seeds import Seed
 from nbtext.exclusions import (
     COMMANDS,
     EVERYWHERE,
@@ -75,6 +76,28 @@ def test_a_refusal_names_both_and_says_what_to_do() -> None:
         assert refused.value.hint
     require_fitting(Settings(), row("something that needs nothing"))
     assert [found.name for found in _settings_rows(Settings())] == ["--classifier multinomial", "--weighting counts"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *({"classifier": name} for name, kinds in KINDS.items() if "several" not in kinds["counts"]),
+        *({"weighting": name} for name, traits in KINDS["multinomial"].items() if "several" not in traits),
+        {"class_weight": "balanced"}, {"class_prior": {"a": 1, "b": 2}}, {"estimate": "ml"}, {"smoothing": 0}, {"smoothing": "leave-one-out"},
+        {"calibration": "temperature"}, {"calibration": "isotonic"}, {"numeric": "size"},
+    ],
+)  # fmt: skip
+def test_what_is_for_documents_of_one_label_is_refused_for_several(settings: dict[str, Any]) -> None:
+    texts = [{"text": "it purrs", "size": 1}, {"text": "it barks", "size": 2}] if "numeric" in settings else ["it purrs", "it barks"]
+    with pytest.raises(UsageError, match=r"^documents of several labels and .* exclude each other"):
+        TextClassifier(**settings).fit(texts, [["a"], ["a", "b"]])
+    assert TextClassifier().fit(["it purrs", "it barks"], [["a"], ["a", "b"]]).classes == ["a", "b"]
+
+
+def test_seeds_are_refused_where_documents_have_several_labels() -> None:
+    seeded = TextClassifier().begin_with([Seed("a", ("purrs",), 1.0)])
+    with pytest.raises(UsageError, match="exclude each other"):
+        seeded.fit(["it purrs", "it barks"], [["a"], ["a", "b"]])
 
 
 @pytest.mark.parametrize("command", NAMES)

@@ -11,7 +11,7 @@ from nbtext.calibration import UNCALIBRATED, Calibration
 from nbtext.classifiers.base import Training, classifier_class
 from nbtext.counts.statistics import COUNTED_ALONE
 from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
-from nbtext.exclusions import EXACT_CHANGE, LEARNT_UNLABELLED, require_fitting
+from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED, SEED_WORDS, SEVERAL_LABELS, require_fitting
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, could_be_chosen
 from nbtext.records import dataclass
 from nbtext.settings import ALL_OTHERS, GivenSmoothing
@@ -19,11 +19,12 @@ from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.surfaces import PAIRS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from nbtext.calibration import LeftOutPosteriors
     from nbtext.classifiers.base import Classifier
     from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.counts.seeds import Seed
     from nbtext.counts.statistics import ClassStatistics, Weights
     from nbtext.counts.vocabulary import Vocabulary
     from nbtext.settings import Settings
@@ -211,6 +212,12 @@ def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) ->
         return could_be_chosen(smoothing, n_terms)
     others = given[ALL_OTHERS] if isinstance(given, dict) else given[0] if isinstance(given, tuple) else given
     return bool(smoothing == others)
+
+
+def require_learnable(settings: Settings, statistics: ClassStatistics, seeds: Sequence[Seed]) -> None:
+    """Raise `UsageError` if the settings exclude what a sum of layers has: seed words, weights of documents, several labels of a document."""
+    several = statistics.everything is not None
+    require_fitting(settings, *[SEED_WORDS] * bool(seeds), *[DOCUMENT_WEIGHTS] * (statistics.weight_unit != 1), *[SEVERAL_LABELS] * several)
 
 
 def require_additive(settings: Settings, counts: CorpusCounts | None = None) -> None:

@@ -27,7 +27,6 @@ from nbtext.counts.statistics import CELLS, ClassStatistics, Layer, log_units
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError, malformed, require
-from nbtext.exclusions import DOCUMENT_WEIGHTS, SEED_WORDS, require_fitting
 from nbtext.fitted.fitted_model import FittedModel
 from nbtext.fitted.learnt import (
     NO_CHOICES,
@@ -37,6 +36,7 @@ from nbtext.fitted.learnt import (
     UnlabelledFigures,
     is_possible_smoothing,
     own_pseudo_counts,
+    require_learnable,
 )
 from nbtext.label_calibration import LABEL_ARRAYS, LabelCalibration
 from nbtext.label_sets import have_several
@@ -152,7 +152,7 @@ def from_plain(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
         own = own_pseudo_counts(statistics, by_term)
         learnt = replace(learnt, fitted=fitted, own=own, weights=weights)
         model = FittedModel(settings, stop_list, counts, learnt, values["written_by"], values["label_kind"])
-        require_fitting(settings, *[SEED_WORDS] * bool(seeds), *[DOCUMENT_WEIGHTS] * (model.statistics.weight_unit != 1))
+        require_learnable(settings, model.statistics, seeds)
         class_prior(settings.class_prior, model.statistics)
         _ = model.classifier  # raises if what was fitted does not fit
     except UsageError as problem:

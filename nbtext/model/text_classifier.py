@@ -344,7 +344,7 @@ class TextClassifier:
             counts = replace(counts if documents else counts.of_documents().in_least_unit(), documents=NO_DOCUMENTS)
             if self.seeds and not counts.is_closed:
                 counts = counts.widened(seed_vocabulary(self.seeds))[0]
-            class_prior(settings.class_prior, counts.statistics)  # validate early: fail before learning, not at the first question
+            class_prior(settings.class_prior, counts.labelled)  # validate early: fail before learning, not at the first question
             learnt = learn(counts, by_term, documents, seeds=self.seeds)
         if pool is not None:
             from nbtext.model.unlabelled import learn_unlabelled

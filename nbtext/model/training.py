@@ -21,8 +21,8 @@ from nbtext.counts.weighting import as_summed
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.document_parts import field_name
 from nbtext.errors import UsageError, quantity
-from nbtext.exclusions import DOCUMENT_WEIGHTS, SEED_WORDS, needs_documents, require_fitting
-from nbtext.fitted.learnt import Judgement, Learnt, class_for, dropped_terms, language_models, own_pseudo_counts
+from nbtext.exclusions import needs_documents, require_fitting
+from nbtext.fitted.learnt import Judgement, Learnt, class_for, dropped_terms, language_models, own_pseudo_counts, require_learnable
 from nbtext.model.choosing import choose, has_choice
 from nbtext.settings import ALL_OTHERS, BY_NAME, FORMATS, GivenSmoothing
 from nbtext.text.analyzer import UNKNOWN
@@ -154,7 +154,7 @@ def learn(
     """
     weights = weights_of(counts.statistics, settings, seeds)
     statistics = estimated(counts.statistics, weights)
-    require_fitting(settings, *[SEED_WORDS] * bool(seeds), *[DOCUMENT_WEIGHTS] * (statistics.weight_unit != 1))
+    require_learnable(settings, statistics, seeds)
     learnt = terms_and_smoothing(counts, settings, weights, documents, choices)
     select = _selector(statistics, learnt, settings)
     sample, own = without_dropped(counts.sample.documents, statistics, learnt, settings), learnt.own

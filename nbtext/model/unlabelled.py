@@ -32,8 +32,9 @@ from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.counts.weighting import weighted
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError, quantity
-from nbtext.exclusions import POOL, require_fitting
+from nbtext.exclusions import POOL, SEVERAL_LABELS, require_fitting
 from nbtext.fitted.learnt import Learnt, UnlabelledFigures, classifier, dropped_terms, own_pseudo_counts
+from nbtext.label_sets import have_several
 from nbtext.model.training import (
     calibrated,
     calibration_method,
@@ -96,7 +97,7 @@ def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, p
     Settings are as `nbtext.model.training.learn` takes them. Without labelled documents, by seeds alone, the weight is 1. Raises `UsageError` for
     settings that exclude unlabelled documents, for too few labelled documents, and for seeds of other classes.
     """
-    require_fitting(settings, POOL)
+    require_fitting(settings, POOL, *[SEVERAL_LABELS] * have_several(counts.statistics.classes))
     require_seeded_classes(learnt.weights.seeds, counts.statistics.classes)
     if not counts.statistics.n_documents:
         em = _ExpectationMaximisation.over_all_terms(counts, settings, learnt, pool)
