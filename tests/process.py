@@ -6,8 +6,10 @@ import contextlib
 import fcntl
 import json
 import os
+import pty
 import resource
 import shlex
+import signal
 import subprocess
 import sys
 import termios
@@ -190,6 +192,43 @@ def nbtext(
     line, others = arguments[:1], arguments[1:]
     words = shlex.split(line[0]) if line and isinstance(line[0], str) and " " in line[0] else line
     return run([sys.executable, "-m", "nbtext", *words, *others], cwd=cwd, stdin=stdin, env={**HOUSE, **(env or {})}, limits=limits)
+
+
+def at_terminal(
+    *arguments: str,
+    code: str = "",
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    typed: bytes = b"",
+    answers: bool = True,
+    interrupt_at: bytes = b"",
+) -> Result:
+    """Run nbtext, or some Python that runs it, before a terminal that takes its standard error, and its standard output unless not ``answers``.
+
+    Once the terminal shows ``interrupt_at``, the program is interrupted.
+    """
+    ours, theirs = pty.openpty()
+    with start(
+        [sys.executable, *(["-c", code] if code else ["-m", "nbtext"]), *arguments],
+        cwd=cwd,
+        env={**HOUSE, "TERM": "xterm-256color", "COLUMNS": "100", **(env or {})},
+        stdin=theirs,
+        stdout=theirs if answers else subprocess.PIPE,
+        stderr=theirs,
+        new_session=True,
+    ) as child:
+        os.close(theirs)
+        os.write(ours, typed)
+        shown = b""
+        with contextlib.suppress(OSError):  # Linux says so when the other side has closed
+            while chunk := os.read(ours, 65536):
+                shown += chunk
+                if interrupt_at and interrupt_at in shown:
+                    child.send_signal(signal.SIGINT)
+                    interrupt_at = b""
+        os.close(ours)
+        out = b"" if child.stdout is None else child.stdout.read()
+        return Result(child.wait(TIME_LIMIT), out, shown.replace(b"\r\n", b"\n"))
 
 
 def bash(command: str, *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Result:

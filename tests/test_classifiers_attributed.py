@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
 from nbtext import TextClassifier
 from nbtext.classifiers.attribute_likelihoods import normal_fits, poisson_fits
@@ -55,15 +54,6 @@ def test_under_maximum_likelihood_a_value_never_seen_rules_both_classes_out_and_
         (answer,) = model.predict_proba([stranger])
         assert np.all(answer > 0)
         assert answer.sum() == pytest.approx(1)
-
-
-@pytest.mark.parametrize("alpha", [0.1, 1, 3.5])
-def test_categories_are_those_of_scikit_learn(alpha: float) -> None:
-    model = dating(smoothing=alpha, calibration="none")
-    numbers = {value: n for column in range(3) for n, value in enumerate(sorted({row[column] for row in DATING}))}
-    coded = [[numbers[value] for value in row[:3]] for row in DATING]
-    oracle = CategoricalNB(alpha=alpha).fit(coded, [row[3] for row in DATING])
-    np.testing.assert_allclose(model.predict_proba([person(*row[:3]) for row in DATING]), oracle.predict_proba(coded), rtol=1e-12)
 
 
 @pytest.mark.parametrize("beside", [{}, {"text": "the"}], ids=["no text", "stop words only"])
@@ -158,11 +148,6 @@ SIZES = [dict(zip("abc", row, strict=True)) for row in FLOWERS]
 def of_sizes(**parameters: Any) -> NDArray[np.float64]:
     model = TextClassifier(numeric="a,b,c", calibration="none", **parameters).fit(SIZES, SPECIES)
     return model.predict_log_proba(SIZES)
-
-
-def test_numbers_are_those_of_gaussian_naive_bayes_in_scikit_learn() -> None:
-    wanted = GaussianNB(var_smoothing=0).fit(FLOWERS, SPECIES).predict_log_proba(FLOWERS)
-    np.testing.assert_allclose(of_sizes(estimate="ml"), wanted, rtol=1e-9, atol=1e-9)
 
 
 def test_discriminant_analysis_of_numbers_is_that_of_scikit_learn() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.calibration import by_length
-from nbtext.classifiers.average import Pool, PooledClassifier, fitted_pool
-from nbtext.decision import log_posterior
+from nbtext.classifiers.average import PooledClassifier, fitted_pool
 from nbtext.errors import UsageError
 from nbtext.inspection.overview import overview
 from nbtext.model.training import left_out_posteriors
@@ -41,16 +40,6 @@ def pooled_by_hand(of: TextClassifier, texts: list[str]) -> Floats:
         weights = np.where(lengths > 0, scale * np.maximum(lengths, 1.0) ** exponent, 1 / len(average.members))
         total += weights[:, np.newaxis] * alone.joint_log_likelihood(texts)
     return total
-
-
-def test_the_geometric_mean_of_two_posteriors() -> None:
-    """Of (.9, .1) and (.6, .4) with weights of a half: √.54 to √.04, the formula of Genest and Zidek (1986) by hand."""
-    scores = np.log(np.array([[[0.9, 0.1], [0.6, 0.4]]]))
-    weights = Pool.equal(2).weights(np.array([7]))
-    posterior = np.exp(log_posterior((weights[:, :, np.newaxis] * scores).sum(axis=1)))
-    assert weights.tolist() == [[0.5, 0.5]]
-    assert posterior[0] == pytest.approx([sqrt(0.54) / (sqrt(0.54) + 0.2), 0.2 / (sqrt(0.54) + 0.2)])
-    assert posterior[0, 0] == pytest.approx(0.7861, abs=1e-4)
 
 
 @pytest.mark.parametrize("members", ["multinomial:log+logistic", ADDITIVE, "bernoulli+complement:tfidf+multinomial"])
@@ -102,15 +91,6 @@ def test_the_weight_of_one_member_is_one_over_its_temperature(seed: int) -> None
     calibration, pool = by_length(scores[:, 1], truth, lengths, heavy), fitted_pool(scores[:, 1:], truth, lengths, heavy)
     n = np.array([5, 20, 50])
     assert pool.weights(n)[:, 0] == pytest.approx(1 / calibration.temperature(n), rel=3e-3)
-
-
-def test_documents_without_known_words_have_no_part_in_the_weights() -> None:
-    """They are answered with equal weights whatever is fitted."""
-    scores, truth, lengths, heavy = drawn(3)
-    lengths[::4] = 0
-    known = lengths > 0
-    found, wanted = fitted_pool(scores, truth, lengths, heavy), fitted_pool(scores[known], truth[known], lengths[known], heavy[known])
-    assert np.concatenate(found) == pytest.approx(np.concatenate(wanted), rel=1e-6)
 
 
 def test_left_out_documents_are_answered_no_better_than_new_ones() -> None:

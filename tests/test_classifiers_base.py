@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.classifiers.base import _leaves_a_class, class_prior
-from nbtext.cli.option_files import _read_class_prior, from_file
+from nbtext.cli.option_files import _read_class_prior
 from nbtext.errors import PathError, UsageError
 from nbtext.language_model.dirichlet import beta_intervals
 from tests import oracle, strategies
@@ -33,9 +33,6 @@ CORPUS: list[oracle.Labelled] = [("a", ["ant"]), ("b", []), ("a", ["bee"]), ("a"
     ("kind", "prior"),
     [
         ("empirical", [3 / 4, 1 / 4]),
-        ("smoothed:0", [3 / 4, 1 / 4]),
-        ("smoothed:1", [(3 + 1) / (4 + 2), (1 + 1) / (4 + 2)]),
-        ("smoothed:2.5", [5.5 / 9, 3.5 / 9]),
         ("uniform", [1 / 2, 1 / 2]),
         ({"a": 1, "b": 3}, [1 / 4, 3 / 4]),
         ({"b": 1, "a": 0, "other": 5}, [0, 1]),
@@ -51,19 +48,9 @@ def test_priors_are_those_of_the_slow_twin(corpus: list[oracle.Labelled], added:
     assert class_prior(f"smoothed:{added}", statistics_of(corpus)).tolist() == pytest.approx(wanted, rel=1e-14)
 
 
-def test_a_class_without_a_weight_is_named() -> None:
-    with pytest.raises(UsageError, match="class 'b'"):
-        class_prior({"a": 1}, statistics_of(CORPUS))
-
-
 def test_weights_that_leave_no_class_possible_are_refused() -> None:
     with pytest.raises(UsageError, match="class"):
         class_prior({"a": 0, "b": 0, "other": 1}, statistics_of(CORPUS))
-
-
-@pytest.mark.parametrize("value", [None, "empirical", "uniform", "smoothed:3"])
-def test_a_kind_stays_as_it_is(value: str | None) -> None:
-    assert from_file("class_prior", value) == value
 
 
 def test_a_file_gives_each_class_its_weight(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Bernoulli naive Bayes: the slow twin, scikit-learn, and scipy's Beta distribution."""
+"""Bernoulli naive Bayes: the slow twin, and scipy's Beta distribution."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import betaln
-from sklearn.naive_bayes import BernoulliNB
 
 from nbtext import TextClassifier
 from nbtext.classifiers import bernoulli
@@ -20,7 +19,6 @@ from nbtext.classifiers.bernoulli import BernoulliNaiveBayes, beta_mean, beta_mo
 from nbtext.language_model.dirichlet import beta_intervals
 from nbtext.settings import Settings
 from tests import oracle, strategies
-from tests.budget import examples
 from tests.building import matrix_of, statistics_of
 from tests.process import succeed
 from tests.textbook import CHINA, CHINA_LABELS, CHINA_TEXTS
@@ -86,29 +84,6 @@ def test_with_hardly_any_smoothing_what_is_missing_still_costs(estimate: str) ->
     assert np.all(joint[:, 0] < -40)
     assert not np.isnan(joint).any()
     assert joint[0].argmax() == 1
-
-
-@pytest.mark.parametrize("prior", ["empirical", "uniform", "given"])
-@pytest.mark.parametrize("alpha", [1e-3, 0.1, 1.0, 7.5])
-@examples(6)
-@given(corpus=strategies.corpora.filter(lambda corpus: any(terms for _, terms in corpus)), documents=asked)
-def test_scikit_learn_says_the_same_class_by_class(
-    prior: str, alpha: float, corpus: list[oracle.Labelled], documents: list[list[str]]
-) -> None:
-    classes = sorted({label for label, _ in corpus})
-    weights = {label: float(number) for number, label in enumerate(classes, 1)}
-    shares = [weights[label] / sum(weights.values()) for label in classes]
-    reference = BernoulliNB(alpha=alpha, fit_prior=prior == "empirical", class_prior=shares if prior == "given" else None)
-    vocabulary = sorted({term for _, terms in corpus for term in terms}, key=str.encode)
-    reference.fit(dense([terms for _, terms in corpus], vocabulary), [label for label, _ in corpus])
-    model = fitted(corpus, alpha, class_prior=weights if prior == "given" else prior)
-    assert list(model.training.statistics.classes) == reference.classes_.tolist()
-    np.testing.assert_allclose(np.log(model.probability(np.arange(len(vocabulary)))), reference.feature_log_prob_.T, rtol=1e-11, atol=1e-13)
-    np.testing.assert_allclose(scores(model, documents), reference.predict_joint_log_proba(dense(documents, vocabulary)), rtol=1e-10)
-
-
-def dense(documents: list[list[str]], vocabulary: list[str]) -> Floats:
-    return np.array([[float(term in terms) for term in vocabulary] for terms in documents]).reshape(len(documents), len(vocabulary))
 
 
 @given(st.integers(0, 50).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.floats(1.01, 50), st.floats(1.01, 50))

@@ -21,7 +21,7 @@ from nbtext.language_model.polya import LEAST_CONCENTRATION, MOST_CONCENTRATION
 from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.budget import examples
-from tests.building import matrix_of, statistics_of
+from tests.building import every_term, matrix_of, statistics_of
 from tests.textbook import CHINA, CHINA_ASKED
 
 if TYPE_CHECKING:
@@ -32,11 +32,9 @@ if TYPE_CHECKING:
 asked = st.lists(st.lists(st.sampled_from([*strategies.WORDS, "unseen"]), max_size=10), min_size=1, max_size=6)
 
 
-def training(corpus: list[oracle.Labelled], smoothing: float = 1.0, over: list[str] | None = None, **options: Any) -> Training:
+def training(corpus: list[oracle.Labelled], smoothing: float = 1.0, **options: Any) -> Training:
     statistics = statistics_of(corpus)
-    names = [statistics.vocabulary.term(number) for number in range(statistics.n_terms)]
-    selected = np.array([over is None or name in over for name in names], np.bool_)
-    return Training(statistics, selected, smoothing, Settings.of(options))
+    return Training(statistics, every_term(statistics), smoothing, Settings.of(options))
 
 
 def scores(model: DirichletMultinomialNaiveBayes | MultinomialNaiveBayes, of: Training, documents: list[list[str]]) -> Floats:

@@ -1,4 +1,4 @@
-"""Multinomial naive Bayes: the slow twin, and scikit-learn.
+"""Multinomial naive Bayes: the slow twin.
 
 Also tests `counts/matrix.py`.
 """
@@ -12,13 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.naive_bayes import MultinomialNB
 
 from nbtext.counts import matrix
-from nbtext.decision import log_posterior, minimum_error
+from nbtext.decision import log_posterior
 from nbtext.language_model.dirichlet import ESTIMATES
 from tests import oracle, strategies
-from tests.budget import examples
 from tests.building import language_models, matrix_of, multinomial, statistics_of
 from tests.textbook import CHINA
 
@@ -54,37 +52,6 @@ def test_scores_are_those_of_the_slow_twin(
     models, prior = oracle.language_models(counts, counts.terms, smoothing, "symmetric", estimate), oracle.class_prior(counts)
     wanted = [list(oracle.joint_log_likelihood(models, prior, terms).values()) for terms in documents]
     assert scores(fitted(corpus, smoothing, estimate), documents).tolist() == [pytest.approx(row, rel=1e-12) for row in wanted]
-
-
-@pytest.mark.parametrize("prior", ["empirical", "uniform", "given"])
-@pytest.mark.parametrize("alpha", [1e-3, 0.1, 1.0, 7.5])
-@examples(6)
-@given(corpus=strategies.corpora.filter(lambda corpus: any(terms for _, terms in corpus)), documents=asked)
-def test_scikit_learn_says_the_same_class_by_class(
-    prior: str, alpha: float, corpus: list[oracle.Labelled], documents: list[list[str]]
-) -> None:
-    classes = sorted({label for label, _ in corpus})
-    weights = {label: float(number) for number, label in enumerate(classes, 1)}
-    shares = [weights[label] / sum(weights.values()) for label in classes]
-    reference = MultinomialNB(alpha=alpha, fit_prior=prior == "empirical", class_prior=shares if prior == "given" else None)
-    vocabulary = sorted({term for _, terms in corpus for term in terms})
-    reference.fit(dense([terms for _, terms in corpus], vocabulary), [label for label, _ in corpus])
-    model = fitted(corpus, alpha, prior=weights if prior == "given" else prior)
-    table = dense(documents, vocabulary)
-    joint = scores(model, documents)
-    assert list(model.language_models.statistics.classes) == reference.classes_.tolist()
-    np.testing.assert_allclose(joint, reference.predict_joint_log_proba(table), rtol=1e-11)
-    posterior = log_posterior(joint)
-    np.testing.assert_allclose(posterior, reference.predict_log_proba(table), rtol=1e-9, atol=1e-11)
-    best = posterior.max(axis=1)
-    answers = reference.classes_[minimum_error(posterior)]
-    unequal = (best[:, np.newaxis] - posterior > 1e-9).sum(axis=1) == len(classes) - 1
-    assert answers[unequal].tolist() == reference.predict(table)[unequal].tolist()
-
-
-def dense(documents: list[list[str]], vocabulary: list[str]) -> Floats:
-    counters = [Counter(terms) for terms in documents]
-    return np.array([[counter[term] for term in vocabulary] for counter in counters], float).reshape(len(documents), len(vocabulary))
 
 
 def test_scores_do_not_depend_on_how_many_weights_are_held_at_once() -> None:

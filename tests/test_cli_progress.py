@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pty
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -21,7 +18,7 @@ from nbtext.cli.messages import set_progress
 from nbtext.cli.progress import ProgressBar
 from nbtext.corpus.collection import paced
 from nbtext.steps import Step
-from tests.process import HOUSE, TIME_LIMIT, corpus, run, start
+from tests.process import TIME_LIMIT, at_terminal, corpus, python, succeeded
 from tests.work import steps
 
 if TYPE_CHECKING:
@@ -52,31 +49,24 @@ def feed(fifo: Path, bad: bytes = b"") -> None:
             time.sleep(PAUSE)
 
 
-def screen_of(*arguments: str, env: dict[str, str] | None = None, answers: bool = False, bad: bytes = b"") -> tuple[str, bytes]:
-    """What a terminal on standard error is sent while a slow ``slow.tsv`` is read, and standard output, a pipe unless ``answers``."""
+@contextlib.contextmanager
+def slow_table(bad: bytes = b"") -> Iterator[None]:
+    """While ``slow.tsv`` is fed."""
     fifo = Path("slow.tsv")
     os.mkfifo(fifo)
     feeder = threading.Thread(target=feed, args=(fifo, bad))
     feeder.start()
-    ours, theirs = pty.openpty()
-    with start(
-        [sys.executable, "-c", SOON, *arguments],
-        env={**HOUSE, "TERM": "xterm-256color", "COLUMNS": "100", "NO_COLOR": "", **(env or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=theirs if answers else subprocess.PIPE,
-        stderr=theirs,
-    ) as child:
-        os.close(theirs)
-        received = b""
-        with contextlib.suppress(OSError):  # Linux says so when the other side has closed
-            while chunk := os.read(ours, 65536):
-                received += chunk
-        os.close(ours)
-        out = child.stdout.read() if child.stdout is not None else b""
-        assert child.wait(TIME_LIMIT) == (1 if bad else 0), received
+    yield
     feeder.join(TIME_LIMIT)
     fifo.unlink()
-    return received.decode(), out
+
+
+def screen_of(*arguments: str, env: dict[str, str] | None = None, answers: bool = False, bad: bytes = b"") -> tuple[str, bytes]:
+    """What a terminal on standard error is sent while a slow ``slow.tsv`` is read, and standard output, a pipe unless ``answers``."""
+    with slow_table(bad):
+        done = at_terminal(*arguments, code=SOON, env={"NO_COLOR": "", **(env or {})}, answers=answers)
+    assert done.status == (1 if bad else 0), done
+    return done.err.decode(), done.out
 
 
 @pytest.mark.parametrize(
@@ -112,14 +102,8 @@ def test_no_progress_if_quiet_or_for_programs(pets: Path) -> None:
 
 
 def test_no_progress_in_a_pipe(pets: Path) -> None:
-    fifo = pets / "slow.tsv"
-    os.mkfifo(fifo)
-    feeder = threading.Thread(target=feed, args=(fifo,))
-    feeder.start()
-    environment = {**HOUSE, "TERM": "xterm-256color", "FORCE_COLOR": "1"}
-    done = run([sys.executable, "-c", SOON, "train", "slow.tsv", "-m", "new"], env=environment)
-    feeder.join(TIME_LIMIT)
-    assert (done.status, done.out, done.err) == (0, b"", b"")
+    with slow_table():
+        succeeded(python(SOON, *["train", "slow.tsv", "-m", "new"], env={"TERM": "xterm-256color", "FORCE_COLOR": "1"}))
 
 
 def test_a_line_takes_the_progress_off_first(pets: Path) -> None:
@@ -131,28 +115,10 @@ def test_a_line_takes_the_progress_off_first(pets: Path) -> None:
 
 
 def test_ctrl_c_takes_the_progress_off(pets: Path) -> None:
-    fifo = pets / "slow.tsv"
-    os.mkfifo(fifo)
-    feeder = threading.Thread(target=feed, args=(fifo,))
-    feeder.start()
-    ours, theirs = pty.openpty()
-    with start(
-        [sys.executable, "-c", SOON, "train", "slow.tsv", "-m", "new", *COLUMNS],
-        env={**HOUSE, "TERM": "xterm-256color", "COLUMNS": "100"},
-        stderr=theirs,
-    ) as child:
-        os.close(theirs)
-        received = b""
-        with contextlib.suppress(OSError):
-            while b"per second" not in received:
-                received += os.read(ours, 65536)
-            child.send_signal(signal.SIGINT)
-            while chunk := os.read(ours, 65536):
-                received += chunk
-        os.close(ours)
-        assert child.wait(TIME_LIMIT) == 128 + signal.SIGINT
-    feeder.join(TIME_LIMIT)
-    assert received.decode().endswith(ERASED)
+    with slow_table():
+        done = at_terminal("train", "slow.tsv", "-m", "new", *COLUMNS, code=SOON, interrupt_at=b"per second")
+    assert done.status == 128 + signal.SIGINT
+    assert done.err.decode().endswith(ERASED)
     assert not (pets / "new").exists()
 
 
@@ -176,25 +142,12 @@ def test_whatever_takes_long_shows_progress_and_leaves_none(pets: Path, argument
     corpus(pets, {"many.tsv": "".join(f"{label}\t{label} number {n}\n" for n in range(12) for label in ("cats", "dogs"))})
     shutil.copy(pets / "nbtext.joblib", pets / "copy.joblib")
     at_once = "import sys; from nbtext.cli import main, progress; progress.WAIT = progress.INTERVAL = 0; main.main()"
-    ours, theirs = pty.openpty()
-    with start(
-        [sys.executable, "-c", at_once, *arguments],
-        env={**HOUSE, "TERM": "xterm-256color", "COLUMNS": "100"},
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-    ) as child:
-        os.close(theirs)
-        received = b""
-        with contextlib.suppress(OSError):
-            while chunk := os.read(ours, 65536):
-                received += chunk
-        os.close(ours)
-        out = b"" if child.stdout is None else child.stdout.read()
-        assert child.wait(TIME_LIMIT) == 0, received
-    screen = received.decode()
+    done = at_terminal(*arguments, code=at_once, answers=False)
+    assert done.status == 0, done
+    screen = done.err.decode()
     assert re.search(shown, screen), screen
     assert "━" not in screen.split(ERASED)[-1]
-    assert "━" not in out.decode()
+    assert "━" not in done.text
 
 
 def drawn(share: float | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], **env: str) -> str:

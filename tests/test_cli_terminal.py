@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import HOUSE, TIME_LIMIT, corpus, start
+from tests.process import at_terminal, corpus
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,26 +15,8 @@ if TYPE_CHECKING:
 
 def on_terminal(*arguments: str, cwd: Path | None = None, typed: bytes = b"", env: dict[str, str] | None = None) -> tuple[int, str]:
     """Exit status, and what a terminal was sent on standard output and standard error."""
-    ours, theirs = pty.openpty()
-    with start(
-        [sys.executable, "-m", "nbtext", *arguments],
-        cwd=cwd,
-        env={**HOUSE, "TERM": "xterm-256color", "COLUMNS": "100", **(env or {})},
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        new_session=True,
-    ) as child:
-        os.close(theirs)
-        os.write(ours, typed)
-        received = b""
-        try:
-            while chunk := os.read(ours, 65536):
-                received += chunk
-        except OSError:  # Linux says so when the other side has closed
-            pass
-        os.close(ours)
-        return child.wait(TIME_LIMIT), received.decode().replace("\r\n", "\n")
+    done = at_terminal(*arguments, cwd=cwd, typed=typed, env=env)
+    return done.status, done.err.decode()
 
 
 def test_training_says_what_was_made(pets: Path) -> None:

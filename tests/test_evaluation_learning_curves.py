@@ -254,12 +254,6 @@ def test_no_law_within_the_bounds_fits_better(errors: list[float], weights: list
         assert least <= 2 * other.cost * (1 + 1e-6) + 1e-9
 
 
-def test_a_size_that_weighs_much_is_met() -> None:
-    errors = np.array([[0.5, 0.4, 0.3, 0.3, 0.2, 0.25, 0.2, 0.1]])
-    heavy = np.array([1, 1, 1, 1, 1, 1, 1, 1e9])
-    assert fit_power_laws(PLACES, errors, heavy).error(8000)[0] == pytest.approx(0.1, abs=1e-6)
-
-
 def test_the_weight_of_a_size_is_n_over_a_variance_between_runs() -> None:
     errors = np.array([[0.5, 0.30], [0.5, 0.34]])  # variances 0 and 0.0004, on average 0.0002
     assert _weights_of_sizes(np.array([10.0, 20.0]), errors) == pytest.approx([10 / 0.0002, 20 / 0.0006])

@@ -119,12 +119,3 @@ def test_coverage_is_that_of_the_formula() -> None:
         coverage.add(POOL.reach(row))
     divisor = 1 + (counts[labelled] > 0.5).sum(axis=0)
     np.testing.assert_allclose(coverage.of_documents / (VECTORS * MEANS), vectors @ (vectors.mean(axis=0) / divisor), rtol=1e-3)
-
-
-def test_a_class_can_be_dropped_when_its_documents_are_gone() -> None:
-    model = model_of({1: 0}, 2)
-    before = model.scores()
-    model.add_class()
-    model.drop_class()
-    assert np.array_equal(model.scores(), before)
-    assert model.n_classes == 2

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.special import betaln, gammaln
 from scipy.special import psi as psi_of_scipy
-from scipy.stats import dirichlet_multinomial
 
 from nbtext import TextClassifier
 from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST
@@ -78,18 +77,6 @@ def test_evidence_is_the_formula_over_all_cells(shape: str, corpus: list[oracle.
     found = log_evidence(count_histogram(statistics, selected, shape), strength)
     wanted = oracle.log_evidence(counts, over, alpha) if over else 0.0
     assert found == pytest.approx(wanted, rel=1e-11, abs=1e-9)
-
-
-@SEEDS
-def test_evidence_is_scipys_dirichlet_multinomial_without_the_number_of_orders(seed: int) -> None:
-    statistics = draw(seed)
-    counts = statistics.counts_of(np.arange(statistics.n_terms)).T
-    orders = gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
-    for strength in (0.5, 30.0):
-        alpha = np.full(statistics.n_terms, strength / statistics.n_terms)
-        wanted = dirichlet_multinomial.logpmf(counts, alpha, counts.sum(axis=1)) - orders
-        found = log_evidence(count_histogram(statistics, every_term(statistics), "symmetric"), strength)
-        assert found == pytest.approx(wanted.sum(), rel=1e-11)
 
 
 @given(corpus=strategies.corpora, strength=st.floats(0.01, 1000), left_out=st.sets(st.sampled_from(strategies.WORDS)))

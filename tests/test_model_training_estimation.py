@@ -54,13 +54,6 @@ def test_ngrams_are_counted_among_what_is_left_of_a_document() -> None:
     assert terms(model) == ["plain", "rain", "spain", "rain spain"]
 
 
-def test_smoothing_is_added_to_each_count_under_mean_and_mode() -> None:
-    for estimate in ("mean", "map"):
-        model = model_of_china(smoothing=0.5, estimate=estimate)
-        chinese = np.array(model.fitted.statistics.vocabulary.find(["chinese"]))
-        assert model.fitted.language_models.probability(chinese)[0] == pytest.approx([1.5 / (3 + 3), 5.5 / (8 + 3)], rel=1e-12)
-
-
 def test_maximum_likelihood_finds_a_document_impossible_that_no_class_could_have_made() -> None:
     model = model_of_china(estimate="ml")
     assert model.fitted.learnt.smoothing == 0
@@ -71,14 +64,6 @@ def test_maximum_likelihood_finds_a_document_impossible_that_no_class_could_have
 def test_a_class_of_empty_documents_does_not_spoil_the_others_under_maximum_likelihood() -> None:
     model = TextClassifier(**{**PLAIN, "estimate": "ml"}).fit(["ant", "bee", ""], ["a", "b", "c"])
     assert model.predict_proba(["ant", ""]).tolist() == [[1, 0, 0], pytest.approx([1 / 3] * 3)]
-
-
-@pytest.mark.parametrize(
-    ("prior", "wanted"),
-    [("empirical", [1 / 4, 3 / 4]), ("uniform", [1 / 2, 1 / 2]), ("smoothed:1", [2 / 6, 4 / 6]), ({"yes": 1, "no": 9}, [9 / 10, 1 / 10])],
-)
-def test_the_class_prior_is_what_is_answered_before_reading(prior: object, wanted: list[float]) -> None:
-    assert model_of_china(class_prior=prior).predict_proba([""])[0] == pytest.approx(wanted, rel=1e-12)
 
 
 def test_parameters_set_after_training_hold_at_the_next() -> None:

@@ -88,16 +88,21 @@ def test_logistic_regression_multiplies_losses_by_weights(l2: float) -> None:
     np.testing.assert_allclose(weighted.predict_proba(ASKED), several.predict_proba(ASKED), atol=1e-3)
 
 
-def test_scores_are_those_of_scikit_learn() -> None:
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 7.5])
+def test_scores_are_those_of_scikit_learn(alpha: float) -> None:
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
     texts, labels, weights = drawn(2)
     vectorizer = CountVectorizer().fit(texts)
     x, asked = vectorizer.transform(texts), vectorizer.transform(ASKED)
-    kinds: dict[ClassifierName, Any] = {"multinomial": MultinomialNB(), "bernoulli": BernoulliNB(), "complement": ComplementNB()}
+    kinds: dict[ClassifierName, Any] = {
+        "multinomial": MultinomialNB(alpha=alpha),
+        "bernoulli": BernoulliNB(alpha=alpha),
+        "complement": ComplementNB(alpha=alpha),
+    }
     for classifier, other in kinds.items():
-        ours = TextClassifier(classifier=classifier, smoothing=1, **PLAIN).fit(texts, labels, weights)
+        ours = TextClassifier(classifier=classifier, smoothing=alpha, **PLAIN).fit(texts, labels, weights)
         theirs = other.fit(x, labels, weights).predict_log_proba(asked)
         np.testing.assert_allclose(ours.predict_log_proba(ASKED), theirs, rtol=1e-9, err_msg=classifier)
 

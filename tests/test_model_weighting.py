@@ -2,59 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
-from nbtext.counts.counting import content_hashes
 from nbtext.counts.statistics import LOG_UNITS
 from nbtext.errors import UsageError
 from nbtext.model.changing import relabelled
 from nbtext.model.state import from_plain, to_plain
 from nbtext.store import read_model_file, write_model_file
 from tests.process import PETS, SERVICE_DESK, fail
-from tests.test_evaluation_cross_validation import DESK, assert_as_trained_apart
+from tests.test_evaluation_cross_validation import DESK
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from nbtext.settings import ClassifierName
 
-SETTINGS: dict[str, dict[str, Any]] = {
-    "complement": {"classifier": "complement"},
-    "complement tfidf": {"classifier": "complement", "weighting": "tfidf", "ngrams": 2},
-    "complement tfidf top": {"classifier": "complement", "weighting": "tfidf", "top": 40},
-    "complement tfidf limits": {"classifier": "complement", "weighting": "tfidf", "min_df": 2, "max_df": 0.3},
-    "complement tfidf background": {"classifier": "complement", "weighting": "tfidf", "prior_shape": "background"},
-    "complement binary": {"classifier": "complement", "weighting": "binary"},
-    "complement log": {"classifier": "complement", "weighting": "log", "smoothing": 0.5},
-    "multinomial binary": {"weighting": "binary"},
-    "multinomial log": {"weighting": "log", "sample": 50},
-    "multinomial tfidf": {"weighting": "tfidf"},
-    "multinomial tfidf background": {"weighting": "tfidf", "prior_shape": "background"},
-    "multinomial tfidf map": {"weighting": "tfidf", "estimate": "map", "calibration": "isotonic"},
-    "multinomial tfidf ml": {"weighting": "tfidf", "estimate": "ml"},
-    "bernoulli binary": {"classifier": "bernoulli", "weighting": "binary"},
-}
-EVERY = pytest.mark.parametrize("settings", SETTINGS.values(), ids=list(SETTINGS))
-
 LABELS = [label for label, _ in DESK]
 TEXTS = [text for _, text in DESK]
 PET_LABELS = [name.partition("/")[0] for name in PETS]
-
-
-@EVERY
-def test_a_fold_is_judged_as_by_a_model_trained_apart(settings: dict[str, Any]) -> None:
-    assert_as_trained_apart(DESK, np.arange(len(DESK)) % 4 != 1, **settings)
-
-
-@EVERY
-def test_a_class_without_training_documents_is_none(settings: dict[str, Any]) -> None:
-    gone = {LABELS[0], "waste-collection"}
-    assert_as_trained_apart(DESK, np.array([label not in gone for label in LABELS]) & (np.arange(len(DESK)) % 4 != 1), **settings)
 
 
 @pytest.mark.parametrize("classifier", ["multinomial", "complement"])
@@ -88,24 +58,6 @@ def test_a_model_of_an_earlier_version_answers_and_cannot_be_changed(tmp_path: P
         old.forget(TEXTS[:1], LABELS[:1])
     with pytest.raises(UsageError, match="no sums of log weights"):
         relabelled(old, LABELS[0], "x")
-
-
-@pytest.mark.parametrize(
-    "settings", [{"weighting": "log"}, {"weighting": "binary"}, {"weighting": "log", "prior_shape": "background"}], ids=str
-)
-def test_each_document_is_left_out_exactly(settings: dict[str, Any]) -> None:
-    texts, labels = TEXTS[::8], LABELS[::8]
-    whole = TextClassifier(smoothing=0.3, calibration="none", **settings).fit(texts, labels)
-    documents = whole.counts.sample.documents
-    found = whole.fitted.classifier.leave_one_out(documents)
-    place = {(content, label): row for row, (content, label, _) in enumerate(documents.keys())}
-    for left in range(0, len(texts), 5):
-        others = [row for row in range(len(texts)) if row != left]
-        apart = TextClassifier(smoothing=0.3, calibration="none", **settings).fit([texts[n] for n in others], [labels[n] for n in others])
-        row = place[int(content_hashes([texts[left]])[0]), (whole.classes.index(labels[left]),)]
-        wanted = apart.joint_log_likelihood([texts[left]])[0]
-        scores = [found.scores[row, whole.classes.index(label)] for label in apart.classes]
-        np.testing.assert_allclose(scores, wanted, rtol=1e-6)
 
 
 def test_equal_classes_are_equally_probable() -> None:
