@@ -28,6 +28,11 @@ def label_set(labels: Iterable[str]) -> str:
     return MARK + MARK.join(sorted({label.replace(MARK, " ") for label in labels}))
 
 
+def one_label(text: str) -> str:
+    """Return a text as the only label of a document: it does not pass for a set."""
+    return text.replace(MARK, " ") if is_set(text) else text
+
+
 def is_set(label: object) -> bool:
     """Return whether a label is a set of labels."""
     return isinstance(label, str) and label.startswith(MARK)

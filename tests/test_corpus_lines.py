@@ -21,6 +21,7 @@ from nbtext.corpus.lines import _split_labels
 from nbtext.corpus.streams import rejoined
 from nbtext.counts.counting import _FeatureCounter
 from nbtext.counts.vocabulary import Vocabulary
+from nbtext.label_sets import label_set
 from tests.building import plain
 from tests.process import MEMORY, fail, nbtext, succeed, succeeded
 from tests.reading import documents, problems, texts
@@ -42,10 +43,15 @@ def test_fasttext_lines(tmp_path: Path) -> None:
     assert [document.id for document in documents(path)] == [f"{path}:{number}" for number in (1, 3, 4, 5)]
 
 
-def test_fasttext_lines_with_several_labels_or_none_are_problems(tmp_path: Path) -> None:
-    path = file(tmp_path, "__label__a __label__b x\nno label\n__label__ x\n__label__a fine", "c.ft")
+def test_fasttext_lines_with_several_labels(tmp_path: Path) -> None:
+    path = file(tmp_path, "__label__b __label__a x\n__label__a\ty __label__a z", "c.ft")
+    assert texts(path) == [(label_set(["a", "b"]), "x"), (label_set(["a"]), "y z")]
+
+
+def test_fasttext_lines_without_a_label_are_problems(tmp_path: Path) -> None:
+    path = file(tmp_path, "__label__ __label__b x\nno label\n__label__ x\n__label__a fine", "c.ft")
     assert problems(path) == {
-        f"{path}:1": "several labels (a, b); a document has one class",
+        f"{path}:1": "one of the labels is empty",
         f"{path}:2": "no label: the line does not begin with __label__",
         f"{path}:3": "the label is empty",
     }

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtext import TextClassifier
 from nbtext.corpus.lines import _value_at
+from nbtext.label_sets import label_set
 from tests.process import nbtext
 from tests.reading import documents, problems, texts
 
@@ -30,7 +32,9 @@ BAD = {
     b'{"label": "a", "text": 1}': "the value at the key 'text' is not text; see --text-column",
     b'{"text": "x"}': "no value at the key 'label'; see --label-column",
     b'{"label": null, "text": "x"}': "no value at the key 'label'; see --label-column",
-    b'{"label": [1], "text": "x"}': "the value at the key 'label' is not text, a number, true or false",
+    b'{"label": {"a": 1}, "text": "x"}': "the value at the key 'label' is not text, a number, true or false",
+    b'{"label": ["a", ["b"]], "text": "x"}': "the value at the key 'label' is not text, a number, true or false",
+    b'{"label": ["a", null], "text": "x"}': "one of the labels is empty",
     b'{"label": 1e999, "text": "x"}': "the number at the key 'label' is too large",
     b'{"label": "", "text": "x"}': "the label is empty",
     b"[1, 2]": "not a JSON object",
@@ -117,3 +121,18 @@ def test_what_the_json_module_writes_is_read_back(
     spaces = str.maketrans("\0\x1c\x1d\x1e\x1f", "     ")
     wanted = [(label if isinstance(label, str) else json.dumps(label), text.translate(spaces)) for label, text, _ in rows]
     assert texts(path) == [tuple(part.encode("utf-8", "replace").decode() for part in row) for row in wanted]
+
+
+def test_a_list_has_several_labels_one_or_none(tmp_path: Path) -> None:
+    given = [["wheat", "grain", "wheat"], ["corn"], [], "corn", [7, True], "\x1fcorn"]
+    path = lines(tmp_path, *(json.dumps({"label": label, "text": "x"}).encode() for label in given))
+    expected = [label_set(["grain", "wheat"]), label_set(["corn"]), label_set([]), "corn", label_set(["7", "true"]), " corn"]
+    assert [label for label, _ in texts(path)] == expected
+
+
+def test_lists_of_labels_are_learnt_as_python_learns_them(tmp_path: Path) -> None:
+    given = [("corn rose", ["corn", "grain"]), ("oil fell", ["crude"]), ("wheat corn", ["grain"]), ("hello", [])] * 3
+    path = lines(tmp_path, *(json.dumps({"label": labels, "text": text}).encode() for text, labels in given))
+    read, fitted = TextClassifier().fit_corpus(path), TextClassifier().fit(*zip(*given, strict=True))
+    assert read.classes == ["corn", "crude", "grain"]
+    assert read.predict_proba(["corn"]).tolist() == fitted.predict_proba(["corn"]).tolist()

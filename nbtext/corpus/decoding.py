@@ -6,6 +6,7 @@ import codecs
 
 from nbtext.document_parts import holds_separators
 from nbtext.errors import DocumentError, UsageError
+from nbtext.label_sets import one_label
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -130,7 +131,7 @@ def decoded_name(name: bytes, encoding: str = "auto") -> str:
     """Return a label, or the name of a file or column, as text; see `to_utf8`. Raise `DocumentError` also for a NUL byte in it."""
     if b"\0" in name:
         raise DocumentError(f"a name with a NUL byte: {name[:40].decode('utf-8', 'replace')!r}")
-    return to_utf8(name, encoding)[0].decode()
+    return one_label(to_utf8(name, encoding)[0].decode())
 
 
 def detect_encoding(body: bytes, encoding: str) -> tuple[bytes, str]:

@@ -13,12 +13,13 @@ from nbtext.corpus.document import Document, problem_of, too_large
 from nbtext.corpus.streams import line_blocks, numbered_lines, open_stream
 from nbtext.document_parts import FIELDS_KEY, fields_of_pairs, holds_separators, without_separators
 from nbtext.errors import DocumentError
+from nbtext.label_sets import MARK, label_set, one_label
 from nbtext.settings import FORMATS
 from nbtext.strict_json import DECODER
 from nbtext.text_block import LabelledBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from io import BufferedReader
 
     from nbtext.corpus.document import Source
@@ -82,7 +83,7 @@ def lines(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
 def fasttext(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each line of ``__label__x text``; labels are not part of the text.
 
-    If labels are wanted, skip empty lines, and report lines with several labels.
+    If labels are wanted, skip empty lines, and report lines without one.
     """
     encoding = source.reading.encoding
 
@@ -95,9 +96,7 @@ def fasttext(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
         if not labels:
             raise DocumentError("no label: the line does not begin with __label__")
         decoded = [decoded_name(label, encoding) for label in labels]
-        if len(decoded) > 1:
-            raise DocumentError(f"several labels ({', '.join(decoded[:10])}); a document has one class")
-        return Document(name, decoded[0], text)
+        return Document(name, _set_of(decoded) if len(decoded) > 1 else decoded[0], text)
 
     return each_line(path, source, document, _block_of_fasttext)
 
@@ -178,7 +177,7 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
         if reading.id_column is not None:
             name = _scalar(record, reading.id_column) or name
         try:
-            label = _scalar(record, label_key) if source.labelled else None
+            label = _label(record, label_key) if source.labelled else None
             if source.labelled and label is None:
                 return Document(name, problem=DocumentError(f"no value at the key {label_key!r}", hint="see --label-column"))
             columns = (*(_scalar(record, key) or "" for key in attributes), *(_column(record, key) for key in others))
@@ -200,7 +199,7 @@ def _block_of_records(content: bytes, label_key: str, text_key: str) -> Labelled
         for line in content.decode().split("\n"):
             record, end = DECODER.raw_decode(line)
             label, text = record[label_key], record[text_key]
-            if end != len(line) or not label or type(label) is not str or FIELDS_KEY in record:
+            if end != len(line) or not label or type(label) is not str or MARK in label or FIELDS_KEY in record:
                 return None
             labels.append(label)
             texts.append(text.encode())
@@ -244,9 +243,27 @@ def _value_at(record: dict[str, object], key: str) -> object:
     return _value_at(inside, rest) if isinstance(inside, dict) else _ABSENT
 
 
-def _scalar(record: dict[str, object], key: str) -> str | None:
-    """Return text, or a number or truth value as JSON writes it; None for null and for a missing key."""
+def _label(record: dict[str, object], key: str) -> str | None:
+    """Return the label at a key, of a list the set of its labels."""
     value = _value_at(record, key)
+    if not isinstance(value, list):
+        label = _as_text(value, key)
+        return label and one_label(label)
+    return _set_of([_as_text(each, key) or "" for each in value])
+
+
+def _set_of(labels: Sequence[str]) -> str:
+    if "" in labels:
+        raise DocumentError("one of the labels is empty")
+    return label_set(labels)
+
+
+def _scalar(record: dict[str, object], key: str) -> str | None:
+    return _as_text(_value_at(record, key), key)
+
+
+def _as_text(value: object, key: str) -> str | None:
+    """Return text, or a number or truth value as JSON writes it; None for null and for a missing key."""
     if value is None or value is _ABSENT:
         return None
     if isinstance(value, str):

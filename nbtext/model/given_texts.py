@@ -13,7 +13,7 @@ import numpy as np
 from nbtext.attributes import KINDS, Attributes, weight_in_units
 from nbtext.document_parts import WEIGHT_UNIT, field_name, without_separators
 from nbtext.errors import DocumentError, UsageError
-from nbtext.label_sets import label_set
+from nbtext.label_sets import label_set, one_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -65,7 +65,7 @@ class GivenLabels:
                 raise UsageError(
                     f"the label {label!r} is no {self.kind}, as others are", where=f"labels[{place}]", hint="give all labels one type"
                 )
-            yield str(LABEL_KINDS[kind](str(label)))
+            yield one_label(str(LABEL_KINDS[kind](str(label))))
 
 
 def _kind(label: object) -> str:
