@@ -22,7 +22,7 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Truth, Whole
 
 MOST_STEPS = 50
 """Newton steps; six are usual. Of few documents a fit may end here: with more steps models would not be the same bytes."""
@@ -214,13 +214,13 @@ class LeftOutPosteriors(NamedTuple):
 
     log_posterior: Floats
     """log p(C_k | d), calibrated, in nats, shape (n_docs, n_classes); −inf for the class of an only document, which the others do not know."""
-    classes: Whole
-    """The true classes, shape (n_docs,)."""
+    classes: Truth
+    """The true classes."""
     weights: Floats
     """The weights of the documents, shape (n_docs,); 1 if they have none."""
 
     @classmethod
-    def of(cls, log_posterior: Floats, classes: Whole, weights: Floats) -> LeftOutPosteriors:
+    def of(cls, log_posterior: Floats, classes: Truth, weights: Floats) -> LeftOutPosteriors:
         """Return the documents for which any class is possible."""
         possible = ~np.isnan(log_posterior[:, 0])
         return cls(log_posterior[possible], classes[possible], weights[possible])

@@ -30,7 +30,7 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Mask, Whole
 
 ABSTAIN = "abstain"
 
@@ -94,11 +94,15 @@ def log_posterior(joint_log_likelihood: Floats) -> Floats:
     return posterior
 
 
-def log_odds(log_posterior: Floats) -> Floats:
+def log_odds(log_posterior: Floats, *, several: bool = False) -> Floats:
     """Return log p(C_k | d) − log(1 − p(C_k | d)), shape (n_docs, n_classes), in nats; the posterior is their sigmoid. +inf for an only class.
 
-    For the most probable class 1 − p is the sum of the others, because p may round to 1.
+    For the most probable class 1 − p is the sum of the others, because p may round to 1; but not if documents have ``several`` labels.
     """
+    if several:
+        with np.errstate(divide="ignore"):
+            found: Floats = log_posterior - np.log(-np.expm1(log_posterior))
+        return found
     rows, best = np.arange(len(log_posterior)), log_posterior.argmax(axis=1)
     others = log_posterior.copy()
     others[rows, best] = -np.inf
@@ -190,6 +194,8 @@ class DecisionRule:
     """One for all classes, or one for each."""
     precise_from: tuple[float, ...] = ()
     """For each class the probability from which its answers are precise enough, as `nbtext.promises.precision` finds it; none if empty."""
+    labels_from: float | tuple[float, ...] | None = None
+    """Of several labels, the probability from which a label is given, one for all or one for each; None for the set of the greatest expected F1."""
 
     def decide(self, log_posterior: Floats) -> Decision:
         """Return the answers to documents with log p(C_k | d), shape (n_docs, n_classes)."""
@@ -204,6 +210,35 @@ class DecisionRule:
                 least = np.broadcast_to(np.array(thresholds), log_posterior.shape[1:])[answers]
                 answers = np.where((answers >= 0) & (probabilities < least), otherwise, answers)
         return Decision(answers, probabilities, expected_costs)
+
+    def members(self, log_posterior: Floats) -> Mask:
+        """Return which labels are given to documents that may have several, both of shape (n_docs, n_labels)."""
+        p = np.exp(log_posterior)
+        found = greatest_expected_f1(p) if self.labels_from is None else p >= np.array(self.labels_from)
+        for least in (self.min_probability, self.precise_from):
+            if least != ():
+                found &= p >= np.array(least)
+        return found
+
+
+def greatest_expected_f1(probabilities: Floats) -> Mask:
+    """Return the set of labels of each document with the greatest expected F1, both of shape (n_docs, n_labels).
+
+    Of the m most probable it is about 2 Σ p / (m + Σ_l p_l), of none Π_l (1 − p_l), the chance that there is no label. Source: W. Waegeman and others,
+    On the Bayes-optimality of F-measure maximizers (2014), with the expectation of the ratio by the ratio of the expectations.
+
+    >>> greatest_expected_f1(np.array([[0.9, 0.1, 0.6], [0.1, 0.05, 0.0]])).tolist()
+    [[True, False, True], [False, False, False]]
+    """
+    order = np.argsort(-probabilities, axis=1, kind="stable")
+    expected = np.take_along_axis(probabilities, order, axis=1).cumsum(axis=1)
+    sizes = np.arange(1, order.shape[1] + 1)
+    f1 = 2 * expected / (sizes + expected[:, -1:])
+    best = f1.argmax(axis=1)
+    some = f1[np.arange(best.size), best] >= np.prod(1 - probabilities, axis=1)
+    found = np.zeros(order.shape, np.bool_)
+    np.put_along_axis(found, order, (sizes <= best[:, np.newaxis] + 1) & some[:, np.newaxis], axis=1)
+    return found
 
 
 def _probability_of(answers: Whole, log_posterior: Floats) -> Floats:

@@ -19,6 +19,7 @@ from nbtext.decision import (
     _zero_one_costs,
     answer_threshold,
     costs_from,
+    greatest_expected_f1,
     likelihood_ratio_threshold,
     log_odds,
     log_posterior,
@@ -213,3 +214,26 @@ def test_files_that_are_no_toml_are_refused(content: bytes, tmp_path: Path) -> N
         read_costs(str(path), ["ham", "spam"])
     with pytest.raises(PathError, match="cannot read"):
         read_costs("missing.toml", ["ham", "spam"])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
+def test_the_set_of_greatest_expected_f1_by_trying_all_sizes(p: list[float]) -> None:
+    [found] = greatest_expected_f1(np.array([p]))
+    by_size = [math.prod(1 - each for each in p)]
+    by_size += [2 * sum(sorted(p)[-m:]) / (m + sum(p)) for m in range(1, len(p) + 1)]
+    assert by_size[np.count_nonzero(found)] == pytest.approx(max(by_size))
+    assert min([each for each, is_in in zip(p, found, strict=True) if is_in], default=1) >= max(
+        [each for each, is_in in zip(p, found, strict=True) if not is_in], default=0
+    )
+
+
+def test_labels_are_given_from_a_probability_on() -> None:
+    p = np.log([[0.7, 0.2, 0.5], [0.1, 0.3, 0.05]])
+    assert DecisionRule(labels_from=0.5).members(p).tolist() == [[True, False, True], [False] * 3]
+    assert DecisionRule(labels_from=(0.8, 0.2, 0.5)).members(p).tolist() == [[False, True, True], [False, True, False]]
+    assert DecisionRule(labels_from=0.1, min_probability=(0.0, 0.25, 0.0)).members(p).tolist() == [[True, False, True], [True, True, False]]
+
+
+def test_log_odds_of_several_labels_are_each_of_its_own() -> None:
+    p = np.array([[0.9, 0.8], [0.1, 0.5]])
+    assert log_odds(np.log(p), several=True) == pytest.approx(np.log(p / (1 - p)))

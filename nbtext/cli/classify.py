@@ -121,7 +121,9 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     sets = set_rule_of(options, model)
     rule = answer_rule(options, model)
     top_k = min(limit or len(model.classes) * options["scores"], len(model.classes))
-    form = AnswerForm(output, top_k, rule.costs is not None, options["scores"], at_once == 1, safe, kept, options["coverage"])
+    form = AnswerForm(
+        output, top_k, rule.costs is not None, options["scores"], at_once == 1, safe, kept, options["coverage"], model.fitted.several_labels
+    )
     drift, log = None, options["drift"]
     if log is not None:
         from nbtext.evaluation.drift_log import DriftWatch

@@ -96,6 +96,18 @@ class NumberPerClass(Number):
         return {label: super(NumberPerClass, self).convert(number, param, ctx) for label, number in pairs}
 
 
+class NumberOr(Number):
+    """A number in a range, or one of some words."""
+
+    def __init__(self, words: Sequence[str], min: float, max: float) -> None:  # noqa: A002 - the names of click
+        super().__init__(min, max)
+        self.words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the word or the number; raise click's error for wrong usage."""
+        return value if value in self.words else super().convert(value, param, ctx)
+
+
 def per_class(given: dict[str, float], classes: Sequence[str], option: str, others: Other) -> tuple[float | Other, ...]:
     """Return the number of each class, ``others`` where none is given; raise `UsageError` for an unknown class."""
     from nbtext.errors import did_you_mean

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.cli import messages, panels
-from nbtext.cli.options import Number, NumberPerClass, decision_options, decision_rule, per_class, several
+from nbtext.cli.options import Number, NumberOr, NumberPerClass, decision_options, decision_rule, per_class, several
 from nbtext.cli.paths import InputPath
 from nbtext.errors import UsageError, quantity
 from nbtext.settings import READING
@@ -28,6 +28,11 @@ by_class_option = panels.option(
 
 answer_options = several(
     decision_options,
+    panels.option(
+        "--decide", group="answer", type=NumberOr(("document", "label"), 0, 1), default="document", show_default=False, metavar="document|label|P",
+        help="If documents have several labels: give the set with the greatest expected F1 of the document (the default), the labels above a threshold for "
+        "each label, or those with probability P or more.",
+    ),
     panels.option(
         "--coverage", group="answer", type=Number(0, 1, open_ends=True), metavar="P",
         help="Instead of one class give the smallest set of classes that holds the true one with probability P. It holds for documents like those of "
@@ -65,10 +70,18 @@ def set_rule_of(options: Options, model: TextClassifier) -> SetRule | None:
 
 def answer_rule(options: Options, model: TextClassifier) -> DecisionRule:
     """Return the decision rule of the options, which keeps ``--min-precision`` too; warn if that leaves no answer. Raises as `decision_rule`."""
+    from dataclasses import replace
+
     rule = decision_rule(options, model.classes)
+    if (decide := options["decide"]) == "label":
+        from nbtext.model.training import left_out_posteriors
+        from nbtext.promises.label_thresholds import label_thresholds
+
+        rule = replace(rule, labels_from=label_thresholds(left_out_posteriors(model.fitted)))
+    elif decide != "document":
+        rule = replace(rule, labels_from=decide)
     if options["min_precision"] is None:
         return rule
-    from dataclasses import replace
 
     from nbtext.promises.precision import precise_from
 

@@ -9,6 +9,7 @@ import numpy as np
 from nbtext.corpus.document import contents, size_of
 from nbtext.decision import IMPRECISE, DecisionRule, log_odds
 from nbtext.errors import UsageError
+from nbtext.label_sets import MARK
 from nbtext.records import dataclass
 from nbtext.text_block import BLOCK_DOCUMENTS, blocks
 
@@ -42,6 +43,9 @@ EMPTY_SET = "empty-set"
 FULL_SET = "full-set"
 """Every class is probable enough; a notice, not a reason to abstain."""
 
+NO_LABEL = "no-label"
+"""The document has most probably none of the labels."""
+
 ATYPICAL = "atypical"
 """The document is less likely than the threshold, compared with training documents of its length."""
 
@@ -69,6 +73,8 @@ class Answer(NamedTuple):
     """The most probable classes, as many as were asked for, or those of the set."""
     columns: tuple[str, ...] = ()
     """Those of the document."""
+    probabilities: tuple[float, ...] = ()
+    """Of several labels, which are one text as in `nbtext.label_sets`, that of each; they are in the order of these."""
 
 
 @dataclass()
@@ -129,7 +135,7 @@ def answers_to(
     It abstains where less than a share ``min_typicality`` of the training documents of about the same length are less likely; raises `UsageError`
     if the model does not know that.
     """
-    classes = model.classes
+    classes, sets = model.classes, rule if model.several_labels and sets is None else sets
     for block in scored_blocks:
         decision = rule.decide(block.log_posterior)
         typical = np.ones(len(block.documents), np.bool_)
@@ -153,18 +159,19 @@ def answers_to(
             answer = Answer(document.id, None, None, expected_cost=cost if rule.costs is not None else None, columns=document.columns)
             if top_k or members is not None:
                 order = np.argsort(-block.log_posterior[row], kind="stable")
-                chosen = order[:top_k] if members is None else order[members[row][order]]
-                answer = answer._replace(ranked=_ranked(classes, block.scores[row], block.log_posterior[row], chosen.tolist()))
+                in_set = order if members is None else order[members[row][order]]
+                chosen = order[:top_k] if top_k else in_set
+                answer = answer._replace(ranked=_ranked(model, block.scores[row], block.log_posterior[row], chosen.tolist()))
             if np.isnan(probability):
                 yield answer._replace(abstained=IMPOSSIBLE, expected_cost=None, ranked=())
             elif not is_typical:
                 yield answer._replace(abstained=ATYPICAL)
+            elif model.several_labels:
+                yield _with_labels(answer, [classes[k] for k in in_set], np.exp(block.log_posterior[row, in_set]), notice)
             elif members is not None:
                 yield _with_set(answer, len(classes), notice)
-            elif number < 0:
-                yield answer._replace(abstained=notice or (LOW_PRECISION if number == IMPRECISE else LOW_PROBABILITY))
             else:
-                yield answer._replace(label=classes[number], probability=probability, notice=notice)
+                yield _with_class(answer, classes, number, probability, notice)
 
 
 def typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) -> Floats:
@@ -182,6 +189,13 @@ def typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) -> Floats:
     return model.learnt.typicality.share_below(*per_token)
 
 
+def _with_class(answer: Answer, classes: list[str], number: int, probability: float, lacking: str | None) -> Answer:
+    """Return the answer of one class, or of none if its number is negative; ``lacking`` says why the document says nothing."""
+    if number < 0:
+        return answer._replace(abstained=lacking or (LOW_PRECISION if number == IMPRECISE else LOW_PROBABILITY))
+    return answer._replace(label=classes[number], probability=probability, notice=lacking)
+
+
 def _with_set(answer: Answer, n_classes: int, lacking: str | None) -> Answer:
     """Return the answer of a set of classes: its most probable one; ``lacking`` says why the document says nothing."""
     if not answer.ranked:
@@ -190,6 +204,14 @@ def _with_set(answer: Answer, n_classes: int, lacking: str | None) -> Answer:
     return answer._replace(label=label, probability=probability, notice=lacking or (FULL_SET if len(answer.ranked) == n_classes else None))
 
 
-def _ranked(classes: list[str], scores: Floats, log_posterior: Floats, chosen: Sequence[int]) -> tuple[RankedClass, ...]:
-    odds = log_odds(log_posterior[np.newaxis])[0]
+def _with_labels(answer: Answer, labels: list[str], probabilities: Floats, lacking: str | None) -> Answer:
+    """Return the answer of several labels, in their order; ``lacking`` says why the document says nothing."""
+    if not labels:
+        return answer._replace(abstained=lacking or NO_LABEL)
+    each = tuple(probabilities.tolist())
+    return answer._replace(label=MARK + MARK.join(labels), probability=each[0], probabilities=each, notice=lacking)
+
+
+def _ranked(model: FittedModel, scores: Floats, log_posterior: Floats, chosen: Sequence[int]) -> tuple[RankedClass, ...]:
+    odds, classes = log_odds(log_posterior[np.newaxis], several=model.several_labels)[0], model.classes
     return tuple(RankedClass(classes[k], float(np.exp(log_posterior[k])), float(scores[k]), float(odds[k])) for k in chosen)

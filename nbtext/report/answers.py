@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from nbtext.errors import PathError, reason
+from nbtext.label_sets import BETWEEN_LABELS, is_set, labels_in
 from nbtext.report.forms import by_place, finite, json_line, write
 from nbtext.report.numbers import SIX_DIGITS, rounded, six_digits
 
@@ -41,6 +42,8 @@ class AnswerForm(NamedTuple):
     """Columns of the input that come first, in place of the id."""
     coverage: float | None = None
     """If answers are sets of classes, the promised share of sets that hold the true class."""
+    several: bool = False
+    """Whether documents may have several labels."""
 
     @property
     def kept_names(self) -> tuple[str, ...]:
@@ -71,7 +74,8 @@ def _answer_rows(answer: Answer, form: AnswerForm) -> list[tuple[object, ...]]:
     """
     kept = (answer.columns or ("",) * len(form.kept)) if form.kept else (answer.id,)
     why_not = answer.problem.line if answer.problem else answer.abstained
-    first = (*kept, _label(answer, form), why_not if answer.label is None else answer.probability)
+    probability = "|".join(map(six_digits, answer.probabilities)) or answer.probability
+    first = (*kept, _label(answer, form), why_not if answer.label is None else probability)
     if form.output == "tsv":
         return [first]
     costs, others = [answer.expected_cost] * form.costs, [(ranked.label, ranked.probability) for ranked in answer.ranked[1 : form.top_k]]
@@ -83,18 +87,19 @@ def _answer_rows(answer: Answer, form: AnswerForm) -> list[tuple[object, ...]]:
 
 def _label(answer: Answer, form: AnswerForm) -> str:
     r"""Return the label, or those of a set, the most probable first, with | between them; | and \ inside a label are written \| and \\."""
-    if form.coverage is None or answer.label is None:
+    if answer.label is None or (form.coverage is None and not is_set(answer.label)):
         return answer.label or ""
-    return "|".join(re.sub(r"([|\\])", r"\\\1", ranked.label) for ranked in answer.ranked)
+    labels = labels_in(answer.label) if is_set(answer.label) else [ranked.label for ranked in answer.ranked]
+    return BETWEEN_LABELS.join(re.sub(r"([|\\])", r"\\\1", label) for label in labels)
 
 
 def _answer_record(answer: Answer, form: AnswerForm) -> dict[str, object]:
     """Return id, label and probability; expected_cost, labels, abstained, error and notice where they apply."""
-    kept = dict(zip(form.kept_names, answer.columns, strict=False)) if form.kept else {"id": answer.id}
-    found: dict[str, object] = {**kept, "label": answer.label, "probability": rounded(answer.probability)}
+    kept: dict[str, object] = dict(zip(form.kept_names, answer.columns, strict=False)) if form.kept else {"id": answer.id}
+    found: dict[str, object] = kept if form.several else {**kept, "label": answer.label, "probability": rounded(answer.probability)}
     if form.costs:
         found["expected_cost"] = rounded(answer.expected_cost)
-    if (form.top_k or form.coverage is not None) and answer.problem is None:
+    if (form.top_k or form.coverage is not None or form.several) and answer.problem is None:
         found["labels"] = [
             {
                 "label": label,
