@@ -59,3 +59,25 @@ def test_labels_are_given_from_a_probability_or_a_threshold_of_their_own(model: 
     assert given("1") == [set()] * 4
     assert given("label")[1] == {"oil"}
     assert "must be a number from 0 to 1, not 'best'" in fail(2, "classify --decide best --text x -m", model)
+
+
+def test_a_ledger_knows_sets_of_labels(tmp_path: Path) -> None:
+    rows = [{"labels": labels, "text": text} for text, labels in zip(made.TEXTS, made.SETS, strict=True)]
+    first, more = ("".join(json.dumps(row) + "\n" for row in part) for part in (rows[:40], rows[30:]))
+    (tmp_path / "first.jsonl").write_text(first, "utf-8")
+    (tmp_path / "more.jsonl").write_text(more, "utf-8")
+    (tmp_path / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    for name, *paths in (("whole", "all"), ("updated", "first", "more")):
+        command = "train"
+        for path in paths:
+            succeed(f"{command} --once --label-column labels -m", tmp_path / name, tmp_path / f"{path}.jsonl")
+            command = "update"
+    assert (tmp_path / "updated").read_bytes() == (tmp_path / "whole").read_bytes()
+    succeed("forget --once -m", tmp_path / "updated", tmp_path / "more.jsonl")
+    assert "was never learnt as 'corn|grain'" in fail(
+        2,
+        "forget --label-column labels -m",
+        tmp_path / "whole",
+        "-",
+        stdin=b'{"text": "x", "labels": ["grain", "corn"]}\n',
+    )

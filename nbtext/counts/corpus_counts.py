@@ -21,7 +21,7 @@ from nbtext.counts.layers import added, estimated
 from nbtext.counts.statistics import UNLABELLED, Renumbering, from_cells, log_units, sum_cells
 from nbtext.counts.vocabulary import is_category
 from nbtext.errors import UsageError
-from nbtext.label_sets import EVERYTHING, have_several, is_set, labels_in
+from nbtext.label_sets import EVERYTHING, have_several, is_set, labels_in, shown_label
 from nbtext.ragged import flat_indices, offsets
 from nbtext.records import dataclass
 from nbtext.text.hashing import pair, unpair
@@ -389,7 +389,8 @@ def subtract_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts
             row = _first_impossible(counts, gone.statistics, gone.sample.documents)
             if row is None:
                 raise
-    raise NeverLearntError(row, documents.label(row, statistics.classes))
+    labels, numbers = documents.numbered_labels(statistics.classes)
+    raise NeverLearntError(row, shown_label(labels[numbers[row]]))
 
 
 def _missing_from_sample(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> int | None:

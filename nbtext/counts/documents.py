@@ -15,7 +15,7 @@ import numpy as np
 from nbtext.counts.label_columns import LabelSets
 from nbtext.counts.matrix import DocumentTermMatrix, stack
 from nbtext.document_parts import WEIGHT_UNIT
-from nbtext.label_sets import BETWEEN_LABELS
+from nbtext.label_sets import label_set
 from nbtext.ragged import offsets
 from nbtext.records import dataclass
 
@@ -68,11 +68,13 @@ class CountedDocuments:
             return self.classes
         return LabelSets(self.labels.sizes, self.labels.columns // self.n_layers - 1).mask(n_classes)
 
-    def label(self, row: int, classes: Sequence[str]) -> str:
-        """Return the label of a document as people read it, given the labels of class numbers."""
+    def numbered_labels(self, classes: Sequence[str]) -> tuple[Sequence[str], Whole]:
+        """Return distinct labels, or sets of labels as one text, and the number of each document's, given the labels of class numbers."""
         if self.labels is None:
-            return classes[int(self.classes[row])]
-        return BETWEEN_LABELS.join(classes[column // self.n_layers] for column in self.labels.texts()[row])
+            return classes, self.classes
+        texts = [label_set(classes[column // self.n_layers] for column in columns) for columns in self.labels.texts()]
+        number = {text: place for place, text in enumerate(sorted(set(texts)))}
+        return list(number), np.array([number[text] for text in texts], np.int64)
 
     def keys(self) -> list[tuple[int, tuple[int, ...], int]]:
         """Return hash, column numbers and weight of each document, by which a sample is searched."""

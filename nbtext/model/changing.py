@@ -21,6 +21,7 @@ from nbtext.counts.counting import check_label
 from nbtext.document_parts import with_weight
 from nbtext.errors import UsageError, quantity
 from nbtext.fitted.learnt import require_additive
+from nbtext.label_sets import shown_label
 from nbtext.model.corpus_counting import count_corpus
 from nbtext.model.state import versions
 from nbtext.settings import COUNTING
@@ -147,7 +148,12 @@ class Batch(NamedTuple):
 
     def labels(self, rows: Whole) -> list[str]:
         """Return the labels of some documents."""
-        return [self.counts.statistics.classes[number] for number in self.counts.documents.classes[rows].tolist()]
+        labels, numbers = self._numbered_labels
+        return [labels[number] for number in numbers[rows].tolist()]
+
+    @property
+    def _numbered_labels(self) -> tuple[Sequence[str], Whole]:
+        return self.counts.documents.numbered_labels(self.counts.statistics.classes)
 
     def under(self, rows: Whole, labels: Sequence[str]) -> CorpusCounts:
         """Return the counts of some documents, each under the label given for it."""
@@ -176,12 +182,12 @@ class Batch(NamedTuple):
         distinct, group = np.unique(self.fingerprints, return_inverse=True)
         last = np.empty(distinct.size, np.int64)
         last[group] = np.arange(group.size)  # of several values the last is kept
-        classes = self.counts.documents.classes
+        _, classes = self._numbered_labels
         others = np.flatnonzero(classes != classes[last[group]])
         if not others.size:
             return None
         pair = np.array([others[0], last[group[others[0]]]])
-        first, second = (f"{self.names[row]} ({label})" for row, label in zip(pair, self.labels(pair), strict=True))
+        first, second = (f"{self.names[row]} ({shown_label(label)})" for row, label in zip(pair, self.labels(pair), strict=True))
         return (
             f"{quantity(np.unique(group[others]).size, 'text')} under several labels, the last of which holds: first {first} and {second}"
         )
@@ -189,9 +195,10 @@ class Batch(NamedTuple):
     def known_alike(self, ledger: Ledger) -> Mask:
         """Return a mask of the documents that a ledger knows under the same label, shape (n_docs,)."""
         number = {label: place for place, label in enumerate(ledger.labels)}
-        numbers = np.array([number.get(label, ABSENT) for label in self.counts.statistics.classes], np.int64)
+        labels, of_documents = self._numbered_labels
+        numbers = np.array([number.get(label, ABSENT) for label in labels], np.int64)
         found = ledger.find(self.fingerprints)
-        known: Mask = (found == numbers[self.counts.documents.classes]) & (found != ABSENT)
+        known: Mask = (found == numbers[of_documents]) & (found != ABSENT)
         return known
 
 
