@@ -54,7 +54,7 @@ def without_separators(text: bytes) -> bytes:
 
 def holds_separators(text: bytes) -> bool:
     """Return whether there are separators or NUL bytes in a text."""
-    return b"\0" in text or b"\x1c" in text or b"\x1d" in text or b"\x1e" in text or b"\x1f" in text
+    return 0 in text or 0x1C in text or 0x1D in text or 0x1E in text or 0x1F in text  # looking for bytes takes ten times as long
 
 
 def checked_fields(fields: Fields) -> Fields:

@@ -98,18 +98,10 @@ class LabelledBlock:
     """Shape (n_texts,), in units of 1 / `nbtext.document_parts.WEIGHT_UNIT`; None if all are 1."""
 
     @classmethod
-    def of(
-        cls,
-        labels: Sequence[str],
-        texts: Sequence[bytes],
-        fields: Sequence[Fields] = (),
-        values: Sequence[Sequence[str]] = (),
-        weights: Whole | None = None,
-    ) -> LabelledBlock:
+    def of(cls, labels: Sequence[str], texts: Sequence[bytes]) -> LabelledBlock:
         """Return the block of some texts, given the label of each."""
         number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
-        classes = np.fromiter(map(number.__getitem__, labels), np.int64, len(labels))
-        return cls(TextBlock.of(texts), list(number), classes, fields, values, weights)
+        return cls(TextBlock.of(texts), list(number), np.fromiter(map(number.__getitem__, labels), np.int64, len(labels)))
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -17,7 +17,7 @@ def test_every_document_has_one_answer_in_order_whatever_happened_to_it() -> Non
     problem = DocumentError("not text")
     documents = [
         Document("1", None, b"tokyo"),
-        Document("2", None, b"", problem),
+        Document("2", None, problem=problem),
         Document("3", None, b"tokyo macao"),
         Document("4", None, b"unheard of"),
     ]

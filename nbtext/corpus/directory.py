@@ -141,7 +141,7 @@ def read_listed(file: ListedFile, source: Source) -> Document:
             return Document(path, label, unpacked_document(path, content, source.limit))
         except Exception as raised:  # noqa: BLE001 - one file never ends a run
             problem = problem_of(raised)
-    return Document(path, label, b"", problem)
+    return Document(path, label, problem=problem)
 
 
 def _read_begun(path: str, limit: int) -> bytes:

@@ -30,14 +30,14 @@ class Document(NamedTuple):
     label: str | None = None
     text: bytes = b""
     """As a reader yields it, bytes of unknown kind and encoding, unless the format's documents are `decoded`."""
+    fields: Fields = ()
+    values: tuple[str, ...] = ()
+    """Of the attributes, in their order, as `Attributes.checked` returns them; a reader yields them as the first of the columns."""
     problem: DocumentError | None = None
     columns: tuple[str, ...] = ()
     """Values of the further columns that were asked for, in that order; none if the document could not be read."""
-    fields: Fields = ()
     weight: int = WEIGHT_UNIT
     """As how many documents it counts, in units of 1 / `WEIGHT_UNIT`."""
-    values: tuple[str, ...] = ()
-    """Of the attributes, in their order, as `Attributes.checked` returns them; a reader yields them as the first of the columns."""
 
     @property
     def joined(self) -> bytes:
@@ -52,7 +52,7 @@ class Document(NamedTuple):
 
 def size_of(document: Document) -> int:
     """Return the bytes of a document, with its fields and values."""
-    return len(document.joined)
+    return len(document.joined if document.fields or document.values else document.text)
 
 
 def contents(documents: Sequence[Document]) -> tuple[list[bytes], list[Fields], list[tuple[str, ...]]]:

@@ -182,7 +182,7 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
                 return Document(name, problem=DocumentError(f"no value at the key {label_key!r}", hint="see --label-column"))
             columns = (*(_scalar(record, key) or "" for key in attributes), *(_column(record, key) for key in others))
             fields = _fields_of(record) if reading.document == "text" else ()
-            return Document(name, label, b"\n".join([_text_at(record, key) for key in text_keys]), None, columns, fields)
+            return Document(name, label, b"\n".join([_text_at(record, key) for key in text_keys]), fields, columns=columns)
         except DocumentError as problem:
             return Document(name, problem=problem)
 

@@ -125,7 +125,7 @@ def mbox(path: str, source: Source) -> Iterator[Document]:
             raise PathError('not an mbox: it does not begin with "From "', where=path)
         for number, message in enumerate(_messages(stream, limit), source.records_before + 1):
             problem = too_large(limit) if message is None else None
-            yield Document(f"{path}:{number}", label, message or b"", problem)
+            yield Document(f"{path}:{number}", label, message or b"", problem=problem)
 
 
 def _messages(stream: BufferedReader, limit: int) -> Iterator[bytes | None]:

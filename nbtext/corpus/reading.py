@@ -121,7 +121,7 @@ def _sorted_out(documents: Sequence[Document], limit: int) -> Iterator[LabelledB
     all_plain = is_plain(joined) and BOM_UTF8 not in joined
     odd, labels, texts = [], [], []
     for document in documents:
-        _, label, text, problem, _, fields, *_ = document
+        _, label, text, fields, _, problem, *_ = document
         if (
             problem is None
             and label
@@ -437,7 +437,7 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
     names = [field_name(name) for name in source.tagged]
     n_beside = n_attributes + len(names)
     n_own = n_beside + (weight_column is not None)
-    for identity, label, body, found_problem, columns, beside, *_ in documents:
+    for identity, label, body, beside, _, found_problem, columns, _ in documents:
         problem, units = found_problem, WEIGHT_UNIT
         text, fields, values = _NOTHING
         if problem is None:
@@ -458,7 +458,7 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
             except Exception as raised:  # noqa: BLE001 - one document never ends a run
                 problem, (text, fields, values) = problem_of(raised), _NOTHING
         if units:
-            yield Document(identity, label, text, problem, columns[n_own:], fields, units, values)
+            yield Document(identity, label, text, fields, values, problem, columns[n_own:], units)
 
 
 def _fields(names: Sequence[bytes], values: Sequence[str]) -> Fields:

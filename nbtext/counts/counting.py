@@ -385,8 +385,9 @@ def _in_blocks(documents: Iterable[Document | LabelledBlock]) -> Iterator[Labell
     for items in blocks(documents, lambda item: BLOCK_BYTES if isinstance(item, LabelledBlock) else size_of(item)):
         if single := [item for item in items if not isinstance(item, LabelledBlock)]:
             weights = np.array([document.weight for document in single], np.int64)
-            given = weights if np.any(weights != WEIGHT_UNIT) else None
-            yield LabelledBlock.of([document.label or "" for document in single], *contents(single), given)
+            texts, fields, values = contents(single)
+            block = LabelledBlock.of([document.label or "" for document in single], texts)
+            yield replace(block, fields=fields, values=values, weights=weights if np.any(weights != WEIGHT_UNIT) else None)
         yield from (item for item in items if isinstance(item, LabelledBlock))  # which ends the items
 
 

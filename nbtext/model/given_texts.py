@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import repeat, zip_longest
 from numbers import Integral
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -124,8 +124,7 @@ def labelled_documents(
             raise UsageError("there are fewer weights than texts", hint="give each text one weight")
         number += 1
         if units:
-            text, fields, values = given
-            yield Document(str(number), label, text, fields=fields, weight=units, values=values)
+            yield Document(str(number), label, *given, weight=units)  # type: ignore[misc]
     if not number:
         raise UsageError("there are no texts")
     if weights is not None and next(of_documents, None) is not None:
@@ -140,15 +139,18 @@ def _in_units(weights: Iterable[float]) -> Iterator[int]:
             raise UsageError(problem.message, where=f"texts[{place}]", hint=problem.hint) from None
 
 
-def given_contents(texts: Iterable[Text], reading: Reading) -> Iterator[tuple[bytes, Fields, tuple[str, ...]]]:
-    """Yield text, fields and values of each document; raises `UsageError` for one text where several are wanted, and for what is no document, with its place."""
+def given_contents(texts: Iterable[Text], reading: Reading) -> Iterator[tuple[Any, ...]]:
+    """Yield the text of each document in valid UTF-8, followed by its fields and values where documents have keys.
+
+    Raises `UsageError` for one text where several are wanted, and for what is no document, with its place.
+    """
     if isinstance(texts, (str, bytes)):
         raise UsageError("one text was given where several are wanted", hint="put it into a list")
     attributes, fields = Attributes.of(reading), reading.tag_fields.split(",") if reading.tag_fields else []
     has_keys = bool(fields or attributes.names)
     for place, text in enumerate(_rows(texts, fields, attributes.names)):
         try:
-            content = _content(fields, attributes, text) if has_keys else (_utf8(text), (), ())
+            content = _content(fields, attributes, text) if has_keys else (_utf8(text),)
         except (DocumentError, UsageError) as problem:
             raise UsageError(problem.message, where=f"texts[{place}]", hint=problem.hint) from None
         yield content

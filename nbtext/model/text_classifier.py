@@ -496,18 +496,15 @@ class TextClassifier:
         return self._given_classes.kind
 
     def _stacked(self, texts: Iterable[Text], rows_of: Callable[[ScoredTexts], NDArray[np.float64]]) -> NDArray[np.float64]:
-        contents = given_contents(texts, self.reading)
-        rows = [
-            rows_of(self.fitted.score(*zip(*block, strict=True)))
-            for block in blocks(contents, lambda content: len(joined_parts(*content)), self.fitted.documents_at_once)
-        ]
+        size, contents = (lambda content: len(joined_parts(*content))), given_contents(texts, self.reading)
+        found = blocks(contents, size, self.fitted.documents_at_once)
+        rows = [rows_of(self.fitted.score(*zip(*block, strict=True))) for block in found]
         return np.concatenate(rows)[:, self._given_classes.order] if rows else np.empty((0, self.fitted.statistics.n_classes))
 
     def _documents(self, texts: Iterable[Text]) -> Iterator[Document]:
         from nbtext.corpus.document import Document
 
-        contents = given_contents(texts, self.reading)
-        return (Document(str(place), None, text, fields=fields, values=values) for place, (text, fields, values) in enumerate(contents))
+        return (Document(str(place), None, *content) for place, content in enumerate(given_contents(texts, self.reading)))
 
     def _require_additive(self) -> None:
         require_additive(self.settings, None if self._fitted is None else self.counts)
