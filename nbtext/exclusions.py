@@ -106,10 +106,11 @@ POOL = row("--unlabelled", needs="joins smoothed free from-sums sample calibrate
 DOCUMENT_WEIGHTS = row("weights of documents", needs="weights alone")
 EXACT_CHANGE = row("an exact change of a model", needs="sums labelled")
 LEARNT_UNLABELLED = row("what it learnt from unlabelled documents", lacks="labelled")
-CRITERIA = row("a comparison by evidence, AIC or BIC", needs="evidence")
+CRITERIA = row("a comparison by evidence, AIC or BIC", needs="evidence", lacks="several")
 CLUSTER = row("--scheduler", needs="sums", lacks="here")
 PATCH = row("--relabel", needs="here")
 SEVERAL_LABELS = row("documents of several labels", needs="several")
+JOINED_LABELS = row("relabel to a label that is there", lacks="several")
 LEAVE_ONE_OUT = row("leave-one-out", needs="leave-one-out alone")
 
 

@@ -52,6 +52,12 @@ def shown_label(label: str) -> str:
     return BETWEEN_LABELS.join(labels_in(label))
 
 
+def renamed(label: str, old: str, new: str) -> str:
+    """Return a label, or a set of labels, with one label under another name."""
+    names = [new if each == old else each for each in labels_in(label)]
+    return label_set(names) if is_set(label) else names[0]
+
+
 def have_several(classes: Sequence[str]) -> bool:
     """Return whether the documents of sorted classes have sets of labels."""
     return classes[:1] == (EVERYTHING,)

@@ -1,11 +1,13 @@
 """Selection of terms that carry information about the class, by four criteria.
 
 Each criterion returns, for n terms, what every class contributes, shape (n, n_classes), and the score of each term, shape (n,), in nats except
-χ². A term speaks for the class that contributes most.
+χ². A term speaks for the class that contributes most. Where documents have several labels, each label is a class beside the documents without it, in a
+last axis of two; the score is the sum over labels, of log odds the largest.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -32,9 +34,28 @@ MOST_PROBABILITIES = 1 << 28
 
 def mutual_information(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
     """Return I_j = Σ_k φ_jk π_k log(φ_jk / Σ_l φ_jl π_l), from the language models. Source: Gambosi's notes, "Feature selection"."""
-    joint = models.probability(terms) * prior
-    summands = joint * _log_ratio(joint, joint.sum(axis=1, keepdims=True) * prior)
-    return summands, summands.sum(axis=1)
+    probability, prior = _compared(models, prior, terms)
+    joint = probability * prior
+    summands = joint * _log_ratio(joint, joint.sum(axis=-1, keepdims=True) * prior)
+    return _of_classes(summands), _sums(summands)
+
+
+def _compared(models: LanguageModels, prior: Floats, terms: Whole) -> tuple[Floats, Floats]:
+    """Return φ_jk, shape (n, n_classes), and π_k; of labels with those of the rest in a last axis."""
+    probability, everything = models.probability(terms), models.statistics.everything
+    if everything is None:
+        return probability, prior
+    of_rest = models.of_rest(replace(models, statistics=everything), terms)
+    return np.stack((probability, of_rest), axis=-1), np.stack((prior, 1 - prior), axis=-1)
+
+
+def _of_classes(values: Floats) -> Floats:
+    return values if values.ndim == 2 else values[..., 0]
+
+
+def _sums(summands: Floats) -> Floats:
+    found: Floats = summands.reshape(len(summands), -1).sum(axis=1)
+    return found
 
 
 class _Cells(NamedTuple):
@@ -64,7 +85,11 @@ def _cells_of(models: LanguageModels, prior: Floats, terms: Whole) -> _Cells:
 
 def goes_by_cells(models: LanguageModels, prior: Floats) -> bool:
     """Return True if mutual information is summed over the classes that have a term: of more than `MOST_PROBABILITIES`, if the other classes are alike."""
-    return models.same_where_unseen and int(np.count_nonzero(models.selected)) * prior.size > MOST_PROBABILITIES
+    return (
+        models.statistics.everything is None
+        and models.same_where_unseen
+        and int(np.count_nonzero(models.selected)) * prior.size > MOST_PROBABILITIES
+    )
 
 
 def summands_of_cells(models: LanguageModels, prior: Floats, terms: Whole, chosen: Whole) -> Floats:
@@ -99,15 +124,14 @@ def _mutual_information_of_cells(models: LanguageModels, prior: Floats, terms: W
 def presence(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
     """Return the mutual information of class and presence of the term in a document, over the 2 × K table of documents. IIR eq. 13.17."""
     del prior
-    with_term, without, documents = _document_table(models, terms)
-    share = models.statistics.class_documents / documents
+    with_term, of_class, documents = _document_table(models, terms)
 
     def parts(cells: Floats) -> Floats:
         joint: Floats = cells / documents
-        return joint * _log_ratio(joint, joint.sum(axis=1, keepdims=True) * share)
+        return joint * _log_ratio(joint, joint.sum(axis=-1, keepdims=True) * (of_class / documents))
 
     summands = parts(with_term)
-    return summands, summands.sum(axis=1) + parts(without).sum(axis=1)
+    return _of_classes(summands), _sums(summands) + _sums(parts(of_class - with_term))
 
 
 def chi2(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
@@ -116,17 +140,16 @@ def chi2(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
     The contribution of a class that holds the term in fewer documents than expected is negative: the term does not speak for it.
     """
     del prior
-    with_term, without, documents = _document_table(models, terms)
-    of_class = models.statistics.class_documents
+    with_term, of_class, documents = _document_table(models, terms)
 
     def signed_parts(cells: Floats) -> Floats:
-        expected = cells.sum(axis=1, keepdims=True) * of_class / documents
+        expected = cells.sum(axis=-1, keepdims=True) * of_class / documents
         difference = cells - expected
         parts: Floats = np.divide(difference * np.abs(difference), expected, out=np.zeros_like(difference), where=expected > 0)
         return parts
 
     summands = signed_parts(with_term)
-    return summands, np.abs(summands).sum(axis=1) + np.abs(signed_parts(without)).sum(axis=1)
+    return _of_classes(summands), _sums(np.abs(summands)) + _sums(np.abs(signed_parts(of_class - with_term)))
 
 
 def log_odds_of_terms(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
@@ -134,11 +157,11 @@ def log_odds_of_terms(models: LanguageModels, prior: Floats, terms: Whole) -> Sc
 
     In a part of a corpus a class may have no documents; no term speaks for it.
     """
-    probability = models.probability(terms)
+    probability, prior = _compared(models, prior, terms)
     joint = probability * prior
     others = 1 - prior
-    rest = np.divide(joint.sum(axis=1, keepdims=True) - joint, others, out=np.zeros_like(joint), where=others > 0)
-    summands = _log_ratio(probability, np.maximum(rest, 0))
+    rest = np.divide(joint.sum(axis=-1, keepdims=True) - joint, others, out=np.zeros_like(joint), where=others > 0)
+    summands = _of_classes(_log_ratio(probability, np.maximum(rest, 0)))
     summands[:, models.statistics.class_documents == 0] = -np.inf
     return summands, summands.max(axis=1, initial=-np.inf)
 
@@ -174,11 +197,16 @@ def rank(models: LanguageModels, prior: Floats, by: str, top: int | None = None)
     return Ranking(terms[best], scores[best], classes[best])
 
 
-def _document_table(models: LanguageModels, terms: Whole) -> tuple[Floats, Floats, float]:
-    """Return the documents of each class with and without each term, both of shape (n, n_classes), and the number of documents."""
-    statistics = models.statistics
-    with_term = statistics.documents_of(terms).astype(np.float64)
-    return with_term, statistics.class_documents - with_term, statistics.n_documents
+def _document_table(models: LanguageModels, terms: Whole) -> tuple[Floats, Whole, float]:
+    """Return the documents of each class with each term, shape (n, n_classes), all of each class, and the number of documents; labels as `_compared`."""
+    statistics, everything = models.statistics, models.statistics.everything
+    with_term, of_class = statistics.documents_of(terms).astype(np.float64), statistics.class_documents
+    if everything is not None:
+        with_term, of_class = (
+            np.stack((own, of_all - own), axis=-1)
+            for own, of_all in ((with_term, everything.documents_of(terms)), (of_class, everything.class_documents))
+        )
+    return with_term, of_class, statistics.n_documents
 
 
 def _log_ratio(above: Floats, below: Floats) -> Floats:

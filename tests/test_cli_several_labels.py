@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from nbtext import TextClassifier
 from tests import test_classifiers_many_labels as made
-from tests.process import fail, succeed
+from tests.process import content, fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,23 +62,41 @@ def test_labels_are_given_from_a_probability_or_a_threshold_of_their_own(model: 
     assert "must be a number from 0 to 1, not 'best'" in fail(2, "classify --decide best --text x -m", model)
 
 
-def test_a_ledger_knows_sets_of_labels(tmp_path: Path) -> None:
-    rows = [{"labels": labels, "text": text} for text, labels in zip(made.TEXTS, made.SETS, strict=True)]
-    first, more = ("".join(json.dumps(row) + "\n" for row in part) for part in (rows[:40], rows[30:]))
-    (tmp_path / "first.jsonl").write_text(first, "utf-8")
-    (tmp_path / "more.jsonl").write_text(more, "utf-8")
-    (tmp_path / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    for name, *paths in (("whole", "all"), ("updated", "first", "more")):
-        command = "train"
-        for path in paths:
-            succeed(f"{command} --once --label-column labels -m", tmp_path / name, tmp_path / f"{path}.jsonl")
-            command = "update"
-    assert (tmp_path / "updated").read_bytes() == (tmp_path / "whole").read_bytes()
-    succeed("forget --once -m", tmp_path / "updated", tmp_path / "more.jsonl")
-    assert "was never learnt as 'corn|grain'" in fail(
-        2,
-        "forget --label-column labels -m",
-        tmp_path / "whole",
-        "-",
-        stdin=b'{"text": "x", "labels": ["grain", "corn"]}\n',
-    )
+ROWS = [
+    {"label": ["grain", "wheat"], "text": "wheat grain harvest"},
+    {"label": ["crude"], "text": "oil barrel"},
+    {"label": [], "text": "rain"},
+]
+
+
+def of_rows(name: str, rows: list[dict[str, Any]]) -> Path:
+    return write(name, "".join(f"{json.dumps({'id': f'd{number}', **row})}\n" for number, row in enumerate(rows)))
+
+
+def test_the_ledger_knows_sets_of_labels(tmp_path: Path) -> None:
+    first, moved = of_rows("first.jsonl", ROWS), of_rows("moved.jsonl", [ROWS[0], {**ROWS[1], "label": ["crude", "fuel"]}, ROWS[2]])
+    succeed("train --once -m expected", moved)
+    succeed("train --once", first)
+    assert "moved from another class: 1, known already: 2" in nbtext("update --once -v", moved).notes[0]
+    assert content("nbtext.joblib") == content("expected")
+    assert "was never learnt as 'crude'; it was learnt as 'crude|fuel'" in fail(2, "forget --once", first)
+    succeed("relabel fuel energy")
+    other = of_rows("other.jsonl", [ROWS[0], {**ROWS[1], "label": ["crude", "energy"]}, ROWS[2]])
+    assert "moved from another class: 0, known already: 3" in nbtext("update --once -v", other).notes[0]
+    assert "relabel to a label that is there exclude each other" in fail(2, "relabel wheat grain")
+    assert "exclude each other" in fail(2, "inspect --criteria")
+
+
+def test_a_review_changes_sets_of_labels(tmp_path: Path) -> None:
+    first, review = of_rows("first.jsonl", ROWS), write("review.tsv", "d0\tgrain|wheat\twheat\nd1\tcrude\tcrude|wheat\n")
+    changed = of_rows("changed.jsonl", [{**ROWS[0], "label": ["wheat"]}, {**ROWS[1], "label": ["crude", "wheat"]}, ROWS[2]])
+    succeed("train -m expected", changed)
+    succeed("train --id-column id --relabel", review, first)
+    assert TextClassifier.load("nbtext.joblib").counts.statistics == TextClassifier.load("expected").counts.statistics
+
+
+def test_a_model_is_described_by_documents_and_labels(model: Path) -> None:
+    found = in_json("inspect -m", model)
+    assert found["classes"]["corn"]["prior"] == pytest.approx(sum("corn" in labels for labels in made.SETS) / len(made.SETS))
+    assert found["tokens"] == sum(len(text.split()) for text in made.TEXTS)
+    assert "not score" not in succeed("inspect --term corn1 -m", model).text

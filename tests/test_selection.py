@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 from sklearn.metrics import mutual_info_score
 
-from nbtext import selection
+from nbtext import TextClassifier, selection
 from nbtext.classifiers.base import class_prior
 from nbtext.selection import PROBABILITIES_AT_ONCE, Ranking, criterion, rank
 from nbtext.settings import CRITERIA
@@ -100,6 +100,12 @@ def test_a_term_that_only_one_class_has_speaks_for_it(by: str) -> None:
     assert ranking.classes.tolist()[:2] == [0, 1]
 
 
+@pytest.mark.parametrize("by", ["mutual-information", "presence", "chi2"])
+def test_terms_that_are_alike_in_all_classes_carry_nothing(by: str) -> None:
+    found = scores([("a", ["ant", "bee"]), ("b", ["ant", "bee"]), ("b", ["ant", "bee"])], by, estimate="ml")
+    assert found == {"ant": pytest.approx(0, abs=1e-15), "bee": pytest.approx(0, abs=1e-15)}
+
+
 @ALL
 def test_a_criterion_scores_each_term_alike_whichever_terms_are_beside_it(by: str) -> None:
     """More terms times classes than are held at once."""
@@ -120,3 +126,19 @@ def test_only_selected_terms_are_ranked() -> None:
     statistics = statistics_of([("a", ["ant", "cat"]), ("b", ["bee", "cat"])])
     models = language_models(statistics, over=["bee", "cat"])
     assert sorted(rank(models, class_prior("empirical", statistics), "presence").terms.tolist()) == [1, 2]
+
+
+@ALL
+def test_terms_of_documents_with_several_labels_are_those_of_each_label_against_the_rest(by: str) -> None:
+    corpus = [("ab", "ant bee ant"), ("b", "bee cow"), ("", "cow dog"), ("abc", "ant dog"), ("a", "ant elk"), ("c", "dog elk")]
+    model = TextClassifier(smoothing=0.5, stemmer="none").fit([text for _, text in corpus], [list(labels) for labels, _ in corpus]).fitted
+    ranking = rank(model.language_models, class_prior("empirical", model.statistics), by)
+    of_labels = [scores([("with" if label in labels else "without", text.split()) for labels, text in corpus], by) for label in "abc"]
+    speaking = {}
+    for number, score, label in zip(*(column.tolist() for column in ranking), strict=True):
+        term = model.statistics.vocabulary.term(number)
+        of_term = [each[term] for each in of_labels]
+        assert any(abs(score) == pytest.approx(each) for each in (of_term if by == "log-odds" else [sum(of_term)]))
+        speaking[term] = model.classes[label]
+    assert speaking["ant"] == "a"
+    assert speaking["dog"] == "c"

@@ -76,7 +76,9 @@ def test_ledgers_are_joined_as_dictionaries_are(parts: list[Entries]) -> None:
 
 @given(entries, st.sampled_from("xyz"), st.sampled_from("xyz"))
 def test_labels_are_renamed(first: Entries, old: str, new: str) -> None:
-    assert contents(ledger(first).relabelled(old, new)) == {key: new if label == old else label for key, label in first.items()}
+    assert contents(ledger(first).relabelled(lambda label: new if label == old else label)) == {
+        key: new if label == old else label for key, label in first.items()
+    }
 
 
 @given(entries)

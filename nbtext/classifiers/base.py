@@ -47,7 +47,7 @@ def classifier_class(name: ClassifierName) -> type[Classifier]:
 def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
     """Return π_k, shape (n_classes,): ``empirical`` D_k / D, ``smoothed:A`` (D_k + A) / (D + A·K), ``uniform`` 1 / K, or weights by label.
 
-    Weights are divided by their sum. A class without documents has the prior 0. Raises `UsageError` if a class has no weight, or none a
+    Weights are divided by their sum; where documents have several labels, by that of documents with the label and without. A class without documents has the prior 0. Raises `UsageError` if a class has no weight, or none a
     weight above 0. Source: Gambosi's notes; IIR eq. 13.5.
     """
     missing = [] if isinstance(kind, str) else [label for label in statistics.classes if label not in kind]
@@ -56,7 +56,11 @@ def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
     weights = _prior_weights(kind, statistics.classes, statistics.class_documents)
     if not weights.any():
         raise UsageError("the class prior leaves no class possible", hint="give a class of the corpus a weight above 0")
-    prior: Floats = weights / weights.sum()
+    whole = weights.sum()
+    if statistics.everything is not None:
+        others = statistics.everything.class_documents - statistics.class_documents
+        whole = weights + _prior_weights(kind, statistics.classes, others)
+    prior: Floats = weights / whole
     return prior
 
 
@@ -108,6 +112,8 @@ class TermProbabilities:
     """Returns 1 less each probability, if every term has a distribution of its own."""
     unseen: Floats | None = None
     """The probability of all outcomes that were never seen, shape (n_classes,); None if there are none."""
+    corpus: Callable[[Whole], Floats] | None = None
+    """Returns those in all documents, shape (n, 1); None if that is the sum over classes by their priors."""
 
     @classmethod
     def of_models(cls, models: LanguageModels, meaning: str = OF_TOKENS) -> TermProbabilities:

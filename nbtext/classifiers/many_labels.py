@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nbtext.calibration import Calibration
-    from nbtext.classifiers.base import Training
+    from nbtext.classifiers.base import TermProbabilities, Training
     from nbtext.classifiers.multinomial import MultinomialNaiveBayes
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
@@ -76,6 +76,11 @@ class LabelsAgainstRest(LinearClassifier):
     def weights(self, terms: Whole) -> Floats:
         """Return log φ_jk − log φ_j,rest, shape (n, n_classes), in nats."""
         return self.of_labels.against(self.of_all, terms)
+
+    def term_probabilities(self) -> TermProbabilities | None:
+        """Return those of the labels."""
+        of_labels, of_all = (each.term_probabilities() for each in (self.of_labels, self.of_all))
+        return of_labels and of_all and replace(of_labels, corpus=of_all.probability)
 
     def uncalibrated(self) -> LabelCalibration:
         """Return independent labels."""

@@ -119,11 +119,9 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
         return self.language_models.log_probability(terms)
 
     def against(self, everything: Self, terms: Whole) -> Floats:
-        """Return log φ_jk − log φ_j,rest, shape (n, n_classes), in nats; the counts of the rest are those of all less those of the class."""
-        counts = everything.counts.counts_of(terms) - self.counts.counts_of(terms)
-        tokens = everything.language_models.class_tokens - self.language_models.class_tokens
+        """Return log φ_jk − log φ_j,rest, shape (n, n_classes), in nats."""
         with np.errstate(divide="ignore"):
-            return self.weights(terms) - np.log(self.language_models.estimated(terms, np.maximum(counts, 0), np.maximum(tokens, 0.0)))
+            return self.weights(terms) - np.log(self.language_models.of_rest(everything.language_models, terms))
 
     def term_probabilities(self) -> TermProbabilities:
         """Return φ_jk, on weighted counts shares of weights."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -18,7 +19,7 @@ from nbtext.cli.writing import opened_model, say_model, writing_options
 @writing_options
 @option.messages_options
 def command(old: str, new: str, model_path: str, **options: Any) -> None:
-    """Rename the class OLD to NEW. If there is a class NEW already, the two become one.
+    """Rename the class OLD to NEW. If there is a class NEW already, the two become one; not where a document may have both.
 
     The result is the model that training on a corpus with these labels makes. If class probabilities were given, the weight of OLD is added to that of NEW.
     The ledger of the model is changed as well. A file of costs names classes too; change it yourself.
@@ -28,6 +29,7 @@ def command(old: str, new: str, model_path: str, **options: Any) -> None:
       nbtext relabel taxes-and-fees money
       nbtext relabel money citizen-services
     """
+    from nbtext.label_sets import renamed
     from nbtext.model.changing import relabelled
     from nbtext.store.atomic import check_replaceable
 
@@ -35,5 +37,5 @@ def command(old: str, new: str, model_path: str, **options: Any) -> None:
     with opened_model(model_path, options) as file:
         before, ledger = file.load(), file.ledger_if_usable()
         after = relabelled(before, old, new)
-        file.replace(after, None if ledger is None else ledger.relabelled(old, new))
+        file.replace(after, None if ledger is None else ledger.relabelled(partial(renamed, old=old, new=new)))
     say_model(after, model_path, before)

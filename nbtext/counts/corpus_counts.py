@@ -376,6 +376,7 @@ def forget_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts:
 
 def subtract_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts:
     """Subtract documents as `forget_documents` does; nothing need be left."""
+    counts, gone = alike(counts, gone)
     statistics, documents = gone.statistics, gone.documents
     counts.statistics.require_alike(statistics)
     row = _missing_from_sample(counts, statistics, documents)
@@ -389,8 +390,7 @@ def subtract_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts
             row = _first_impossible(counts, gone.statistics, gone.sample.documents)
             if row is None:
                 raise
-    labels, numbers = documents.numbered_labels(statistics.classes)
-    raise NeverLearntError(row, shown_label(labels[numbers[row]]))
+    raise NeverLearntError(row, shown_label(documents.label_texts(statistics.classes)[row]))
 
 
 def _missing_from_sample(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> int | None:

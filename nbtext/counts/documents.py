@@ -68,13 +68,11 @@ class CountedDocuments:
             return self.classes
         return LabelSets(self.labels.sizes, self.labels.columns // self.n_layers - 1).mask(n_classes)
 
-    def numbered_labels(self, classes: Sequence[str]) -> tuple[Sequence[str], Whole]:
-        """Return distinct labels, or sets of labels as one text, and the number of each document's, given the labels of class numbers."""
+    def label_texts(self, classes: Sequence[str]) -> list[str]:
+        """Return the label of each document, several as `nbtext.label_sets` writes them, given the labels of class numbers."""
         if self.labels is None:
-            return classes, self.classes
-        texts = [label_set(classes[column // self.n_layers] for column in columns) for columns in self.labels.texts()]
-        number = {text: place for place, text in enumerate(sorted(set(texts)))}
-        return list(number), np.array([number[text] for text in texts], np.int64)
+            return [classes[number] for number in self.classes.tolist()]
+        return [label_set(classes[column // self.n_layers] for column in columns) for columns in self.labels.texts()]
 
     def keys(self) -> list[tuple[int, tuple[int, ...], int]]:
         """Return hash, column numbers and weight of each document, by which a sample is searched."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbtext.counts.counting import Analysis, InTurn, document_counter
 from nbtext.counts.layers import estimated
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
+from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_category
 from nbtext.fitted.learnt import classifier, dropped_terms, language_models
 from nbtext.records import dataclass
@@ -90,6 +91,12 @@ class FittedModel:
     def class_tokens(self) -> Numbers:
         """Tokens of `text_terms` in each class, without class weights, shape (n_classes,)."""
         return self.counts.labelled.tokens_of(self.text_terms)
+
+    @property
+    def n_tokens(self) -> float:
+        """Tokens of `text_terms` in all documents, without class weights."""
+        labelled = self.counts.labelled
+        return whole_or_float((labelled.everything or labelled).tokens_of(self.text_terms).sum())
 
     @property
     def analysis(self) -> Analysis:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from nbtext.counts.matrix import in_blocks
-from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import displayed_term, is_category, is_stop_word
 from nbtext.inspection.overview import attributes_overview
 from nbtext.inspection.terms import ClassSize, class_size
@@ -181,7 +180,7 @@ def _sizes(model: TextClassifier) -> dict[str, float]:
     statistics, learnt = model.counts.labelled, model.fitted.learnt
     return {
         "documents": statistics.n_documents,
-        "tokens": whole_or_float(model.fitted.class_tokens.sum()),
+        "tokens": model.fitted.n_tokens,
         "encoded_lines": statistics.encoded_lines,
         "terms": int(np.count_nonzero(model.fitted.text_terms)),
         "selected_terms": model.fitted.language_models.n_selected,

@@ -13,11 +13,11 @@ from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, colum
 from nbtext.classifiers.base import class_prior
 from nbtext.corpus.document import contents, size_of
 from nbtext.counts.seeds import by_class
-from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_of_field
 from nbtext.errors import UsageError
-from nbtext.exclusions import CRITERIA, require_fitting
+from nbtext.exclusions import CRITERIA, SEVERAL_LABELS, require_fitting
 from nbtext.inspection.terms import ClassSize, class_size, ranking, term_name
+from nbtext.label_sets import labels_in
 from nbtext.language_model.measures import (
     HeldOutText,
     fit_of_labels,
@@ -81,7 +81,7 @@ def criteria(models: LanguageModels, settings: Settings) -> Criteria:
 
     With columns each part has its own n in the BIC, and the class prior is a part whose n is the number of documents.
     """
-    require_fitting(settings, CRITERIA)
+    require_fitting(settings, CRITERIA, *[SEVERAL_LABELS] * (models.statistics.everything is not None))
     statistics, kind, attributes = models.statistics, settings.class_prior, _attributes(models, settings)
     prior = class_prior(kind, statistics)
     of_classes = _evidence(models, settings, attributes)
@@ -187,16 +187,17 @@ class Perplexities:
 def perplexities(model: TextClassifier, documents: Iterable[Document]) -> Perplexities:
     """Return the perplexities on a stream of labelled documents as the model was trained on.
 
-    Each counts under the language model of its own class, whatever the classifier. Raise `UsageError` if none has a class of the model.
+    Each counts under the language model of its own class, of several labels under each, whatever the classifier. Raise `UsageError` if none has a class of the model.
     """
     number = {label: place for place, label in enumerate(model.classes)}
     counter = model.fitted.counter
     sums, others = HeldOutText.empty(len(number)), Counter[str]()
     for block in blocks(documents, size_of):
-        others.update(document.label or "" for document in block if document.label not in number)
-        known = [document for document in block if document.label in number]
+        labelled = [(document, label) for document in block for label in labels_in(document.label or "")]
+        others.update(label for _, label in labelled if label not in number)
+        known = [document for document, label in labelled if label in number]
         if known:
-            labels = np.array([number[document.label or ""] for document in known])
+            labels = np.array([number[label] for _, label in labelled if label in number])
             sums = sums.and_of(held_out(model.fitted.language_models, counter.count(*contents(known)).matrix(), labels))
     if not sums.documents.any():
         raise UsageError("the corpus has no document of a class that the model knows")
@@ -417,7 +418,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
     top_terms, temperature = _top_terms(model, top), _LengthPower(calibration.scale, calibration.exponent)
     return Overview(
         documents=statistics.n_documents,
-        tokens=whole_or_float(model.fitted.class_tokens.sum()),
+        tokens=model.fitted.n_tokens,
         encoded_lines=statistics.encoded_lines,
         terms=int(np.count_nonzero(model.fitted.text_terms)),
         closed_vocabulary=model.counts.is_closed,

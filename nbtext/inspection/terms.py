@@ -274,7 +274,8 @@ def class_details(model: TextClassifier, labels: Sequence[str], top: int) -> dic
 
     def tables(terms: Whole) -> dict[str, Floats]:
         probability = probabilities.probability(terms)
-        values = (probability, lift(probability, prior), mutual_information(models, prior, terms)[0])
+        corpus = (probability * prior).sum(axis=1, keepdims=True) if probabilities.corpus is None else probabilities.corpus(terms)
+        values = (probability, lift(probability, corpus), mutual_information(models, prior, terms)[0])
         return {**dict(zip(MEASURES, (value[:, classes] for value in values), strict=True)), "": probability[:, classes]}
 
     best = _best_terms(model, classes, top, MEASURES, tables, prior.size)
@@ -301,14 +302,13 @@ def class_terms(model: TextClassifier, top: int, most_classes: int) -> tuple[Cla
     return tuple(ClassTerms(model.classes[number], terms) for number, (terms,) in zip(classes.tolist(), best, strict=True))
 
 
-def lift(probability: Floats, prior: Floats) -> Floats:
+def lift(probability: Floats, corpus: Floats) -> Floats:
     """Return φ_jk / Σ_l φ_jl π_l, how much more probable a term is in a class than in the whole corpus, shape (n, n_classes); 1 if equally.
 
-    ``probability`` holds φ_jk, shape (n, n_classes), ``prior`` π_k. The probability in the corpus is the model's own, not the share of the counts:
+    ``probability`` holds φ_jk, shape (n, n_classes), ``corpus`` the sum, shape (n, 1). The probability in the corpus is the model's own, not the share of the counts:
     against that, the rarest terms, which smoothing raises most, would come first. Source: M. Taddy, On estimation and selection for topic
     models (2012).
     """
-    corpus = (probability * prior).sum(axis=1, keepdims=True)
     ratio: Floats = np.divide(probability, corpus, out=np.where(probability > 0, np.inf, 0.0), where=corpus > 0)
     return ratio
 

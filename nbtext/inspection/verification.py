@@ -21,6 +21,7 @@ from nbtext.text.hashing import pair, unpair
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from nbtext.fitted.fitted_model import FittedModel
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Floats, Whole
 
@@ -146,7 +147,7 @@ def _attributes(model: TextClassifier) -> str:
 
 def _estimates(model: TextClassifier) -> str:
     """Require that the class prior, the language models and all that the classifier scores by are probabilities."""
-    _require(_are_distributions(model.fitted.classifier.prior), "the class prior does not sum to 1")
+    _require(_are_distributions(_with_absence(model.fitted, model.fitted.classifier.prior)), "the class prior does not sum to 1")
     smoothed = model.fitted.learnt.own.least(model.fitted.learnt.smoothing) + 1 > 1  # less is no smoothing to a classifier either
     checked = np.zeros_like(model.fitted.learnt.selected)
     for probabilities in (TermProbabilities.of_models(model.fitted.language_models), *model.fitted.classifier.distributions()):
@@ -195,9 +196,9 @@ def _answers(model: TextClassifier) -> str:
         scores, log_posterior, *_ = fitted.score_counts(matrix.rows(rows))
         _require(not np.isnan(scores).any() and scores.max(initial=-np.inf) < np.inf, "a document gets scores that are no numbers")
         possible = scores.max(axis=1) > -np.inf
-        p = np.exp(log_posterior[possible])
-        each = np.stack((p, 1 - p), axis=-1) if fitted.several_labels else p
-        _require(_are_distributions(each), "a document gets probabilities that do not sum to 1")
+        _require(
+            _are_distributions(_with_absence(fitted, np.exp(log_posterior[possible]))), "a document gets probabilities that do not sum to 1"
+        )
         impossible += int(np.count_nonzero(~possible))
     _require(not impossible or fitted.classifier.prior.min() == 0, "a document of the sample is impossible in every class, also in its own")
     others = f", {impossible:,} impossible" if impossible else ""
@@ -212,6 +213,11 @@ CHECKS: dict[str, Callable[[TextClassifier], str]] = {
     "answers": _answers,
 }
 """The checks that loading does not make, by name."""
+
+
+def _with_absence(model: FittedModel, shares: Floats) -> Floats:
+    """Return probabilities of classes; where documents have several labels, beside that of each label that of its absence."""
+    return np.stack((shares, 1 - shares), axis=-1) if model.several_labels else shares
 
 
 def _are_distributions(shares: Floats) -> bool:

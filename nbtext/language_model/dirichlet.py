@@ -195,6 +195,11 @@ class LanguageModels:
         added = pseudo_counts if counts.ndim == 2 else pseudo_counts[:, 0]
         return ESTIMATES[self.estimate](counts.astype(np.float64), tokens, added, total, self.n_selected)
 
+    def of_rest(self, everything: LanguageModels, terms: Whole) -> Floats:
+        """Return φ of selected terms in the documents without each class, shape (n, n_classes), by the counts of all documents less those of the class."""
+        counts = everything.statistics.counts_of(terms) - self.statistics.counts_of(terms)
+        return self.estimated(terms, np.maximum(counts, 0), np.maximum(everything.class_tokens - self.class_tokens, 0.0))
+
     def log_unseen(self) -> Floats:
         """Return log φ_jk of a term that no document held, as if a single one did, shape (n_classes,); −inf under maximum likelihood."""
         tokens, total = self.class_tokens, self.pseudo_tokens

@@ -20,8 +20,9 @@ from nbtext.counts.corpus_counts import NeverLearntError, forget_documents, rela
 from nbtext.counts.counting import check_label
 from nbtext.document_parts import with_weight
 from nbtext.errors import UsageError, quantity
+from nbtext.exclusions import JOINED_LABELS, SEVERAL_LABELS, require_fitting
 from nbtext.fitted.learnt import require_additive
-from nbtext.label_sets import shown_label
+from nbtext.label_sets import renamed, shown_label
 from nbtext.model.corpus_counting import count_corpus
 from nbtext.model.state import versions
 from nbtext.settings import COUNTING
@@ -79,7 +80,9 @@ def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
         similar = get_close_matches(old, classes, cutoff=SIMILAR) or classes[:10]
         raise UsageError(f"there is no class {old!r}", hint=f"there {'are' if len(similar) > 1 else 'is'} {', '.join(similar)}")
     check_label(new)
-    counts = model.counts.relabelled([new if label == old else label for label in classes])
+    if new in classes and old != new and model.fitted.several_labels:
+        require_fitting(model.settings, SEVERAL_LABELS, JOINED_LABELS)
+    counts = model.counts.relabelled([renamed(label, old, new) for label in model.counts.statistics.classes])
     prior = model.settings.class_prior
     if not isinstance(prior, str) and old != new:
         others = {label: weight for label, weight in prior.items() if label != old}
@@ -146,14 +149,10 @@ class Batch(NamedTuple):
     fingerprints: NDArray[np.bytes_]
     names: Sequence[str] = ()
 
-    def labels(self, rows: Whole) -> list[str]:
-        """Return the labels of some documents."""
-        labels, numbers = self._numbered_labels
-        return [labels[number] for number in numbers[rows].tolist()]
-
-    @property
-    def _numbered_labels(self) -> tuple[Sequence[str], Whole]:
-        return self.counts.documents.numbered_labels(self.counts.statistics.classes)
+    def labels(self, rows: Whole | slice = slice(None)) -> list[str]:
+        """Return the labels of some documents, by default of all."""
+        found = self.counts.documents.label_texts(self.counts.statistics.classes)
+        return [found[row] for row in np.arange(len(found))[rows].tolist()]
 
     def under(self, rows: Whole, labels: Sequence[str]) -> CorpusCounts:
         """Return the counts of some documents, each under the label given for it."""
@@ -182,7 +181,7 @@ class Batch(NamedTuple):
         distinct, group = np.unique(self.fingerprints, return_inverse=True)
         last = np.empty(distinct.size, np.int64)
         last[group] = np.arange(group.size)  # of several values the last is kept
-        _, classes = self._numbered_labels
+        _, classes = np.unique(self.labels(), return_inverse=True)
         others = np.flatnonzero(classes != classes[last[group]])
         if not others.size:
             return None
@@ -195,10 +194,9 @@ class Batch(NamedTuple):
     def known_alike(self, ledger: Ledger) -> Mask:
         """Return a mask of the documents that a ledger knows under the same label, shape (n_docs,)."""
         number = {label: place for place, label in enumerate(ledger.labels)}
-        labels, of_documents = self._numbered_labels
-        numbers = np.array([number.get(label, ABSENT) for label in labels], np.int64)
+        numbers = np.array([number.get(label, ABSENT) for label in self.labels()], np.int64)
         found = ledger.find(self.fingerprints)
-        known: Mask = (found == numbers[of_documents]) & (found != ABSENT)
+        known: Mask = (found == numbers) & (found != ABSENT)
         return known
 
 
@@ -292,8 +290,8 @@ def forgotten_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> Forgot
     before = ledger.find(batch.fingerprints[rows])
     rows, numbers = rows[before != ABSENT], before[before != ABSENT]
     for place in np.flatnonzero(~batch.known_alike(ledger)[rows]).tolist():
-        problem = NeverLearntError(int(rows[place]), batch.labels(rows[place : place + 1])[0])
-        problem.hint = f"it was learnt as {ledger.labels[numbers[place]]!r}; {problem.hint}"
+        problem = NeverLearntError(int(rows[place]), shown_label(batch.labels(rows[place : place + 1])[0]))
+        problem.hint = f"it was learnt as {shown_label(ledger.labels[numbers[place]])!r}; {problem.hint}"
         raise problem
     if rows.size:
         counts = batch.subtracted(counts, rows, batch.labels(rows), forget_documents)

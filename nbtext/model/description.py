@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.corpus.columns import is_column_name
-from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import displayed_term, is_category_of, is_of_field
 from nbtext.errors import listed, quantity
 from nbtext.settings import FORMATS, TRAINING
@@ -60,7 +59,7 @@ def describe(model: FittedModel) -> str:
     encoded = f", {quantity(statistics.encoded_lines, 'encoded line')} dropped" if statistics.encoded_lines else ""
     return (
         f"{quantity(statistics.n_classes, 'class')}, {quantity(statistics.n_documents, 'document')}, "
-        f"{quantity(whole_or_float(model.class_tokens.sum()), 'token')}, {quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}{encoded}"
+        f"{quantity(model.n_tokens, 'token')}, {quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}{encoded}"
         f"{f' ({smoothing})' if (smoothing := learnt.choices.of_smoothing) else ''}"
         f"{f', scripts without spaces by {unspaced}' if (unspaced := learnt.choices.of_unspaced) else ''}"
         f"{f', stop words {stop_words}' if (stop_words := learnt.choices.of_stop_words) else ''}"
@@ -70,7 +69,7 @@ def describe(model: FittedModel) -> str:
 def warnings(model: FittedModel) -> list[str]:
     """List what makes a model less useful than its user may think."""
     statistics, learnt, settings, found = model.statistics, model.learnt, model.settings, []
-    if statistics.n_classes == 1:
+    if statistics.n_classes == 1 and not model.several_labels:
         found.append(f"there is only one class, {statistics.classes[0]}; every answer will be that")
     if statistics.attributes.names:
         if empty := _without_values(statistics):

@@ -38,7 +38,7 @@ from nbtext.errors import ModelError, PathError, reason
 from nbtext.strict_json import parsed_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -101,12 +101,10 @@ class Ledger:
         mine, others = self.over(names), other.over(names)
         return _merged(mine.fingerprints, mine.numbers, others.fingerprints, others.numbers, names)
 
-    def relabelled(self, old: str, new: str) -> Ledger:
-        """Return the ledger with one label replaced by another."""
-        if old not in self.labels:
-            return self
-        chosen = self.fingerprints[self.numbers == self.labels.index(old)]
-        return self.changed(chosen, [new] * chosen.size)
+    def relabelled(self, rename: Callable[[str], str]) -> Ledger:
+        """Return the ledger with new labels."""
+        labels = list(map(rename, self.labels))
+        return self.changed(self.fingerprints, [labels[number] for number in self.numbers.tolist()])
 
     def over(self, labels: Sequence[str]) -> Ledger:
         """Return the same documents with their labels numbered as in ``labels``, which must include all labels in use."""
