@@ -61,7 +61,7 @@ TRAITS = {
     "judged-documents": ("the figures are of one or of the other", LEAVE_OUT),
     "rows": ("the form is given by the other", LEAVE_OUT),
     "alone": ("there may be no columns beside the text", "leave out the columns"),
-    "several": ("it is for documents of one label", "multinomial and bernoulli take several labels, without these"),
+    "several": ("it is for documents of one label", "multinomial, bernoulli and logistic take several labels, without these"),
 }
 """Each trait: why rows that need it exclude those that lack it, and what to do."""
 
@@ -77,7 +77,7 @@ KINDS = {
     "bernoulli": dict.fromkeys(("counts", "binary"), "sums weights prior own two attributes several"),
     "dirichlet-multinomial": {"counts": "sums prior background own attributes"},
     "gaussian": {"counts": "prior background attributes"},
-    "logistic": dict.fromkeys(("counts", "tfidf"), "weights prior background attributes"),
+    "logistic": dict.fromkeys(("counts", "tfidf"), "weights prior background attributes several"),
     AVERAGE: {"counts": "attributes"},
 }
 """What each classifier offers with each weighting that it takes. An average besides offers what `_OF_ALL_MEMBERS` names if all members do."""

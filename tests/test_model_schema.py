@@ -99,11 +99,11 @@ RARE = {
 FILES = sorted(FOLDER.glob("format-*/*.model"))
 WRONG: tuple[Any, ...] = (None, True, -1, 0.5, float("inf"), 2**64, "x", [], [7], {}, {"x": 7})
 ACCEPTED: dict[object, str] = {
-    "reversed": "label_offsets label_priors label_slopes sample_label_counts answers cell_counts class_lengths classes column_documents fitted_1_bias fitted_1_outcome fitted_1_weights fitted_bias "
+    "reversed": "label_offsets label_priors label_slopes left_out_label_counts sample_label_counts answers cell_counts class_lengths classes column_documents fitted_1_bias fitted_1_outcome fitted_1_weights fitted_bias "
         "fitted_means fitted_outcome fitted_projection fitted_smoothing fitted_weighted_counts fitted_weights label_lengths "
         "labels left_out_classes left_out_labels left_out_nats left_out_weights sample_classes sample_counts sample_entries "
         "sample_labels sample_weights selected stop_words term_cells unlabelled_class_documents unlabelled_logs",
-    "rolled": "label_offsets label_priors label_slopes sample_label_counts answers cell_counts cell_documents class_lengths classes column_documents fitted_1_bias fitted_1_outcome "
+    "rolled": "label_offsets label_priors label_slopes left_out_label_counts sample_label_counts answers cell_counts cell_documents class_lengths classes column_documents fitted_1_bias fitted_1_outcome "
         "fitted_1_weights fitted_bias fitted_means fitted_outcome fitted_projection fitted_smoothing fitted_weighted_counts "
         "fitted_weights label_lengths labels left_out_classes left_out_labels left_out_nats left_out_weights sample_classes "
         "sample_counts sample_labels sample_weights selected stop_words term_cells unlabelled_cells unlabelled_class_documents "
@@ -147,6 +147,15 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     *(
         ("attributes and their smoothing do not fit", "attributes", {}, {"fitted_attribute_smoothing": [number]})
         for number in (0.0, 1e-300, 1e-7, 1e6)
+    ),
+    *(
+        (
+            "the labels of its documents left out are not sorted",
+            "several-labels-logistic",
+            {},
+            {"left_out_labels": each, "left_out_label_counts": [2, 0]},
+        )
+        for each in ([2, 1], [0, 1])
     ),
     ("its likelihoods are not as many as there are quantiles", "multinomial", {}, {"typicality": [0.5]}),
     ("its likelihoods do not rise", "multinomial", {}, {"typicality": -np.arange(240.0)}),

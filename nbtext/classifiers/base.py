@@ -86,6 +86,19 @@ def _prior_weights(kind: ClassPrior, classes: Sequence[str], documents: Whole) -
     return np.where(documents > 0, weights, 0.0)
 
 
+AT_LEAST = 0.5
+"""Documents added to those with a label and to those without: no label is certain, or impossible, before the text is read."""
+
+
+def log_prior_odds(kind: ClassPrior, documents: Numbers, n_documents: Numbers | float) -> Floats:
+    """Return log π_k/(1 − π_k) of labels that so many of the documents have, of any shape that broadcasts."""
+    if kind == "uniform":
+        return np.zeros(np.broadcast_shapes(np.shape(documents), np.shape(n_documents)))
+    more = AT_LEAST if kind == "empirical" else float(str(kind).partition(":")[2])
+    odds: Floats = np.log(documents + more) - np.log(n_documents - documents + more)
+    return odds
+
+
 OF_TOKENS = "that a token of the class is the term"
 
 
@@ -171,7 +184,7 @@ class Unseen(NamedTuple):
     def of_known_classes(self) -> Unseen:
         """Return the documents whose class the models know: not those whose class went with its only document."""
         if self.classes.ndim > 1:
-            known = np.isfinite(self.scores).all(axis=1)
+            known = ~(self.classes & np.isneginf(self.scores)).any(axis=1)
         else:
             known = np.isfinite(self.scores[np.arange(len(self.classes)), self.classes])
         return Unseen._make(column[known] for column in self)
@@ -246,6 +259,14 @@ class Classifier(ABC):
 
             return smoothing_by_evidence(histogram, settings.prior_shape)
         return cls.PSEUDO_COUNT * (1 if settings.prior_shape == "symmetric" else max(int(np.count_nonzero(selected)), 1))
+
+    @classmethod
+    def for_several_labels(cls) -> type[Classifier]:
+        """Return the class of the model for documents that may have several labels."""
+        from nbtext.classifiers.many_labels import LabelsAgainstRest
+
+        del cls
+        return LabelsAgainstRest
 
     @classmethod
     @abstractmethod

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import LinearClassifier, Training, Unseen, class_prior, split
+from nbtext.classifiers.base import AT_LEAST, LinearClassifier, Training, Unseen, class_prior, log_prior_odds, split
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import in_blocks
 from nbtext.counts.weighting import weighted
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
-    from nbtext.type_names import Numbers, Whole
+    from nbtext.type_names import Numbers, Truth, Whole
 
     Floats = NDArray[Any]
 
@@ -164,8 +164,8 @@ class Problem:
     """s_jk² of the terms of each block, shape (n, n_classes)."""
     own: Floats
     """Σ_j x_jd² s_jk² over the terms j of this document alone, shape (n_docs, n_classes)."""
-    truth: NDArray[np.int64]
-    """Class of each document, shape (n_docs,)."""
+    truth: Truth
+    """Class of each document, shape (n_docs,), or of several labels which it has, shape (n_docs, n_classes)."""
     terms: _Terms
     weights: Floats | None = None
     """By which the loss of each document is multiplied, shape (n_docs,), of the type of the features; None if all are 1."""
@@ -176,7 +176,7 @@ class Problem:
         features: Any,  # noqa: ANN401 - scipy has no types
         scales: Callable[[Whole], Floats],
         n_classes: int,
-        truth: Whole,
+        truth: Truth,
         weights: NDArray[np.float64] | None = None,
     ) -> Self:
         """Return the problem of features by rows, and of the function that returns the scale s of some terms in each class, shape (n, n_classes).
@@ -200,17 +200,17 @@ class Problem:
         del columns
         _release_memory()
         squares = tuple(np.concatenate([scales(few) ** 2 for few in in_blocks(some, n_classes, SCALES_AT_ONCE)]) for some in blocks)
-        own = np.zeros((truth.size, n_classes), terms.values.dtype)
+        own = np.zeros((len(truth), n_classes), terms.values.dtype)
         for some in in_blocks(np.arange(alone.size), n_classes, SCALES_AT_ONCE):
             entries = terms.values[some] ** 2, (terms.documents[some], np.arange(some.size))
-            own += csr_array(entries, shape=(truth.size, some.size)) @ scales(alone[some]) ** 2
+            own += csr_array(entries, shape=(len(truth), some.size)) @ scales(alone[some]) ** 2
         weights = None if weights is None else weights.astype(own.dtype)
         return cls(transposed, squares, own, truth, terms, weights)
 
     @property
     def size(self) -> float:
         """Σ_d of the weights, the number of documents."""
-        return float(self.truth.size if self.weights is None else self.weights.sum(dtype=np.float64))
+        return float(len(self.truth) if self.weights is None else self.weights.sum(dtype=np.float64))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -252,10 +252,13 @@ class Problem:
         return weights
 
     def start(self) -> _Vector:
-        """Return weights of 0, and log(D_k / D) as biases: −inf for a class without documents, which stays so."""
+        """Return weights of 0, and log(D_k / D) as biases, or the log odds of labels: −inf for a class without documents, which stays so."""
         zeros = np.zeros(self.shape, self.own.dtype)
+        several, size = self.truth.ndim > 1, self.size or 1.0
+        weights = np.ones(len(zeros)) if several and self.weights is None else self.weights
+        holding = weights @ self.truth if several else np.bincount(self.truth, weights, zeros.shape[1])
         with np.errstate(divide="ignore"):
-            bias = np.log(np.bincount(self.truth, self.weights, zeros.shape[1]) / (self.size or 1.0))
+            bias = np.log(holding / (np.maximum(size - holding, AT_LEAST) if several else size))
         return _Vector(zeros, zeros, bias.astype(zeros.dtype))
 
     def vector(self, coefficients: Floats, bias: Floats) -> _Vector:
@@ -263,12 +266,18 @@ class Problem:
         return _Vector(coefficients, self.applied(coefficients), bias)
 
     def residual(self, point: _Vector) -> Floats:
-        """Return p(C_k | d) − [k is the truth], times the weight of the document, shape (n_docs, n_classes)."""
+        """Return p(C_k | d) − [k is the truth, or one of the labels], times the weight of the document, shape (n_docs, n_classes)."""
         posterior: Floats = point.products + point.bias
-        posterior -= posterior.max(axis=1, keepdims=True)
-        np.exp(posterior, out=posterior)
-        posterior /= posterior.sum(axis=1, keepdims=True)
-        posterior[np.arange(self.truth.size), self.truth] -= 1
+        if self.truth.ndim > 1:
+            from scipy.special import expit
+
+            posterior = expit(posterior, out=posterior)
+            posterior -= self.truth
+        else:
+            posterior -= posterior.max(axis=1, keepdims=True)
+            np.exp(posterior, out=posterior)
+            posterior /= posterior.sum(axis=1, keepdims=True)
+            posterior[np.arange(self.truth.size), self.truth] -= 1
         if self.weights is not None:
             posterior *= self.weights[:, np.newaxis]
         return posterior
@@ -513,6 +522,14 @@ class LogisticRegression(LinearClassifier):
         """The row of each selected term, shape (n_terms,)."""
         return np.cumsum(self.training.selected) - 1
 
+    @classmethod
+    def for_several_labels(cls) -> type[LinearClassifier]:
+        """Return one-versus-rest regression."""
+        from nbtext.classifiers.logistic_labels import LogisticLabels
+
+        del cls
+        return LogisticLabels
+
     def penalty(self) -> float:
         """Return l2."""
         return self.outcome.l2
@@ -546,7 +563,7 @@ class _Part(NamedTuple):
 
     @property
     def classes(self) -> Whole:
-        """The class of each document, shape (n_rows,)."""
+        """The class of each document, shape (n_rows,); 0 for all if they have several labels."""
         return self.documents.classes[self.rows]
 
     def of(self, places: Whole) -> Self:
@@ -577,12 +594,13 @@ def _release_memory() -> None:
 
 
 def _precision(training: Training) -> float:
-    """Return how near to its minimum the objective must come, in nats a document."""
+    """Return how near to its minimum the objective must come, in nats a document; of several labels it is a sum over them."""
     assert training.documents is not None  # noqa: S101 - `_Part.whole` has raised
     features = int(np.count_nonzero(training.selected[training.documents.matrix.terms]))
     a_class = 2 * features + 5 * CORRECTIONS * len(training.documents)  # G once, five passes over each pair
     touched = a_class * training.statistics.n_classes
-    return SETTLED if touched <= CHEAP else CONVERGED
+    precision = SETTLED if touched <= CHEAP else CONVERGED
+    return precision if training.statistics.everything is None else min(precision * training.statistics.n_classes, EXCESS)
 
 
 def _problem(part: _Part) -> Problem:
@@ -595,12 +613,15 @@ def _problem(part: _Part) -> Problem:
     del kept, bounds
 
     def scales(places: Whole) -> Floats:
-        """Return 1 + |r_jk|, float32. Keeps the counts of the selected terms alone, so that the statistics of a part can be freed."""
+        """Return 1 + |r_jk|, float32, or 1. Keeps the counts of the selected terms alone, so that the statistics of a part can be freed."""
+        if several:
+            return np.ones((places.size, counts.shape[1]), np.float32)
         ratio = log_count_ratio(counts[places].toarray(), totals, counts.shape[0], smoothing)
         return (1 + np.abs(ratio)).astype(np.float32)
 
+    several, truth = statistics.everything is not None, part.documents.truth(statistics.n_classes)[part.rows]
     weights = None if statistics.weight_unit == 1 else part.documents.natural_weights(statistics)[part.rows]
-    return Problem.of(_features(part), scales, statistics.n_classes, part.classes, weights)
+    return Problem.of(_features(part), scales, statistics.n_classes, truth, weights)
 
 
 def _by_rows(values: Floats, columns: NDArray[Any], bounds: NDArray[Any], n_columns: int) -> Any:  # noqa: ANN401 - scipy has no types
@@ -661,7 +682,8 @@ class _HeldOut(NamedTuple):
             here = _by_rows(features.data, places, features.indptr, columns.size)
             scores[begin : begin + here.shape[0]] = here @ weights[columns].astype(np.float64)
         scores += point.bias.astype(np.float64) + self.shift
-        return Unseen(scores, self.lengths, self.documents.matrix.lengths - self.lengths, self.documents.classes, self.weights)
+        truth = self.documents.truth(problem.shape[1])
+        return Unseen(scores, self.lengths, self.documents.matrix.lengths - self.lengths, truth, self.weights)
 
 
 class _Trial(NamedTuple):
@@ -710,8 +732,11 @@ def log_loss(unseen: Unseen) -> float:
 
 def _shift_of_prior(training: Training) -> NDArray[np.float64]:
     """Return log π_k − log(D_k / D), 0 for the class prior of the documents, shape (n_classes,)."""
-    statistics = training.statistics
+    statistics, prior = training.statistics, training.settings.class_prior
+    if statistics.everything is not None:
+        holding, n_documents = statistics.class_documents, statistics.n_documents
+        return log_prior_odds(prior, holding, n_documents) - log_prior_odds("empirical", holding, n_documents)
     shares = np.where(statistics.class_documents > 0, statistics.class_documents, 1) / (statistics.n_documents or 1)
     with np.errstate(divide="ignore"):
-        shift: NDArray[np.float64] = np.log(class_prior(training.settings.class_prior, statistics)) - np.log(shares)
+        shift: NDArray[np.float64] = np.log(class_prior(prior, statistics)) - np.log(shares)
     return shift

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import LinearClassifier, Unseen, classifier_class
+from nbtext.classifiers.base import Classifier, LinearClassifier, Unseen, classifier_class, log_prior_odds
 from nbtext.counts.matrix import add_weighted_sums
 from nbtext.counts.weighting import as_summed
 from nbtext.errors import UsageError
@@ -32,12 +32,30 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.type_names import Floats, Truth, Whole
 
-AT_LEAST = 0.5
-"""Documents added to those with a label and to those without: no label is certain, or impossible, before the text is read."""
+
+class LabelScores(Classifier):
+    """A classifier whose scores are log odds of each label against the rest."""
+
+    @cached_property
+    def log_prior_odds(self) -> Floats:
+        """log π_k/(1 − π_k), shape (n_classes,)."""
+        statistics = self.training.statistics
+        return log_prior_odds(self.training.settings.class_prior, statistics.class_documents, statistics.n_documents)
+
+    def uncalibrated(self) -> LabelCalibration:
+        """Return independent labels."""
+        return LabelCalibration.none(self.log_prior_odds)
+
+    def calibrate(
+        self, fit: Callable[..., Calibration], scores: Floats, truth: Truth, lengths: Whole, weights: Floats | None
+    ) -> LabelCalibration:
+        """Return the calibration of all labels together."""
+        del fit
+        return by_label(scores, truth, lengths, weights, self.log_prior_odds)
 
 
 @dataclass(frozen=True, eq=False)
-class LabelsAgainstRest(LinearClassifier):
+class LabelsAgainstRest(LabelScores, LinearClassifier):
     """A linear naive Bayes model for each label, and one of all documents."""
 
     of_labels: LinearClassifier
@@ -55,20 +73,6 @@ class LabelsAgainstRest(LinearClassifier):
         return cls(training, of_labels, of_all)
 
     @cached_property
-    def log_prior_odds(self) -> Floats:
-        """log π_k/(1 − π_k), shape (n_classes,)."""
-        return self.log_odds_of(self.training.statistics.class_documents, self.training.statistics.n_documents)
-
-    def log_odds_of(self, documents: Floats | Whole, n_documents: Floats | float) -> Floats:
-        """Return the log prior odds of labels with so many documents, of any shape that broadcasts."""
-        prior = self.training.settings.class_prior
-        if prior == "uniform":
-            return np.zeros(np.broadcast_shapes(np.shape(documents), np.shape(n_documents)))
-        more = AT_LEAST if prior == "empirical" else float(str(prior).partition(":")[2])
-        odds: Floats = np.log(documents + more) - np.log(n_documents - documents + more)
-        return odds
-
-    @cached_property
     def bias(self) -> Floats:
         """The log prior odds, and what absent terms add, shape (n_classes,)."""
         return self.log_prior_odds + self.of_labels.bias_against(self.of_all)
@@ -81,17 +85,6 @@ class LabelsAgainstRest(LinearClassifier):
         """Return those of the labels."""
         of_labels, of_all = (each.term_probabilities() for each in (self.of_labels, self.of_all))
         return of_labels and of_all and replace(of_labels, corpus=of_all.probability)
-
-    def uncalibrated(self) -> LabelCalibration:
-        """Return independent labels."""
-        return LabelCalibration.none(self.log_prior_odds)
-
-    def calibrate(
-        self, fit: Callable[..., Calibration], scores: Floats, truth: Truth, lengths: Whole, weights: Floats | None
-    ) -> LabelCalibration:
-        """Return the calibration of all labels together."""
-        del fit
-        return by_label(scores, truth, lengths, weights, self.log_prior_odds)
 
     def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
         """Return the features of the models."""
@@ -145,7 +138,7 @@ class LabelsAgainstRest(LinearClassifier):
         with np.errstate(divide="ignore", invalid="ignore"):  # a document alone with all of its terms has none left
             scores -= np.where(sums > 0, sums * (np.log(with_label + total) - np.log(without + total)), 0.0)
         holding = statistics.class_documents - is_own * weights[:, np.newaxis]
-        scores += self.log_odds_of(holding, statistics.n_documents - weights[:, np.newaxis])
+        scores += log_prior_odds(self.training.settings.class_prior, holding, statistics.n_documents - weights[:, np.newaxis])
         scores[is_own & (holding <= 0)] = -np.inf
         lengths = counted.matrix.of_terms(models.selected).of_entries(others).lengths
         return Unseen(scores, lengths, counted.matrix.lengths - lengths, is_own, weights)

@@ -191,11 +191,9 @@ def classifier(statistics: ClassStatistics, learnt: Learnt, settings: Settings) 
 
 
 def class_for(statistics: ClassStatistics, settings: Settings) -> type[Classifier]:
-    """Return the class of the classifier: that of the settings, or with attributes one around it."""
+    """Return the class of the classifier: that of the settings, with attributes one around it, or the one for several labels."""
     if statistics.everything is not None:
-        from nbtext.classifiers.many_labels import LabelsAgainstRest
-
-        return LabelsAgainstRest
+        return classifier_class(settings.classifier).for_several_labels()
     if not statistics.attributes.names:
         return classifier_class(settings.classifier)
     from nbtext.classifiers.attributed import AttributedClassifier

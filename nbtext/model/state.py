@@ -246,7 +246,7 @@ def _learnt(part: Parts, values: Mapping[str, Parsed], settings: Settings, stati
         _profile(values["profile"], part["answers"][int(have_several(statistics.classes)) :]),
         choices=_choices(values["choices"]),
         unlabelled=values["unlabelled"] and UnlabelledFigures(**values["unlabelled"]),
-        left_out=_left_out(part, statistics.n_classes),
+        left_out=_left_out(part, statistics.classes),
     )
 
 
@@ -293,17 +293,29 @@ def _left_out_to_plain(posteriors: LeftOutPosteriors) -> dict[str, Numbers | Non
     with np.errstate(over="ignore"):  # a number far from all others is as good as impossible
         nats = np.maximum(-posteriors.log_posterior, 0).astype(np.float32).ravel()
     weights = None if np.all(posteriors.weights == 1) else posteriors.weights
-    return {"left_out_labels": posteriors.classes, "left_out_nats": nats, "left_out_weights": weights}
+    labels, sizes = posteriors.classes, None
+    if labels.ndim > 1:
+        sizes, labels = labels.sum(axis=1), np.nonzero(labels)[1] + 1
+    return {"left_out_labels": labels, "left_out_label_counts": sizes, "left_out_nats": nats, "left_out_weights": weights}
 
 
-def _left_out(part: Parts, n_classes: int) -> LeftOutPosteriors | None:
-    classes, nats, weights = (part[f"left_out_{name}"] for name in ("labels", "nats", "weights"))
-    require(nats.size == classes.size * n_classes, "its documents left out do not fit its classes")
-    if not classes.size:
+def _left_out(part: Parts, labels: Sequence[str]) -> LeftOutPosteriors | None:
+    classes, sizes, nats, weights = (part[f"left_out_{name}"] for name in ("labels", "label_counts", "nats", "weights"))
+    several = have_several(labels)
+    n_documents, n_classes = (sizes if several else classes).size, len(labels) - several
+    require(nats.size == n_documents * n_classes, "its documents left out do not fit its classes")
+    if not n_documents:
         return None
     require(nats.min() >= 0, "the probabilities of its documents left out are none")
-    weights = weights if weights.size else np.ones(classes.size)
-    require(np.all(weights > 0), "the weights of its documents left out are none")
+    weights = weights if weights.size else np.ones(n_documents)
+    require(weights.size == n_documents and np.all(weights > 0), "the weights of its documents left out are none")
+    require(
+        sizes.size == n_documents * several and classes.size == (sizes.sum() if several else n_documents),
+        "its documents left out lack labels",
+    )
+    if several:
+        require(rise_in_rows(classes, offsets(sizes)) and classes.min(initial=1) > 0, "the labels of its documents left out are not sorted")
+        classes = LabelSets(sizes, classes - 1).mask(n_classes)
     return LeftOutPosteriors(-nats.reshape(-1, n_classes), classes, weights)
 
 

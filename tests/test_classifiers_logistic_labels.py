@@ -1,0 +1,105 @@
+"""Tests of logistic regression of each label against the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.linear_model import LogisticRegression
+
+from nbtext import TextClassifier, UsageError
+from nbtext.classifiers.base import Unseen
+from nbtext.classifiers.logistic_labels import LogisticLabels, log_loss_of_labels
+from nbtext.counts.counting import content_hashes
+from tests.test_classifiers_many_labels import LABELS, SETS, TEXTS, documents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+DRAWN = documents(150)
+
+
+def of_model(model: TextClassifier) -> LogisticLabels:
+    found = model.fitted.classifier
+    assert isinstance(found, LogisticLabels)
+    return found
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5] * 20])
+def test_each_label_is_fitted_as_by_another_implementation(weights: list[float] | None) -> None:
+    model = TextClassifier(classifier="logistic", l2=0.3, calibration="none", stemmer="none").fit(TEXTS, SETS, weights)
+    fitted, sample = of_model(model), model.counts.sample.documents
+    features = fitted.features(sample.matrix)
+    x = csr_array((features.counts, features.terms, features.offsets), shape=(len(sample), len(fitted.training.selected)))
+    of_documents = sample.natural_weights(model.fitted.statistics)
+    scores, _ = fitted.joint_log_likelihood(sample.matrix)
+    for label, truth in enumerate(sample.truth(len(LABELS)).T):
+        oracle = LogisticRegression(C=1 / 0.3, tol=1e-10, max_iter=10_000).fit(x, truth, of_documents)
+        assert scores[:, label] == pytest.approx(oracle.decision_function(x), abs=2e-3)
+
+
+def test_the_strength_makes_held_out_labels_most_probable() -> None:
+    texts, others = DRAWN[0], documents(150)[1]
+    labels = [own if place % 3 else others[place] for place, own in enumerate(DRAWN[1])]
+
+    def trained_with(l2: float | str) -> TextClassifier:
+        return TextClassifier(classifier="logistic", l2=l2, stemmer="none").fit(texts, labels)
+
+    def loss(l2: float) -> float:
+        judged = trained_with(l2).fitted.learnt.judgement
+        assert judged is not None
+        return judged["before"]["log_loss"]
+
+    chosen = of_model(trained_with("auto")).penalty()
+    assert 1e-5 < chosen < 100
+    assert all(loss(chosen) <= loss(factor * chosen) for factor in (0.1, 10))
+
+
+def test_the_loss_is_a_sum_over_labels_of_documents_whose_labels_are_known() -> None:
+    scores, classes = np.array([[1.0, -2.0], [0.5, -np.inf], [3.0, -np.inf]]), np.array([[True, False], [False, True], [False, False]])
+    nobody = np.zeros(3, np.int64)
+    wanted = [np.log1p(np.exp(-1)) + np.log1p(np.exp(-2)), np.log1p(np.exp(3))]
+    assert log_loss_of_labels(Unseen(scores, nobody, nobody, classes, np.array([1.0, 5.0, 3.0]))) == pytest.approx(
+        np.average(wanted, weights=[1, 3])
+    )
+
+
+def test_a_label_with_one_document_or_with_all_stays_finite(tmp_path: Path) -> None:
+    labels = [[*own, "all"] for own in SETS[:-1]] + [["all", "rare"]]
+    model = TextClassifier(classifier="logistic").fit(TEXTS, labels)
+    model.save(str(tmp_path / "m"))
+    p = TextClassifier.load(str(tmp_path / "m")).predict_proba(TEXTS)
+    assert np.isfinite(p).all()
+    assert p[:, model.classes.index("all")].min() > 0.9
+
+
+def test_left_out_answers_stay_in_the_file(tmp_path: Path) -> None:
+    model = TextClassifier(classifier="logistic").fit(TEXTS, SETS)
+    model.save(str(tmp_path / "m"))
+    before, after = model.fitted.learnt.left_out, TextClassifier.load(str(tmp_path / "m")).fitted.learnt.left_out
+    assert before is not None
+    assert after is not None
+    assert np.array_equal(before.classes, after.classes)
+    assert after.log_posterior == pytest.approx(before.log_posterior, rel=1e-6)
+    hashes = np.sort(content_hashes([text.encode() for text in TEXTS]))
+    truth = dict(zip(content_hashes([text.encode() for text in TEXTS]).tolist(), SETS, strict=True))
+    held_out = hashes[2::5].tolist()
+    assert [[LABELS[k] for k in np.flatnonzero(row)] for row in after.classes] == [truth[content] for content in held_out]
+
+
+def test_a_uniform_prior_takes_the_shares_of_labels_away() -> None:
+    empirical, uniform = (
+        TextClassifier(classifier="logistic", l2=0.3, calibration="none", class_prior=prior).fit(TEXTS, SETS)
+        for prior in ("empirical", "uniform")
+    )
+    holding = np.array([sum(label in own for own in SETS) for label in LABELS])
+    moved = empirical.joint_log_likelihood(TEXTS) - uniform.joint_log_likelihood(TEXTS)
+    assert moved == pytest.approx(np.tile(np.log((holding + 0.5) / (len(SETS) - holding + 0.5)), (len(TEXTS), 1)))
+
+
+def test_it_cannot_be_updated() -> None:
+    with pytest.raises(UsageError, match="does not follow from sums of counts"):
+        TextClassifier(classifier="logistic").fit(TEXTS, SETS).partial_fit(["corn1"], [["corn"]])
