@@ -44,6 +44,13 @@ def classifier_class(name: ClassifierName) -> type[Classifier]:
     return found
 
 
+def class_for_several_labels(name: ClassifierName) -> type[Classifier]:
+    """Return the class for documents that may have several labels."""
+    module, several = classifier_class(name).SEVERAL_LABELS
+    found: type[Classifier] = getattr(import_module(f"nbtext.classifiers.{module}"), several)
+    return found
+
+
 def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
     """Return π_k, shape (n_classes,): ``empirical`` D_k / D, ``smoothed:A`` (D_k + A) / (D + A·K), ``uniform`` 1 / K, or weights by label.
 
@@ -232,6 +239,9 @@ class Classifier(ABC):
     TAKES_NUMBERS: ClassVar[bool] = False
     """True if numeric attributes are among its own features."""
 
+    SEVERAL_LABELS: ClassVar[tuple[str, str]] = ("many_labels", "LabelsAgainstRest")
+    """Module and class of the model for documents that may have several labels."""
+
     training: Training
 
     @classmethod
@@ -259,14 +269,6 @@ class Classifier(ABC):
 
             return smoothing_by_evidence(histogram, settings.prior_shape)
         return cls.PSEUDO_COUNT * (1 if settings.prior_shape == "symmetric" else max(int(np.count_nonzero(selected)), 1))
-
-    @classmethod
-    def for_several_labels(cls) -> type[Classifier]:
-        """Return the class of the model for documents that may have several labels."""
-        from nbtext.classifiers.many_labels import LabelsAgainstRest
-
-        del cls
-        return LabelsAgainstRest
 
     @classmethod
     @abstractmethod

@@ -417,6 +417,7 @@ class LogisticRegression(LinearClassifier):
     """Weights of the terms that count, times their scales, and biases."""
 
     PSEUDO_COUNT: ClassVar[float] = 1.0
+    SEVERAL_LABELS: ClassVar[tuple[str, str]] = ("logistic_labels", "LogisticLabels")
 
     scaled_weights: Floats
     """w_jk (1 + |r_jk|), float32, shape (n_selected, n_classes)."""
@@ -521,14 +522,6 @@ class LogisticRegression(LinearClassifier):
     def _place(self) -> Whole:
         """The row of each selected term, shape (n_terms,)."""
         return np.cumsum(self.training.selected) - 1
-
-    @classmethod
-    def for_several_labels(cls) -> type[LinearClassifier]:
-        """Return one-versus-rest regression."""
-        from nbtext.classifiers.logistic_labels import LogisticLabels
-
-        del cls
-        return LogisticLabels
 
     def penalty(self) -> float:
         """Return l2."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 import numpy as np
 
 from nbtext.calibration import UNCALIBRATED, Calibration
-from nbtext.classifiers.base import Training, classifier_class
+from nbtext.classifiers.base import Training, class_for_several_labels, classifier_class
 from nbtext.counts.statistics import COUNTED_ALONE
 from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
 from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED, SEED_WORDS, SEVERAL_LABELS, require_fitting
@@ -193,7 +193,7 @@ def classifier(statistics: ClassStatistics, learnt: Learnt, settings: Settings) 
 def class_for(statistics: ClassStatistics, settings: Settings) -> type[Classifier]:
     """Return the class of the classifier: that of the settings, with attributes one around it, or the one for several labels."""
     if statistics.everything is not None:
-        return classifier_class(settings.classifier).for_several_labels()
+        return class_for_several_labels(settings.classifier)
     if not statistics.attributes.names:
         return classifier_class(settings.classifier)
     from nbtext.classifiers.attributed import AttributedClassifier
