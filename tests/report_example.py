@@ -142,6 +142,12 @@ class Page(HTMLParser):
         """The attributes of all elements of a name."""
         return [attributes for name, attributes in self.elements if name == tag]
 
+    def assert_nothing_comes_from_elsewhere_or_runs(self) -> None:
+        assert not {name for name, _ in self.elements} & {"script", "img", "iframe", "object", "form"}
+        for _, attributes in self.elements:
+            assert not any(name.startswith("on") or name in ("src", "style", "srcset") for name in attributes)
+            assert attributes.get("href", "#").startswith(("#", "data:,"))
+
     @property
     def shape(self) -> list[tuple[str, tuple[str, ...]]]:
         """The elements with the names of their attributes: what data must not change. Without breaks within names, and titles of long ones."""

@@ -72,3 +72,6 @@ keys = st.lists(
     max_size=80,
 )
 """Keys of a hash table: many that differ only in their highest or lowest bits."""
+
+asked = st.lists(st.lists(st.sampled_from([*WORDS, "unseen"]), max_size=10), min_size=1, max_size=6)
+"""Documents by their terms, to be answered by a model of `corpora`."""

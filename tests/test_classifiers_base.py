@@ -12,17 +12,13 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.classifiers.base import _leaves_a_class, class_prior
-from nbtext.cli.option_files import _read_class_prior
-from nbtext.errors import PathError, UsageError
+from nbtext.errors import UsageError
 from nbtext.language_model.dirichlet import beta_intervals
 from tests import oracle, strategies
 from tests.building import statistics_from_table, statistics_of
-from tests.process import write
 from tests.textbook import model_of_china
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from nbtext.settings import ClassifierName
 
 
@@ -51,32 +47,6 @@ def test_priors_are_those_of_the_slow_twin(corpus: list[oracle.Labelled], added:
 def test_weights_that_leave_no_class_possible_are_refused() -> None:
     with pytest.raises(UsageError, match="class"):
         class_prior({"a": 0, "b": 0, "other": 1}, statistics_of(CORPUS))
-
-
-def test_a_file_gives_each_class_its_weight(tmp_path: Path) -> None:
-    path = tmp_path / "prior.tsv"
-    path.write_text("\ufeffa\t0.25\nété\t3\nwith\ttab\t1e-3\n", encoding="utf-8")
-    assert _read_class_prior(str(path)) == {"a": 0.25, "été": 3.0, "with\ttab": 0.001}
-
-
-@pytest.mark.parametrize("line", ["a", "a 1", "a\tone", "a\t"])
-def test_a_line_that_is_no_class_and_number_is_told_by_its_number(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "prior.tsv"
-    path.write_text(f"b\t1\n{line}\n", encoding="utf-8")
-    with pytest.raises(PathError, match="line 2"):
-        _read_class_prior(str(path))
-
-
-def test_what_is_neither_kind_nor_file_is_wrong_usage_and_what_cannot_be_read_is_not(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="empiricle"):
-        _read_class_prior("empiricle")
-    with pytest.raises(UsageError, match="does not know ''"):
-        _read_class_prior("")
-    with pytest.raises(PathError, match="cannot read"):
-        _read_class_prior(str(tmp_path))
-    write("latin", b"\xe9\t1\n")
-    with pytest.raises(PathError, match="UTF-8"):
-        _read_class_prior("latin")
 
 
 @pytest.mark.parametrize(

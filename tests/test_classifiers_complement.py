@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-asked = st.lists(st.lists(st.sampled_from([*strategies.WORDS, "unseen"]), max_size=10), min_size=1, max_size=6)
 mixed = strategies.corpora.filter(
     lambda corpus: len({term for _, terms in corpus for term in terms}) > 1 and len({k for k, _ in corpus}) > 1
 )
@@ -52,7 +51,7 @@ def scores(model: ComplementNaiveBayes | MultinomialNaiveBayes, documents: list[
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("alpha", [1e-3, 0.1, 1.0, 7.5])
 @examples(6)
-@given(corpus=mixed, documents=asked)
+@given(corpus=mixed, documents=strategies.asked)
 def test_scikit_learn_says_the_same_class_by_class(
     weighting: str, alpha: float, corpus: list[Labelled], documents: list[list[str]]
 ) -> None:
@@ -79,7 +78,7 @@ def dense(matrix: Any, weighting: str, of: Training) -> Floats:
 
 
 @pytest.mark.parametrize("weighting", ["counts", "binary", "log"])
-@given(corpus=mixed, documents=asked)
+@given(corpus=mixed, documents=strategies.asked)
 def test_two_classes_are_compared_as_by_the_multinomial_without_prior(
     weighting: str, corpus: list[Labelled], documents: list[list[str]]
 ) -> None:
@@ -90,7 +89,7 @@ def test_two_classes_are_compared_as_by_the_multinomial_without_prior(
 
 
 @pytest.mark.parametrize("shape", ["symmetric", "background"])
-@given(corpus=mixed, over=st.sets(st.sampled_from(strategies.WORDS)), documents=asked)
+@given(corpus=mixed, over=st.sets(st.sampled_from(strategies.WORDS)), documents=strategies.asked)
 def test_the_weights_of_a_class_are_normalised_over_selected_terms(
     shape: str, corpus: list[Labelled], over: set[str], documents: list[list[str]]
 ) -> None:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-asked = st.lists(st.lists(st.sampled_from([*strategies.WORDS, "unseen"]), max_size=10), min_size=1, max_size=6)
-
 
 def training(corpus: list[oracle.Labelled], smoothing: float = 1.0, **options: Any) -> Training:
     statistics = statistics_of(corpus)
@@ -59,7 +57,7 @@ def rise(start: float, steps: int) -> float:
     corpus=strategies.corpora,
     smoothing=st.sampled_from([0.01, 1.0, 20.0]),
     s=st.sampled_from([LEAST_CONCENTRATION, 1.0, 340.0, MOST_CONCENTRATION]),
-    documents=asked,
+    documents=strategies.asked,
 )
 def test_scores_are_those_of_the_slow_twin(
     shape: str, estimate: str, corpus: list[oracle.Labelled], smoothing: float, s: float, documents: list[list[str]]
@@ -77,7 +75,7 @@ def test_scores_are_those_of_the_slow_twin(
     assert found.tolist() == [pytest.approx(row, rel=1e-10, abs=1e-10) for row in wanted]
 
 
-@given(strategies.corpora, asked, st.sampled_from([0.1, 2.0]))
+@given(strategies.corpora, strategies.asked, st.sampled_from([0.1, 2.0]))
 def test_without_burstiness_it_is_the_multinomial_model_of_documents_that_hold_a_term(
     corpus: list[oracle.Labelled], documents: list[list[str]], smoothing: float
 ) -> None:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-asked = st.lists(st.lists(st.sampled_from([*strategies.WORDS, "unseen"]), max_size=10), min_size=1, max_size=6)
-
 
 def fitted(
     corpus: list[oracle.Labelled], smoothing: float = 1.0, estimate: str = "mean", prior: str | Mapping[str, float] = "empirical"
@@ -44,7 +42,7 @@ def scores(model: MultinomialNaiveBayes, documents: list[list[str]]) -> Floats:
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
-@given(corpus=strategies.corpora, smoothing=st.sampled_from([0.01, 1.0, 20.0]), documents=asked)
+@given(corpus=strategies.corpora, smoothing=st.sampled_from([0.01, 1.0, 20.0]), documents=strategies.asked)
 def test_scores_are_those_of_the_slow_twin(
     estimate: str, corpus: list[oracle.Labelled], smoothing: float, documents: list[list[str]]
 ) -> None:

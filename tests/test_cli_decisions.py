@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.process import HOUSE, corpus, nbtext, start, write
+from tests.process import corpus, nbtext, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -169,20 +167,6 @@ def test_costs_of_unknown_classes_are_refused(home: Path) -> None:
     result = nbtext("classify sure.txt --costs wrong.toml", cwd=home)
     assert (result.status, len(result.notes)) == (2, 1)
     assert "birds" in result.notes[0]
-
-
-def test_each_line_is_answered_before_the_next_is_there(home: Path) -> None:
-    command = [sys.executable, "-m", "nbtext", "classify", "--lines"]
-    with start(command, cwd=home, env=HOUSE, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        for number, (line, label) in enumerate([("purr purr purr", "cats"), ("bark bark", "dogs"), ("swim swim", "fish")], 1):
-            process.stdin.write(line.encode() + b"\n")
-            process.stdin.flush()
-            assert process.stdout.readline().decode().split("\t")[:2] == [f"-:{number}", label]
-        process.stdin.close()
-        assert process.stdout.read() == b""
-    assert process.returncode == 0
 
 
 def test_many_lines_at_once_get_the_answers_of_lines_one_by_one(home: Path) -> None:

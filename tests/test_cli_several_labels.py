@@ -73,7 +73,7 @@ def of_rows(name: str, rows: list[dict[str, Any]]) -> Path:
     return write(name, "".join(f"{json.dumps({'id': f'd{number}', **row})}\n" for number, row in enumerate(rows)))
 
 
-def test_the_ledger_knows_sets_of_labels(tmp_path: Path) -> None:
+def test_a_document_moves_to_another_set_of_labels(tmp_path: Path) -> None:
     first, moved = of_rows("first.jsonl", ROWS), of_rows("moved.jsonl", [ROWS[0], {**ROWS[1], "label": ["crude", "fuel"]}, ROWS[2]])
     succeed("train --once -m expected", moved)
     succeed("train --once", first)
@@ -100,3 +100,25 @@ def test_a_model_is_described_by_documents_and_labels(model: Path) -> None:
     assert found["classes"]["corn"]["prior"] == pytest.approx(sum("corn" in labels for labels in made.SETS) / len(made.SETS))
     assert found["tokens"] == sum(len(text.split()) for text in made.TEXTS)
     assert "not score" not in succeed("inspect --term corn1 -m", model).text
+
+
+def test_a_ledger_knows_sets_of_labels(tmp_path: Path) -> None:
+    rows = [{"labels": labels, "text": text} for text, labels in zip(made.TEXTS, made.SETS, strict=True)]
+    first, more = ("".join(json.dumps(row) + "\n" for row in part) for part in (rows[:40], rows[30:]))
+    (tmp_path / "first.jsonl").write_text(first, "utf-8")
+    (tmp_path / "more.jsonl").write_text(more, "utf-8")
+    (tmp_path / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    for name, *paths in (("whole", "all"), ("updated", "first", "more")):
+        command = "train"
+        for path in paths:
+            succeed(f"{command} --once --label-column labels -m", tmp_path / name, tmp_path / f"{path}.jsonl")
+            command = "update"
+    assert (tmp_path / "updated").read_bytes() == (tmp_path / "whole").read_bytes()
+    succeed("forget --once -m", tmp_path / "updated", tmp_path / "more.jsonl")
+    assert "was never learnt as 'corn|grain'" in fail(
+        2,
+        "forget --label-column labels -m",
+        tmp_path / "whole",
+        "-",
+        stdin=b'{"text": "x", "labels": ["grain", "corn"]}\n',
+    )

@@ -140,6 +140,7 @@ def test_semicolons_are_recognised(tables: Path) -> None:
 STREAMS = {
     "jsonl": (['{"id": "t1", "text": "it purrs"}', '{"id": "t2", "text": "it barks"}'], ["--format", "jsonl", "--id-column", "id"]),
     "csv": (["id,text", '"t1","it, purrs"', "t2,it barks"], ["--format", "csv", "--id-column", "id"]),
+    "lines": (["it purrs", "it barks"], []),
     "tsv": (["t1\tit purrs", "t2\tit barks"], ["--format", "tsv", "--id-column", "1", "--text-column", "2", "--no-header"]),
 }
 
@@ -159,8 +160,9 @@ def test_records_of_a_stream_are_answered_each_at_once_with_their_ids(tables: Pa
                 child.stdin.flush()
                 answers.append(child.stdout.readline().decode().split("\t")[:2])  # comes before the next line is written
         child.stdin.close()
-        assert child.wait() == 0
-    assert answers == [["t1", "cats"], ["t2", "dogs"]]
+        assert (child.stdout.read(), child.wait()) == (b"", 0)
+    first, second = ("-:1", "-:2") if name == "lines" else ("t1", "t2")
+    assert answers == [[first, "cats"], [second, "dogs"]]
 
 
 def test_lines_are_documents_unless_an_option_names_a_format_or_a_column(tables: Path) -> None:

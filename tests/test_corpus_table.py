@@ -249,13 +249,6 @@ def test_a_label_may_begin_with_the_bytes_of_a_mark(file_format: str, tmp_path: 
     assert [label for label, _ in texts(path, format=file_format)] == ["a", "ÿþa"]
 
 
-def test_a_directory_is_no_table(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is a directory, not a file of documents; for a directory per class use format dir"):
-        documents(tmp_path, format="csv")
-    with pytest.raises(PathError, match="none: cannot read: no such file or directory"):
-        documents(tmp_path / "none", format="csv")
-
-
 def test_lines(tmp_path: Path) -> None:
     path = table(tmp_path, "\ufefffirst\r\n\nthird\u2028 \x85still\x0c\nlast")
     assert texts(path, format="lines", labelled=False) == [(None, text) for text in ("first", "", "third\u2028 \x85still\x0c", "last")]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from nbtext.attributes import Attributes
 from nbtext.counts.corpus_counts import (
+    _first_impossible,
     is_known,
     relabelled_documents,
     with_ngram_parts,
@@ -92,6 +93,11 @@ def test_some_documents_each_under_a_label_of_its_own(labelled: Corpus, data: st
     wanted, _ = documents([(label, labelled[row][1]) for row, label in zip(rows, labels, strict=True)])
     assert found.statistics == wanted
     assert [found.statistics.classes[number] for number in found.documents.classes.tolist()] == labels
+
+
+def test_none_of_the_documents_that_were_counted_is_the_first_that_cannot_be_subtracted() -> None:
+    learnt = [("x", "ant bee"), ("x", "ant"), ("y", "cat")]
+    assert _first_impossible(counted(learnt), *documents(learnt[:2])) is None
 
 
 def test_categories_are_terms_that_no_text_can_hold() -> None:

@@ -13,7 +13,6 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
-from nbtext.errors import UsageError
 from nbtext.evaluation.comparison import _answer_cells, _Comparison, answer_differences, compare, mcnemar, mean_replicates
 from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.intervals import Bootstrap
@@ -217,9 +216,3 @@ def test_what_is_impossible_has_no_answer() -> None:
     a, b = of_pets(estimate="ml"), of_pets()
     comparison = compare(a, b, documents_of({"cats/1": "cats bark"}), keep_changed=True)
     assert comparison.changed[0][:4] == ("cats/1", "cats", None, None)
-
-
-def test_without_documents_there_is_nothing_to_compare() -> None:
-    model = of_pets()
-    with pytest.raises(UsageError, match="no documents"):
-        compare(model, model, [])

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier, selection
 from nbtext.corpus.document import Document
-from nbtext.errors import UsageError
 from nbtext.evaluation.gathering import MISTAKES_SHOWN, gather
 from nbtext.explain.mistakes import AUDIBLE, LONGEST, Excerpts
 from nbtext.inspection.terms import class_terms
@@ -113,11 +112,6 @@ def test_only_the_surest_mistakes_are_kept() -> None:
     data = gather(model_of(), documents(letters), title="")
     assert len(data.mistakes) == MISTAKES_SHOWN
     assert {int(quoted.mistake.id) for quoted in data.mistakes} == set(range(40 - MISTAKES_SHOWN, 40))
-
-
-def test_a_corpus_of_nothing_is_refused() -> None:
-    with pytest.raises(UsageError, match="no documents"):
-        gather(model_of(), [], title="")
 
 
 def test_impossible_documents_have_no_answer() -> None:

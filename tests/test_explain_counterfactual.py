@@ -209,6 +209,14 @@ def test_no_removal_is_enough_where_the_prior_is_against_it() -> None:
     assert found.addition.items is not None
 
 
+def test_an_impossible_document_can_become_possible() -> None:
+    of = model(estimate="ml", stemmer="none")
+    found = found_for(of, "dogs", "dog barks cat")
+    assert found.label is None
+    assert found.removal is not None
+    assert found.removal.items == (("cat", 1),)
+
+
 @pytest.mark.parametrize("parameters", [{}, {"ngrams": 2}], ids=str)
 def test_attributes_stay(parameters: dict[str, Any]) -> None:
     rows: list[dict[str, object]] = [

@@ -306,8 +306,3 @@ def test_of_pruned_models_merged_the_common_terms_stay() -> None:
         assert whole.counts.is_closed
     with_open = merged([fitted({}, first), models[1]], "ab")
     assert plain(with_open.fitted.statistics).occurrences == {("x", "bee"): 2, ("x", "cat"): 1, ("y", "bee"): 2, ("y", "cat"): 2}
-
-
-def test_nothing_can_be_pruned_away() -> None:
-    with pytest.raises(UsageError, match="none of the 2 terms is left; lower min_df or raise max_df"):
-        pruned(fitted({}, [("x", "ant bee")]), 2, 1.0)

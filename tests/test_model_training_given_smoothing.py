@@ -200,8 +200,8 @@ def test_categories_have_pseudo_counts_by_evidence() -> None:
 
 def test_a_file_gives_each_term_its_number(tmp_path: Path) -> None:
     path = tmp_path / "alpha.tsv"
-    path.write_bytes("\ufeffprinter\t0.25\r\nprinter jam\t3\n*\t1e-3\nété\t2".encode())
-    assert _read_smoothing(str(path)) == {"printer": 0.25, "printer jam": 3.0, "*": 0.001, "été": 2.0}
+    path.write_bytes("\ufeffprinter\t0.25\r\nprinter jam\t3\n*\t1e-3\nété\t2\nwith\ttab\t5".encode())
+    assert _read_smoothing(str(path)) == {"printer": 0.25, "printer jam": 3.0, "*": 0.001, "été": 2.0, "with\ttab": 5.0}
 
 
 @pytest.mark.parametrize("line", ["a", "a 1", "a\tone", "a\t", "a\t-1", "a\tnan", "a\tinf", ""])

@@ -100,12 +100,6 @@ def test_a_term_that_only_one_class_has_speaks_for_it(by: str) -> None:
     assert ranking.classes.tolist()[:2] == [0, 1]
 
 
-@pytest.mark.parametrize("by", ["mutual-information", "presence", "chi2"])
-def test_terms_that_are_alike_in_all_classes_carry_nothing(by: str) -> None:
-    found = scores([("a", ["ant", "bee"]), ("b", ["ant", "bee"]), ("b", ["ant", "bee"])], by, estimate="ml")
-    assert found == {"ant": pytest.approx(0, abs=1e-15), "bee": pytest.approx(0, abs=1e-15)}
-
-
 @ALL
 def test_a_criterion_scores_each_term_alike_whichever_terms_are_beside_it(by: str) -> None:
     """More terms times classes than are held at once."""

@@ -19,7 +19,6 @@ from nbtext.counts.vocabulary import Vocabulary
 from nbtext.explain.word_walk import WordWalker
 from nbtext.model.description import describe
 from nbtext.settings import Settings
-from nbtext.store import read_model_file, write_model_file
 from nbtext.text.encoded_lines import (
     _ends_base64,
     _ends_hexadecimal,
@@ -31,7 +30,7 @@ from nbtext.text.encoded_lines import (
     without_encoded_lines,
 )
 from tests.budget import examples
-from tests.models import count
+from tests.models import assert_what_files_without_it_have, count
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -257,13 +256,4 @@ def test_dropped_lines_are_counted_exactly_through_update_forget_and_merge() -> 
 
 
 def test_a_model_file_without_the_setting_keeps_encoded_lines(tmp_path: Path) -> None:
-    path = "model"
-    TextClassifier(encoded_lines="keep").fit(texts := corpus("uuencode", "hexadecimal"), list("ab")).save(path)
-    wanted = TextClassifier.load(path).joint_log_likelihood(texts)
-    settings, arrays = read_model_file(path)
-    training: Any = settings["training"]
-    del training["encoded_lines"]
-    write_model_file(path, settings, arrays)
-    loaded = TextClassifier.load(path)
-    assert loaded.settings.encoded_lines == "keep"
-    assert np.array_equal(loaded.joint_log_likelihood(texts), wanted)
+    assert_what_files_without_it_have("encoded_lines", "keep", corpus("uuencode", "hexadecimal"))

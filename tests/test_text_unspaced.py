@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.settings import UNSPACED_LANGUAGES
-from nbtext.store import read_model_file, write_model_file
 from nbtext.text.analyzer import Analyzer
 from nbtext.text.unspaced import unspaced_runs
 from nbtext.text.words import stop_words, words
 from tests import oracle, strategies
 from tests.budget import examples
+from tests.models import assert_what_files_without_it_have
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,16 +130,7 @@ def test_a_stop_list_may_have_single_characters(tmp_path: Path) -> None:
 
 
 def test_a_model_file_without_the_setting_has_words(tmp_path: Path) -> None:
-    path, texts = "model", ["路灯坏了，路灯", "ไฟถนน x"]
-    TextClassifier(unspaced="words").fit(texts, list("ab")).save(path)
-    wanted = TextClassifier.load(path).joint_log_likelihood(texts)
-    settings, arrays = read_model_file(path)
-    training: Any = settings["training"]
-    del training["unspaced"]
-    write_model_file(path, settings, arrays)
-    loaded = TextClassifier.load(path)
-    assert loaded.settings.unspaced == "words"
-    assert np.array_equal(loaded.joint_log_likelihood(texts), wanted)
+    assert_what_files_without_it_have("unspaced", "words", ["路灯坏了，路灯", "ไฟถนน x"])
 
 
 def test_explanations_name_pairs_where_they_begin() -> None:
