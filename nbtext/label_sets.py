@@ -33,6 +33,17 @@ def one_label(text: str) -> str:
     return text.replace(MARK, " ") if is_set(text) else text
 
 
+def separated(label: str, separator: str | None) -> str:
+    r"""Return the set of the labels between separators; the label itself if there are none to look for.
+
+    >>> separated("wheat; grain;", ";"), separated("wheat; grain;", None)
+    ('\x1fgrain\\x1fwheat', 'wheat; grain;')
+    """
+    if separator is None or is_set(label):
+        return label
+    return label_set(part for part in map(str.strip, label.split(separator)) if part)
+
+
 def is_set(label: object) -> bool:
     """Return whether a label is a set of labels."""
     return isinstance(label, str) and label.startswith(MARK)

@@ -535,6 +535,10 @@ class Reading(Declared):
         "By default it is recognised by the header or the values, else it is column 1.",
         common=True,
     )
+    label_separator: str | None = declared(
+        None, "TEXT", text,
+        "Documents have several labels: this text stands between two, as in grain;wheat. An empty cell has none. White space around labels is dropped.",
+    )
     text_column: str | None = declared(
         None, "COLUMNS", text_columns,
         "Columns of the text, joined if there are several: names, or numbers from 1. In jsonl they are keys, a.b for b inside a, by default text. By default the "

@@ -50,10 +50,24 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"header": True},
         {"delimiter": ","},
         {"delimiter": "ä"},
+        {"label_separator": "n"},
     ],
-    "csv": [{}, {"label_column": "label", "text_column": "text"}, {"delimiter": ";"}, {"max_document_size": "20"}, {"id_column": "1"}],
-    "jsonl": [{}, {"text_column": "label,text"}, {"label_column": "text", "text_column": "label"}, {"max_document_size": "30"}],
-    "fasttext": [{}, {"encoding": "utf-8"}, {"encoding": "latin-1"}],
+    "csv": [
+        {},
+        {"label_separator": " "},
+        {"label_column": "label", "text_column": "text"},
+        {"delimiter": ";"},
+        {"max_document_size": "20"},
+        {"id_column": "1"},
+    ],
+    "jsonl": [
+        {},
+        {"label_separator": "a"},
+        {"text_column": "label,text"},
+        {"label_column": "text", "text_column": "label"},
+        {"max_document_size": "30"},
+    ],
+    "fasttext": [{}, {"label_separator": "a"}, {"encoding": "utf-8"}, {"encoding": "latin-1"}],
     "svmlight": [{}],
 }
 

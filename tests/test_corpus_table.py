@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from nbtext.corpus.columns import holds_paths
 from nbtext.corpus.reading import column_names, resolved
 from nbtext.errors import PathError, UsageError
+from nbtext.label_sets import label_set
 from nbtext.settings import Reading
 from tests.process import corpus
 from tests.reading import documents, problems, texts
@@ -255,3 +257,15 @@ def test_lines(tmp_path: Path) -> None:
     assert [d.id for d in documents(path, format="lines", labelled=False)] == [f"{path}:{n}" for n in (1, 2, 3, 4)]
     with pytest.raises(UsageError, match="format lines has no classes"):
         documents(path, format="lines")
+
+
+@pytest.mark.parametrize("name", ["labels.csv", "labels.tsv", "labels.jsonl"])
+def test_a_separator_stands_between_several_labels(tmp_path: Path, name: str) -> None:
+    given = {"one": ["grain", "wheat"], "two": ["crude"], "three": [], "four": ["corn", "grain"]}
+    cells = ["wheat;grain", "crude", "", "grain; corn ;;grain"]
+    rows = list(zip(cells, given, strict=True))
+    path = tmp_path / name
+    delimiter = "," if name.endswith("csv") else "\t"
+    records = [json.dumps({"label": cell, "text": text}) for cell, text in rows]
+    path.write_text("\n".join(records if name.endswith("jsonl") else [delimiter.join(row) for row in rows]))
+    assert texts(path, label_separator=";") == [(label_set(labels), text) for text, labels in given.items()]

@@ -47,6 +47,15 @@ def test_the_columns_of_a_table(tmp_path: Path) -> None:
     assert "columns" in succeed("doctor", path).text
 
 
+def test_labels_of_documents_with_several(tmp_path: Path) -> None:
+    path = corpus(tmp_path, {"c.csv": "label,text\na;b,one\nb,two\n,three\na;b;c,four\n"}) / "c.csv"
+    assert look(path, label_separator=";")[0]["class_sizes"] == {"b": 3, "a": 2, "c": 1}
+    assert (
+        "classes\tok\t3 classes: b 3, a 2, c 1; 1.50 labels a document"
+        in nbtext("doctor", path, "--label-separator", ";", "-o", "tsv").text
+    )
+
+
 def test_texts_without_classes(tmp_path: Path) -> None:
     corpus(tmp_path, {"texts": "one\ntwo\n"})
     figures, warnings = look(tmp_path / "texts", format="lines")

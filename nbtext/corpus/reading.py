@@ -20,6 +20,7 @@ from nbtext.corpus.parts import Shard, reader
 from nbtext.corpus.streams import LINES_AT_ONCE, LONGEST_FIRST_LINE, beginning
 from nbtext.document_parts import WEIGHT_UNIT, checked_fields, field_name, without_separators
 from nbtext.errors import DocumentError, UsageError, quantity
+from nbtext.label_sets import separated
 from nbtext.settings import BY_NAME, FORMATS, KINDS_OF_FILES, Reading
 from nbtext.text_block import LabelledBlock, blocks
 
@@ -71,10 +72,10 @@ def read_corpus(
 
 def read_shard(shard: Shard, source: Source) -> Iterator[Any]:
     """Yield the documents of a shard as `read_corpus` does, but without names where the source allows a `LabelledBlock` of many."""
-    undecoded = _undecoded(shard, source)
+    undecoded, separator = _undecoded(shard, source), source.reading.label_separator
     for item in _packed(undecoded, source.limit) if source.in_blocks else [undecoded]:
         if isinstance(item, LabelledBlock):
-            yield item
+            yield replace(item, labels=[separated(label, separator) for label in item.labels])
         else:
             yield from _kept(_decoded(item, source), source)
 
@@ -437,11 +438,12 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
     names = [field_name(name) for name in source.tagged]
     n_beside = n_attributes + len(names)
     n_own = n_beside + (weight_column is not None)
-    for identity, label, body, beside, _, found_problem, columns, _ in documents:
-        problem, units = found_problem, WEIGHT_UNIT
+    for identity, found_label, body, beside, _, found_problem, columns, _ in documents:
+        label, problem, units = found_label, found_problem, WEIGHT_UNIT
         text, fields, values = _NOTHING
         if problem is None:
             try:
+                label = None if found_label is None else separated(found_label, reading.label_separator)
                 _require_label_and_limit(label, body, source)
                 found, transcoded, fields = decoder_of(identity)(body)
                 text = without_separators(found)

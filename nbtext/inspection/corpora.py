@@ -14,6 +14,7 @@ from nbtext.corpus.document import Notices, size_of
 from nbtext.corpus.reading import read_corpus, resolve_format, resolved
 from nbtext.errors import listed, quantity
 from nbtext.inspection.health import PASSED, WARNING, Finding
+from nbtext.label_sets import labels_in
 from nbtext.model.description import is_class_each
 from nbtext.settings import FORMATS
 
@@ -43,7 +44,7 @@ class CorpusOverview:
     columns: str | None
     """The columns of a table that are read."""
     class_sizes: dict[str, int]
-    """Documents of each class that could be read, the largest class first; empty for a format without classes."""
+    """Documents of each class, or with each label, that could be read, the largest class first; empty for a format without classes."""
     documents: int
     """Documents that could be read."""
     empty: int
@@ -73,7 +74,7 @@ def look_at_corpus(paths: Sequence[str], reading: Reading) -> CorpusOverview:
             continue
         sizes.append(size_of(document))
         if document.label is not None:
-            classes[document.label] += 1
+            classes.update(labels_in(document.label))
     lengths = np.array(sizes)
     return CorpusOverview(
         format=reading.format,
@@ -117,6 +118,8 @@ def _classes(corpus: CorpusOverview) -> Iterator[Finding]:
     if not sizes:
         return
     detail = f"{quantity(len(sizes), 'class')}: {listed([f'{cut_short(label, LONGEST)} {size:,}' for label, size in sizes.items()], NAMED)}"
+    if (n_labels := sum(sizes.values())) != corpus.documents:
+        detail += f"; {n_labels / corpus.documents:.2f} labels a document"
     if is_class_each(len(sizes), corpus.documents):
         yield Finding("classes", WARNING, f"{detail}; nearly every document is a class of its own", "see --label-column and --text-column")
     elif len(sizes) == 1:
