@@ -137,8 +137,8 @@ class _Fit:
         for s, signs, weights, log_lengths in self._blocks:
             scaled = np.exp(np.clip(log_scale + exponent * log_lengths, -LARGEST_LOG, LARGEST_LOG)) * s
             words = scaled * slopes
-            z = np.clip(words + begins, -LARGEST_LOG, LARGEST_LOG)
-            odds = np.exp(z + level)
+            z = words + begins
+            odds = np.exp(np.clip(z, -LARGEST_LOG, LARGEST_LOG) + level)
             others = np.maximum(odds.sum(axis=1, keepdims=True) - odds, 0.0)
             rivals = np.log1p(others)
             against = signs * (z - rivalry * rivals)
@@ -146,7 +146,7 @@ class _Fit:
             value += float((weights * (np.maximum(against, 0.0) + np.log1p(small))).sum())
             slope = weights * signs * np.where(against > 0, 1.0, small) / (1.0 + small)
             passed_on = slope / (1.0 + others)
-            of_z = slope - rivalry * odds * (passed_on.sum(axis=1, keepdims=True) - passed_on)
+            of_z = slope - rivalry * odds * (passed_on.sum(axis=1, keepdims=True) - passed_on) * (np.abs(z) < LARGEST_LOG)
             by_words = of_z * words
             shared += (
                 by_words.sum(),
