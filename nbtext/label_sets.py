@@ -15,6 +15,9 @@ EVERYTHING = ""
 
 MARK = "\x1f"
 
+REST, THE_REST = -1, "the rest"
+"""The last class beside a label that is explained: the documents without it, of score 0."""
+
 BETWEEN_LABELS = "|"
 """Between labels as they are shown."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from nbtext import TextClassifier
@@ -122,3 +123,31 @@ def test_a_ledger_knows_sets_of_labels(tmp_path: Path) -> None:
         "-",
         stdin=b'{"text": "x", "labels": ["grain", "corn"]}\n',
     )
+
+
+def test_each_label_of_an_answer_is_explained_against_the_rest(model: Path) -> None:
+    text = "corn1 corn2 corn0 grain0 grain1 grain3 word1"
+    fitted = TextClassifier.load(str(model)).fitted
+    scored = fitted.score([text.encode()])
+    explained = [json.loads(line) for line in succeed("explain --output jsonl -m", model, "--text", text).text.splitlines()]
+    assert [each["label"] for each in explained] == ["corn", "grain"]
+    for each in explained:
+        number = fitted.classes.index(each["label"])
+        assert each["log_odds"] == pytest.approx(scored.scores[0, number])
+        assert each["prior"] + sum(word["nats"] for word in each["words"]) == pytest.approx(each["log_odds"])
+        assert (
+            each["probability"] == pytest.approx(1 - each["against_probability"]) == pytest.approx(np.exp(scored.log_posterior[0, number]))
+        )
+    compared = json.loads(succeed("explain --against oil --output jsonl -m", model, "--text", text).text)
+    assert compared["log_odds"] == pytest.approx(scored.scores[0, fitted.classes.index(compared["label"])] - scored.scores[0, 2])
+
+
+def test_the_fewest_words_that_take_a_label_away_or_bring_it(model: Path) -> None:
+    p = TextClassifier.load(str(model)).predict_proba
+    taken = succeed("explain --output tsv --why-not corn -m", model, "--text", "corn1 corn1 grain0 word1 word2").rows
+    assert [row[1:5] for row in taken if row[3] == "remove"] == [["corn", "the rest", "remove", "corn1"]]
+    assert float(taken[0][6]) == pytest.approx(1 - p(["grain0 word1 word2"])[0, 0], rel=1e-5)
+    brought = [row for row in succeed("explain --output tsv --why-not corn -m", model, "--text", "grain0 word1").rows if row[3] == "add"]
+    words = [word for row in brought for word in [row[4]] * int(row[5])]
+    assert float(brought[0][6]) == pytest.approx(p([" ".join(["grain0 word1", *words])])[0, 0], rel=1e-5)
+    assert float(brought[0][6]) > 0.5

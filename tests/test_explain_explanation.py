@@ -99,6 +99,7 @@ def test_calibration_leads_to_the_probabilities(number: int, text: str) -> None:
     steps = found.calibration
     assert steps.log_odds == pytest.approx(math.log(found.probability / found.against_probability), abs=1e-9)
     if not steps.on_curve:
+        assert steps.temperature is not None
         assert steps.log_odds == pytest.approx(steps.on_scale / steps.temperature, abs=1e-9)
     if ADDITIVE[number].get("classifier") != "complement":
         assert steps.on_scale == pytest.approx(found.log_odds, abs=1e-9)

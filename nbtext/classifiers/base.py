@@ -468,11 +468,13 @@ class AdditiveClassifier(Classifier):
     def advantages(self, features: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
         """Return what each feature adds to the score of its answer less that of its rival, shape (n_entries,), in nats.
 
-        ``answers`` and ``rivals`` are class numbers, shape (n_entries,). nan where a term rules out both. At most `TERM_WEIGHTS_AT_ONCE` scores are in memory.
+        ``answers`` and ``rivals`` are class numbers, shape (n_entries,), −1 for a score of 0. nan where a term rules out both. At most `TERM_WEIGHTS_AT_ONCE`
+        scores are in memory.
         """
         nats = np.empty(features.terms.size)
         for part in in_blocks(np.arange(nats.size), self.bias.size, TERM_WEIGHTS_AT_ONCE):
-            scores, rows = self.term_scores(features.terms[part], features.counts[part]), np.arange(part.size)
+            rows = np.arange(part.size)
+            scores = np.column_stack((self.term_scores(features.terms[part], features.counts[part]), np.zeros(part.size)))
             nats[part] = difference(scores[rows, answers[part]], scores[rows, rivals[part]])
         return nats
 

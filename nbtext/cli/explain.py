@@ -34,6 +34,9 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     and the attributes besides the text. An n-gram is shared equally by its words; a character n-gram belongs to its word; a term that occurs
     several times is shared equally by its occurrences. Words that do not count have 0 and the reason.
 
+    If documents have several labels, each label of the answer is explained against the rest, the documents without it; calibration then makes probabilities
+    of the log odds of all labels together. --why-not LABEL looks for what makes LABEL more probable than not, or if it is, for what takes it away.
+
     Calibration comes last and changes the probability, not the order of the classes. The scores of gaussian are no sum: a word has what the log
     odds lose without it, and a line of its own holds the rest. If maximum likelihood finds a document impossible, table, jsonl and page name one
     word for each class that rules it out.

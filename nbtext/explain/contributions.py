@@ -107,6 +107,7 @@ def word_contributions(
     classifier = model.classifier.of_texts
     found, prior = term_contributions(classifier, matrix, np.array(pair[:1]), np.array(pair[1:])), bias(classifier, matrix)
     if found is not None and prior is not None:
+        prior = np.append(prior, 0.0)  # of `REST`
         return shared_out(located, *found), float(difference(prior[pair[0]], prior[pair[1]])), True
     with np.errstate(divide="ignore"):
         prior = np.log(model.classifier.prior)

@@ -29,7 +29,9 @@ from nbtext.errors import UsageError
 from nbtext.explain.contributions import bias, changed_counts, class_contributions, word_contributions
 from nbtext.explain.explanation import class_number
 from nbtext.explain.word_walk import WordWalker
+from nbtext.fitted.fitted_model import OneLabel
 from nbtext.fitted.scoring import scored
+from nbtext.label_sets import REST, THE_REST
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text_block import blocks
 
@@ -101,12 +103,16 @@ class WhyNot:
 
 
 class WhyNotFinder:
-    """Looks for what would make a class the answer; raises `UsageError` if the model does not have it, or has no other."""
+    """Looks for what would make a class the answer; raises `UsageError` if the model does not have it, or has no other.
+
+    Of several labels it looks for what takes the label away from a document that has it.
+    """
 
     def __init__(self, model: FittedModel, wanted: str) -> None:
-        if len(model.classes) < 2:
+        if len(model.classes) < 2 and not model.several_labels:
             raise UsageError("the model has a single class: it is always the answer")
-        self._model, self._wanted, self._number = model, wanted, class_number(model, wanted)
+        self._wanted, self._number = wanted, class_number(model, wanted)
+        self._model = OneLabel(**model.__getstate__(), number=self._number) if model.several_labels else model
         self._walker = WordWalker.of_model(model)
         self._words: dict[int, str | None] = {}
 
@@ -122,11 +128,15 @@ class WhyNotFinder:
         if answer != NO_ANSWER:
             label, probability = self._model.classes[answer], float(probabilities[answer])
             wanted_probability = float(probabilities[self._number])
-        why = NO_PRIOR if self._model.classifier.prior[self._number] == 0 else ANSWERED_SO if answer == self._number else None
+        number, wanted = self._number, self._wanted
+        if answer == number and self._model.several_labels:
+            number, wanted = len(self._model.classes) + REST, THE_REST
+            wanted_probability = float(probabilities[number])
+        why = NO_PRIOR if self._model.classifier.prior[self._number] == 0 else ANSWERED_SO if answer == number else None
         if why is None:
-            changes = _ChangedDocument(self._model, self._walker, document, self._number, self._words)
+            changes = _ChangedDocument(self._model, self._walker, document, number, self._words)
             removed, added = removal(changes), addition(changes)
-        return WhyNot(document.id, label, probability, self._wanted, wanted_probability, why, removed, added)
+        return WhyNot(document.id, label, probability, wanted, wanted_probability, why, removed, added)
 
 
 class _ChangedDocument:
@@ -143,7 +153,8 @@ class _ChangedDocument:
         self.names, self.name_of = self.located.surface_words()
         self._changed_counts = cache(self._counts_changed_by)
         self.matrix = model.counter.count(*contents([document])).matrix()
-        self.scores, self.log_prior = model.score_counts(self.matrix).scores[0], bias(model.classifier.of_texts, self.matrix)
+        self.scores = model.score_counts(self.matrix).scores[0]
+        self.log_prior = None if model.several_labels else bias(model.classifier.of_texts, self.matrix)
         possible = np.ones(self.scores.size, np.bool_) if self.log_prior is None else self.log_prior > -np.inf
         possible[wanted] = False
         self.rivals = np.flatnonzero(possible)
@@ -455,6 +466,7 @@ def _candidates(changes: _ChangedDocument) -> tuple[list[str], Floats, Floats, i
     def nearer(terms: Whole) -> Floats:
         """Return what an occurrence of each term brings, shape (n, n_rivals); only about that if it depends on other terms."""
         weights = _possible(model.language_models.log_probability(terms) if linear is None else linear.weights(terms))
+        weights = np.pad(weights, ((0, 0), (0, changes.scores.size - weights.shape[1])))  # 0 for the rest
         return weights[:, [wanted]] - weights[:, rivals]
 
     parts, most = [], np.full(np.count_nonzero(before), -np.inf)
@@ -490,7 +502,7 @@ def _addition_by_sums(words: Sequence[str], nearer: Floats, ahead: Floats) -> tu
 
 def _adds_up(model: FittedModel) -> bool:
     """Return whether scores are sums over the occurrences of terms, whatever else the document holds."""
-    return model.classifier.of_texts.adds_occurrences() and model.settings.ngrams == 1
+    return model.classifier.of_texts.adds_occurrences() and model.settings.ngrams == 1 and not model.several_labels
 
 
 def _possible(nats: Floats) -> Floats:

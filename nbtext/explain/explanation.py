@@ -17,12 +17,13 @@ from nbtext.corpus.document import contents
 from nbtext.counts.layers import estimated
 from nbtext.counts.statistics import Weights
 from nbtext.counts.vocabulary import displayed_term
-from nbtext.decision import NO_ANSWER, minimum_error
+from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.errors import UsageError
 from nbtext.explain.contributions import attribute_scores, log_odds_of_pair, ruling_out, word_contributions
 from nbtext.explain.mistakes import runner_up
 from nbtext.explain.word_walk import WordWalker
 from nbtext.fitted.scoring import IMPOSSIBLE, lacking, scored
+from nbtext.label_sets import REST, THE_REST
 from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ class _CalibrationSteps:
 
     on_scale: float
     """Of the scores on the scale of log probabilities; other than the scores only for complement naive Bayes."""
-    temperature: float
-    """Their divisor."""
+    temperature: float | None
+    """Their divisor; None of several labels, which are calibrated together."""
     on_curve: bool
     """True if an isotonic curve comes last."""
     log_odds: float
@@ -137,15 +138,18 @@ class Explainer:
     """Explains the answers of a model, against their runners-up or against one class; raises `UsageError` if there is no such class."""
 
     def __init__(self, model: FittedModel, against: str | None = None) -> None:
-        self._model, self._classes = model, model.classes
-        if len(self._classes) < 2:
+        self._model, self._classes = model, [*model.classes, THE_REST]
+        if len(model.classes) < 2 and not model.several_labels:
             raise UsageError("the model has a single class: there is nothing to compare it with")
         self._against = None if against is None else class_number(model, against)
         self._walker = WordWalker.of_model(model)
         self._layers = _layers(model)
 
     def explain(self, documents: Iterable[Document]) -> Iterator[Explained]:
-        """Yield one for each document, in order; if the class to compare with is the answer itself, its runner-up takes its place."""
+        """Yield one for each document, in order, or of several labels one for each label of its answer, against the rest.
+
+        If the class to compare with is the answer itself, its runner-up takes its place.
+        """
         for block in scored(self._model, documents):
             answers = minimum_error(block.log_posterior)
             rivals = runner_up(np.nan_to_num(block.log_posterior, nan=-inf), np.maximum(answers, 0))
@@ -155,8 +159,13 @@ class Explainer:
             for row, document in enumerate(block.documents):
                 if document.problem is not None:
                     yield Explained(document.id, None, problem=document.problem)
-                else:
-                    yield self._explained(block, row, matrix.rows(np.array([row])), (int(answers[row]), int(rivals[row])))
+                    continue
+                pairs = [(int(answers[row]), int(rivals[row]))]
+                if self._model.several_labels and self._against is None:
+                    given = DecisionRule().members(block.log_posterior[[row]])
+                    pairs = [(answer, REST) for answer in np.flatnonzero(given[0]).tolist() or answers[[row]].tolist()]
+                for pair in pairs:
+                    yield self._explained(block, row, matrix.rows(np.array([row])), pair)
 
     def _explained(self, block: ScoredBlock, row: int, matrix: DocumentTermMatrix, pair: tuple[int, int]) -> Explained:
         model, document, (answer, rival) = self._model, block.documents[row], pair
@@ -167,7 +176,7 @@ class Explainer:
         words, attributes = _words(located, nats, model, self._layers), []
         for name, value, added in attribute_scores(model, matrix, document.values):
             attributes.append(_AttributeContribution(name, value, float(log_odds_of_pair(added[np.newaxis], pair)[0])))
-        scores, posterior = block.scores[row], block.log_posterior[row]
+        scores, posterior = block.scores[row], _with_rest(block.log_posterior[row], answer)
         known = [prior, *(word.nats for word in words), *(attribute.nats for attribute in attributes)]
         if scores[rival] == -inf and not any(map(isinf, known)):
             prior = known[0] = inf  # the other class is ruled out by a term that the document lacks: only under Bernoulli without smoothing
@@ -182,8 +191,15 @@ class Explainer:
     def _calibration(self, block: ScoredBlock, row: int, pair: tuple[int, int]) -> _CalibrationSteps:
         calibration, lengths = self._model.learnt.calibration, block.lengths[row : row + 1]
         on_scale = self._model.classifier.log_scale(block.scores[row : row + 1], lengths)[0]
-        before, after = (float(nats[pair[0]] - nats[pair[1]]) for nats in (on_scale, block.log_posterior[row]))
-        return _CalibrationSteps(before, float(calibration.temperature(lengths)[0]), bool(calibration.curve[0].size), after)
+        posterior, temperature = _with_rest(block.log_posterior[row], pair[0]), float(calibration.temperature(lengths)[0])
+        before, after = (float(nats[pair[0]] - nats[pair[1]]) for nats in (np.append(on_scale, 0.0), posterior))
+        return _CalibrationSteps(before, None if self._model.several_labels else temperature, bool(calibration.curve[0].size), after)
+
+
+def _with_rest(log_posterior: Floats, answer: int) -> Floats:
+    """Return the log probabilities of classes, and last that the document is not of this one."""
+    with np.errstate(divide="ignore"):
+        return np.append(log_posterior, np.log(-np.expm1(log_posterior[answer])))
 
 
 def class_number(model: FittedModel, label: str) -> int:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import fields
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from nbtext.counts.counting import Analysis, InTurn, document_counter
 from nbtext.counts.layers import estimated
@@ -12,6 +15,7 @@ from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_category
 from nbtext.fitted.learnt import classifier, dropped_terms, language_models
+from nbtext.label_sets import REST, THE_REST
 from nbtext.records import dataclass
 from nbtext.text_block import BLOCK_DOCUMENTS
 
@@ -124,6 +128,30 @@ class FittedModel:
         log_posterior = self.learnt.calibration.log_posterior(self.classifier.log_scale(scores, lengths), lengths)
         return ScoredTexts(scores, log_posterior, lengths, matrix.tokens - lengths)
 
-    def __getstate__(self) -> dict[str, object]:
+    def __getstate__(self) -> dict[str, Any]:
         """Leave out for pickle what is computed again: a stemmer cannot be pickled."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+@dataclass(frozen=True, eq=False)
+class OneLabel(FittedModel):
+    """A model of several labels that answers with one of them, if it is more probable than not, or with the rest.
+
+    The probability of a label depends on the others, so scores are no sums: they are log probabilities.
+    """
+
+    number: int
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of the labels, and of the rest."""
+        return [*super().classes, THE_REST]
+
+    def score_counts(self, matrix: DocumentTermMatrix) -> ScoredTexts:
+        """Return the probabilities of the label and of the rest, 0 for the others."""
+        found = super().score_counts(matrix)
+        both = np.full((matrix.n_documents, len(self.classes)), -inf)
+        both[:, self.number] = found.log_posterior[:, self.number]
+        with np.errstate(divide="ignore"):
+            both[:, REST] = np.log(-np.expm1(both[:, self.number]))
+        return found._replace(scores=both, log_posterior=both)

@@ -64,8 +64,10 @@ def calibration_lines(explanation: Explanation) -> list[str]:
     steps, lines = explanation.calibration, []
     if steps.on_scale != explanation.log_odds and abs(steps.on_scale - explanation.log_odds) > 1e-9 * max(abs(explanation.log_odds), 1.0):
         lines.append(f"As shares of the document the log odds are {signed(steps.on_scale)}.")
-    divided = steps.on_scale / steps.temperature
-    lines.append(f"Calibration divides by {steps.temperature:.4f}: {signed(divided)} nats.")
+    if steps.temperature is None:
+        lines.append(f"Calibration, of all labels together, makes that {signed(steps.log_odds)} nats.")
+    else:
+        lines.append(f"Calibration divides by {steps.temperature:.4f}: {signed(steps.on_scale / steps.temperature)} nats.")
     if steps.on_curve:
         lines.append(f"Its isotonic curve makes that {signed(steps.log_odds)} nats.")
     if steps.temperature == 1 and not steps.on_curve:
