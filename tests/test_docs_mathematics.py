@@ -29,6 +29,7 @@ SECTIONS = (
     "Mutual information and other measures of terms",
     "Single documents",
     "Calibration",
+    "Several labels",
     "Figures of an evaluation",
     "Resampling",
 )
