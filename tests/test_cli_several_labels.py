@@ -151,3 +151,22 @@ def test_the_fewest_words_that_take_a_label_away_or_bring_it(model: Path) -> Non
     words = [word for row in brought for word in [row[4]] * int(row[5])]
     assert float(brought[0][6]) == pytest.approx(p([" ".join(["grain0 word1", *words])])[0, 0], rel=1e-5)
     assert float(brought[0][6]) > 0.5
+
+
+def test_a_label_too_many_and_a_label_that_is_missing_are_suspect(tmp_path: Path) -> None:
+    rows = [{"label": labels, "text": text} for text, labels in zip(made.TEXTS, made.SETS, strict=True)]
+    rows += [
+        {"label": ["corn", "oil"], "text": "corn0 corn1 corn2 corn0"},
+        {"label": ["corn"], "text": "corn1 corn2 grain1 grain2 grain0 grain3"},
+    ]
+    rows.append({"label": ["rare"], "text": "corn1 corn2 corn0"})
+    found = {row[0].rpartition(":")[2]: row[1:] for row in succeed("suspects", of_rows("all.jsonl", rows)).rows}
+    assert found["61"][:2] == ["corn|oil", "corn"]
+    assert found["62"][:2] == ["corn", "corn|grain"]
+    assert "63" not in found  # no other document has its label
+    for command in ("suspects --classifier bernoulli --min-log-odds 1", "suspects --weighting log --min-log-odds 1"):
+        above = succeed(command, "all.jsonl").rows
+        assert all(float(row[3]) > 1 for row in above)
+        assert all(len(set(row[1].split("|")) ^ set(row[2].split("|"))) <= 2 for row in above)
+    succeed("train", "all.jsonl")
+    assert "Suspects: of 63 training documents" in succeed("card").text

@@ -29,7 +29,7 @@ def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **op
 
     Each document is judged by the model of all others, trained with the options of train. The log odds are those of the most probable other
     class, the suggested one, against the label. Such a document may have a wrong label, two topics, or nothing that shows its class.
-    The only document of a class is never printed.
+    The only document of a class is never printed. If documents have several labels, the suggestion has one label less, or one more: the one most in doubt.
 
     \b
     Examples:
@@ -48,5 +48,5 @@ def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **op
     (counts, names, _), settings, _, source = read_and_count(corpus_paths(corpus, options), options)
     found = suspects(counts.statistics, counts.documents, settings, options["min_log_odds"], options["jobs"])
     source.say_notices()
-    write_suspects(found.named(names, counts.statistics.classes, limit), form, safe)
+    write_suspects(found.named(names, counts.labelled.classes, limit), form, safe)
     messages.notice(f"more probable in another class than in their own: {quantity(found.rows.size, 'document')} of {len(names):,}")

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from nbtext.metrics.results import EvaluationResult
     from nbtext.model.corpus_counting import CountedCorpus
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Parsed, Whole
+    from nbtext.type_names import Floats, Mask, Parsed, Truth, Whole
 
 Value = TypeVar("Value", str, float)
 
@@ -170,8 +170,8 @@ class HeldOutBlock(NamedTuple):
 
     rows: Whole
     """Their numbers in the corpus, shape (n_docs,)."""
-    classes: Whole
-    """Their classes, shape (n_docs,)."""
+    classes: Truth
+    """Their classes, shape (n_docs,), or of several labels a mask of shape (n_docs, n_classes)."""
     log_posterior: Floats
     """log p(C_k | d), shape (n_docs, n_classes), in nats; a row of nan where no class is possible."""
     known: Mask
@@ -282,8 +282,12 @@ def _scored(
         else:
             scores, lengths = fitted.joint_log_likelihood(block.matrix)
         log_posterior = learnt.calibration.log_posterior(fitted.log_scale(scores, lengths), lengths)
-        own = block.in_units(statistics.unit) if test is None else 0
-        yield HeldOutBlock(rows, block.classes, log_posterior, statistics.class_documents[block.classes] > own)
+        own, truth = block.in_units(statistics.unit) if test is None else np.zeros(len(block)), block.truth(log_posterior.shape[1])
+        if truth.ndim > 1:
+            known = np.all(~truth | (statistics.class_documents[1:] > own[:, np.newaxis]), axis=1)
+        else:
+            known = statistics.class_documents[truth] > own
+        yield HeldOutBlock(rows, truth, log_posterior, known)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Source: C. Brodley, M. Friedl, Identifying mislabeled training data (1999), with
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.evaluation.cross_validation import FoldTraining, choices_of_corpus, judge_folds, leave_one_out_blocks, stratified_folds
 from nbtext.fitted.learnt import class_for
+from nbtext.label_sets import BETWEEN_LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.evaluation.cross_validation import HeldOutBlock
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Floats, Mask, Truth, Whole
 
 FOLDS_OF_OTHERS = 10
 """For classifiers that cannot leave out one document at a time."""
@@ -59,23 +61,27 @@ class Suspects(NamedTuple):
 
     rows: Whole
     """Numbers of the documents in the corpus."""
-    labels: Whole
-    """Numbers of their classes."""
-    suggested: Whole
-    """The most probable of the other classes."""
+    labels: Truth
+    """Numbers of their classes, or of several labels masks of shape (n, n_classes)."""
+    suggested: Truth
+    """The most probable of the other classes, or the labels less one that is too many, or with one that is missing."""
     log_odds: Floats
-    """log p(suggested | d) − log p(label | d) under the model of all other documents, in nats."""
+    """log p(suggested | d) − log p(label | d) under the model of all other documents, in nats; of several labels for the one that changes."""
     probabilities: Floats
     """p(suggested | d)."""
 
     def named(self, names: Sequence[str], classes: Sequence[str], limit: int | None = None) -> Iterator[Suspect]:
         """Yield the documents, at most ``limit``, by their names and the names of their classes."""
         for row, label, suggested, log_odds, probability in zip(*(column[:limit].tolist() for column in self), strict=True):
-            yield Suspect(names[row], classes[label], classes[suggested], log_odds, probability)
+            yield Suspect(names[row], _named(label, classes), _named(suggested, classes), log_odds, probability)
 
     def at(self, places: Mask | Whole) -> Suspects:
         """Return some of the documents."""
         return Suspects._make(column[places] for column in self)
+
+
+def _named(chosen: int | list[bool], classes: Sequence[str]) -> str:
+    return classes[chosen] if isinstance(chosen, int) else BETWEEN_LABELS.join(compress(classes, chosen))
 
 
 def suspects(
@@ -88,26 +94,34 @@ def suspects(
     """
     parts = []
     for block in _unseen(statistics, documents, parameters, jobs):
-        here = np.arange(block.rows.size)
-        of_label = block.log_posterior[here, block.classes]
-        others = block.log_posterior.copy()
-        others[here, block.classes] = -np.inf
-        suggested = others.argmax(axis=1)
-        of_suggested = others[here, suggested]
-        with np.errstate(invalid="ignore"):  # −inf − −inf, where no class is possible
-            log_odds = of_suggested - of_label
+        suggested, of_suggested, log_odds = _alternatives(block.classes, block.log_posterior)
         kept = block.known & (log_odds > min_log_odds)
         parts.append(Suspects(block.rows, block.classes, suggested, log_odds, np.exp(of_suggested)).at(kept))
     found = Suspects(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     return found.at(np.lexsort((found.rows, -found.log_odds)))
 
 
+def _alternatives(truth: Truth, log_posterior: Floats) -> tuple[Truth, Floats, Floats]:
+    """Return the most probable other class of each document, or its labels with the one changed that is most in doubt, log p of that, and the log odds."""
+    here = np.arange(len(truth))
+    with np.errstate(invalid="ignore", divide="ignore"):  # −inf − −inf, where no class is possible
+        if truth.ndim > 1:
+            without = np.log(-np.expm1(log_posterior))
+            of_other, of_label = np.where(truth, without, log_posterior), np.where(truth, log_posterior, without)
+            changed = (of_other - of_label).argmax(axis=1)
+            suggested = truth.copy()
+            suggested[here, changed] ^= True
+            return suggested, of_other[here, changed], (of_other - of_label)[here, changed]
+        others = log_posterior.copy()
+        others[here, truth] = -np.inf
+        suggested = others.argmax(axis=1)
+        return suggested, others[here, suggested], others[here, suggested] - log_posterior[here, truth]
+
+
 def suspects_in_sample(left_out: LeftOutPosteriors) -> SampledSuspects:
     """Count the documents of a model's sample whose label may be wrong; `suspects` names them, but needs the corpus."""
-    others = left_out.log_posterior.copy()
-    others[np.arange(len(others)), left_out.classes] = -np.inf
-    found = int(np.count_nonzero(others.max(axis=1, initial=-np.inf) >= np.log(SURE)))
-    return SampledSuspects(found, len(others), SURE)
+    _, of_suggested, _ = _alternatives(left_out.classes, left_out.log_posterior)
+    return SampledSuspects(int(np.count_nonzero(of_suggested >= np.log(SURE))), len(of_suggested), SURE)
 
 
 def _unseen(statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings, jobs: int) -> Iterator[HeldOutBlock]:
