@@ -14,6 +14,7 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.metrics.outcomes import METRICS
+from nbtext.metrics.several_labels import RANKING
 from tests.process import SERVICE_DESK, content, corpus, fail, in_json, json_lines, nbtext, succeed, succeeded, write
 
 if TYPE_CHECKING:
@@ -188,8 +189,8 @@ def gated(model: Path, *arguments: str | Path) -> Result:
     return nbtext("evaluate", TEST, "-m", model, "--output", "json", *arguments)
 
 
-IF_ASKED = {"mean_cost", "set_coverage", "set_size"}
-"""Figures of --costs and of --coverage."""
+IF_ASKED = {"mean_cost", "set_coverage", "set_size", "subset_accuracy", "document_f1", "labels_per_document", "labels_per_answer", *RANKING}
+"""Figures of --costs, of --coverage, and of several labels."""
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nbtext.decision import DecisionRule
 from nbtext.errors import NoDocumentsError
 from nbtext.fitted.scoring import scored
-from nbtext.metrics.evaluation import Evaluation
+from nbtext.metrics.several_labels import evaluation_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Document
     from nbtext.decision import Decision
     from nbtext.fitted.scoring import ScoredBlock
+    from nbtext.metrics.evaluation import Evaluation
     from nbtext.model.text_classifier import TextClassifier
 
 
@@ -41,14 +42,15 @@ def judge_scored(
     look: Callable[[ScoredBlock, Decision], object] | None = None,
 ) -> Evaluation:
     """Evaluate documents that the model has scored, as `judge` does; ``by`` names the columns that they carry, to slice by."""
-    evaluation = Evaluation(model.classes, costs=rule.costs, class_documents=model.fitted.statistics.class_documents, by=by)
+    evaluation = evaluation_of(model.fitted.statistics, rule.costs, by)
     for block in scored_blocks:
         decision = rule.decide(block.log_posterior)
         if look is not None:
             look(block, decision)
         columns = [document.columns for document in block.documents] if by else ()
         labels = [document.label or "" for document in block.documents]
-        evaluation.add(labels, block.log_posterior, decision.answers, columns)
+        answers = rule.members(block.log_posterior) if model.fitted.several_labels else decision.answers
+        evaluation.add(labels, block.log_posterior, answers, columns)
     if not evaluation.n:
         raise NoDocumentsError
     return evaluation

@@ -26,7 +26,6 @@ from nbtext.metrics.outcomes import (
     judge_documents,
     macro,
     mean_or_nan,
-    outcomes,
     precision,
     proper_scores,
     rates,
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.outcomes import ConfusionCells
     from nbtext.metrics.ranking import RankingFigures
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Truth, Whole
 
 MOST_VALUES = 1000
 """Different values of a column to slice by; a column with more identifies documents."""
@@ -92,8 +91,7 @@ class _Slices:
 
 def slice_result(judged: Judged, n_labels: int) -> SliceResult:
     """Return the figures of some documents, at least one."""
-    table = outcomes(confusion_cells(judged), n_labels)
-    hits = int(table.hits.sum())
+    table, hits = judged.outcomes(n_labels), int(np.count_nonzero(judged.right))
     return SliceResult(
         n=judged.n,
         accuracy=hits / judged.n,
@@ -124,7 +122,7 @@ class Evaluation:
         classes: Sequence[str],
         *,
         costs: Costs | None = None,
-        class_documents: Whole | None = None,
+        class_documents: Whole | Floats | None = None,
         by: Sequence[str] = (),
         scores_kept: int = SCORES_KEPT,
     ) -> None:
@@ -138,7 +136,7 @@ class Evaluation:
         self._parts: list[Judged] = []
 
     def add(
-        self, labels: Sequence[str], log_posterior: Floats, answers: Whole | None = None, columns: Sequence[Sequence[str]] = ()
+        self, labels: Sequence[str], log_posterior: Floats, answers: Truth | None = None, columns: Sequence[Sequence[str]] = ()
     ) -> None:
         """Judge documents by their true labels and log p(C_k | d), shape (n_docs, n_classes), in nats.
 
@@ -146,14 +144,28 @@ class Evaluation:
         ``answers``, shape (n_docs,), are class numbers, negative where there is none; by default the most probable class, the first of
         equals. ``columns`` has for each document its values in the columns of ``by``. The arrays are kept and must not change.
         """
+        self.judge(self._truth(labels), log_posterior, answers)
+        self._slices.add(columns)
+
+    def judge(self, truth: Truth, log_posterior: Floats, answers: Truth | None = None) -> None:
+        """Judge documents as `add` does by the numbers of their true classes, or of several labels by a mask."""
+        log_posterior = uniform_where_impossible(log_posterior)
+        self._parts.append(self._judged(truth, log_posterior.argmax(axis=1) if answers is None else answers, log_posterior))
+        self._scores.add(log_posterior)
+
+    def _truth(self, labels: Sequence[str]) -> Truth:
+        return np.array(self._numbers_of(labels), np.int64)
+
+    def _judged(self, truth: Truth, answers: Truth, log_posterior: Floats) -> Judged:
+        return judge_documents(truth, answers, log_posterior)
+
+    def _numbers_of(self, labels: Sequence[str]) -> list[int]:
+        """Return the numbers of labels, new ones of those that the classifier does not know."""
         for label in labels:
             if label not in self._number:
                 self._number[label] = len(self.classes)
                 self.classes.append(label)
-        truth, log_posterior = np.array([self._number[label] for label in labels], np.int64), uniform_where_impossible(log_posterior)
-        self._parts.append(judge_documents(truth, log_posterior.argmax(axis=1) if answers is None else answers, log_posterior))
-        self._scores.add(log_posterior)
-        self._slices.add(columns)
+        return [self._number[label] for label in labels]
 
     @property
     def n(self) -> int:
@@ -184,30 +196,30 @@ class Evaluation:
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return all figures, with Wilson's intervals for shares; the others are bootstrapped, unless ``bootstrap`` has no replicates."""
         everything = self.judged
-        cells = confusion_cells(everything)
-        table = outcomes(cells, len(self.classes))
+        table = everything.outcomes(len(self.classes))
         ranking = self._scores.figures(everything.truth)
-        figures = self._figures(everything, cells, table, ranking)
+        figures = self._figures(everything, table, ranking)
         counts = table.support[self._n_known :].astype(int).tolist()
         return EvaluationResult(
             n=everything.n,
-            intervals=self._intervals(figures, everything, cells, bootstrap),
-            baselines=baselines(self.classes, self._class_documents, table.support)
-            if everything.n and self._class_documents is not None
-            else None,
+            intervals=self._intervals(figures, everything, bootstrap),
+            baselines=self._baselines(everything, self._class_documents) if everything.n and self._class_documents is not None else None,
             reliability=reliability(everything),
             per_class=self._per_class(table, ranking),
             classes=tuple(self.classes),
-            confusion=self._named(cells),
+            confusion=self._confusion(everything),
             unknown_labels=tuple(self.unknown_labels),
             unknown_documents=dict(zip(self.unknown_labels, counts, strict=True)),
-            known=known_result(everything.of(everything.truth < self._n_known), self._n_known),
+            known=known_result(everything.of(everything.known(self._n_known)), self._n_known),
             slices=self._slices.results(everything, len(self.classes)) if self._slices.columns else None,
-            others={name: _finite(value) for name, value in figures.items() if name not in FIGURES},
-            **{name: _finite(value) for name, value in figures.items() if name in FIGURES},
+            others={name: number_or_none(value) for name, value in figures.items() if name not in FIGURES},
+            **{name: number_or_none(value) for name, value in figures.items() if name in FIGURES},
         )
 
-    def _figures(self, everything: Judged, cells: ConfusionCells, table: Outcomes, ranking: RankingFigures) -> dict[str, float]:
+    def _baselines(self, everything: Judged, class_documents: Whole | Floats) -> Baselines:
+        return baselines(self.classes, class_documents, everything.outcomes(len(self.classes)).support)
+
+    def _figures(self, everything: Judged, table: Outcomes, ranking: RankingFigures) -> dict[str, float]:
         answered = table.answered.sum()
         figures = {
             **{name: float(value) for name, value in rates(table).items()},
@@ -219,11 +231,12 @@ class Evaluation:
             "mean_cost": np.nan,
         }
         if self._costs is not None:
+            cells = confusion_cells(everything)
             figures["mean_cost"] = float((self._cell_costs(cells) * cells.documents).sum()) / (everything.n or np.nan)
         return figures if everything.n else dict.fromkeys(figures, np.nan)
 
-    def _intervals(self, figures: dict[str, float], everything: Judged, cells: ConfusionCells, bootstrap: Bootstrap) -> dict[str, Interval]:
-        n = everything.n
+    def _intervals(self, figures: dict[str, float], everything: Judged, bootstrap: Bootstrap) -> dict[str, Interval]:
+        n, cells = everything.n, confusion_cells(everything)
         hits, answered = (int(cells.documents[chosen].sum()) for chosen in (cells.truth == cells.answer, cells.answer >= 0))
         found = {"accuracy": wilson_interval(hits, n)}
         if not n:
@@ -253,8 +266,8 @@ class Evaluation:
                 f1=mean,
                 support=support,
                 answered=answered,
-                roc_auc=_finite(area),
-                average_precision=_finite(average),
+                roc_auc=number_or_none(area),
+                average_precision=number_or_none(average),
                 intervals={"precision": wilson_interval(hits, answered), "recall": wilson_interval(hits, support)},
                 hits=hits,
             )
@@ -271,21 +284,21 @@ class Evaluation:
         costs[known] = table[cells.truth[known], cells.answer[known] + 1]
         return costs
 
-    def _named(self, cells: ConfusionCells) -> dict[str, dict[str, int]]:
+    def _confusion(self, everything: Judged) -> dict[str, dict[str, int]]:
         names: dict[str, dict[str, int]] = {}
-        for truth, answer, documents in zip(*(column.tolist() for column in cells), strict=True):
+        for truth, answer, documents in zip(*(column.tolist() for column in confusion_cells(everything)), strict=True):
             names.setdefault(self.classes[truth], {})[self.classes[answer] if answer >= 0 else ""] = documents
         return names
 
 
 def known_result(known: Judged, n_classes: int) -> KnownResult:
     """Return the main figures of documents whose class the classifier knows."""
-    table = outcomes(confusion_cells(known), n_classes)
-    figures = {"accuracy": float(accuracy(table)), "macro_f1": float(macro(f1(table), table)), **proper_scores(known)}
-    return KnownResult(known.n, **{name: _finite(value) for name, value in figures.items()})
+    table = known.outcomes(n_classes)
+    figures = {"accuracy": mean_or_nan(known.right), "macro_f1": float(macro(f1(table), table)), **proper_scores(known)}
+    return KnownResult(known.n, **{name: number_or_none(value) for name, value in figures.items()})
 
 
-def baselines(classes: Sequence[str], class_documents: Whole, support: Floats) -> Baselines:
+def baselines(classes: Sequence[str], class_documents: Whole | Floats, support: Floats) -> Baselines:
     """Return the figures of always answering the largest class, and of always giving the shares of the training documents.
 
     ``class_documents``, shape (n_classes,), are those of training; ``support``, shape (n_labels,), those judged, labels that the
@@ -297,7 +310,7 @@ def baselines(classes: Sequence[str], class_documents: Whole, support: Floats) -
     log_loss = prior_log_loss(prior, support)
     return Baselines(
         LargestClass(classes[largest], float(accuracy(always)), float(macro(f1(always), always))),
-        ClassPrior(_finite(log_loss), prior_brier(prior, support)),
+        ClassPrior(number_or_none(log_loss), prior_brier(prior, support)),
     )
 
 
@@ -327,8 +340,8 @@ def prior_brier(prior: Floats, support: Floats) -> float:
 
 def probability_result(documents: Judged) -> ProbabilityResult:
     """Return the reliability of the probabilities, and their proper scores."""
-    scores: Mapping[str, float | None] = {name: _finite(value) for name, value in proper_scores(documents).items()}
-    return ProbabilityResult(reliability(documents), confidence=_finite(mean_or_nan(documents.confidence)), **scores)
+    scores: Mapping[str, float | None] = {name: number_or_none(value) for name, value in proper_scores(documents).items()}
+    return ProbabilityResult(reliability(documents), confidence=number_or_none(mean_or_nan(documents.confidence)), **scores)
 
 
 def reliability(documents: Judged) -> tuple[ReliabilityBin, ...]:
@@ -342,6 +355,6 @@ def reliability(documents: Judged) -> tuple[ReliabilityBin, ...]:
     )
 
 
-def _finite(value: float) -> float | None:
+def number_or_none(value: float) -> float | None:
     """Return the value, or None in place of infinity and nan, which JSON does not have."""
     return value if np.isfinite(value) else None

@@ -77,6 +77,15 @@ def drawn_cells(documents: Whole, n_replicates: int, size: int, seed: int) -> It
         yield generator.multinomial(n, documents / n, min(step, n_replicates - begin))
 
 
+def drawn_documents(n: int, n_replicates: int, seed: int) -> Iterator[Floats]:
+    """Yield how often each of n documents is in sets drawn with replacement, shape (n_sets, n): its weight in the figures of a set."""
+    generator, step = np.random.default_rng(seed), max(DRAWS_AT_ONCE // n, 1)
+    for begin in range(0, n_replicates, step):
+        rows = min(step, n_replicates - begin)
+        drawn = generator.integers(n, size=(rows, n)) + n * np.arange(rows)[:, np.newaxis]
+        yield np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+
+
 def with_present_labels(truth: Whole, *answers: Whole) -> tuple[int, list[Whole]]:
     """Return the number of labels that occur, and the columns of numbers with these labels numbered from 0; no answer stays negative."""
     present, numbers = np.unique(np.concatenate((truth, *answers)), return_inverse=True)
@@ -95,11 +104,7 @@ def replicated_rates(cells: ConfusionCells, costs: Floats | None, bootstrap: Boo
 
 
 def replicated_scores(judged: Judged, bootstrap: Bootstrap) -> dict[str, Floats]:
-    """Return replicates of log loss (if finite), Brier score and calibration error, each of shape (n_replicates,), from the same draws.
-
-    The number of times that a document was drawn is its weight in the mean and in its bin.
-    """
-    generator = np.random.default_rng(bootstrap.seed)
+    """Return replicates of log loss (if finite), Brier score and calibration error, each of shape (n_replicates,), from the same draws."""
     n, bins = judged.n, bin_of(judged.confidence)
     order = np.argsort(bins, kind="stable")
     starts = np.flatnonzero(np.diff(bins[order], prepend=-1))
@@ -108,12 +113,7 @@ def replicated_scores(judged: Judged, bootstrap: Bootstrap) -> dict[str, Floats]
     means = {"brier": judged.brier, **({"log_loss": judged.log_loss} if np.isfinite(judged.log_loss).all() else {})}
     values = np.stack(list(means.values()), axis=1)
     parts = []
-    left, step = bootstrap.replicates_of(n), max(DRAWS_AT_ONCE // n, 1)
-    while left > 0:
-        rows = min(step, left)
-        drawn = generator.integers(n, size=(rows, n)) + n * np.arange(rows)[:, np.newaxis]
-        weights = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+    for weights in drawn_documents(n, bootstrap.replicates_of(n), bootstrap.seed):
         error = np.abs(np.add.reduceat(weights * gaps, starts, axis=1)).sum(axis=1)
         parts.append(np.column_stack((weights @ values, error)) / n)
-        left -= rows
     return dict(zip((*means, "ece"), np.concatenate(parts).T, strict=True))

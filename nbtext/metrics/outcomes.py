@@ -33,10 +33,10 @@ TINY = 1e-15
 class Judged(NamedTuple):
     """True class and answer of each document, with the scores of its probabilities; all of shape (n_docs,)."""
 
-    truth: NDArray[np.int32]
-    """Number of the true class; n_classes and more for labels that the classifier does not know."""
-    answer: NDArray[np.int32]
-    """Number of the class answered, `NO_ANSWER` where there is no answer."""
+    truth: Truth
+    """Number of the true class; n_classes and more for labels that the classifier does not know. Of several labels a mask, shape (n_docs, n_labels)."""
+    answer: Truth
+    """Number of the class answered, `NO_ANSWER` where there is no answer; or a mask."""
     rank: NDArray[np.int32]
     """Number of classes before the true one; n_classes if that is unknown."""
     log_loss: Floats
@@ -47,24 +47,40 @@ class Judged(NamedTuple):
     @property
     def n(self) -> int:
         """Number of documents."""
-        return self.truth.size
+        return len(self.truth)
+
+    @property
+    def right(self) -> Mask:
+        """Documents whose answer is right, of several labels with exactly the true ones, shape (n_docs,)."""
+        found: Mask = (self.truth == self.answer).all(axis=tuple(range(1, self.truth.ndim)))
+        return found
+
+    def outcomes(self, n_labels: int) -> Outcomes:
+        """Return diagonal and margins of the confusion table, of several labels by label: documents that have it and got it, have it, got it."""
+        if self.truth.ndim > 1:
+            return Outcomes._make(mask.sum(axis=0, dtype=np.float64) for mask in (self.truth & self.answer, self.truth, self.answer))
+        return outcomes(confusion_cells(self), n_labels)
+
+    def known(self, n_classes: int) -> Mask:
+        """Return the documents with no label that the classifier does not know, shape (n_docs,)."""
+        return np.logical_not(self.truth[:, n_classes:].any(axis=1) if self.truth.ndim > 1 else self.truth >= n_classes)
 
     def of(self, rows: Mask | Whole) -> Judged:
         """Return some of the documents."""
         return Judged._make(column[rows] for column in self)
 
 
-def judge_documents(truth: Truth, answers: Whole, log_posterior: Floats) -> Judged:
+def judge_documents(truth: Truth, answers: Truth, log_posterior: Floats) -> Judged:
     """Judge documents by the number of their true class, their answer, and log p(C_k | d), shape (n_docs, n_classes), in nats.
 
     Of several labels ``truth`` is a mask of shape (n_docs, n_classes): losses are summed over labels, and the rank is 0 if the most probable is right.
     """
     if truth.ndim > 1:
         p, best = np.exp(log_posterior), log_posterior.argmax(axis=1)
-        rows, numbers = np.arange(best.size), best.astype(np.int32)
+        rows = np.arange(best.size)
         with np.errstate(divide="ignore"):
             losses = -np.where(truth, log_posterior, np.log(-np.expm1(np.minimum(log_posterior, -TINY)))).sum(axis=1)
-        return Judged(numbers, numbers, (~truth[rows, best]).astype(np.int32), losses, ((p - truth) ** 2).sum(axis=1), p[rows, best])
+        return Judged(truth, answers, (~truth[rows, best]).astype(np.int32), losses, ((p - truth) ** 2).sum(axis=1), p[rows, best])
     of_truth = log_posterior_of(truth, log_posterior)
     return Judged(
         truth.astype(np.int32),
@@ -250,8 +266,11 @@ def matthews(table: Outcomes) -> Floats:
     covariance = table.hits.sum(axis=-1) * n - (table.support * table.answered).sum(axis=-1)
     of_truth = n**2 - (table.support**2).sum(axis=-1)
     of_answers = n**2 - (table.answered**2).sum(axis=-1) - unanswered**2
-    return np.where(n > 0, _ratio(covariance, np.sqrt(of_truth * of_answers)), np.nan)
+    return np.where(n > 0, _ratio(covariance, np.sqrt(np.maximum(of_truth * of_answers, 0))), np.nan)
 
+
+DEPTHS = (1, 3, 5)
+"""The k of the share of the k most probable labels that are right."""
 
 TOP = (2, 3, 5)
 """The k for which it is counted how often the true class is among the k most probable."""
@@ -292,10 +311,18 @@ METRICS = {
     "brier": Metric(most=2, more_is_better=False),
     "ece": Metric(more_is_better=False),
     "mean_cost": Metric(least=-inf, most=inf, more_is_better=False),
+    **{f"precision_at_{k}": Metric(title=f"precision at {k}") for k in DEPTHS},
+    "ndcg_at_5": Metric(title="nDCG at 5"),
+    "lrap": Metric(title="label ranking average precision (LRAP)"),
+    "document_f1": Metric(title="F1 of a document"),
+    "subset_accuracy": Metric(),
+    "labels_per_document": Metric(title="labels of a document", most=inf),
+    "labels_per_answer": Metric(title="labels of an answer", most=inf),
     "set_coverage": Metric(),
     "set_size": Metric(most=inf, more_is_better=False),
 }
-"""The metrics by name. Those without a function of `Outcomes` are computed by `nbtext.metrics.evaluation`, those of sets by `nbtext.promises`."""
+"""The metrics by name. Those without a function of `Outcomes` are computed by `nbtext.metrics.evaluation`, from precision at 1 to labels of an answer
+by `nbtext.metrics.several_labels`, those of sets that hold the true class by `nbtext.promises`."""
 
 
 def rates(table: Outcomes) -> dict[str, Floats]:

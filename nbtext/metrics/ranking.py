@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nbtext.type_names import Array, Floats, Whole
+    from nbtext.type_names import Array, Floats, Truth, Whole
 
 SCORES_KEPT = 1 << 25
 """Largest number of scores, documents times classes, that are kept: 256 MiB."""
@@ -54,17 +52,20 @@ class KeptScores:
         else:
             self._blocks.clear()
 
-    def figures(self, truth: NDArray[np.int32]) -> RankingFigures:
-        """Return the figures of each class against the rest, given the true class of all documents, shape (n_docs,)."""
+    def figures(self, truth: Truth) -> RankingFigures:
+        """Return the figures of each class against the rest, given the truth about all documents as `nbtext.metrics.outcomes.Judged` has it."""
         figures = RankingFigures(np.full(self._n_classes, np.nan), np.full(self._n_classes, np.nan))
         if not self.complete or not truth.size:
             return figures
         units = np.concatenate([_unit(block) for block in self._blocks])
-        for k in np.unique(truth[truth < self._n_classes]).tolist():
-            ranks = _tied_ranks(np.concatenate([block[:, k] for block in self._blocks]), units)
-            positives = np.sort(ranks[truth == k])
-            ranks.sort()
-            if positives.size < ranks.size:
+        several = truth.ndim > 1
+        present = np.flatnonzero(truth.any(axis=0)) if several else np.unique(truth)
+        for k in present[present < self._n_classes].tolist():
+            of_class = truth[:, k] if several else truth == k
+            if not of_class.all():
+                ranks = _tied_ranks(np.concatenate([block[:, k] for block in self._blocks]), units)
+                positives = np.sort(ranks[of_class])
+                ranks.sort()
                 figures.roc_auc[k] = area_under_roc(ranks, positives)
                 figures.average_precision[k] = average_precision(ranks, positives)
         return figures

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nbtext.metrics.intervals import Interval
 
 IF_KNOWN: Mapping[str, str] = {"json": "if known"}
-"""Metadata of a field that JSON leaves out where it is None."""
+"""Metadata of a field that JSON leaves out where it is None or empty."""
 
 NOT_IN_JSON: Mapping[str, str] = {"json": "never"}
 """Metadata of a field that JSON leaves out."""
@@ -33,7 +33,7 @@ def json_values(value: Any, digits: int | None = None) -> Any:  # noqa: ANN401 -
             entry, when = json_values(getattr(value, each.name), digits), each.metadata.get("json")
             if when == SPREAD["json"]:
                 record |= entry
-            elif when is None or (when == IF_KNOWN["json"] and getattr(value, each.name) is not None):
+            elif when is None or (when == IF_KNOWN["json"] and getattr(value, each.name) not in (None, {})):
                 record[each.name] = entry
         return record
     if hasattr(value, "_asdict"):
@@ -169,7 +169,8 @@ class EvaluationResult:
     micro_recall: float | None
     micro_f1: float | None
     balanced_accuracy: float | None
-    matthews: float | None
+    matthews: float | None = field(metadata=IF_KNOWN)
+    """None, as the next three, with several labels."""
     log_loss: float | None
     brier: float | None
     ece: float | None
@@ -191,8 +192,8 @@ class EvaluationResult:
     """In the order of ``classes``."""
     classes: tuple[str, ...]
     """Those of the classifier, then labels that it does not know."""
-    confusion: Mapping[str, Mapping[str, int]]
-    """Documents by true class and answer, without those that did not occur; no answer is the empty text."""
+    confusion: Mapping[str, Mapping[str, int]] = field(metadata=IF_KNOWN)
+    """Documents by true class and answer, without those that did not occur; no answer is the empty text. Empty with several labels."""
     unknown_labels: tuple[str, ...]
     unknown_documents: Mapping[str, int]
     """By unknown label."""

@@ -119,7 +119,7 @@ def _main_figures(result: EvaluationResult, leaks: LeakResult | None, threshold:
         lines["answered"] = f"{_with_interval(result, 'coverage')} of the documents"
         lines["accuracy of those"] = _with_interval(result, "answered_accuracy", absent="none")
     lines["macro F1"] = _with_interval(result, "macro_f1")
-    if abstained:
+    if abstained or not result.confusion:
         lines["micro F1"] = _with_interval(result, "micro_f1")
     if result.mean_cost is not None:
         lines["mean cost"] = _with_interval(result, "mean_cost")
@@ -148,7 +148,7 @@ def _other_figures(result: EvaluationResult) -> dict[str, str]:
     return {
         metric.title: _with_interval(result, name) if metric.has_interval else figure(result.figure(name), "-")
         for name, metric in METRICS.items()
-        if metric.title and not (name.startswith("top_") and result.figure(name) is None)
+        if metric.title and not (metric.has_interval and result.figure(name) is None)
     }
 
 

@@ -1,0 +1,155 @@
+"""Evaluation of sets of labels: figures of each label against the rest, of the set of each document, and of the ranking of its labels.
+
+Sources: M. Zhang, Z. Zhou, A review on multi-label learning algorithms (2014); K. Järvelin, J. Kekäläinen, Cumulated gain-based evaluation of IR
+techniques (2002), for nDCG. Defined as in scikit-learn; a document without labels that gets none has F1 = 1.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbtext.counts.label_columns import LabelSets
+from nbtext.label_sets import have_several, labels_in
+from nbtext.metrics.evaluation import Evaluation, number_or_none
+from nbtext.metrics.intervals import drawn_documents, percentile_interval, replicated_scores, wilson_interval
+from nbtext.metrics.outcomes import DEPTHS, Outcomes, f1, join_judged, judge_documents, macro, mean_or_nan, rates
+from nbtext.metrics.results import Baselines, ClassPrior, LargestClass
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.decision import Costs
+    from nbtext.metrics.intervals import Bootstrap, Interval
+    from nbtext.metrics.outcomes import Judged
+    from nbtext.metrics.ranking import RankingFigures
+    from nbtext.type_names import Floats, Mask, Truth, Whole
+
+RANKING = (*(f"precision_at_{k}" for k in DEPTHS), f"ndcg_at_{DEPTHS[-1]}", "lrap")
+
+OF_ONE_LABEL = ("matthews", "top_2_accuracy", "top_3_accuracy", "top_5_accuracy")
+
+
+class SetEvaluation(Evaluation):
+    """Judges sets of labels, of which documents and answers may have none.
+
+    Labels that the classifier does not know count as missed. Log loss and Brier score are sums over labels. Accuracy is the share of documents that got
+    exactly their labels; precision, recall and F1 are those of each label against the rest.
+    """
+
+    @cached_property
+    def _rankings(self) -> list[Floats]:
+        """The `ranking_figures` of each part."""
+        return []
+
+    def _truth(self, labels: Sequence[str]) -> Truth:
+        rows = [self._numbers_of(labels_in(label)) for label in labels]
+        return LabelSets.of(rows).mask(len(self.classes))
+
+    def _judged(self, truth: Truth, answers: Truth, log_posterior: Floats) -> Judged:
+        self._rankings.append(ranking_figures(truth, log_posterior))
+        return judge_documents(truth, self._widened(answers), self._widened(log_posterior, -np.inf))
+
+    def _widened(self, columns: Truth, value: float = 0) -> Truth:
+        """Return an array with a column for each label so far, ``value`` in those that are added."""
+        return np.pad(columns, ((0, 0), (0, len(self.classes) - columns.shape[1])), constant_values=value)
+
+    @property
+    def judged(self) -> Judged:
+        """All documents judged, in order."""
+        parts = [part._replace(truth=self._widened(part.truth), answer=self._widened(part.answer)) for part in self._parts]
+        self._parts = [join_judged(parts)]
+        return self._parts[0]
+
+    def _figures(self, everything: Judged, table: Outcomes, ranking: RankingFigures) -> dict[str, float]:
+        means = {name: mean_or_nan(values) for name, values in self._by_document(everything).items()}
+        answered = mean_or_nan(everything.right[everything.answer.any(axis=1)])
+        return {
+            **super()._figures(everything, table, ranking),
+            **means,
+            "answered_accuracy": answered,
+            **dict.fromkeys(OF_ONE_LABEL, np.nan),
+        }
+
+    def _by_document(self, judged: Judged) -> dict[str, Floats]:
+        """Return the figures that are means over documents, each of shape (n_docs,)."""
+        hits, support, answered = (mask.sum(axis=1) for mask in _masks(judged))
+        return {
+            **dict.fromkeys(("accuracy", "subset_accuracy"), judged.right.astype(np.float64)),
+            "coverage": np.minimum(answered, 1.0),
+            "document_f1": np.where(support + answered > 0, 2 * hits / np.maximum(support + answered, 1), 1.0),
+            **dict(zip(RANKING, np.concatenate(self._rankings).T, strict=True)),
+            "labels_per_document": support,
+            "labels_per_answer": answered,
+        }
+
+    def _intervals(self, figures: dict[str, float], everything: Judged, bootstrap: Bootstrap) -> dict[str, Interval]:
+        hits = int(np.count_nonzero(everything.right))
+        found = dict.fromkeys(("accuracy", "subset_accuracy"), wilson_interval(hits, everything.n))
+        if bootstrap.replicates:
+            replicates = {**self._replicates(everything, bootstrap), **replicated_scores(everything, bootstrap)}
+            others = replicates.keys() - {*found, *OF_ONE_LABEL}
+            found |= {name: percentile_interval(replicates[name], figure) for name, figure in figures.items() if name in others}
+        return found
+
+    def _replicates(self, everything: Judged, bootstrap: Bootstrap) -> dict[str, Floats]:
+        """Return replicates of the figures of labels and of means over documents, each of shape (n_replicates,)."""
+        means, masks = self._by_document(everything), [mask.astype(np.float64) for mask in _masks(everything)]
+        parts = [
+            {
+                **rates(Outcomes._make(weights @ mask for mask in masks)),
+                **{name: weights @ values / everything.n for name, values in means.items()},
+            }
+            for weights in drawn_documents(everything.n, bootstrap.replicates_of(everything.truth.size), bootstrap.seed)
+        ]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _baselines(self, everything: Judged, class_documents: Whole | Floats) -> Baselines:
+        """Return the figures of always answering the most frequent label, and of always giving each label its share of the training documents."""
+        shares = self._widened(class_documents[np.newaxis])
+        with np.errstate(divide="ignore"):
+            constant = (np.broadcast_to(row, everything.truth.shape) for row in (shares == shares.max(), np.log(shares)))
+        judged = judge_documents(everything.truth, *constant)
+        table = judged.outcomes(len(self.classes))
+        return Baselines(
+            LargestClass(self.classes[int(shares.argmax())], mean_or_nan(judged.right), float(macro(f1(table), table))),
+            ClassPrior(number_or_none(mean_or_nan(judged.log_loss)), mean_or_nan(judged.brier)),
+        )
+
+    def _confusion(self, _: Judged) -> dict[str, dict[str, int]]:
+        """Return nothing: a document with several labels has no single cell."""
+        return {}
+
+
+def _masks(judged: Judged) -> tuple[Mask, Mask, Mask]:
+    """Return the labels that documents have and got, have, and got, each of shape (n_docs, n_labels)."""
+    return judged.truth & judged.answer, judged.truth, judged.answer
+
+
+def ranking_figures(truth: Mask, log_posterior: Floats) -> Floats:
+    """Return the figures of `RANKING` of each document, shape (n_docs, n_figures), from log p of the labels, shape (n_docs, n_labels).
+
+    ``truth``, shape (n_docs, n_labels or more), has labels without a probability at the end. Without any label nDCG is 0 and LRAP 1.
+    """
+    order, n_true = np.argsort(-log_posterior, axis=1, kind="stable"), truth.sum(axis=1)
+    is_true = np.take_along_axis(truth, order, axis=1).astype(np.float64)
+    found = is_true.cumsum(axis=1)
+    gains = 1 / np.log2(np.arange(2, DEPTHS[-1] + 2))
+    gained, best = is_true[:, : gains.size] @ gains[: is_true.shape[1]], np.append(np.inf, gains.cumsum())
+    precisions = (is_true * found / np.arange(1, is_true.shape[1] + 1)).sum(axis=1)
+    return np.column_stack((
+        *(is_true[:, :k].sum(axis=1) / k for k in DEPTHS),
+        gained / best[np.minimum(n_true, gains.size)],
+        np.where(n_true > 0, precisions / np.maximum(n_true, 1), 1.0),
+    ))  # fmt: skip
+
+
+def evaluation_of(statistics: ClassStatistics, costs: Costs | None = None, by: Sequence[str] = ()) -> Evaluation:
+    """Return the evaluation of a classifier that was trained on these counts; arguments are as `Evaluation` takes them."""
+    labels, documents = list(filter(None, statistics.classes)), statistics.class_documents
+    if statistics.everything is None and not have_several(statistics.classes):
+        return Evaluation(statistics.classes, costs=costs, class_documents=documents, by=by)
+    return SetEvaluation(labels, class_documents=documents[-len(labels) :] / statistics.n_documents, by=by)

@@ -1,0 +1,183 @@
+"""Figures of sets of labels: scikit-learn on random sets, by hand what it leaves undefined, and the commands that print them."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as reference
+
+from nbtext.label_sets import label_set
+from nbtext.metrics.intervals import Bootstrap
+from nbtext.metrics.results import json_values
+from nbtext.metrics.several_labels import SetEvaluation, evaluation_of, ranking_figures
+from tests import test_classifiers_many_labels as made
+from tests.budget import examples
+from tests.process import nbtext, succeed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nbtext.type_names import Floats, Mask
+
+CLASSES = ["a", "b", "c", "d", "e", "f"]
+PLAIN = Bootstrap(0)
+
+
+def texts(truth: Mask, names: list[str] = CLASSES) -> list[str]:
+    return [label_set(name for name, is_true in zip(names, row, strict=True) if is_true) for row in truth.tolist()]
+
+
+def evaluated(truth: Mask, answers: Mask, probabilities: Floats, block: int = 100) -> SetEvaluation:
+    evaluation = SetEvaluation(CLASSES)
+    for begin in range(0, len(truth), block):
+        rows = slice(begin, begin + block)
+        evaluation.add(texts(truth[rows]), np.log(probabilities[rows]), answers[rows])
+    return evaluation
+
+
+def random_sets(seed: int, n: int) -> tuple[Mask, Mask, Floats]:
+    generator = np.random.default_rng(seed)
+    probabilities = generator.uniform(0.01, 0.99, (n, len(CLASSES)))
+    return generator.random(probabilities.shape) < 0.3, generator.random(probabilities.shape) < 0.4, probabilities
+
+
+@given(st.integers(0, 2**32), st.integers(2, 30))
+@examples(60)
+def test_figures_are_scikit_learns(seed: int, n: int) -> None:
+    truth, answers, p = random_sets(seed, n)
+    result = evaluated(truth, answers, p).result(PLAIN)
+    occurs = (truth | answers).any(axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a label that no document has
+        expected = {
+            "accuracy": reference.accuracy_score(truth, answers),
+            "micro_f1": reference.f1_score(truth, answers, average="micro", zero_division=0),
+            "micro_precision": reference.precision_score(truth, answers, average="micro", zero_division=0),
+            "micro_recall": reference.recall_score(truth, answers, average="micro", zero_division=0),
+            "macro_f1": reference.f1_score(truth[:, occurs], answers[:, occurs], average="macro", zero_division=0),
+            "document_f1": reference.f1_score(truth, answers, average="samples", zero_division=1),
+            "ndcg_at_5": reference.ndcg_score(truth, p, k=5),
+            "lrap": reference.label_ranking_average_precision_score(truth, p),
+            "brier": ((p - truth) ** 2).sum() / n,
+            "log_loss": sum(reference.log_loss(truth[:, k], p[:, k], labels=[False, True]) for k in range(len(CLASSES))),
+            "precision_at_1": reference.precision_score(truth, p == p.max(axis=1, keepdims=True), average="samples", zero_division=0),
+            "labels_per_document": truth.sum() / n,
+            "labels_per_answer": answers.sum() / n,
+            "coverage": answers.any(axis=1).mean(),
+        }
+        each = reference.precision_recall_fscore_support(truth, answers, zero_division=0)
+    assert {name: result.figure(name) for name in expected} == pytest.approx(expected)
+    assert result.figure("subset_accuracy") == result.accuracy
+    for k, found in enumerate(result.per_class.values()):
+        assert (found.precision, found.recall, found.f1, found.support) == pytest.approx(tuple(column[k] for column in each))
+        if 0 < truth[:, k].sum() < n:
+            assert found.roc_auc == pytest.approx(reference.roc_auc_score(truth[:, k], p[:, k]))
+
+
+@given(st.integers(0, 2**32))
+@examples(20)
+def test_figures_do_not_depend_on_blocks_and_one_label_each_has_the_errors_of_one_label(seed: int) -> None:
+    truth, answers, p = random_sets(seed, 12)
+    whole = json_values(evaluated(truth, answers, p).result(Bootstrap(20)))
+    assert json_values(evaluated(truth, answers, p, 5).result(Bootstrap(20))) == whole
+    assert {"confusion", "matthews", "top_2_accuracy", "mean_cost"}.isdisjoint(whole)
+    assert all(low <= whole[name] <= high for name, (low, high) in whole["intervals"].items())
+    assert {"micro_f1", "macro_f1", "document_f1", "precision_at_3", "ndcg_at_5", "lrap", "brier", "ece", "accuracy"} <= whole[
+        "intervals"
+    ].keys()
+
+
+def test_labels_of_test_documents_that_are_not_known_are_missed() -> None:
+    evaluation = SetEvaluation(["a", "b"], class_documents=np.array([0.5, 0.25]))
+    p = np.log(np.array([[0.9, 0.2], [0.6, 0.1], [0.2, 0.1]]))
+    evaluation.add([label_set(["a"])], p[:1], np.array([[True, False]]))
+    evaluation.add([label_set(["a", "z"]), label_set([])], p[1:], np.array([[True, False], [False, False]]))
+    result = evaluation.result(PLAIN)
+    assert (result.unknown_labels, result.unknown_documents) == (("z",), {"z": 1})
+    assert result.accuracy == pytest.approx(2 / 3)
+    assert result.micro_f1 == pytest.approx(4 / 5)
+    assert result.macro_f1 == pytest.approx((1 + 0) / 2)
+    assert result.figure("lrap") == pytest.approx((1 + 1 / 2 + 1) / 3)
+    assert result.log_loss is None
+    assert result.known.n == 2
+    assert result.known.log_loss == pytest.approx(-np.log([0.9 * 0.8, 0.8 * 0.9]).mean())
+    assert result.baselines is not None
+    largest = result.baselines.largest_class
+    assert largest.label == "a"
+    assert (largest.accuracy, largest.macro_f1) == pytest.approx((1 / 3, (4 / 5 + 0) / 2))
+
+
+def test_shares_of_labels_as_probabilities_are_the_baseline() -> None:
+    truth, answers, p = random_sets(1, 9)
+    evaluation = SetEvaluation(CLASSES, class_documents=np.full(6, 0.25))
+    evaluation.add(texts(truth), np.log(p), answers)
+    found = evaluation.result(PLAIN).baselines
+    assert found is not None
+    assert found.class_prior.brier == pytest.approx(((0.25 - truth) ** 2).sum() / 9)
+    assert found.class_prior.log_loss == pytest.approx(-np.log(np.where(truth, 0.25, 0.75)).sum() / 9)
+
+
+def test_of_a_document_without_labels_nothing_is_found_and_nothing_missed() -> None:
+    assert ranking_figures(np.zeros((1, 3), np.bool_), np.log([[0.5, 0.2, 0.1]])).tolist() == [[0, 0, 0, 0, 1]]
+
+
+def test_some_documents_alone_are_judged_as_if_there_were_no_others() -> None:
+    truth, answers, p = random_sets(2, 15)
+    evaluation = SetEvaluation(CLASSES, by=["part"])
+    evaluation.add(texts(truth), np.log(p), answers, [["x" if row % 3 else "y"] for row in range(15)])
+    slices = evaluation.result(PLAIN).slices
+    assert slices is not None
+    for name, rows in (("x", np.arange(15) % 3 > 0), ("y", np.arange(15) % 3 == 0)):
+        alone = evaluated(truth[rows], answers[rows], p[rows]).result(PLAIN)
+        found = slices["part"][name]
+        assert (found.n, found.accuracy, found.ece) == pytest.approx((alone.n, alone.accuracy, alone.ece))
+
+
+def test_counts_tell_which_evaluation_there_is() -> None:
+    counts = made.trained().counts
+    for statistics in (counts.statistics, counts.labelled):
+        evaluation = evaluation_of(statistics)
+        assert isinstance(evaluation, SetEvaluation)
+        assert evaluation.classes == sorted(made.LABELS)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("several") / "nbtext.joblib"
+    made.trained().save(str(path))
+    return path
+
+
+@pytest.fixture(scope="module")
+def judged(model: Path) -> Path:
+    path = model.parent / "judged.jsonl"
+    lines = (json.dumps({"text": text, "label": labels}) for text, labels in zip(made.TEXTS, made.SETS, strict=True))
+    path.write_text("\n".join([*lines, json.dumps({"text": "corn1 corn2 corn0", "label": ["corn", "maize"]})]), "utf-8")
+    return path
+
+
+def test_answers_are_judged_by_label_and_by_document(model: Path, judged: Path) -> None:
+    done = nbtext("evaluate --output json", judged, "-m", model)
+    found = json.loads(done.out)
+    rows = [set(row[1].split("|")) - {""} for row in succeed("classify", judged, "-m", model).rows]
+    truth = [*map(set, made.SETS), {"corn", "maize"}]
+    hits = sum(len(one & other) for one, other in zip(rows, truth, strict=True))
+    assert found["micro_f1"] == pytest.approx(2 * hits / sum(map(len, [*rows, *truth])))
+    assert found["accuracy"] == found["subset_accuracy"] == pytest.approx(sum(map(set.__eq__, rows, truth)) / 61)
+    assert found["unknown_labels"] == ["maize"]
+    assert "maize: 1 document, counted as mistakes" in done.err.decode()
+    assert "confusion" not in found
+    table = nbtext("evaluate", judged, "-m", model).text
+    assert f"micro F1           {found['micro_f1']:.4f}" in table
+    assert "precision at 3" in table
+
+
+def test_gates_take_the_figures_of_several_labels(model: Path, judged: Path) -> None:
+    done = nbtext("evaluate --fail-under document_f1=1 --fail-under lrap=0.5", judged, "-m", model)
+    assert (done.status, [note for note in done.notes if "gate" in note]) == (6, ["nbtext: gate not met: document_f1 is 0.994536, under 1"])
