@@ -113,6 +113,7 @@ CRITERIA = row("a comparison by evidence, AIC or BIC", needs="evidence", lacks="
 CLUSTER = row("--scheduler", needs="sums", lacks="here")
 PATCH = row("--relabel", needs="here")
 SEVERAL_LABELS = row("documents of several labels", needs="several")
+REVIEW = row("--review", lacks="several")
 JOINED_LABELS = row("relabel to a label that is there", lacks="several")
 LEAVE_ONE_OUT = row("leave-one-out", needs="leave-one-out alone")
 

@@ -10,7 +10,7 @@ import pytest
 
 from nbtext import TextClassifier
 from tests import test_classifiers_many_labels as made
-from tests.process import content, fail, in_json, nbtext, succeed, write
+from tests.process import at_terminal, content, fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,7 +98,7 @@ def test_a_review_changes_sets_of_labels(tmp_path: Path) -> None:
 
 def test_a_model_is_described_by_documents_and_labels(model: Path) -> None:
     found = in_json("inspect -m", model)
-    assert found["classes"]["corn"]["prior"] == pytest.approx(sum("corn" in labels for labels in made.SETS) / len(made.SETS))
+    assert found["classes"]["corn"]["prior"] == pytest.approx((sum("corn" in labels for labels in made.SETS) + 0.5) / (len(made.SETS) + 1))
     assert found["tokens"] == sum(len(text.split()) for text in made.TEXTS)
     assert "not score" not in succeed("inspect --term corn1 -m", model).text
 
@@ -170,3 +170,10 @@ def test_a_label_too_many_and_a_label_that_is_missing_are_suspect(tmp_path: Path
         assert all(len(set(row[1].split("|")) ^ set(row[2].split("|"))) <= 2 for row in above)
     succeed("train", "all.jsonl")
     assert "Suspects: of 63 training documents" in succeed("card").text
+
+
+def test_a_review_is_of_documents_of_one_label(tmp_path: Path) -> None:
+    of_rows("all.jsonl", ROWS)
+    result = at_terminal("label", "all.jsonl", "--review")
+    assert result.status == 2
+    assert b"documents of several labels and --review exclude each other" in result.err

@@ -54,8 +54,8 @@ def class_for_several_labels(name: ClassifierName) -> type[Classifier]:
 def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
     """Return π_k, shape (n_classes,): ``empirical`` D_k / D, ``smoothed:A`` (D_k + A) / (D + A·K), ``uniform`` 1 / K, or weights by label.
 
-    Weights are divided by their sum; where documents have several labels, by that of documents with the label and without. A class without documents has the prior 0. Raises `UsageError` if a class has no weight, or none a
-    weight above 0. Source: Gambosi's notes; IIR eq. 13.5.
+    Weights are divided by their sum. A class without documents has the prior 0. Where documents have several labels, π_k is as in `log_prior_odds`. Raises
+    `UsageError` if a class has no weight, or none a weight above 0. Source: Gambosi's notes; IIR eq. 13.5.
     """
     missing = [] if isinstance(kind, str) else [label for label in statistics.classes if label not in kind]
     if missing:
@@ -63,11 +63,9 @@ def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
     weights = _prior_weights(kind, statistics.classes, statistics.class_documents)
     if not weights.any():
         raise UsageError("the class prior leaves no class possible", hint="give a class of the corpus a weight above 0")
-    whole = weights.sum()
+    prior: Floats = weights / weights.sum()
     if statistics.everything is not None:
-        others = statistics.everything.class_documents - statistics.class_documents
-        whole = weights + _prior_weights(kind, statistics.classes, others)
-    prior: Floats = weights / whole
+        prior = 1 / (1 + np.exp(-log_prior_odds(kind, statistics.class_documents, statistics.n_documents)))
     return prior
 
 

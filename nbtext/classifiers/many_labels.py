@@ -16,7 +16,6 @@ import numpy as np
 from nbtext.classifiers.base import Classifier, LinearClassifier, Unseen, classifier_class, log_prior_odds
 from nbtext.counts.matrix import add_weighted_sums
 from nbtext.counts.weighting import as_summed
-from nbtext.errors import UsageError
 from nbtext.label_calibration import LabelCalibration, by_label
 from nbtext.language_model.smoothing import without_themselves
 from nbtext.records import dataclass
@@ -64,12 +63,10 @@ class LabelsAgainstRest(LabelScores, LinearClassifier):
     @classmethod
     def estimate(cls, training: Training) -> Self:
         """Return the model that follows from the counts."""
-        everything, kind = training.statistics.everything, classifier_class(training.settings.classifier)
-        if everything is None:
-            raise ValueError("the statistics are those of documents of one label each")
-        of_labels, of_all = (kind.estimate(replace(training, statistics=each)).linear for each in (training.statistics, everything))
+        both, kind = (training.statistics, training.statistics.everything), classifier_class(training.settings.classifier)
+        of_labels, of_all = (kind.estimate(replace(training, statistics=each)).linear for each in both if each is not None)
         if of_labels is None or of_all is None:
-            raise UsageError(f"--classifier {training.settings.classifier} takes one label per document")
+            raise ValueError("the classifier is for documents of one label each")
         return cls(training, of_labels, of_all)
 
     @cached_property

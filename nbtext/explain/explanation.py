@@ -176,7 +176,9 @@ class Explainer:
         words, attributes = _words(located, nats, model, self._layers), []
         for name, value, added in attribute_scores(model, matrix, document.values):
             attributes.append(_AttributeContribution(name, value, float(log_odds_of_pair(added[np.newaxis], pair)[0])))
-        scores, posterior = block.scores[row], _with_rest(block.log_posterior[row], answer)
+        scores, posterior = (np.append(nats[row], 0.0) for nats in (block.scores, block.log_posterior))
+        with np.errstate(divide="ignore"):
+            posterior[REST] = np.log(-np.expm1(posterior[answer]))
         known = [prior, *(word.nats for word in words), *(attribute.nats for attribute in attributes)]
         if scores[rival] == -inf and not any(map(isinf, known)):
             prior = known[0] = inf  # the other class is ruled out by a term that the document lacks: only under Bernoulli without smoothing
@@ -184,22 +186,16 @@ class Explainer:
         of_answer = self._classes[answer], float(np.exp(posterior[answer]))
         of_rival = self._classes[rival], float(np.exp(posterior[rival]))
         rest = None if exact else 0.0 if isinf(total) else total - fsum(known)
-        steps = self._calibration(block, row, pair)
+        steps = self._calibration(block, row, pair, posterior)
         found = Explanation(document.id, document.shown, *of_answer, *of_rival, total, prior, words, tuple(attributes), rest, steps)
         return Explained(document.id, found, notice=None if block.lengths[row] else lacking(document))
 
-    def _calibration(self, block: ScoredBlock, row: int, pair: tuple[int, int]) -> _CalibrationSteps:
+    def _calibration(self, block: ScoredBlock, row: int, pair: tuple[int, int], posterior: Floats) -> _CalibrationSteps:
         calibration, lengths = self._model.learnt.calibration, block.lengths[row : row + 1]
         on_scale = self._model.classifier.log_scale(block.scores[row : row + 1], lengths)[0]
-        posterior, temperature = _with_rest(block.log_posterior[row], pair[0]), float(calibration.temperature(lengths)[0])
         before, after = (float(nats[pair[0]] - nats[pair[1]]) for nats in (np.append(on_scale, 0.0), posterior))
-        return _CalibrationSteps(before, None if self._model.several_labels else temperature, bool(calibration.curve[0].size), after)
-
-
-def _with_rest(log_posterior: Floats, answer: int) -> Floats:
-    """Return the log probabilities of classes, and last that the document is not of this one."""
-    with np.errstate(divide="ignore"):
-        return np.append(log_posterior, np.log(-np.expm1(log_posterior[answer])))
+        temperature = None if self._model.several_labels else float(calibration.temperature(lengths)[0])
+        return _CalibrationSteps(before, temperature, bool(calibration.curve[0].size), after)
 
 
 def class_number(model: FittedModel, label: str) -> int:

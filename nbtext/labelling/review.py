@@ -9,6 +9,7 @@ import numpy as np
 
 from nbtext.decision import log_posterior
 from nbtext.evaluation.label_errors import suspects
+from nbtext.exclusions import REVIEW, SEVERAL_LABELS, require_fitting
 from nbtext.labelling.answer_file import AnswerFile, Reviewed
 from nbtext.labelling.asking import tempered
 from nbtext.labelling.session import Estimate, Session
@@ -26,6 +27,7 @@ class Review(Session):
 
     def __init__(self, counted: CountedPool, settings: Settings, file: AnswerFile) -> None:
         """Find the suspects that the file does not have yet; ``settings`` are those of training."""
+        require_fitting(settings, REVIEW, *[SEVERAL_LABELS] * (counted.documents.labels is not None))
         super().__init__(counted.pool)
         names = counted.statistics.classes
         for name in names:
