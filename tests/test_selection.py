@@ -126,7 +126,7 @@ def test_only_selected_terms_are_ranked() -> None:
 def test_terms_of_documents_with_several_labels_are_those_of_each_label_against_the_rest(by: str) -> None:
     corpus = [("ab", "ant bee ant"), ("b", "bee cow"), ("", "cow dog"), ("abc", "ant dog"), ("a", "ant elk"), ("c", "dog elk")]
     model = TextClassifier(smoothing=0.5, stemmer="none").fit([text for _, text in corpus], [list(labels) for labels, _ in corpus]).fitted
-    ranking = rank(model.language_models, class_prior("empirical", model.statistics), by)
+    ranking = rank(model.language_models, model.statistics.class_documents / len(corpus), by)
     of_labels = [scores([("with" if label in labels else "without", text.split()) for labels, text in corpus], by) for label in "abc"]
     speaking = {}
     for number, score, label in zip(*(column.tolist() for column in ranking), strict=True):

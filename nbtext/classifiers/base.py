@@ -64,7 +64,7 @@ def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
     if not weights.any():
         raise UsageError("the class prior leaves no class possible", hint="give a class of the corpus a weight above 0")
     prior: Floats = weights / weights.sum()
-    if statistics.everything is not None:
+    if statistics.everything is not None and isinstance(kind, str):
         prior = 1 / (1 + np.exp(-log_prior_odds(kind, statistics.class_documents, statistics.n_documents)))
     return prior
 
