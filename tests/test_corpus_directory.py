@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from nbtext import TextClassifier
 from nbtext.corpus.document import Notices
 from nbtext.errors import PathError, UsageError
+from nbtext.label_sets import label_set, labels_in
 from tests.process import corpus, python, run
 from tests.reading import documents, problems, texts
 
@@ -126,10 +128,30 @@ def test_links_to_folders_of_classes_are_followed_with_labels_and_without(tmp_pa
     (tmp_path / "in/back").symlink_to(".")
     (tmp_path / "in/b/deeper").symlink_to("../../elsewhere")
     names = ["a/1", "b/1", "b/deeper", "back/a", "back/b/1", "back/b/deeper", "back/back"]
-    for labelled in (True, False):
-        found = documents(tmp_path / "in", labelled=labelled)
-        assert [document.id.removeprefix(f"{tmp_path}/in/") for document in found] == names
-        assert [document.problem is None for document in found] == [True, True, False, False, True, False, False]
+    problems = [True, True, False, False, True, False, False]
+    found = documents(tmp_path / "in", labelled=False)
+    assert [document.id.removeprefix(f"{tmp_path}/in/") for document in found] == names
+    assert [document.problem is None for document in found] == problems
+    found = documents(tmp_path / "in")
+    assert [document.id.removeprefix(f"{tmp_path}/in/") for document in found] == [*names[:4], *names[5:]]
+    assert found[1].label == label_set(["b", "back"])
+
+
+def test_a_file_in_several_class_folders_is_one_document_with_their_labels(tmp_path: Path) -> None:
+    corpus(tmp_path, {"c/a/1": "one", "c/a/deep/2": "two", "c/b/3": "three", "c/b/4": "four", "other/5": "five"})
+    (tmp_path / "c/b/one").hardlink_to(tmp_path / "c/a/1")
+    (tmp_path / "c/d").mkdir()
+    (tmp_path / "c/d/1").symlink_to("../a/1")
+    (tmp_path / "c/d/3").symlink_to(tmp_path / "c/b/3")
+    (tmp_path / "c/d/5").symlink_to(tmp_path / "other/5")
+    (tmp_path / "c/d/gone").symlink_to("nowhere")
+    (tmp_path / "c/b/again").hardlink_to(tmp_path / "c/b/4")
+    found = [document for document in documents(tmp_path / "c") if document.problem is None]
+    labels = {Path(document.id).name: " ".join(labels_in(document.label or "")) for document in found}
+    assert list(labels.items()) == [("1", "a b d"), ("2", "a"), ("3", "b d"), ("4", "b"), ("again", "b"), ("5", "d")]
+    alone, shared_out = (TextClassifier().fit_corpus(tmp_path / "c", jobs=jobs) for jobs in (1, 2))
+    assert alone.predict_proba(["one two"]).tolist() == shared_out.predict_proba(["one two"]).tolist()
+    assert alone.classes == ["a", "b", "d"]
 
 
 def test_files_that_say_they_are_empty_are_read(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from nbtext.corpus.mail.mail import MailReading, _without_quotes, _without_signa
 from nbtext.corpus.parts import shards
 from nbtext.corpus.reading import read_shard, resolved, source_of
 from nbtext.errors import PathError, UsageError
+from nbtext.label_sets import label_set
 from nbtext.settings import Reading
 from tests.oracle_mail import text_by_email_package
 from tests.process import corpus, fail
@@ -111,6 +112,13 @@ def test_quotes_are_dropped_with_what_introduces_them(text: str, kept: str) -> N
 def test_a_mail_of_twice_the_empty_lines_takes_twice_the_work() -> None:
     small, large = (b"\n>\n" * n for n in (1_000, 2_000))
     assert steps(lambda: _without_quotes(large)) < DOUBLE * steps(lambda: _without_quotes(small))
+
+
+def test_a_message_in_several_maildirs_has_their_labels(tmp_path: Path) -> None:
+    corpus(tmp_path, {f"{folder}/{part}/.x": "" for folder in ("work", "home") for part in ("cur", "new", "tmp")})
+    corpus(tmp_path, {"work/cur/1": "Subject: tax\n\nform", "home/new/2": "Subject: ann\n\nhello"})
+    (tmp_path / "home/cur/3").hardlink_to(tmp_path / "work/cur/1")
+    assert [document.label for document in documents(tmp_path)] == [label_set(["home", "work"]), "home"]
 
 
 def test_messages_renamed_while_a_maildir_is_read_are_found(tmp_path: Path) -> None:

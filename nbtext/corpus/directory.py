@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from nbtext.corpus.compression import unpacked_document
 from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.document import Document, problem_of, too_large
 from nbtext.corpus.streams import can_be_read_here_only, must_exist, opened
 from nbtext.errors import DocumentError, PathError, UsageError, reason
+from nbtext.label_sets import label_set
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from nbtext.corpus.document import Notices, Source
 
@@ -40,9 +45,40 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
     source.notices.unlabelled.extend(sorted({file for file, is_folder in visible if not is_folder}))
     if not folders:
         raise UsageError(f"{path} has no sub-directories", hint="a corpus has one sub-directory per class, with its documents inside")
-    for folder in folders:
-        label = decoded_name(os.fsencode(Path(folder).name))
-        yield from labelled_files([folder], label, source.notices, f"{folder}: no documents in this class")
+    found = (labelled_files([folder], _label_of(folder), source.notices, f"{folder}: no documents in this class") for folder in folders)
+    yield from with_several_labels(path, chain.from_iterable(found), _label_of)
+
+
+def _label_of(folder: str) -> str:
+    return decoded_name(os.fsencode(Path(folder).name))
+
+
+def with_several_labels(corpus: str, files: Iterable[ListedFile], label_of: Callable[[str], str]) -> Iterator[ListedFile]:
+    """Yield the files of class folders; one that is in several, as a link or under several names, once, with the set of its labels."""
+    numbers = np.fromiter(map(_inode, entries_below([corpus], labelled=True)), np.uint64)
+    numbers.sort()
+    repeated = set(numbers[1:][numbers[1:] == numbers[:-1]].tolist())
+    paths: dict[tuple[int, int], list[str]] = {}
+    for entry in entries_below([corpus], labelled=True) if repeated else ():
+        with suppress(OSError):  # reading it reports the reason
+            if _inode(entry) in repeated and entry.is_file():
+                paths.setdefault((entry.stat().st_dev, entry.stat().st_ino), []).append(entry.path)
+    labels: dict[str, str | None] = {}
+    for several in paths.values():
+        folders = {Path(corpus, Path(path).relative_to(corpus).parts[0]) for path in several}
+        if len(folders) > 1:
+            labels |= {**dict.fromkeys(several), min(several): label_set(map(label_of, map(str, folders)))}
+    for file, label, problem in files:
+        if (found := labels.get(file, label)) is not None:
+            yield file, found, problem
+
+
+def _inode(entry: os.DirEntry[str]) -> int:
+    """Return the number of a file, of a link that of its target, if it has one."""
+    try:
+        return entry.stat().st_ino if entry.is_symlink() else entry.inode()
+    except OSError:
+        return entry.inode()
 
 
 def labelled_files(folders: Iterable[str], label: str, notices: Notices, warning: str) -> Iterator[ListedFile]:
@@ -92,8 +128,8 @@ def files_below(folder: str, *, linked: bool = False) -> Iterator[tuple[str, Doc
                 followed.update(each for each, is_folder in inside if is_folder)
 
 
-def names_below(paths: Iterable[str], *, labelled: bool) -> Iterator[str]:
-    """Yield the names of the files in and below some paths, in no order; of a labelled corpus those in its folders."""
+def entries_below(paths: Iterable[str], *, labelled: bool) -> Iterator[os.DirEntry[str]]:
+    """Yield the files below some paths, in no order; of a labelled corpus those in its folders."""
     pending = [(path, True) for path in paths]
     while pending:
         path, is_top = pending.pop()
@@ -105,9 +141,9 @@ def names_below(paths: Iterable[str], *, labelled: bool) -> Iterator[str]:
                     if entry.is_dir(follow_symlinks=is_top):
                         pending.append((entry.path, False))
                     elif not (labelled and is_top):
-                        yield entry.name
-        except OSError:  # mostly a path that is a file
-            yield path
+                        yield entry
+        except OSError:  # listing it reports the reason
+            continue
 
 
 def _visible(folder: str) -> list[tuple[str, bool | None]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import stat
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.compression import uncompressed_name
 from nbtext.corpus.decoding import decoded_name
-from nbtext.corpus.directory import files_below, labelled_files, read_listed, unlabelled_files
+from nbtext.corpus.directory import files_below, labelled_files, read_listed, unlabelled_files, with_several_labels
 from nbtext.corpus.document import Document, LabelledFolder, too_large
 from nbtext.corpus.streams import must_exist, open_stream
 from nbtext.errors import PathError, UsageError
@@ -84,8 +85,8 @@ def maildir(path: str, source: Source) -> Iterator[ListedFile]:
     Raise `PathError` for any other path if classes are wanted and it has none; else it is a message or a directory of messages.
     """
     if not _is_maildir(path) and not isinstance(path, LabelledFolder) and (several := _maildirs_in(path)):
-        for each in several:
-            yield from maildir(each, source)
+        found = chain.from_iterable(maildir(each, source) for each in several)
+        yield from with_several_labels(path, found, label_of) if source.labelled else found
         return
     folders = [os.path.join(path, folder) for folder in FOLDERS[:2]] if _is_maildir(path) else None  # noqa: PTH118
     if source.labelled:
