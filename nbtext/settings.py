@@ -531,7 +531,8 @@ class Reading(Declared):
     drop_signatures: bool = declared(False, "", _flag, 'Ignore the signature of a mail. It is all that follows the last line "--".')
     label_column: str | None = declared(
         None, "COLUMN", column,
-        "Column of the class: a name, or a number from 1. A name means that the table has a header line. In jsonl it is a key, by default label. "
+        "Column of the class: a name, or a number from 1. A name means that the table has a header line. In jsonl it is a key, by default label; in "
+        "mail a header such as X-Gmail-Labels, which has several labels. "
         "By default it is recognised by the header or the values, else it is column 1.",
         common=True,
     )
@@ -596,6 +597,16 @@ class Reading(Declared):
             return self
         named = self.weight_column != "none" and not self.weight_column.isdigit()  # then the table has a header line
         return replace(self, weight_column=None, header=True if named and self.header is None else self.header)
+
+    @property
+    def label_header(self) -> str:
+        """The header of mail that has the labels, in lower case; empty if there is none."""
+        return (self.label_column or "").lower() if self.document == "mail" and not self.has_columns else ""
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether documents can have columns or keys."""
+        return self.format in FORMATS and FORMATS[self.format].columns
 
     @property
     def is_counted(self) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def documents(*paths: str | Path, labelled: bool = True, notices: Notices | None = None, **reading: Any) -> list[Document]:
     """All documents of some paths."""
-    names = [str(path) for path in paths]
+    names = [path if isinstance(path, str) else str(path) for path in paths]
     settings = Reading.of(reading)
     settings = replace(settings, format=resolve_format(names, settings.format))
     return list(read_corpus(names, settings, notices or Notices(), labelled=labelled))

@@ -73,6 +73,7 @@ RENAMED = {
     ("compare", "nbtext.joblib", "nbtext.joblib", "--top", "1"): ("compare", "nbtext.joblib", "nbtext.joblib", "--limit", "1"),
     ("generate", "--number", "2"): ("generate", "-n", "2"),
     ("merge", "nbtext.joblib", "other", "-o", "merged"): ("merge", "nbtext.joblib", "other", "--to", "merged"),
+    ("classify", "pets", "--label-header", "x-topic"): ("classify", "pets", "--label-column", "x-topic"),
     ("report", "pets", "-opage.html"): ("report", "pets", "--to", "page.html"),
 }
 """Commands with old names of options, and with those of today."""

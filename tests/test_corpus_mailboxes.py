@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.document import Notices
+from nbtext import TextClassifier
+from nbtext.corpus.document import LabelledFolder, Notices
 from nbtext.corpus.mail.mail import MailReading, _without_quotes, _without_signature, read_mail
 from nbtext.corpus.parts import shards
-from nbtext.corpus.reading import read_shard, resolved, source_of
+from nbtext.corpus.reading import read_shard, reading_like, resolved, source_of
 from nbtext.errors import PathError, UsageError
 from nbtext.label_sets import label_set
 from nbtext.settings import Reading
@@ -119,6 +120,64 @@ def test_a_message_in_several_maildirs_has_their_labels(tmp_path: Path) -> None:
     corpus(tmp_path, {"work/cur/1": "Subject: tax\n\nform", "home/new/2": "Subject: ann\n\nhello"})
     (tmp_path / "home/cur/3").hardlink_to(tmp_path / "work/cur/1")
     assert [document.label for document in documents(tmp_path)] == [label_set(["home", "work"]), "home"]
+
+
+GMAIL = """From a Sat Jan 01 00:00:00 2025
+Subject: one
+X-Gmail-Labels: Inbox,"Taxes, 2024",=?UTF-8?Q?Caf=C3=A9,?=
+ =?UTF-8?Q?Bo=C3=AEte?=, Unread
+
+form
+
+From b Sat Jan 01 00:00:00 2025
+X-GMAIL-LABELS: Work/Plans,
+ Inbox
+Subject: two
+
+plan
+
+From c Sat Jan 01 00:00:00 2025
+Subject: three
+X-Gmail-Labels:
+
+hello
+
+From d Sat Jan 01 00:00:00 2025
+Subject: four
+
+no header
+"""
+LABELS = [["Inbox", "Taxes, 2024", "Café", "Boîte", "Unread"], ["Work/Plans", "Inbox"], []]
+
+
+def test_a_header_has_the_labels_of_mail(tmp_path: Path) -> None:
+    corpus(tmp_path, {"all.mbox": GMAIL})
+    found = documents(tmp_path / "all.mbox", label_column="X-Gmail-Labels")
+    assert [document.label for document in found[:3]] == list(map(label_set, LABELS))
+    assert [str(document.problem) for document in found if document.problem] == ["no header 'x-gmail-labels'; see label_column"]
+    for number, message in enumerate(GMAIL.split("From ")[1:]):
+        corpus(tmp_path, {f"flat/{number}.eml": message.partition("\n")[2], f"dir/cur/{number}": message.partition("\n")[2]})
+    corpus(tmp_path, {"dir/new/.x": "", "dir/tmp/.x": ""})
+    given = documents(LabelledFolder(str(tmp_path / "dir"), "work"), label_column="X-Gmail-Labels", format="maildir")
+    assert [document.label for document in given] == ["work"] * 4
+    for folder in ("flat", "dir"):
+        assert [document.label for document in documents(tmp_path / folder, label_column="X-Gmail-Labels")] == [
+            *map(label_set, LABELS),
+            None,
+        ]
+
+
+def test_a_header_of_labels_is_not_read_as_text(tmp_path: Path) -> None:
+    corpus(tmp_path, {"c.mbox": "From a\nX-Topic: tax, home\nSubject: form\n\nbody\n\nFrom b\nX-Topic: tax\nSubject: other\n\nwords\n"})
+    model = TextClassifier().fit_corpus(tmp_path / "c.mbox", label_column="x-topic")
+    assert model.classes == ["home", "tax"]
+    assert b"subject" in model.counts.statistics.vocabulary.text
+    assert b"x-topic" not in model.counts.statistics.vocabulary.text
+    assert [document.fields for document in documents(tmp_path / "c.mbox", labelled=False, label_column="x-topic")] == [
+        [(b"subject", words), (b"", b"header:subject links:0 parts:1 type:text/plain")] for words in (b"form", b"other")
+    ]
+    table = corpus(tmp_path, {"t.csv": "x-topic,text\n"}) / "t.csv"
+    assert reading_like(model.reading, [str(table)], {}).label_column is None
 
 
 def test_messages_renamed_while_a_maildir_is_read_are_found(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def test_a_corpus_in_which_nothing_is_unusual(tmp_path: Path) -> None:
     figures, warnings = look(tmp_path / "c")
     assert warnings == []
     assert figures == {
-        "format": "dir", "kind": "text", "columns": None, "class_sizes": {"a": 2, "b": 1}, "documents": 3, "empty": 0, "median_bytes": 20, "most_bytes": 40,
+        "format": "dir", "kind": "text", "columns": None, "class_sizes": {"a": 2, "b": 1}, "labels_per_document": None, "documents": 3, "empty": 0, "median_bytes": 20, "most_bytes": 40,
         "unreadable": 0, "first_unreadable": (), "not_utf8": 0,
     }  # fmt: skip
 
@@ -48,10 +48,10 @@ def test_the_columns_of_a_table(tmp_path: Path) -> None:
 
 
 def test_labels_of_documents_with_several(tmp_path: Path) -> None:
-    path = corpus(tmp_path, {"c.csv": "label,text\na;b,one\nb,two\n,three\na;b;c,four\n"}) / "c.csv"
+    path = corpus(tmp_path, {"c.csv": "label,text\na;b,one\nb,two\n,three\n,four\na;b;c,five\n"}) / "c.csv"
     assert look(path, label_separator=";")[0]["class_sizes"] == {"b": 3, "a": 2, "c": 1}
     assert (
-        "classes\tok\t3 classes: b 3, a 2, c 1; 1.50 labels a document"
+        "classes\tok\t3 classes: b 3, a 2, c 1; 1.20 labels a document"
         in nbtext("doctor", path, "--label-separator", ";", "-o", "tsv").text
     )
 

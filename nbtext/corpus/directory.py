@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def files(path: str, source: Source) -> Iterator[ListedFile]:
     """Yield the files of class directories, labelled with the directory's name; if labels are not wanted, of any file or directory."""
-    if not source.labelled:
+    if not source.labelled or source.reading.label_header:
         yield from unlabelled_files(path)
         return
     if path == "-" or not stat.S_ISDIR(must_exist(path).st_mode):

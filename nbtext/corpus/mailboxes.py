@@ -54,6 +54,11 @@ def label_of(path: str, *suffixes: str) -> str:
     return decoded_name(os.fsencode(name))
 
 
+def _is_class(path: str, source: Source) -> bool:
+    """Return whether the mail of a path is labelled by the path, not by a header."""
+    return source.labelled and (not source.reading.label_header or isinstance(path, LabelledFolder))
+
+
 def _is_maildir(path: str) -> bool:
     """Return whether a path is a directory with the three folders of a Maildir."""
     return all(os.path.isdir(os.path.join(path, folder)) for folder in FOLDERS)  # noqa: PTH112, PTH118 - do not raise, and keep the path as given
@@ -86,10 +91,10 @@ def maildir(path: str, source: Source) -> Iterator[ListedFile]:
     """
     if not _is_maildir(path) and not isinstance(path, LabelledFolder) and (several := _maildirs_in(path)):
         found = chain.from_iterable(maildir(each, source) for each in several)
-        yield from with_several_labels(path, found, label_of) if source.labelled else found
+        yield from with_several_labels(path, found, label_of) if _is_class(path, source) else found
         return
     folders = [os.path.join(path, folder) for folder in FOLDERS[:2]] if _is_maildir(path) else None  # noqa: PTH118
-    if source.labelled:
+    if _is_class(path, source):
         if folders is None and not (stat.S_ISDIR(must_exist(path).st_mode) and isinstance(path, LabelledFolder)):
             raise PathError("not a Maildir: a folder cur, new or tmp is missing", where=path)
         yield from labelled_files(folders or [path], label_of(path), source.notices, f"{path}: no messages in this Maildir")
@@ -119,7 +124,7 @@ def mbox(path: str, source: Source) -> Iterator[Document]:
 
     If classes are wanted, raise `PathError` for a file that does not begin like an mbox; if not, it is one message.
     """
-    label = label_of(path, ".mbox", ".mbx") if source.labelled else None
+    label = label_of(path, ".mbox", ".mbx") if _is_class(path, source) else None
     limit = source.limit
     with open_stream(path, source.unpacked_limit, source.part) as stream:
         if source.labelled and not stream.peek(len(SEPARATOR)).startswith(SEPARATOR) and stream.peek(1):

@@ -225,6 +225,8 @@ def reading_like(trained: Reading, paths: Sequence[str], given: Mapping[str, obj
     reading = Reading.of({**trained, **given})
     if paths and "format" not in given:
         reading = replace(reading, format=format_like(paths, trained))
+        if "label_column" not in given and reading.has_columns != trained.has_columns:
+            reading = replace(reading, label_column=None)
     learnt, read = Attributes.of(trained), Attributes.of(reading)
     for kind, names, others in zip(KINDS, learnt, read, strict=True):
         if len(names) != len(others):
@@ -276,7 +278,7 @@ def resolved(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Readi
     if document in ("auto", BY_NAME) and not layout.file_per_document:
         document = "text"
     elif document == "auto":
-        document = _kind_of_files(paths, labelled=labelled)
+        document = _kind_of_files(paths, labelled=labelled and reading.label_column is None)
     text_column = reading.text_column or (NO_TEXT if Attributes.of(reading).names else None)
     found = replace(reading, format=file_format, document=document, text_column=text_column)
     return _with_columns(found, paths[0], labelled=labelled) if layout.columns and not layout.decoded and paths else found
@@ -445,8 +447,7 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
         text, fields, values = _NOTHING
         if problem is None:
             try:
-                label = None if found_label is None else separated(found_label, reading.label_separator)
-                _require_label_and_limit(label, body, source)
+                label = _label(found_label, body, source)
                 found, transcoded, fields = decoder_of(identity)(body)
                 text = without_separators(found)
                 if text is not found and may_be_binary:
@@ -469,8 +470,16 @@ def _fields(names: Sequence[bytes], values: Sequence[str]) -> Fields:
     return [(name, value.encode()) for name, value in zip(names, values, strict=True) if value]
 
 
-def _require_label_and_limit(label: str | None, body: bytes, source: Source) -> None:
+def _label(found: str | None, body: bytes, source: Source) -> str | None:
+    """Return the label of a document, or the set of its labels; raise `DocumentError` if there is none, or if the document is too large."""
+    reading = source.reading
+    if source.labelled and found is None and reading.label_header:
+        from nbtext.corpus.mail.headers import labels_in_header
+
+        found = labels_in_header(body, reading.label_header, reading.encoding)
+    label = None if found is None else separated(found, reading.label_separator)
     if source.labelled and not label:
         raise DocumentError("the label is empty")
     if len(body) > source.limit:
         raise too_large(source.limit)
+    return label

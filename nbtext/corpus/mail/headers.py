@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from binascii import a2b_base64, a2b_qp
 from contextlib import suppress
@@ -11,7 +12,9 @@ from operator import contains
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import from_charset, to_utf8, whole_characters
-from nbtext.document_parts import field_name
+from nbtext.document_parts import field_name, without_separators
+from nbtext.errors import DocumentError
+from nbtext.label_sets import label_set
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -161,6 +164,16 @@ def decoded_header(value: bytes, encoding: str) -> tuple[bytes, bool]:
         if after.strip() or at + 4 == len(pieces):
             decoded.append(to_utf8(after, encoding))
     return b"".join(text for text, _ in decoded), any(guessed for _, guessed in decoded)
+
+
+def labels_in_header(message: bytes, header: str, encoding: str) -> str:
+    """Return the set of the labels in a header, with commas between them and quotes around one that has a comma."""
+    headers, _ = split_headers(message, names_to_read((header.encode(),)))
+    found = [decoded_header(value, encoding)[0] for name, value in headers if name.lower == header.encode()]
+    if not found:
+        raise DocumentError(f"no header {header!r}", hint="see --label-column")
+    rows = csv.reader([" ".join(without_separators(value).decode().split()) for value in found], skipinitialspace=True)
+    return label_set(label.strip() for row in rows for label in row if label.strip())
 
 
 def chosen_fields(headers: Headers, names: Collection[bytes], encoding: str) -> Fields:

@@ -61,6 +61,8 @@ class MailReading(NamedTuple):
     """Those of them that are fields, not part of the text."""
     structure: bool = False
     encoding: str = "auto"
+    label: bytes = b""
+    """The header of the labels, which is not read."""
     drop_quotes: bool = False
     drop_signatures: bool = False
 
@@ -71,7 +73,7 @@ class MailReading(NamedTuple):
         headers = None if auto else reading.headers.encode().split(b",")
         tagged = frozenset((reading.tag_fields or "").lower().encode().split(b",")).intersection(headers or ())
         structure = auto if reading.structure is None else reading.structure
-        return cls(headers, tagged, structure, encoding, reading.drop_quotes, reading.drop_signatures)
+        return cls(headers, tagged, structure, encoding, reading.label_header.encode(), reading.drop_quotes, reading.drop_signatures)
 
 
 def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, bool, Fields]:
@@ -82,6 +84,7 @@ def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, bool, Fields]
     headers, body = split_headers(message, names_to_read(wanted.headers and tuple(wanted.headers)))
     if body is message and wanted.encoding == "auto":
         refuse_binary(message, whole_file=True)
+    headers = [each for each in headers if each[0].lower != wanted.label]
     named = (b"subject",) if wanted.headers is None else [name for name in wanted.headers if name not in wanted.tagged]
     decoded = [decoded_header(value, wanted.encoding) for name in named for found, value in headers if found.lower == name]
     part = Part.of(headers, body)
