@@ -219,6 +219,13 @@ class LeftOutPosteriors(NamedTuple):
     weights: Floats
     """The weights of the documents, shape (n_docs,); 1 if they have none."""
 
+    def pairs(self) -> tuple[Whole, Whole]:
+        """Return a document and a class of it, for each of the classes of each document."""
+        if self.classes.ndim == 1:
+            return np.arange(len(self.classes)), self.classes
+        documents, classes = np.nonzero(self.classes)
+        return documents, classes
+
     @classmethod
     def of(cls, log_posterior: Floats, classes: Truth, weights: Floats) -> LeftOutPosteriors:
         """Return the documents for which any class is possible."""

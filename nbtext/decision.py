@@ -82,6 +82,32 @@ def costs_from(tables: Mapping[str, object], classes: Sequence[str]) -> Costs:
     return costs
 
 
+MOST_COST = 1e300
+
+
+def thresholds_by_costs(tables: Mapping[str, object], labels: Sequence[str]) -> tuple[float, ...]:
+    """Return the probability from which giving each of several labels is expected to cost less than not giving it.
+
+    The table of a label has its costs ``missed`` and ``false``, 1 by default: p · missed > (1 − p) · false. Raise `UsageError` for others.
+
+    >>> thresholds_by_costs({"urgent": {"missed": 9}}, ["bill", "urgent"])
+    (0.5, 0.1)
+    """
+    costs = {label: {"missed": 1.0, "false": 1.0} for label in labels}
+    for label, table in tables.items():
+        if label not in costs or not isinstance(table, dict) or not table.keys() <= costs[label].keys():
+            raise UsageError(
+                f"the costs have something else than `missed` and `false` of a label: {label!r}",
+                hint="give a table of a label with missed = 9, or with false = 2",
+            )
+        costs[label] |= table
+        if not all(
+            isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 < cost < MOST_COST for cost in costs[label].values()
+        ):
+            raise UsageError(f"the costs of {label!r} are not numbers above 0", hint="leave out a cost of 1")
+    return tuple(each["false"] / (each["missed"] + each["false"]) for each in costs.values())
+
+
 def log_posterior(joint_log_likelihood: Floats) -> Floats:
     """Return log p(C_k | d) from log p(d, C_k), both of shape (n_docs, n_classes), in nats: the log softmax, by log-sum-exp.
 

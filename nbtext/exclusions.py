@@ -55,6 +55,7 @@ TRAITS = {
     "shares": ("the promise is for the class shares of training", LEAVE_OUT),
     "folds": ("each document is left out alone", LEAVE_OUT),
     "draws": ("documents are divided by time, not at random", LEAVE_OUT),
+    "thresholds": ("each of them says which labels are given", LEAVE_OUT),
     "contributions": ("it shows changes of the document", LEAVE_OUT),
     "divided": ("nothing is divided, so all settings are judged at once", LEAVE_OUT),
     "answers": ("it looks at counts, not at answers", LEAVE_OUT),
@@ -114,6 +115,7 @@ CLUSTER = row("--scheduler", needs="sums", lacks="here")
 PATCH = row("--relabel", needs="here")
 SEVERAL_LABELS = row("documents of several labels", needs="several")
 REVIEW = row("--review", lacks="several")
+CLASS_SHARES = row("an estimate of the shares of classes", lacks="several")
 JOINED_LABELS = row("relabel to a label that is there", lacks="several")
 LEAVE_ONE_OUT = row("leave-one-out", needs="leave-one-out alone")
 
@@ -194,7 +196,9 @@ EVERYWHERE = (
     _Entry("--backend=dask", wants="--scheduler"),
     _Entry("--once --jobs --relabel", needs="here"),
     _Entry("--unlabelled --drop-unlabelled", needs="pool", lacks="pool"),
-    _Entry("--coverage", needs="shares", lacks="single"),
+    _Entry("--coverage", needs="shares", lacks="single thresholds"),
+    _Entry("--costs", lacks="thresholds"),
+    _Entry("--decide", needs="thresholds"),
     _Entry("--costs --min-probability --limit --scores", needs="single"),
     _Entry("--min-precision", needs="shares single"),
     _Entry("--prior-from", lacks="shares"),

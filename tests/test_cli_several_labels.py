@@ -177,3 +177,22 @@ def test_a_review_is_of_documents_of_one_label(tmp_path: Path) -> None:
     result = at_terminal("label", "all.jsonl", "--review")
     assert result.status == 2
     assert b"documents of several labels and --review exclude each other" in result.err
+
+
+def test_promises_for_sets_of_labels(model: Path, asked: Path) -> None:
+    """`--coverage` gives sets, `--min-precision` fewer labels, `--costs` labels that are expensive to miss; shares of classes are refused."""
+
+    def given(*options: str) -> list[set[str]]:
+        return [set(labels.split("|")) - {""} for _, labels, _ in succeed("classify --format lines", *options, asked, "-m", model).rows]
+
+    few, many = given("--coverage", "0.5"), given("--coverage", "0.95")
+    assert all(one <= other for one, other in zip(few, many, strict=True))
+    assert given("--min-precision", "0.5")[1] == {"oil"}
+    costs = model.parent / "costs.toml"
+    costs.write_text("[grain]\nmissed = 1e9\n")
+    assert all("grain" in labels for labels in given("--costs", str(costs)))
+    costs.write_text("[grain]\noil = 3\n")
+    assert "costs.toml: the costs have something else" in fail(2, "classify --text x --costs", costs, "-m", model)
+    for line in ("prevalence --format lines", "classify --format lines --prior-from"):
+        assert "exclude each other" in fail(2, line, asked, *([asked] if "from" in line else []), "-m", model)
+    assert "exclude each other" in fail(2, "classify --text x --decide label --coverage 0.9 -m", model)

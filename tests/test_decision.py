@@ -25,6 +25,7 @@ from nbtext.decision import (
     log_posterior,
     minimum_error,
     minimum_risk,
+    thresholds_by_costs,
 )
 from nbtext.errors import PathError, UsageError
 from tests import oracle
@@ -167,7 +168,7 @@ def test_a_rule_gives_no_answer_below_its_probability() -> None:
 def test_a_file_of_costs(tmp_path: Path) -> None:
     path = tmp_path / "costs.toml"
     path.write_text("[ham]\nspam = 10\nabstain = 0.5\n[spam]\nham = 2\nspam = -1\n")
-    costs = read_costs(str(path), ["ham", "spam"])
+    costs = read_costs(str(path), ["ham", "spam"], costs_from)
     assert costs.of_answers.tolist() == [[0, 10], [2, -1]]
     assert costs.of_abstaining.tolist() == [0.5, 1]
 
@@ -203,7 +204,7 @@ def test_costs_that_mean_nothing_are_refused_by_name(text: str, tmp_path: Path) 
     path = tmp_path / "costs.toml"
     path.write_text(text)
     with pytest.raises(UsageError, match=r"costs\.toml"):
-        read_costs(str(path), ["ham", "spam"])
+        read_costs(str(path), ["ham", "spam"], costs_from)
 
 
 @pytest.mark.parametrize("content", [b"[ham", b"\xff\xfe", b"a = " + b"[" * 100_000])
@@ -211,9 +212,26 @@ def test_files_that_are_no_toml_are_refused(content: bytes, tmp_path: Path) -> N
     path = tmp_path / "costs.toml"
     path.write_bytes(content)
     with pytest.raises(PathError, match=r"costs\.toml: not valid TOML"):
-        read_costs(str(path), ["ham", "spam"])
+        read_costs(str(path), ["ham", "spam"], costs_from)
     with pytest.raises(PathError, match="cannot read"):
-        read_costs("missing.toml", ["ham", "spam"])
+        read_costs("missing.toml", ["ham", "spam"], costs_from)
+
+
+def test_a_label_is_given_where_that_is_expected_to_cost_less() -> None:
+    tables, labels = {"a": {"missed": 9}, "b": {"false": 3, "missed": 2}}, ["a", "b", "c"]
+    p = np.random.default_rng(1).random((50, 3))
+    missed, false = np.array([9, 2, 1]), np.array([1, 3, 1])
+    rule = DecisionRule(labels_from=thresholds_by_costs(tables, labels))
+    assert np.array_equal(rule.members(np.log(p)), p * missed > (1 - p) * false)
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [{"nobody": {"missed": 1}}, {"a": 3}, {"a": {"b": 1}}, *({"a": {"false": cost}} for cost in (0, -1, True, "1", float("nan"), 10**400))],
+)
+def test_costs_of_labels_that_mean_nothing_are_refused(tables: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match="the costs"):
+        thresholds_by_costs(tables, ["a", "b"])
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6))

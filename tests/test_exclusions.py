@@ -115,7 +115,7 @@ def test_options_of_all_commands_exist_in_one() -> None:
 
 
 REFUSED = (
-    "classify --coverage --min-precision", "classify --coverage --limit", "classify --coverage --mail-filter", "classify CORPUS --text",
+    "classify --coverage --min-precision", "classify --coverage --decide", "classify --costs --decide", "classify --coverage --limit", "classify --coverage --mail-filter", "classify CORPUS --text",
     "cross-validate --folds --leave-one-out", "cross-validate --group-column --leave-one-out", "cross-validate --group-column --time-column",
     "cross-validate --repeats --time-column", "explain --against --why-not", "explain --output --to",
     "explain --to --why-not", "inspect --criteria --verify", "inspect --similarity --verify", "inspect --term --verify", "label --suggest --take",

@@ -123,3 +123,22 @@ def test_the_curve_ends_at_the_accuracy_and_its_points_are_the_surest_documents(
     assert curve[0].precision == np.mean(judged.rank[order] == 0)
     assert curve[0].probability == judged.confidence[order].min()
     assert len(risk_curve(judged.of(np.arange(3)))) == 3
+
+
+def test_labels_of_documents_are_given_with_the_precision_asked_for() -> None:
+    """All labels of a document are there together or not at all, in which a binomial for each label would be too bold."""
+    below = answered = 0
+
+    def of_labels(n: int, seed: int) -> LeftOutPosteriors:
+        draw = np.random.default_rng(seed)
+        p = np.repeat(1 / (1 + np.exp(-draw.normal(1, 2, (n, 1)))), 10, axis=1)
+        return LeftOutPosteriors(np.log(p), draw.uniform(size=(n, 1)) < p, np.ones(n))
+
+    for seed in range(25):
+        left_out, fresh = of_labels(400, seed), of_labels(4000, seed + 100)
+        rule = DecisionRule(precise_from=precise_from(precision_thresholds(left_out, [*"abcdefghij"], DecisionRule(), 0.9)))
+        given = rule.members(fresh.log_posterior)
+        answered += int(given.any())
+        below += int((given & fresh.classes).sum() < 0.9 * given.sum())
+    assert below <= 4
+    assert answered >= 15

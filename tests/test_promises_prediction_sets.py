@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nbtext.calibration import LeftOutPosteriors
 from nbtext.decision import log_posterior
 from nbtext.errors import UsageError
+from nbtext.label_sets import label_set
 from nbtext.promises.prediction_sets import SetTally, least_documents, set_rule
 from tests.budget import examples
 
@@ -103,3 +104,40 @@ def test_figures_of_sets_by_class_and_by_size() -> None:
     assert {size: (group.n, group.coverage) for size, group in result.per_size.items()} == {"1": (1, 1), "2": (1, 0), "3": (1, 1)}
     assert set(result.per_class) == {"a", "b"}
     assert result.size_interval[0] <= result.size <= result.size_interval[1]
+
+
+def drawn_labels(n: int, seed: int) -> LeftOutPosteriors:
+    """Posteriors of documents whose labels are drawn from them, some none; a label brings others, so that those of a document are not independent."""
+    draw = np.random.default_rng(seed)
+    p = 1 / (1 + np.exp(-draw.normal(-1.5, 2, (n, 4)) - draw.normal(0, 1, (n, 1))))
+    return LeftOutPosteriors(np.log(p), draw.uniform(size=p.shape) < p, np.ones(n))
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+def test_sets_hold_the_promised_share_of_the_labels_of_documents(*, by_class: bool) -> None:
+    shares = []
+    for seed in range(20):
+        rule, fresh = set_rule(drawn_labels(1000, seed), [*CLASSES, "d"], 0.9, by_class=by_class), drawn_labels(2000, seed + 100)
+        truth, members = fresh.classes, rule.members(fresh.log_posterior)
+        of_documents = ((members & truth).sum(axis=1) / np.maximum(truth.sum(axis=1), 1))[truth.any(axis=1)]
+        shares.append((members & truth).sum(axis=0) / truth.sum(axis=0) if by_class else of_documents.mean())
+        tally = SetTally(rule, [*CLASSES, "d"])
+        tally.add(fresh.log_posterior, [label_set(np.array([*CLASSES, "d"])[own].tolist()) for own in truth])
+        result = tally.result()
+        assert result.n == of_documents.size
+        assert result.coverage == pytest.approx(of_documents.mean())
+        assert [result.per_class[label].coverage for label in result.per_class] == pytest.approx(
+            (members & truth).sum(axis=0) / truth.sum(axis=0)
+        )
+    assert np.mean(shares, axis=0) == pytest.approx(0.9, abs=0.01)
+
+
+def test_documents_without_labels_say_nothing_of_sets() -> None:
+    documents = drawn_labels(500, 1)
+    some = documents.classes.any(axis=1)
+    assert not some.all()
+    labelled = LeftOutPosteriors._make(column[some] for column in documents)
+    assert set_rule(documents, [*CLASSES, "d"], 0.9) == set_rule(labelled, [*CLASSES, "d"], 0.9)
+    tally = SetTally(set_rule(labelled, [*CLASSES, "d"], 0.9), [*CLASSES, "d"])
+    tally.add(documents.log_posterior[~some], [label_set([])] * np.count_nonzero(~some))
+    assert tally.result().n == 0

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from nbtext.corpus.streams import file_content
 from nbtext.errors import PathError, UsageError, quantity
 from nbtext.settings import ALL_OTHERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from nbtext.counts.seeds import Seed
-    from nbtext.decision import Costs
+
+T = TypeVar("T")
 
 LARGEST_NUMBER = 1e12
 """The largest value of the training parameters that a file of numbers can replace."""
@@ -84,14 +85,12 @@ def read_seeds(path: str, fewest: int = 2) -> list[Seed]:
     return sorted(seeds)
 
 
-def read_costs(path: str, classes: Sequence[str]) -> Costs:
-    """Return the costs of a TOML file; raise `PathError` if it cannot be read, and `UsageError` as `costs_from` does."""
+def read_costs(path: str, classes: Sequence[str], costs: Callable[[Mapping[str, object], Sequence[str]], T]) -> T:
+    """Return what ``costs`` makes of the tables of a TOML file; raise `PathError` if it cannot be read, and `UsageError` as that function does."""
     import tomllib
 
-    from nbtext.decision import costs_from
-
     try:
-        return costs_from(tomllib.loads(file_content(path).decode("utf-8-sig")), classes)
+        return costs(tomllib.loads(file_content(path).decode("utf-8-sig")), classes)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise PathError(f"not valid TOML: {problem}", where=path) from None
     except UsageError as problem:

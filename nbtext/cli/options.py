@@ -272,7 +272,8 @@ def safe_cells(options: Options, output: str) -> Callable[[str], str]:
 decision_options = several(
     panels.option(
         "--costs", group="answer", type=InputPath(),
-        help="Choose the answer with the least expected cost. FILE is TOML, with a table [true-class] of the costs of answers.",
+        help="Choose the answer with the least expected cost. FILE is TOML, with a table [true-class] of the costs of answers, or of several "
+        "labels a table [label] of its costs missed and false.",
     ),
     panels.option(
         "--min-probability", group="answer", common=True, type=NumberPerClass(0, 1), default=0.0, show_default=False, metavar="P|CLASS=P,...",
@@ -282,8 +283,8 @@ decision_options = several(
 """For `decision_rule`."""
 
 
-def decision_rule(options: Options, classes: Sequence[str]) -> DecisionRule:
-    """Return the decision rule of the options; raise `PathError` or `UsageError` for a wrong file of costs."""
+def decision_rule(options: Options, classes: Sequence[str], *, several: bool = False) -> DecisionRule:
+    """Return the decision rule of the options, for documents of one label or of several; raise `PathError` or `UsageError` for a wrong file of costs."""
     from nbtext.decision import DecisionRule
 
     asked = options["min_probability"]
@@ -291,9 +292,11 @@ def decision_rule(options: Options, classes: Sequence[str]) -> DecisionRule:
     if options["costs"] is None:
         return DecisionRule(None, least)
     from nbtext.cli.option_files import read_costs
-    from nbtext.decision import ABSTAIN
+    from nbtext.decision import ABSTAIN, costs_from, thresholds_by_costs
 
-    costs = read_costs(options["costs"], classes)
+    if several:
+        return DecisionRule(None, least, labels_from=read_costs(options["costs"], classes, thresholds_by_costs))
+    costs = read_costs(options["costs"], classes, costs_from)
     if ABSTAIN in classes:
         messages.notice(f"the model has a class named {ABSTAIN}: {options['costs']} prices that class, and giving no answer is free")
     return DecisionRule(costs, least)

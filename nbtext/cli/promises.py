@@ -72,7 +72,7 @@ def answer_rule(options: Options, model: TextClassifier) -> DecisionRule:
     """Return the decision rule of the options, which keeps ``--min-precision`` too; warn if that leaves no answer. Raises as `decision_rule`."""
     from dataclasses import replace
 
-    rule = decision_rule(options, model.classes)
+    rule = decision_rule(options, model.classes, several=model.fitted.several_labels)
     if (decide := options["decide"]) == "label":
         from nbtext.model.training import left_out_posteriors
         from nbtext.promises.label_thresholds import label_thresholds
@@ -107,8 +107,10 @@ def thresholds_of(
 
 def likelihoods_of(model: TextClassifier) -> ClassLikelihoods:
     """Return the likelihoods that shares are estimated from; warn if left-out documents cannot correct them. Raises as `require_labels`."""
+    from nbtext.exclusions import CLASS_SHARES, SEVERAL_LABELS, require_fitting
     from nbtext.promises.class_shares import ClassLikelihoods, class_likelihoods, require_labels
 
+    require_fitting(model.settings, CLASS_SHARES, *[SEVERAL_LABELS] * model.fitted.several_labels)
     require_labels(model)
     try:
         return class_likelihoods(model)

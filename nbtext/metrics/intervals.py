@@ -49,7 +49,7 @@ class Bootstrap(NamedTuple):
         return min(self.replicates, max(MOST_DRAWS // max(size, 1), FEWEST_REPLICATES))
 
 
-def wilson_interval(hits: int, n: int) -> Interval:
+def wilson_interval(hits: float, n: int) -> Interval:
     """Return the 95 % interval of a share of hits among n trials (Wilson 1927; Brown, Cai, DasGupta 2001, eq. 4)."""
     if not n:
         return 0.0, 1.0

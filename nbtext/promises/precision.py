@@ -76,19 +76,25 @@ def precision_thresholds(
 
     One number is for all answers together, or ``by_class`` for those with each class; several are for the classes, None for no promise.
     """
-    answers, probabilities, _ = rule.decide(posteriors.log_posterior)
-    given = answers >= 0
-    answers, probabilities = answers[given], probabilities[given]
-    right, weights = answers == posteriors.classes[given], posteriors.weights[given]
-    odds = np.clip(log_odds(posteriors.log_posterior[given])[np.arange(answers.size), answers], -MOST_ODDS, MOST_ODDS)
-    n_classes, predicted = len(classes), np.empty(answers.size)
-    halves = np.arange(answers.size) % 2 == 0
+    several, log_posterior = posteriors.classes.ndim > 1, posteriors.log_posterior
+    if several:
+        owners, answers = np.nonzero(rule.members(log_posterior))
+        probabilities, right = np.exp(log_posterior[owners, answers]), posteriors.classes[owners, answers]
+    else:
+        answers, probabilities, _ = rule.decide(log_posterior)
+        owners = np.flatnonzero(answers >= 0)
+        answers, probabilities = answers[owners], probabilities[owners]
+        right = answers == posteriors.classes[owners]
+    weights, odds = posteriors.weights[owners], log_odds(log_posterior, several=several)[owners, answers]
+    odds = np.clip(odds, -MOST_ODDS, MOST_ODDS)
+    n_classes, predicted, owners = len(classes), np.empty(answers.size), np.unique(owners, return_inverse=True)[1]
+    halves = owners % 2 == 0
     for here in (halves, ~halves):  # an answer has no part in its own curve
         slopes, shifts = _class_curves(odds[~here], answers[~here], right[~here], n_classes)
         predicted[here] = slopes[answers[here]] * odds[here] + shifts[answers[here]]
     lowest: list[tuple[float | None, _Lowest]]
     if isinstance(asked, float) and not by_class:
-        found = _lowest(predicted, predicted, right, weights, asked, ERROR)
+        found = _lowest(predicted, predicted, right, weights, asked, ERROR, owners)
         slopes, shifts = _class_curves(odds, answers, right, n_classes)
         least = 1 / (1 + np.exp((shifts - found.threshold) / slopes)) if found.threshold < inf else np.full(n_classes, inf)
         lowest = [(asked, _Lowest(probability, found.more)) for probability in least.tolist()]
@@ -141,12 +147,18 @@ class _Lowest(NamedTuple):
     more: int | None = None
 
 
-def _lowest(keys: Floats, predicted: Floats, right: Mask, weights: Floats, precision: float, error: float) -> _Lowest:
-    """Test thresholds of keys; ``predicted`` are log odds of being right, ``error`` is the probability of a wrong promise, all others have shape (n,)."""
+def _lowest(
+    keys: Floats, predicted: Floats, right: Mask, weights: Floats, precision: float, error: float, owners: Whole | None = None
+) -> _Lowest:
+    """Test thresholds of keys; ``predicted`` are log odds of being right, ``error`` is the probability of a wrong promise, all others have shape (n,).
+
+    ``owners`` are the numbers of documents of which there may be several answers: these count as one, since they are right or wrong together.
+    """
     if not keys.size:
         return _Lowest(inf, _documents_needed(0, 1, precision, error))
     order = np.argsort(-keys, kind="stable")
-    keys, weights = keys[order], weights[order] * (weights.sum() / (weights**2).sum())  # L. Kish's effective number of documents
+    of_documents = weights if owners is None else np.bincount(owners, weights)
+    keys, weights = keys[order], weights[order] * (weights.sum() / (of_documents**2).sum())  # L. Kish's effective number of documents
     steps = -(-keys.size * np.arange(1, STEPS + 1) // STEPS) - 1
     ends = np.unique(np.searchsorted(-keys, -keys[steps], side="right") - 1)  # equal keys share a threshold
     sizes = np.cumsum(weights)[ends]

@@ -1,23 +1,26 @@
 """Sets of classes that hold the true one with a probability that was asked for: conformal prediction from documents left out.
 
 A set has the classes with p(C_k | d) ≥ t. Of n documents left out, t is the ⌊(n + 1)(1 − coverage)⌋-th smallest probability of a true class. If a new
-document is exchangeable with them, the set holds its true class with at least this probability. Of the
+document is exchangeable with them, the set holds its true class with at least this probability. Where documents have several labels, it holds on
+average at least this share of them: each label of a document of m labels counts as 1/m of one (conformal risk control). Of the
 scores tried (p, p over the highest one, cumulated p) p itself gave the smallest sets.
 
 Sources: V. Vovk, A. Gammerman, G. Shafer, Algorithmic learning in a random world (2005); A. Angelopoulos, S. Bates, A gentle introduction
-to conformal prediction (2021); M. Sadinle, J. Lei, L. Wasserman, Least ambiguous set-valued classifiers (2019), for the score and for
+to conformal prediction (2021), and with others, Conformal risk control (2022); M. Sadinle, J. Lei, L. Wasserman, Least ambiguous set-valued classifiers (2019), for the score and for
 thresholds by class.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.errors import UsageError, quantity
+from nbtext.label_sets import labels_in
 from nbtext.metrics.intervals import NORMAL_95, wilson_interval
 
 if TYPE_CHECKING:
@@ -35,7 +38,7 @@ class SetRule:
     """The rule that decides which classes are in a set."""
 
     coverage: float
-    """Promised share of sets that hold the true class."""
+    """Promised share of sets that hold the true class, or of the labels of a document that its set holds."""
     least: tuple[float, ...]
     """Least log p(C_k | d) in a set, for each class, in nats; −inf for a class that every set has."""
     by_class: bool = False
@@ -60,15 +63,12 @@ def least_documents(coverage: float) -> int:
 
 def set_rule(posteriors: LeftOutPosteriors, classes: Sequence[str], coverage: float, *, by_class: bool = False) -> SetRule:
     """Return the rule that keeps a coverage; raise `UsageError` if too few documents were left out."""
-    n, needed = len(posteriors.classes), least_documents(coverage)
-    of_truth = posteriors.log_posterior[np.arange(n), posteriors.classes]
+    (documents, labels), needed = posteriors.pairs(), least_documents(coverage)
+    of_truth, weights, n_labels = posteriors.log_posterior[documents, labels], posteriors.weights[documents], np.bincount(documents)
     if by_class:
-        least = [
-            _threshold(of_truth[here], posteriors.weights[here], coverage)
-            for here in (posteriors.classes == k for k in range(len(classes)))
-        ]
+        least = [_threshold(of_truth[here], weights[here], coverage) for here in (labels == k for k in range(len(classes)))]
         return SetRule(coverage, tuple(least), by_class, tuple(label for label, bound in zip(classes, least, strict=True) if bound == -inf))
-    bound = _threshold(of_truth, posteriors.weights, coverage)
+    bound, n = _threshold(of_truth, weights / n_labels[documents], coverage), int(np.count_nonzero(n_labels))
     if n < needed:
         found = f"{quantity(n, 'document')} of training {'was' if n == 1 else 'were'} left out"
         raise UsageError(
@@ -128,14 +128,16 @@ class SetTally:
 
     rule: SetRule
     classes: Sequence[str]
-    _parts: list[tuple[Whole, Whole, Mask]] = field(default_factory=list)
+    _parts: list[tuple[Whole, Whole, Whole, Mask]] = field(default_factory=list)
 
     def add(self, log_posterior: Floats, labels: Sequence[str]) -> None:
-        """Count documents by log p(C_k | d), shape (n_docs, n_classes), and their true classes; an unknown one is in no set."""
+        """Count documents by log p(C_k | d), shape (n_docs, n_classes), and their true classes or sets of labels; an unknown one is in no set."""
         number = {label: place for place, label in enumerate(self.classes)}
-        truth = np.array([number.get(label, -1) for label in labels], np.int64)
+        truths = [[number.get(each, -1) for each in labels_in(label)] for label in labels]
+        truth, n_labels = np.array([*chain.from_iterable(truths)], np.int64), np.array([*map(len, truths)], np.int64)
         members = self.rule.members(log_posterior)
-        self._parts.append((truth, members.sum(axis=1), members[np.arange(truth.size), truth] & (truth >= 0)))
+        held = members[np.repeat(np.arange(len(truths)), n_labels), truth] & (truth >= 0)
+        self._parts.append((members.sum(axis=1), n_labels, truth, held))
 
     def watched(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
         """Yield scored documents, counted."""
@@ -145,8 +147,10 @@ class SetTally:
 
     def result(self) -> SetsResult:
         """Return the figures of all documents, at least one."""
-        truth, sizes, held = (np.concatenate(column) for column in zip(*self._parts, strict=True))
-        whole, spread = _group(sizes, held), NORMAL_95 * float(sizes.std()) / sqrt(sizes.size)
+        sizes, n_labels, truth, held = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+        owners, labelled = np.repeat(np.arange(sizes.size), n_labels), n_labels > 0
+        shares = np.bincount(owners, held, sizes.size) / np.maximum(n_labels, 1)
+        whole, spread = _group(sizes[labelled], shares[labelled]), NORMAL_95 * float(sizes.std()) / sqrt(sizes.size)
         return SetsResult(
             self.rule.coverage,
             self.rule.by_class,
@@ -154,8 +158,12 @@ class SetTally:
             size_interval=(max(whole.size - spread, 0.0), min(whole.size + spread, float(len(self.classes)))),
             empty=int(np.count_nonzero(sizes == 0)),
             full=int(np.count_nonzero(sizes == len(self.classes))),
-            per_class={self.classes[k]: _group(sizes[truth == k], held[truth == k]) for k in np.unique(truth[truth >= 0]).tolist()},
-            per_size={str(size): _group(sizes[sizes == size], held[sizes == size]) for size in np.unique(sizes).tolist()},
+            per_class={self.classes[k]: _group(sizes[owners[truth == k]], held[truth == k]) for k in np.unique(truth[truth >= 0]).tolist()},
+            per_size={
+                str(size): _group(sizes[here], shares[here])
+                for size in np.unique(sizes[labelled]).tolist()
+                for here in [labelled & (sizes == size)]
+            },
         )
 
 
@@ -167,6 +175,6 @@ def with_figures(result: EvaluationResult, sets: SetsResult | None) -> Evaluatio
     return replace(result, others=others, intervals={**result.intervals, "set_coverage": sets.interval, "set_size": sets.size_interval})
 
 
-def _group(sizes: Whole, held: Mask) -> _SetGroup:
-    hits = int(np.count_nonzero(held))
-    return _SetGroup(held.size, hits / held.size, wilson_interval(hits, held.size), float(sizes.mean()))
+def _group(sizes: Whole, held: Mask | Floats) -> _SetGroup:
+    hits, n = float(held.sum()), max(held.size, 1)
+    return _SetGroup(held.size, hits / n, wilson_interval(hits, held.size), float(sizes.sum() / n))
