@@ -18,7 +18,7 @@ from nbtext.metrics.results import json_values
 from nbtext.metrics.several_labels import SetEvaluation, evaluation_of, ranking_figures
 from tests import test_classifiers_many_labels as made
 from tests.budget import examples
-from tests.process import nbtext, succeed
+from tests.process import content, fail, in_json, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -155,10 +155,19 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def judged(model: Path) -> Path:
-    path = model.parent / "judged.jsonl"
-    lines = (json.dumps({"text": text, "label": labels}) for text, labels in zip(made.TEXTS, made.SETS, strict=True))
-    path.write_text("\n".join([*lines, json.dumps({"text": "corn1 corn2 corn0", "label": ["corn", "maize"]})]), "utf-8")
+def corpus(model: Path) -> Path:
+    path = model.parent / "corpus.jsonl"
+    path.write_text(
+        "".join(json.dumps({"text": text, "label": each}) + "\n" for text, each in zip(made.TEXTS, made.SETS, strict=True)), "utf-8"
+    )
+    return path
+
+
+@pytest.fixture(scope="module")
+def judged(corpus: Path) -> Path:
+    """A corpus with a label that the model does not know."""
+    path = corpus.parent / "judged.jsonl"
+    path.write_text(corpus.read_text("utf-8") + json.dumps({"text": "corn1 corn2 corn0", "label": ["corn", "maize"]}), "utf-8")
     return path
 
 
@@ -181,3 +190,51 @@ def test_answers_are_judged_by_label_and_by_document(model: Path, judged: Path) 
 def test_gates_take_the_figures_of_several_labels(model: Path, judged: Path) -> None:
     done = nbtext("evaluate --fail-under document_f1=1 --fail-under lrap=0.5", judged, "-m", model)
     assert (done.status, [note for note in done.notes if "gate" in note]) == (6, ["nbtext: gate not met: document_f1 is 0.994536, under 1"])
+
+
+def test_folds_are_judged_by_models_of_the_others(corpus: Path) -> None:
+    found = in_json("cross-validate --folds 3 --smoothing 0.3 --stemmer none --predictions answers.jsonl", corpus)
+    answers = {line["id"]: line for line in map(json.loads, content("answers.jsonl").decode().splitlines())}
+    rows = [answers[f"{corpus}:{number}"] for number in range(1, 61)]
+    assert [set(row["truth"]) for row in rows] == list(map(set, made.SETS))
+    hits = sum(len(set(row["truth"]) & set(row["answer"])) for row in rows)
+    assert found["micro_f1"] == pytest.approx(2 * hits / sum(len(row["truth"]) + len(row["answer"]) for row in rows))
+    assert found["accuracy"] == pytest.approx(sum(set(row["truth"]) == set(row["answer"]) for row in rows) / 60)
+    assert found["folds"]["accuracy"]["mean"] == pytest.approx(np.mean([fold["accuracy"] for fold in found["folds"]["each"]]))
+
+
+def test_a_document_with_a_label_that_no_other_has_is_not_among_the_known(judged: Path) -> None:
+    found = json.loads(nbtext("cross-validate --leave-one-out --output json --calibration none", judged).out)
+    assert (found["n"], found["known"]["n"]) == (61, 60)
+    assert found["log_loss"] is None
+    assert found["known"]["log_loss"] > 0
+
+
+def test_left_out_documents_are_judged_as_by_models_trained_without_them(corpus: Path) -> None:
+    found = in_json("cross-validate --leave-one-out --calibration none --smoothing 0.3 --stemmer none", corpus)
+    losses = []
+    for left in range(60):
+        others = [row for row in range(60) if row != left]
+        model = made.trained([made.TEXTS[row] for row in others], [made.SETS[row] for row in others], calibration="none")
+        p = model.predict_log_proba([made.TEXTS[left]])[0]
+        is_true = np.isin(model.classes, made.SETS[left])
+        losses.append(-np.where(is_true, p, np.log(-np.expm1(p))).sum())
+    assert found["log_loss"] == pytest.approx(np.mean(losses), rel=1e-6)
+
+
+def test_settings_are_compared_and_the_choice_is_judged(corpus: Path) -> None:
+    for goal in ("accuracy", "macro-f1", "log-loss"):
+        found = in_json("tune --folds 3 --try smoothing=0.3,30 --for", goal, corpus)
+        best, other = found["settings"]
+        assert best["setting"] == {"smoothing": "0.3"}
+        same = in_json("cross-validate --folds 3 --smoothing 30", corpus)
+        assert (other["accuracy"], other["macro_f1"]) == (same["accuracy"], same["macro_f1"])
+        assert found["corrected"] == pytest.approx(best[goal.replace("-", "_")], abs=0.3)
+    assert "documents of several labels" in fail(2, "tune --by evidence --try smoothing=1,2", corpus)
+
+
+def test_more_documents_make_better_sets(corpus: Path) -> None:
+    found = in_json("learning-curve --steps 2 --folds 2 --repeats 1 --smoothing 0.3 --stemmer none", corpus)
+    small, large = found["points"]
+    assert small["documents"] < large["documents"]
+    assert small["accuracy"] < large["accuracy"]

@@ -83,7 +83,7 @@ def command(corpus: tuple[str, ...], output: str | None, folds: int | None, repe
     by_fold = validation.folds_result(method, column, None if method == "time" else seed) if validation.folds else None
     if predictions is not None:
         answers = (answer for repeat in validation.repeats for answer in repeat.predictions())
-        replace_file(predictions, lambda file: file.writelines(prediction_lines(answers, counted.corpus.names, statistics.classes)))
+        replace_file(predictions, lambda file: file.writelines(prediction_lines(answers, counted.corpus.names, result.classes)))
     counted.source.say_notices()
     if unknown := result.unknown_documents:
         n = quantity(sum(unknown.values()), "document")

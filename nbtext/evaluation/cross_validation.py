@@ -26,10 +26,10 @@ from nbtext.decision import DecisionRule
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import LEAVE_ONE_OUT, needs_documents, require_fitting
 from nbtext.fitted.learnt import classifier
-from nbtext.metrics.evaluation import Evaluation, known_result
+from nbtext.metrics.evaluation import accuracy_and_macro_f1, known_result
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.metrics.outcomes import accuracy, confusion_cells, f1, macro, outcomes
 from nbtext.metrics.results import IF_KNOWN, json_values
+from nbtext.metrics.several_labels import evaluation_of
 from nbtext.model.choosing import has_choice
 from nbtext.model.training import choices_of, learn, needs_sample
 from nbtext.parallel.processes import in_order
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.fitted.learnt import Choices, Learnt
     from nbtext.metrics.intervals import Interval
-    from nbtext.metrics.outcomes import ConfusionCells
     from nbtext.metrics.results import EvaluationResult
     from nbtext.model.corpus_counting import CountedCorpus
     from nbtext.settings import Settings
@@ -182,8 +181,9 @@ class Prediction(NamedTuple):
     """The answer to a document, by numbers of classes; no answer is `NO_ANSWER`."""
 
     row: int
-    truth: int
-    answer: int
+    truth: int | list[bool]
+    answer: int | list[bool]
+    """Of several labels which they are."""
     probability: float
     """Of the best answer, given or not; nan where no class is possible."""
 
@@ -200,7 +200,7 @@ class HeldOutEvaluation:
         self._rows: list[Whole] = []
         self._known: list[Mask] = []
         self._probabilities: list[Floats] = []
-        self.evaluation = Evaluation(statistics.classes, costs=rule.costs, class_documents=statistics.class_documents)
+        self.evaluation = evaluation_of(statistics, rule.costs)
 
     def add(self, block: HeldOutBlock) -> None:
         """Judge documents."""
@@ -208,12 +208,15 @@ class HeldOutEvaluation:
         self._rows.append(block.rows)
         self._known.append(block.known)
         self._probabilities.append(probabilities)
-        self.evaluation.add([self.evaluation.classes[k] for k in block.classes.tolist()], block.log_posterior, answers)
+        self.evaluation.judge(
+            block.classes, block.log_posterior, answers if block.classes.ndim == 1 else self._rule.members(block.log_posterior)
+        )
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return the figures; ``unknown_documents`` are those of a class without training documents."""
         result, judged, known = self.evaluation.result(bootstrap), self.evaluation.judged, np.concatenate(self._known)
-        unknown = {result.classes[k]: n for k, n in enumerate(np.bincount(judged.truth[~known]).tolist()) if n}
+        lost = judged.truth[~known] if judged.truth.ndim == 1 else ()
+        unknown = {result.classes[k]: n for k, n in enumerate(np.bincount(lost).tolist()) if n}
         return replace(
             result, known=known_result(judged.of(known), len(result.classes)), unknown_labels=tuple(unknown), unknown_documents=unknown
         )
@@ -443,16 +446,10 @@ def cross_validate(
             for pool in {judged_here, pooled}:
                 pool.add(block)
         judged = judged_here.evaluation.judged
-        rates = accuracy_and_macro_f1(confusion_cells(judged.of(np.arange(before, judged.n))), subsets.statistics.n_classes)
+        rates = accuracy_and_macro_f1(judged.of(np.arange(before, judged.n)), subsets.statistics.n_classes)
         n_training, n_test = (int(np.count_nonzero(mask)) for mask in work.masks(task))
         figures.append(_FoldFigures(task.repeat + 1, task.fold + 1, n_training, n_test, fold.n_terms, fold.smoothing, *rates))
     return _CrossValidation(pooled, repeats, figures)
-
-
-def accuracy_and_macro_f1(cells: ConfusionCells, n_classes: int) -> tuple[float, float]:
-    """Return the accuracy and macro F1 of counts of documents by true class and answer."""
-    table = outcomes(cells, n_classes)
-    return float(accuracy(table)), float(macro(f1(table), table))
 
 
 def _spread(values: Sequence[float]) -> _FoldSpread:

@@ -20,11 +20,11 @@ import numpy as np
 
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import count
-from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.errors import UsageError, quantity
-from nbtext.evaluation.cross_validation import WORTH_PROCESSES, accuracy_and_macro_f1, shuffled_by_class, stratified_folds, train_and_score
+from nbtext.evaluation.cross_validation import WORTH_PROCESSES, HeldOutEvaluation, shuffled_by_class, stratified_folds, train_and_score
+from nbtext.label_sets import have_several
+from nbtext.metrics.evaluation import accuracy_and_macro_f1
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap, percentile_interval, wilson_interval
-from nbtext.metrics.outcomes import ConfusionCells
 from nbtext.model.training import looked_up
 from nbtext.parallel.processes import in_order
 from nbtext.steps import stepped
@@ -104,7 +104,9 @@ def learning_curve(subsets: Subsets, parameters: Settings, resampling: Resamplin
             f"{quantity(n, 'document')} {'is' if n == 1 else 'are'} too few for {quantity(resampling.folds, 'fold')}", hint="lower --folds"
         )
     sizes = _training_sizes(n - -(-n // resampling.folds), subsets.statistics.n_classes, resampling.steps)
-    work = _CurveTraining(subsets, replace(parameters, calibration="none"), list(_runs(classes, resampling)), sizes)
+    if not have_several(subsets.statistics.classes):  # where only the order of the probabilities matters
+        parameters = replace(parameters, calibration="none")
+    work = _CurveTraining(subsets, parameters, list(_runs(classes, resampling)), sizes)
     figures = np.full((len(work.runs), sizes.size, 3), np.nan)
     problem = None
     for task, found in stepped(_trained(work, jobs), "model", len(work.runs) * sizes.size):
@@ -206,17 +208,18 @@ def _trained(work: _CurveTraining, jobs: int) -> Iterator[tuple[_CurveTask, _Jud
 def _judge(work: _CurveTraining, task: _CurveTask) -> _Judged | UsageError:
     """Train on the first documents of a run and judge the model; return the `UsageError` that training raises."""
     subsets, (test, order) = work.subsets, work.runs[task.run]
-    training, answers = np.zeros(len(subsets), np.bool_), np.full(len(subsets), NO_ANSWER)
+    training, rows, held_out = np.zeros(len(subsets), np.bool_), [], HeldOutEvaluation(subsets.statistics)
     training[order[: work.sizes[task.place]]] = True
     try:
         learnt, blocks = train_and_score(subsets, work.parameters, training, training | test, work.choices.get(task.place))
         for block in blocks:
-            answers[block.rows] = minimum_error(block.log_posterior)
+            held_out.add(block)
+            rows.append(block.rows)
     except UsageError as none_left:
         return none_left
-    truth, of_test = subsets.documents.classes, np.ones(np.count_nonzero(test), np.int64)
-    figures = accuracy_and_macro_f1(ConfusionCells(truth[test], answers[test], of_test), subsets.statistics.n_classes)
-    return _Judged((*figures, float(np.mean(answers[training] == truth[training]))), learnt.choices)
+    judged, in_test = held_out.evaluation.judged, test[np.concatenate(rows)]
+    figures = accuracy_and_macro_f1(judged.of(in_test), subsets.statistics.n_classes)
+    return _Judged((*figures, float(judged.of(~in_test).right.mean())), learnt.choices)
 
 
 STEEPEST_EXPONENT = 2.0

@@ -24,7 +24,7 @@ from nbtext.inspection.overview import criteria
 from nbtext.language_model.measures import model_posteriors
 from nbtext.metrics.evaluation import known_result
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.metrics.outcomes import Outcomes, accuracy, confusion_cells, f1, join_judged, macro, outcomes
+from nbtext.metrics.outcomes import Outcomes, f1, join_judged, macro
 from nbtext.model.training import terms_and_smoothing
 
 if TYPE_CHECKING:
@@ -148,9 +148,13 @@ def losses(figure: str, parts: Sequence[FoldJudgement]) -> Floats:
     if figure == "log_loss":
         finite: Floats = np.where(known, judged.log_loss, 0.0)
         return finite
-    mistakes: Floats = (judged.answer != judged.truth).astype(np.float64)
+    mistakes: Floats = (~judged.right).astype(np.float64)
     if figure == "accuracy":
         return mistakes
+    if judged.truth.ndim > 1:
+        wrong, support = judged.truth != judged.answer, judged.truth.sum(axis=0)
+        of_labels: Floats = wrong[:, support > 0] @ (judged.n / (np.count_nonzero(support) * support[support > 0]))
+        return of_labels
     support = np.bincount(judged.truth)
     weighted: Floats = mistakes * judged.n / (np.count_nonzero(support) * support[judged.truth])
     return weighted
@@ -175,14 +179,14 @@ def nested_figure(
     if len(fresh) == 1:
         parts = [np.arange(each, fresh[0].size, n_parts) for each in range(min(n_parts, fresh[0].size))]
         settings, fresh = [[fold.of(rows) for rows in parts] for (fold,) in settings], [fresh[0][rows] for rows in parts]
-    tables = [[outcomes(confusion_cells(part.judged), n_classes) for part in parts] for parts in settings]
-    columns = (np.array([[getattr(table, name) for table in row] for row in tables]) for name in Outcomes._fields)
-    others = Outcomes(*(column.sum(axis=1, keepdims=True) - column for column in columns))
-    if figure == "log_loss":
-        sums = np.array([[part.judged.log_loss[part.known].sum() for part in parts] for parts in settings])
-        worth = np.stack([-np.delete(sums, fold, axis=1).sum(axis=1) for fold in range(sums.shape[1])], axis=1)
+    if figure == "macro_f1":
+        tables = [[part.judged.outcomes(n_classes) for part in parts] for parts in settings]
+        columns = (np.array([[getattr(table, name) for table in row] for row in tables]) for name in Outcomes._fields)
+        others = Outcomes(*(column.sum(axis=1, keepdims=True) - column for column in columns))
+        worth = macro(f1(others), others)
     else:
-        worth = accuracy(others) if figure == "accuracy" else macro(f1(others), others)
+        sums = np.array([[losses(figure, [part]).sum() for part in parts] for parts in settings])
+        worth = np.stack([-np.delete(sums, fold, axis=1).sum(axis=1) for fold in range(sums.shape[1])], axis=1)
     chosen = worth.argmax(axis=0).tolist()
     answered = [settings[setting][fold].of(fresh[fold]) for fold, setting in enumerate(chosen) if fresh[fold].any()]
     return figures_of(answered, n_classes)[figure]

@@ -293,9 +293,14 @@ class Evaluation:
 
 def known_result(known: Judged, n_classes: int) -> KnownResult:
     """Return the main figures of documents whose class the classifier knows."""
-    table = known.outcomes(n_classes)
-    figures = {"accuracy": mean_or_nan(known.right), "macro_f1": float(macro(f1(table), table)), **proper_scores(known)}
+    figures = {**dict(zip(("accuracy", "macro_f1"), accuracy_and_macro_f1(known, n_classes), strict=True)), **proper_scores(known)}
     return KnownResult(known.n, **{name: number_or_none(value) for name, value in figures.items()})
+
+
+def accuracy_and_macro_f1(judged: Judged, n_classes: int) -> tuple[float, float]:
+    """Return the accuracy and the macro F1 of documents."""
+    table = judged.outcomes(n_classes)
+    return mean_or_nan(judged.right), float(macro(f1(table), table))
 
 
 def baselines(classes: Sequence[str], class_documents: Whole | Floats, support: Floats) -> Baselines:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
+from itertools import chain, compress
 from typing import IO, TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
@@ -155,11 +155,15 @@ def _encoded_words(label: str) -> str:
 
 def prediction_lines(predictions: Iterable[Prediction], names: Sequence[str], classes: Sequence[str]) -> Iterator[bytes]:
     """Yield a JSON object for each: id, truth, answer (null if it abstains) and its probability (null too if no class is possible)."""
+
+    def named(numbers: int | list[bool]) -> str | list[str] | None:
+        return list(compress(classes, numbers)) if isinstance(numbers, list) else classes[numbers] if numbers >= 0 else None
+
     for row, truth, answer, probability in predictions:
         yield json_line({
             "id": names[row],
-            "truth": classes[truth],
-            "answer": classes[answer] if answer >= 0 else None,
+            "truth": named(truth),
+            "answer": named(answer),
             "probability": rounded(probability) if probability >= 0 else None,
         }).encode()  # fmt: skip
 

@@ -129,7 +129,7 @@ def _main_figures(result: EvaluationResult, leaks: LeakResult | None, threshold:
         lines["threshold"] = f"{answer} is the answer if {ratio}, so if p({answer} | d) > {figure(threshold.probability)}"
     lines["log loss"] = _with_interval(result, "log_loss", unit=" nats")
     known = result.known
-    if result.unknown_labels and known.log_loss is not None:
+    if known.n < result.n and known.log_loss is not None:
         lines["log loss"] += f"  ({figure(known.log_loss)} for {quantity(known.n, 'document')} of known classes)"
     lines["Brier score"] = _with_interval(result, "brier")
     lines["calibration error"] = _with_interval(result, "ece")
