@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Label = str | float | np.generic | Sequence[str | float | np.generic]
     Text = str | bytes | Mapping[str, object]
     Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
-    from nbtext.type_names import Array, Fields, Whole
+    from nbtext.type_names import Array, Fields, Mask, Whole
 
 TEXT = "text"
 """The key of the text where documents are mappings; the others are fields and attributes."""
@@ -41,6 +41,36 @@ LABEL_KINDS: dict[str, Callable[[str], object]] = {
 """The types that labels may have, each with the function from the name of a class to its label."""
 
 
+class Indicator(NamedTuple):
+    """The form of sets of labels that are given as a matrix of 0 and 1."""
+
+    columns: list[object]
+    """The label of each column."""
+    is_sparse: bool
+
+    def filled(self, members: Mask, classes: Array) -> Any:  # noqa: ANN401 - an array, or a matrix of scipy, which has no types
+        """Return the matrix that says which of some labels documents have."""
+        found = np.zeros((len(members), len(self.columns)), np.int64)
+        found[:, list(map(self.columns.index, classes.tolist()))] = members
+        if not self.is_sparse:
+            return found
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix(found)
+
+
+def _sets_of(matrix: Any) -> tuple[list[list[object]], Indicator]:  # noqa: ANN401 - likewise, or a data frame
+    """Return the labels of each row of a matrix of 0 and 1, and its form; raise `UsageError` for other values."""
+    form = Indicator(list(getattr(matrix, "columns", range(matrix.shape[1]))), hasattr(matrix, "tocsr"))
+    matrix = matrix.tocsr() if form.is_sparse else np.asarray(matrix)
+    if not np.isin(matrix.data if form.is_sparse else matrix, (0, 1)).all():
+        raise UsageError("labels in two dimensions are 0 or 1", hint="give each text one label, or a list of labels")
+    sets: list[list[object]] = [[] for _ in range(matrix.shape[0])]
+    for row, column in zip(*matrix.nonzero(), strict=True):
+        sets[row].append(form.columns[column])
+    return sets, form
+
+
 class GivenLabels:
     """The names of the classes of labels, which are all of one type; ``kind`` is that type, known from the first label on.
 
@@ -48,15 +78,18 @@ class GivenLabels:
     """
 
     def __init__(self, labels: Iterable[object], kind: str | None = None) -> None:
-        self._labels = labels
-        self.kind = kind
+        self._labels, self.kind = labels, kind
+        self.indicator: Indicator | None = None
+        if len(getattr(labels, "shape", ())) == 2:
+            self._labels, self.indicator = _sets_of(labels)
 
     def __iter__(self) -> Iterator[str]:
         """Yield the name of each label's class, or of a list, tuple or set the set of labels."""
         for place, label in enumerate(self._labels):
-            if isinstance(label, (list, tuple, set, frozenset)):
-                yield label_set(GivenLabels(label, self.kind))
-                self.kind = self.kind or "text"
+            if isinstance(label, (list, tuple, set, frozenset, np.ndarray)):
+                several = GivenLabels(label, self.kind)
+                yield label_set(several)
+                self.kind = several.kind
                 continue
             kind = _kind(label)
             if self.kind is None:

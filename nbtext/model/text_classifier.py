@@ -21,7 +21,8 @@ from nbtext.exclusions import SEED_WORDS, needs_documents, require_fitting
 from nbtext.fitted.fitted_model import FittedModel
 from nbtext.fitted.learnt import require_additive
 from nbtext.fitted.scoring import answers_to, scored
-from nbtext.model.given_texts import BESIDE_TEXT, GivenClasses, GivenLabels, given_contents, labelled_documents, path_names
+from nbtext.label_sets import labels_in
+from nbtext.model.given_texts import BESIDE_TEXT, GivenClasses, GivenLabels, Indicator, given_contents, labelled_documents, path_names
 from nbtext.model.state import from_plain, to_plain, versions
 from nbtext.settings import COUNTING, Reading, Settings
 from nbtext.text_block import blocks
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         Unspaced,
         Weighting,
     )
+    from nbtext.type_names import Mask
 
 
 class TextClassifier:
@@ -182,6 +184,7 @@ class TextClassifier:
         self.settings = _changed(Settings(), given)
         self._fitted: FittedModel | None = None
         self._stop_list: Sequence[str] | None = None
+        self._indicator: Indicator | None = None
         self.seeds: Sequence[Seed] = ()
         """Terms whose pseudo-counts join the counts of a class."""
 
@@ -217,12 +220,14 @@ class TextClassifier:
     def fit(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Iterable[float] | None = None) -> TextClassifier:
         """Learn from texts (str, or bytes in UTF-8) and their classes, one each; forget what was learnt before.
 
-        Labels are str, int, float or bool, all of one type. ``sample_weight`` has the weight of each text: a document of weight 2 counts as two, one
+        Labels are str, int, float or bool, all of one type. A text may have several: lists of labels, or a matrix of 0 and 1, dense, sparse or a data
+        frame, with a column a label. ``sample_weight`` has the weight of each text: a document of weight 2 counts as two, one
         of weight 0 not at all. Raises `UsageError` for a weight that is no number from 0 with at most three decimals.
         """
         given = GivenLabels(labels)
         self._looked_up()  # validate early: fail before counting, not after
         self.learn(count(labelled_documents(texts, given, self.reading, sample_weight), self.analysis))
+        self._indicator = given.indicator
         return self._replace(replace(self.fitted, label_kind=given.kind or "text"))
 
     def fit_corpus(
@@ -365,7 +370,15 @@ class TextClassifier:
         return self if self._fitted is None else self.learn()
 
     def predict(self, texts: Iterable[Text]) -> NDArray[Any]:
-        """Return the most probable class of each text, shape (n_docs,), of equal ones the first; None where maximum likelihood rules out every class."""
+        """Return the most probable class of each text, shape (n_docs,), of equal ones the first; None where maximum likelihood rules out every class.
+
+        Of a model of several labels return a tuple of labels for each, or a matrix of 0 and 1 if `fit` was given one.
+        """
+        if self.fitted.several_labels:
+            members = self._members(texts)
+            if self._indicator and set(self.classes_).issubset(self._indicator.columns):
+                return self._indicator.filled(members, self.classes_)  # type: ignore[no-any-return]
+            return np.fromiter((tuple(self.classes_[row].tolist()) for row in members), object, len(members))
         best = minimum_error(self.predict_log_proba(texts))
         answers, unanswered = self.classes_[best], best == NO_ANSWER
         return np.where(unanswered, np.array(None), answers) if unanswered.any() else answers
@@ -410,12 +423,12 @@ class TextClassifier:
         return list(Explainer(self.fitted, against).explain(self._documents(texts)))
 
     def score(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Sequence[float] | None = None) -> float:
-        """Return the accuracy on texts of known classes, or the share of their weights."""
+        """Return the share of texts, or of their weights, whose class or set of labels is right."""
         given = texts if isinstance(texts, (str, bytes)) else list(texts)
-        truth = [document.label for document in labelled_documents(given, GivenLabels(labels, self._kind), self.reading)]
-        best = minimum_error(self.predict_log_proba(given))
+        truth = labelled_documents(given, GivenLabels(labels, self._kind), self.reading)
         names = np.array(self.classes, object)[self._given_classes.order]
-        return float(np.average((names[best] == np.array(truth, object)) & (best != NO_ANSWER), weights=sample_weight))
+        pairs = zip(self._members(given), truth, strict=True)
+        return float(np.average([sorted(names[row]) == labels_in(document.label or "") for row, document in pairs], weights=sample_weight))
 
     def save(self, path: str, ledger: bytes = b"", before: Callable[[Path], None] | None = None) -> None:
         """Write the model file, atomically, with ``ledger`` and ``before`` as `write_model_file` takes them; first run the checks of the loader.
@@ -501,6 +514,13 @@ class TextClassifier:
         rows = [rows_of(self.fitted.score(*zip(*block, strict=True))) for block in found]
         return np.concatenate(rows)[:, self._given_classes.order] if rows else np.empty((0, self.fitted.statistics.n_classes))
 
+    def _members(self, texts: Iterable[Text]) -> Mask:
+        """Return which classes each text gets, in the order of `classes_`."""
+        log_posterior = self.predict_log_proba(texts)
+        if self.fitted.several_labels:
+            return DecisionRule().members(log_posterior)
+        return np.equal(minimum_error(log_posterior)[:, np.newaxis], np.arange(log_posterior.shape[1]))
+
     def _documents(self, texts: Iterable[Text]) -> Iterator[Document]:
         from nbtext.corpus.document import Document
 
@@ -531,7 +551,7 @@ class TextClassifier:
         return Tags(
             estimator_type="classifier",
             target_tags=TargetTags(required=True, one_d_labels=True),
-            classifier_tags=ClassifierTags(),
+            classifier_tags=ClassifierTags(multi_label=True),
             input_tags=InputTags(one_d_array=True, two_d_array=False, string=True, dict=True),
         )
 
