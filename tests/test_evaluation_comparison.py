@@ -110,8 +110,8 @@ def test_redrawn_answers_spread_as_redrawn_documents_do() -> None:
     generator = np.random.default_rng(1)
     truth = generator.choice(LABELS, 200)
     a, b = (np.where(generator.random(200) < share, truth, generator.choice(LABELS, 200)) for share in (0.5, 0.7))
-    evaluations = [judged(LABELS, truth.tolist(), answers.tolist()) for answers in (a, b)]
-    made = answer_differences(_answer_cells(evaluations[0], evaluations[1], LABELS), Bootstrap(4000))
+    numbers = [np.searchsorted(LABELS, column) for column in (truth, a, b)]
+    made = answer_differences(_answer_cells(numbers, len(LABELS)), Bootstrap(4000))
     slow: dict[str, list[float]] = {"accuracy": [], "macro_f1": []}
     for _ in range(rounds(120, 1500)):
         rows = generator.integers(200, size=200)

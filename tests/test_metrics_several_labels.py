@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as reference
 
+from nbtext import TextClassifier
+from nbtext.evaluation.comparison import _answer_cells, answer_differences
 from nbtext.label_sets import label_set
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.results import json_values
@@ -238,3 +240,52 @@ def test_more_documents_make_better_sets(corpus: Path) -> None:
     small, large = found["points"]
     assert small["documents"] < large["documents"]
     assert small["accuracy"] < large["accuracy"]
+
+
+def test_two_models_are_compared_by_sets_and_by_labels(model: Path, corpus: Path) -> None:
+    made.trained(smoothing=50, classifier="bernoulli").save("other.joblib")
+    found = in_json("compare --changed changed.jsonl", model, "other.joblib", corpus)
+    rows = {
+        side: [set(row[1].split("|")) - {""} for row in succeed("classify -m", path, corpus).rows]
+        for side, path in (("a", model), ("b", "other.joblib"))
+    }
+    for side, answers in rows.items():
+        right = [set(labels) == answer for labels, answer in zip(made.SETS, answers, strict=True)]
+        assert found[side]["accuracy"] == pytest.approx(np.mean(right))
+    assert found["changed"] == sum(one != other for one, other in zip(rows["a"], rows["b"], strict=True)) > 0
+    assert found["differences"]["macro_f1"]["difference"] == pytest.approx(found["b"]["macro_f1"] - found["a"]["macro_f1"])
+    assert found["table"]["both_right"] + found["table"]["only_a_right"] == round(found["a"]["accuracy"] * 60)
+    changed = [json.loads(line) for line in content("changed.jsonl").decode().splitlines()]
+    assert len(changed) == found["changed"] == sum(change["documents"] for change in found["changes"])
+    for line in changed:
+        row = int(line["id"].rsplit(":", 1)[1]) - 1
+        assert line["truth"] == "|".join(made.SETS[row])
+        assert [set((line[side] or "").split("|")) - {""} for side in "ab"] == [rows[side][row] for side in "ab"]
+    low, high = found["differences"]["macro_f1"]["interval"]
+    assert low <= found["differences"]["macro_f1"]["difference"] <= high
+    TextClassifier().fit(["a", "b"], ["x", "y"]).save("single.joblib")
+    assert "one model gives one label, the other several" in fail(2, "compare single.joblib", model, corpus)
+
+
+def test_macro_f1_of_sets_is_redrawn_as_that_of_labels() -> None:
+    generator = np.random.default_rng(3)
+    sets = np.array([[False, False], [True, False], [False, True], [True, True]])
+    truth, a, b = generator.integers(4, size=(3, 150))
+    made_of_cells = answer_differences(_answer_cells([truth, a, b], 4), Bootstrap(2000), sets)
+    slow = []
+    for _ in range(200):
+        rows = generator.integers(150, size=150)
+        of_a, of_b = (reference.f1_score(sets[truth[rows]], sets[answers[rows]], average="macro") for answers in (a, b))
+        slow.append(of_b - of_a)
+    assert made_of_cells["macro_f1"].mean() == pytest.approx(np.mean(slow), abs=0.02)
+    assert made_of_cells["macro_f1"].std() == pytest.approx(np.std(slow), rel=0.2)
+
+
+def test_a_page_of_several_labels_has_no_confusion_and_no_single_mistakes(model: Path, corpus: Path) -> None:
+    nbtext("report --to page.html -m", model, corpus)
+    page = content("page.html").decode()
+    assert "Class by class" in page
+    assert "What is taken for what" not in page
+    assert "Most confident mistakes" not in page
+    assert "no mistake" not in page
+    assert "--errors" in fail(2, "evaluate --errors errors.jsonl -m", model, corpus)

@@ -62,6 +62,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
     from nbtext.decision import answer_threshold
     from nbtext.evaluation.judging import judge_scored
+    from nbtext.exclusions import MISTAKES, SEVERAL_LABELS, require_fitting
     from nbtext.explain.mistakes import MistakeFinder
     from nbtext.model.corpus_scoring import score_corpus
     from nbtext.promises.precision import risk_curve
@@ -76,6 +77,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     rule = answer_rule(options, model)
     paths, by, errors = corpus_paths(corpus, options), tuple(dict.fromkeys(by)), options["errors"]
     if errors is not None:
+        require_fitting(model.settings, MISTAKES, *[SEVERAL_LABELS] * model.fitted.several_labels)
         check_output_file(errors, "--errors", [model_path, *paths, *options["training"], *filter(None, [options["costs"]])])
     with nullcontext() if errors is None else MistakeFile(errors) as mistakes:
         leaks = leak_watch(model, paths, options)

@@ -8,28 +8,31 @@ replacement, each with its true class and the answers of both models.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from math import exp, lgamma, log
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.corpus.document import size_of
-from nbtext.decision import minimum_error
+from nbtext.decision import DecisionRule, minimum_error
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.fitted.scoring import scored
-from nbtext.metrics.evaluation import Evaluation
+from nbtext.label_sets import BETWEEN_LABELS, shown_label
 from nbtext.metrics.intervals import Bootstrap, drawn_cells, percentile_interval, with_present_labels
-from nbtext.metrics.outcomes import ConfusionCells, accuracy, f1, macro, outcomes
+from nbtext.metrics.outcomes import ConfusionCells, Outcomes, f1, macro, outcomes
+from nbtext.metrics.several_labels import evaluation_of
 from nbtext.text_block import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
     from nbtext.corpus.document import Document
+    from nbtext.metrics.evaluation import Evaluation
     from nbtext.metrics.intervals import Interval
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Reading
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Mask, Truth, Whole
 
 BINS_PER_DEVIATION = 64
 """Bins of a standard deviation within which redrawn values count as equal; this leaves out 1/(12 · 64²) of their variance."""
@@ -51,6 +54,8 @@ MAIL = ("headers", "structure", "drop_quotes", "drop_signatures")
 
 def require_same_kind(a: TextClassifier, b: TextClassifier) -> None:
     """Raise `UsageError` if one model is of texts and the other of counted features."""
+    if a.fitted.several_labels != b.fitted.several_labels:
+        raise UsageError("one model gives one label, the other several", hint="compare models of the same kind")
     if a.reading.is_counted != b.reading.is_counted:
         counted = (a if a.reading.is_counted else b).reading.format
         raise UsageError(
@@ -169,8 +174,15 @@ class _Comparison:
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> ComparisonResult:
         """Return all figures, with 95 % intervals from as many replicates as ``bootstrap`` has."""
-        names = sorted({*self.a.classes, *self.b.classes})
-        cells = _answer_cells(self.a, self.b, names)
+        names, sets = sorted({*self.a.classes, *self.b.classes}), None
+        answered = [
+            _renumbered(self.a, self.a.judged.truth, names),
+            *(_renumbered(side, side.judged.answer, names) for side in (self.a, self.b)),
+        ]
+        if answered[0].ndim > 1:
+            sets, numbers = np.unique(np.concatenate(answered), axis=0, return_inverse=True)
+            names, answered = [BETWEEN_LABELS.join(compress(names, row)) for row in sets.tolist()], np.split(numbers.reshape(-1), 3)
+        cells = _answer_cells(answered, len(names))
         right_a, right_b = cells.truth == cells.a, cells.truth == cells.b
         groups = (right_a & right_b, right_a & ~right_b, right_b & ~right_a, ~right_a & ~right_b)
         table = _RightAnswers(*(int(cells.documents[chosen].sum()) for chosen in groups))
@@ -178,7 +190,10 @@ class _Comparison:
         of_a, of_b = (_side(evaluation) for evaluation in (self.a, self.b))
         with np.errstate(invalid="ignore"):  # ∞ − ∞ is nan, and the difference undefined
             losses = {name: getattr(self.b.judged, name) - getattr(self.a.judged, name) for name in ("log_loss", "brier")}
-        replicates = {**answer_differences(cells, bootstrap), **{name: mean_replicates(loss, bootstrap) for name, loss in losses.items()}}
+        replicates = {
+            **answer_differences(cells, bootstrap, sets),
+            **{name: mean_replicates(loss, bootstrap) for name, loss in losses.items()},
+        }
         changes = _changes(cells, names)
         n_changed = sum(change.documents for change in changes)
         differing = {"macro_f1": n_changed, **{name: int(np.count_nonzero(loss)) for name, loss in losses.items()}}
@@ -205,23 +220,35 @@ def compare(a: TextClassifier, b: TextClassifier, documents: Iterable[Document],
     A document that is impossible under every class has no answer, and counts as if all classes were equally probable. Raises `UsageError` if
     there is no document.
     """
-    comparison = _Comparison(Evaluation(a.classes, scores_kept=0), Evaluation(b.classes, scores_kept=0))
+    first, second = (evaluation_of(model.fitted.statistics, scores_kept=0) for model in (a, b))
+    comparison = _Comparison(first, second)
     for block in blocks(documents, size_of, min(a.fitted.documents_at_once, b.fitted.documents_at_once)):
         of_a, of_b = (_judged(model, evaluation, block) for model, evaluation in ((a, comparison.a), (b, comparison.b)))
         if keep_changed:
             rows = zip(block, of_a, of_b, strict=True)
-            comparison.changed.extend(Changed(document.id, document.label or "", *x, *y) for document, x, y in rows if x[0] != y[0])
+            comparison.changed.extend(
+                Changed(document.id, shown_label(document.label or ""), *x, *y) for document, x, y in rows if x[0] != y[0]
+            )
     if not comparison.a.n:
         raise NoDocumentsError
     return comparison
 
 
-def _answer_cells(a: Evaluation, b: Evaluation, names: Sequence[str]) -> _AnswerCells:
-    """Count documents by truth and both answers, as places in ``names``, which holds the classes of both, sorted."""
+def _renumbered(side: Evaluation, numbers: Truth, names: Sequence[str]) -> Truth:
+    """Return classes or masks of labels as places in ``names``, which holds the classes of both models, sorted."""
     place = {name: number for number, name in enumerate(names)}
-    of_a, of_b = (np.array([*(place[name] for name in side.classes), -1], np.int64) for side in (a, b))  # −1: no answer stays none
-    radix = len(names) + 1
-    key = (of_a[a.judged.truth] * radix + of_a[a.judged.answer] + 1) * radix + of_b[b.judged.answer] + 1
+    places = np.array([*(place[name] for name in side.classes), -1], np.int64)  # −1: no answer stays none
+    if numbers.ndim == 1:
+        return places[numbers]
+    found = np.zeros((len(numbers), len(names)), np.bool_)
+    found[:, places[:-1]] = numbers
+    return found
+
+
+def _answer_cells(numbers: Sequence[Whole], n_names: int) -> _AnswerCells:
+    """Count documents by truth and both answers."""
+    (truth, a, b), radix = numbers, n_names + 1
+    key = (truth * radix + a + 1) * radix + b + 1
     keys, documents = np.unique(key, return_counts=True)
     return _AnswerCells(keys // radix**2, keys // radix % radix - 1, keys % radix - 1, documents.astype(np.int64))
 
@@ -241,13 +268,23 @@ def mcnemar(only_a: int, only_b: int) -> float:
     return min(1.0, 2 * largest * (1 + float(others)))
 
 
-def answer_differences(cells: _AnswerCells, bootstrap: Bootstrap) -> dict[str, Floats]:
-    """Return replicates of the differences of accuracy and of macro F1, each of shape (n_replicates,)."""
+def answer_differences(cells: _AnswerCells, bootstrap: Bootstrap, sets: Mask | None = None) -> dict[str, Floats]:
+    """Return replicates of the differences of accuracy and of macro F1, each of shape (n_replicates,).
+
+    Where truth and answers are numbers of ``sets`` of labels, shape (n_sets, n_labels), macro F1 is that of the labels.
+    """
     n_labels, (truth, a, b) = with_present_labels(*cells[:3])
-    parts, size = [], cells.documents.size
+    parts, size, n = [], cells.documents.size, cells.documents.sum()
+
+    def table(answer: Whole, drawn: Whole) -> Outcomes:
+        if sets is None:
+            return outcomes(ConfusionCells(truth, answer, cells.documents), n_labels, drawn)
+        masks = (sets[truth] & sets[answer], sets[truth], sets[answer])
+        return Outcomes._make(drawn @ mask.astype(np.float64) for mask in masks)
+
     for drawn in drawn_cells(cells.documents, bootstrap.replicates_of(DRAW_COSTS * size), size + 6 * n_labels, bootstrap.seed):
-        of_a, of_b = (outcomes(ConfusionCells(truth, answer, cells.documents), n_labels, drawn) for answer in (a, b))
-        parts.append((accuracy(of_b) - accuracy(of_a), macro(f1(of_b), of_b) - macro(f1(of_a), of_a)))
+        of_a, of_b = (table(answer, drawn) for answer in (a, b))
+        parts.append((drawn @ (truth == b) / n - drawn @ (truth == a) / n, macro(f1(of_b), of_b) - macro(f1(of_a), of_a)))
     return dict(zip(("accuracy", "macro_f1"), map(np.concatenate, zip(*parts, strict=True)), strict=True))
 
 
@@ -268,10 +305,13 @@ def _judged(model: TextClassifier, evaluation: Evaluation, documents: Sequence[D
     classes = model.classes
     found: list[tuple[str | None, float | None]] = []
     for block in scored(model.fitted, documents):
-        answers = minimum_error(block.log_posterior)
+        several, probabilities = model.fitted.several_labels, np.exp(block.log_posterior.max(axis=1)).tolist()
+        answers = DecisionRule().members(block.log_posterior) if several else minimum_error(block.log_posterior)
         evaluation.add([document.label or "" for document in block.documents], block.log_posterior, answers)
-        probabilities = np.exp(block.log_posterior.max(axis=1)).tolist()
-        found += [(classes[k], p) if k >= 0 else (None, None) for k, p in zip(answers.tolist(), probabilities, strict=True)]
+        labels = (
+            BETWEEN_LABELS.join(compress(classes, given)) if several else classes[given] if given >= 0 else "" for given in answers.tolist()
+        )
+        found += [(label, p) if label else (None, None) for label, p in zip(labels, probabilities, strict=True)]
     return found
 
 
@@ -286,7 +326,7 @@ def _changes(cells: _AnswerCells, names: Sequence[str]) -> tuple[_ChangedAnswer,
     differ = np.flatnonzero(cells.a != cells.b)
     rows = zip(*(column[differ].tolist() for column in cells), strict=True)
     labels = [*names, None]  # −1, no answer, is the last
-    changes = (_ChangedAnswer(names[truth], labels[a], labels[b], documents) for truth, a, b, documents in rows)
+    changes = (_ChangedAnswer(names[truth], labels[a] or None, labels[b] or None, documents) for truth, a, b, documents in rows)
     return tuple(sorted(changes, key=lambda change: -change.documents))
 
 

@@ -79,7 +79,7 @@ def gather(
     curve: LearningCurve | None = None,
     leaks: LeakWatch | None = None,
 ) -> ReportData:
-    """Judge the model on labelled documents, read once. Raises `UsageError` if there are none.
+    """Judge the model on labelled documents, read once, with single mistakes if they have one label each. Raises `UsageError` if there are none.
 
     ``curve`` is the learning curve of the training corpus; ``leaks`` looks for documents that the model was trained on.
     """
@@ -89,9 +89,9 @@ def gather(
         raw.add([document.label or "" for document in block.documents], log_posterior(block.scores), decision.answers)
         surest.add(block, decision)
 
-    blocks = scored(model.fitted, documents)
-    evaluation = judge_scored(blocks if leaks is None else leaks.watched(blocks), model, DecisionRule(), look=look)
-    unchanged = np.array_equal(raw.judged[2:], evaluation.judged[2:])
+    blocks, several = scored(model.fitted, documents), model.fitted.several_labels
+    evaluation = judge_scored(blocks if leaks is None else leaks.watched(blocks), model, DecisionRule(), look=None if several else look)
+    unchanged = several or np.array_equal(raw.judged[2:], evaluation.judged[2:])
     return ReportData(
         title=title,
         evaluation=evaluation.result(),

@@ -16,6 +16,7 @@ from nbtext.label_sets import have_several, labels_in
 from nbtext.metrics.evaluation import Evaluation, number_or_none
 from nbtext.metrics.intervals import drawn_documents, percentile_interval, replicated_scores, wilson_interval
 from nbtext.metrics.outcomes import DEPTHS, Outcomes, f1, join_judged, judge_documents, macro, mean_or_nan, rates
+from nbtext.metrics.ranking import SCORES_KEPT
 from nbtext.metrics.results import Baselines, ClassPrior, LargestClass
 
 if TYPE_CHECKING:
@@ -147,9 +148,11 @@ def ranking_figures(truth: Mask, log_posterior: Floats) -> Floats:
     ))  # fmt: skip
 
 
-def evaluation_of(statistics: ClassStatistics, costs: Costs | None = None, by: Sequence[str] = ()) -> Evaluation:
+def evaluation_of(
+    statistics: ClassStatistics, costs: Costs | None = None, by: Sequence[str] = (), scores_kept: int = SCORES_KEPT
+) -> Evaluation:
     """Return the evaluation of a classifier that was trained on these counts; arguments are as `Evaluation` takes them."""
     labels, documents = list(filter(None, statistics.classes)), statistics.class_documents
     if statistics.everything is None and not have_several(statistics.classes):
-        return Evaluation(statistics.classes, costs=costs, class_documents=documents, by=by)
-    return SetEvaluation(labels, class_documents=documents[-len(labels) :] / statistics.n_documents, by=by)
+        return Evaluation(statistics.classes, costs=costs, class_documents=documents, by=by, scores_kept=scores_kept)
+    return SetEvaluation(labels, class_documents=documents[-len(labels) :] / statistics.n_documents, by=by, scores_kept=scores_kept)

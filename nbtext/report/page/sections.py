@@ -76,10 +76,10 @@ def _sections(data: ReportData) -> Sequence[tuple[str, str, str, Markup]]:
     return (
         ("summary", "Summary", "Summary", joined(html("<p>{}</p>", paragraph) for paragraph in summary(data))),
         ("figures", "Figures", "Figures", _headline(data)),
-        ("confusion", "Confusion", "What is taken for what", _confusion(data.evaluation)),
+        ("confusion", "Confusion", "What is taken for what", _confusion(data.evaluation) if data.evaluation.confusion else NOTHING),
         ("calibration", "Probabilities", "Can its probabilities be believed?", _calibration(data)),
         ("classes", "Classes", "Class by class", _classes(data.evaluation)),
-        ("mistakes", "Mistakes", "Most confident mistakes", _mistakes(data.mistakes)),
+        ("mistakes", "Mistakes", "Most confident mistakes", _mistakes(data.mistakes) if data.evaluation.confusion else NOTHING),
         ("terms", "Words", "Words of each class", _terms(data.top_terms)),
         ("learning", "Learning", "Learning curve", NOTHING if data.learning_curve is None else _learning(data.learning_curve)),
         ("made", "How made", "How it was made", _provenance(data)),
@@ -122,7 +122,7 @@ def _accuracy(data: ReportData) -> Markup:
 def _errors(result: EvaluationResult) -> Markup:
     mistakes = _wrong_answers(result)
     if not mistakes:
-        return html("It made no mistake on these documents.")
+        return html("It made no mistake on these documents.") if result.confusion else NOTHING
     (truth, answer, most), n = mistakes[0], sum(mistake[2] for mistake in mistakes)
     back = result.confusion.get(answer, {}).get(truth, 0)
     begin = f"Of its {n:,} mistakes, {most:,} {'takes' if most == 1 else 'take'} " if n > 1 else "Its only mistake takes "
