@@ -116,7 +116,7 @@ PATCH = row("--relabel", needs="here")
 SEVERAL_LABELS = row("documents of several labels", needs="several")
 REVIEW = row("--review", lacks="several")
 MISTAKES = row("--errors", lacks="several")
-CLASS_SHARES = row("an estimate of the shares of classes", lacks="several")
+OTHER_SHARES = row("--prior-from", lacks="several")
 JOINED_LABELS = row("relabel to a label that is there", lacks="several")
 LEAVE_ONE_OUT = row("leave-one-out", needs="leave-one-out alone")
 

@@ -180,7 +180,7 @@ def test_a_review_is_of_documents_of_one_label(tmp_path: Path) -> None:
 
 
 def test_promises_for_sets_of_labels(model: Path, asked: Path) -> None:
-    """`--coverage` gives sets, `--min-precision` fewer labels, `--costs` labels that are expensive to miss; shares of classes are refused."""
+    """`--coverage` gives sets, `--min-precision` fewer labels, `--costs` labels that are expensive to miss; another prior is refused."""
 
     def given(*options: str) -> list[set[str]]:
         return [set(labels.split("|")) - {""} for _, labels, _ in succeed("classify --format lines", *options, asked, "-m", model).rows]
@@ -193,6 +193,5 @@ def test_promises_for_sets_of_labels(model: Path, asked: Path) -> None:
     assert all("grain" in labels for labels in given("--costs", str(costs)))
     costs.write_text("[grain]\noil = 3\n")
     assert "costs.toml: the costs have something else" in fail(2, "classify --text x --costs", costs, "-m", model)
-    for line in ("prevalence --format lines", "classify --format lines --prior-from"):
-        assert "exclude each other" in fail(2, line, asked, *([asked] if "from" in line else []), "-m", model)
+    assert "exclude each other" in fail(2, "classify --format lines", asked, "--prior-from", asked, "-m", model)
     assert "exclude each other" in fail(2, "classify --text x --decide label --coverage 0.9 -m", model)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nbtext.decision import DecisionRule
     from nbtext.fitted.scoring import ScoredBlock
     from nbtext.model import TextClassifier
-    from nbtext.promises.class_shares import ClassLikelihoods
+    from nbtext.promises.class_shares import Likelihoods
     from nbtext.promises.precision import PrecisionThreshold
     from nbtext.promises.prediction_sets import SetRule
 
@@ -105,18 +105,16 @@ def thresholds_of(
     return precision_thresholds(left_out_posteriors(model.fitted), model.classes, rule, wanted, by_class=by_class)
 
 
-def likelihoods_of(model: TextClassifier) -> ClassLikelihoods:
+def likelihoods_of(model: TextClassifier) -> Likelihoods:
     """Return the likelihoods that shares are estimated from; warn if left-out documents cannot correct them. Raises as `require_labels`."""
-    from nbtext.exclusions import CLASS_SHARES, SEVERAL_LABELS, require_fitting
-    from nbtext.promises.class_shares import ClassLikelihoods, class_likelihoods, require_labels
+    from nbtext.promises.class_shares import class_likelihoods, require_labels, uncorrected_likelihoods
 
-    require_fitting(model.settings, CLASS_SHARES, *[SEVERAL_LABELS] * model.fitted.several_labels)
     require_labels(model)
     try:
         return class_likelihoods(model)
     except UsageError as problem:
         messages.warn(f"shares are not corrected by left-out documents, and may be off: {problem.message}")
-        return ClassLikelihoods.uncorrected(model.fitted.classifier.prior)
+        return uncorrected_likelihoods(model)
 
 
 def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: Options) -> Iterable[ScoredBlock]:
@@ -124,12 +122,15 @@ def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: Opt
     if not (paths := options["prior_from"]):
         return blocks
     from nbtext.cli.corpus import documents_for
+    from nbtext.exclusions import OTHER_SHARES, SEVERAL_LABELS, require_fitting
     from nbtext.model.corpus_scoring import score_corpus
     from nbtext.promises.class_shares import estimate_prevalence, with_prior_of
 
+    require_fitting(model.settings, OTHER_SHARES, *[SEVERAL_LABELS] * model.fitted.several_labels)
     if "-" in paths:
         raise UsageError("--prior-from is read first and cannot be standard input", hint="give files")
     likelihoods = likelihoods_of(model)
+    assert not isinstance(likelihoods, tuple)  # noqa: S101 - several labels are refused above
     others = [] if options.get("text") is None else [parameter.name for parameter in READING]  # read as training documents were
     kept = {name: value for name, value in options.items() if name not in others}
     options = {**kept, "format": kept.get("format"), "lines": False, "text": None, "on_error": "skip"}

@@ -1,5 +1,7 @@
 """Shares of the classes in a set of documents without labels: how many, not which.
 
+Where documents may have several labels, having a label or not are two classes, for each label apart.
+
 Documents may have other class shares than those of training (prior shift). Then counting answers leans towards the shares of training. The shares
 under which the documents are most likely are found by EM on the class prior alone (M. Saerens, P. Latinne, C. Decaestecker, Adjusting the outputs of
 a classifier to new a priori probabilities, 2002). Its likelihoods p(d | C_k) are posteriors divided by the class shares of training, so it is as good
@@ -19,11 +21,11 @@ may have come about, and the intervals would hold the truth nearly always.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from nbtext.calibration import newton_minimum
+from nbtext.calibration import LeftOutPosteriors, newton_minimum
 from nbtext.decision import log_posterior as normalised
 from nbtext.errors import NoDocumentsError, UsageError, quantity
 from nbtext.model.training import left_out_posteriors
@@ -31,7 +33,6 @@ from nbtext.model.training import left_out_posteriors
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from nbtext.calibration import LeftOutPosteriors
     from nbtext.fitted.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Floats, Whole
@@ -170,6 +171,24 @@ class ClassLikelihoods:
         return np.exp(log_likelihood, out=log_likelihood)
 
 
+Likelihoods: TypeAlias = ClassLikelihoods | tuple[ClassLikelihoods, ...]
+"""Where documents may have several labels, those of each label and of the documents without it."""
+
+
+def label_or_not(log_posterior: Floats) -> Floats:
+    """Return log p and log(1 − p) of a label, shape (n_docs, 2), given the first."""
+    with np.errstate(divide="ignore"):
+        return np.stack((log_posterior, np.log(-np.expm1(log_posterior))), axis=1)
+
+
+def uncorrected_likelihoods(model: TextClassifier) -> Likelihoods:
+    """Return the likelihoods of posteriors as they are."""
+    statistics = model.fitted.statistics
+    if not model.fitted.several_labels:
+        return ClassLikelihoods.uncorrected(model.fitted.classifier.prior)
+    return tuple(ClassLikelihoods.uncorrected(np.array((p, 1 - p))) for p in statistics.class_documents / statistics.n_documents)
+
+
 def _prior(n_classes: int) -> tuple[Floats, Floats]:
     """Return mean and a root of the covariance of slopes and offsets, shapes (2 n_classes,) and (2 n_classes, 2 n_classes)."""
     covariance = np.diag(np.repeat((OWN_SLOPE**2, OFFSET**2), n_classes))
@@ -208,15 +227,21 @@ def most_likely_shares(likelihood: Floats) -> Floats:
     return found
 
 
-def class_likelihoods(model: TextClassifier) -> ClassLikelihoods:
+def class_likelihoods(model: TextClassifier) -> Likelihoods:
     """Return the likelihoods of a model, corrected by its left-out documents.
 
-    Raise `UsageError` if it has none, or more than `MOST_CLASSES`; `ClassLikelihoods.uncorrected` then goes without.
+    Raise `UsageError` if it has none, or more than `MOST_CLASSES`; `uncorrected_likelihoods` then goes without.
     """
     if len(model.classes) > MOST_CLASSES:
         raise UsageError(f"there are more than {MOST_CLASSES} classes")
-
-    return ClassLikelihoods.corrected(left_out_posteriors(model.fitted))
+    left_out = left_out_posteriors(model.fitted)
+    if left_out.classes.ndim == 1:
+        return ClassLikelihoods.corrected(left_out)
+    log_p, lacking, weights = left_out.log_posterior, ~left_out.classes, left_out.weights
+    labels = range(log_p.shape[1])
+    return tuple(
+        ClassLikelihoods.corrected(LeftOutPosteriors(label_or_not(log_p[:, k]), lacking[:, k].astype(int), weights)) for k in labels
+    )
 
 
 def require_labels(model: TextClassifier) -> None:
@@ -237,7 +262,7 @@ def require_labels(model: TextClassifier) -> None:
         raise UsageError(f"{subject} {RARE} labelled documents of all but {most} of them, and {rare} have fewer", hint=hint)
 
 
-def estimate_prevalence(blocks: Iterable[ScoredBlock], classes: list[str], likelihoods: ClassLikelihoods) -> PrevalenceResult:
+def estimate_prevalence(blocks: Iterable[ScoredBlock], classes: list[str], likelihoods: Likelihoods) -> PrevalenceResult:
     """Estimate the shares of the classes among scored documents, and by their first column, if they have one.
 
     Raise `UsageError` if there are no documents that can be read.
@@ -259,8 +284,14 @@ def estimate_prevalence(blocks: Iterable[ScoredBlock], classes: list[str], likel
     return PrevalenceResult(class_shares(log_posterior, classes, likelihoods), by, impossible)
 
 
-def class_shares(log_posterior: Floats, classes: list[str], likelihoods: ClassLikelihoods) -> _Prevalence:
-    """Return the shares of the classes among documents with log p(C_k | d), shape (n_docs, n_classes), at least one."""
+def class_shares(log_posterior: Floats, classes: list[str], likelihoods: Likelihoods) -> _Prevalence:
+    """Return the shares of the classes among documents with log p(C_k | d), shape (n_docs, n_classes), at least one.
+
+    Of several labels each is one of two classes, so their shares need not sum to 1.
+    """
+    if isinstance(likelihoods, tuple):
+        both = (class_shares(label_or_not(log_posterior[:, k]), [label, ""], likelihoods[k]) for k, label in enumerate(classes))
+        return _Prevalence(len(log_posterior), {label: each.prevalence[label] for label, each in zip(classes, both, strict=True)})
     shares = most_likely_shares(likelihoods.given(log_posterior))
     low, high = np.quantile(_drawn(log_posterior, likelihoods, shares), (0.025, 0.975), axis=0)
     counted = np.bincount(log_posterior.argmax(axis=1), minlength=len(classes)) / len(log_posterior)
