@@ -194,6 +194,7 @@ def test_gates_take_the_figures_of_several_labels(model: Path, judged: Path) -> 
     assert (done.status, [note for note in done.notes if "gate" in note]) == (6, ["nbtext: gate not met: document_f1 is 0.994536, under 1"])
 
 
+@pytest.mark.usefixtures("tmp_path")
 def test_folds_are_judged_by_models_of_the_others(corpus: Path) -> None:
     found = in_json("cross-validate --folds 3 --smoothing 0.3 --stemmer none --predictions answers.jsonl", corpus)
     answers = {line["id"]: line for line in map(json.loads, content("answers.jsonl").decode().splitlines())}
@@ -242,6 +243,7 @@ def test_more_documents_make_better_sets(corpus: Path) -> None:
     assert small["accuracy"] < large["accuracy"]
 
 
+@pytest.mark.usefixtures("tmp_path")
 def test_two_models_are_compared_by_sets_and_by_labels(model: Path, corpus: Path) -> None:
     made.trained(smoothing=50, classifier="bernoulli").save("other.joblib")
     found = in_json("compare --changed changed.jsonl", model, "other.joblib", corpus)
@@ -281,6 +283,7 @@ def test_macro_f1_of_sets_is_redrawn_as_that_of_labels() -> None:
     assert made_of_cells["macro_f1"].std() == pytest.approx(np.std(slow), rel=0.2)
 
 
+@pytest.mark.usefixtures("tmp_path")
 def test_a_page_of_several_labels_has_no_confusion_and_no_single_mistakes(model: Path, corpus: Path) -> None:
     nbtext("report --to page.html -m", model, corpus)
     page = content("page.html").decode()
