@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn import metrics as reference
 
@@ -53,6 +53,7 @@ def random_sets(seed: int, n: int) -> tuple[Mask, Mask, Floats]:
 @examples(60)
 def test_figures_are_scikit_learns(seed: int, n: int) -> None:
     truth, answers, p = random_sets(seed, n)
+    assume(truth.any() and answers.any())  # else recall or precision is not defined
     result = evaluated(truth, answers, p).result(PLAIN)
     occurs = (truth | answers).any(axis=0)
     with warnings.catch_warnings():
