@@ -191,7 +191,14 @@ def test_promises_for_sets_of_labels(model: Path, asked: Path) -> None:
     costs = model.parent / "costs.toml"
     costs.write_text("[grain]\nmissed = 1e9\n")
     assert all("grain" in labels for labels in given("--costs", str(costs)))
+    rows = model.parent / "rows.jsonl"
+    rows.write_text(
+        "".join(json.dumps({"text": text, "labels": own}) + "\n" for text, own in zip(made.TEXTS, made.SETS, strict=True)), "utf-8"
+    )
+    found = in_json("cross-validate --label-column labels --folds 3", rows, "--costs", costs)
+    assert found["per_class"]["grain"]["recall"] == 1
     costs.write_text("[grain]\noil = 3\n")
+    assert "costs.toml: the costs have something else" in fail(2, "cross-validate --label-column labels --folds 3", rows, "--costs", costs)
     assert "costs.toml: the costs have something else" in fail(2, "classify --text x --costs", costs, "-m", model)
     assert "exclude each other" in fail(2, "classify --format lines", asked, "--prior-from", asked, "-m", model)
     assert "exclude each other" in fail(2, "classify --text x --decide label --coverage 0.9 -m", model)

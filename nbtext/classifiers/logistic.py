@@ -716,11 +716,13 @@ def _chosen(whole: _Part, part: Whole, rest: Whole, precision: float) -> tuple[f
 
 
 def log_loss(unseen: Unseen) -> float:
-    """Return the weighted mean of −log p(truth | d), in nats, over documents whose class the model knows."""
-    of_truth = unseen.scores[np.arange(unseen.classes.size), unseen.classes]
-    losses = np.logaddexp.reduce(unseen.scores, axis=1) - of_truth
-    known = of_truth > -np.inf
-    return float(np.average(losses[known], weights=unseen.weights[known]))
+    """Return the weighted mean of −log p(truth | d), or of its sum over labels, in nats, over documents whose classes the model knows."""
+    scores, _, _, truth, weights = unseen.of_known_classes()
+    if truth.ndim > 1:
+        losses = np.logaddexp(0.0, np.where(truth, -scores, scores)).sum(axis=1)
+    else:
+        losses = np.logaddexp.reduce(scores, axis=1) - scores[np.arange(truth.size), truth]
+    return float(np.average(losses, weights=weights))
 
 
 def _shift_of_prior(training: Training) -> NDArray[np.float64]:

@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
-import numpy as np
-
 from nbtext.classifiers.logistic import LogisticRegression
 from nbtext.classifiers.many_labels import LabelScores
 
 if TYPE_CHECKING:
-    from nbtext.classifiers.base import Training, Unseen
+    from nbtext.classifiers.base import Training
 
 
 class LogisticLabels(LabelScores, LogisticRegression):
@@ -23,12 +21,5 @@ class LogisticLabels(LabelScores, LogisticRegression):
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
-        """Choose l2 by the loss of each label, and fit to all documents; raises as `LogisticRegression.estimate`."""
-        return super().estimate(replace(training, judge=log_loss_of_labels))
-
-
-def log_loss_of_labels(unseen: Unseen) -> float:
-    """Return the weighted mean of −Σ_k log p(label k or its absence | d), in nats, over documents whose labels the model knows."""
-    known = unseen.of_known_classes()
-    losses = np.logaddexp(0.0, np.where(known.classes, -known.scores, known.scores)).sum(axis=1)
-    return float(np.average(losses, weights=known.weights))
+        """Choose l2 by the loss before calibration, and fit to all documents; raises as `LogisticRegression.estimate`."""
+        return super().estimate(replace(training, judge=None))

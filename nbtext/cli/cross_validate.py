@@ -60,6 +60,7 @@ def command(corpus: tuple[str, ...], output: str | None, folds: int | None, repe
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths, read_and_count, warn_of_small_classes
     from nbtext.evaluation.cross_validation import validate_corpus
+    from nbtext.label_sets import have_several
     from nbtext.metrics.results import json_values
     from nbtext.report.answers import prediction_lines
     from nbtext.report.evaluations import class_rows, print_evaluation
@@ -74,7 +75,8 @@ def command(corpus: tuple[str, ...], output: str | None, folds: int | None, repe
         check_output_file(predictions, "--predictions", [*paths, *filter(None, [options["costs"]])])
     counted = read_and_count(paths, options, [] if column is None else [column])
     statistics, n_folds = counted.corpus.counts.statistics, folds or 10
-    asked, rule = gates(options, statistics.n_classes), option.decision_rule(options, list(statistics.classes))
+    several = have_several(statistics.classes)
+    asked, rule = gates(options, statistics.n_classes), option.decision_rule(options, statistics.classes[several:], several=several)
     method = "time" if options["time_column"] else "grouped" if column else "leave-one-out" if options["leave_one_out"] else "stratified"
     if method == "stratified" and n_folds <= statistics.n_documents:
         warn_of_small_classes(statistics, n_folds)
