@@ -45,6 +45,9 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     likelihood ratio from which the first class is the answer. --coverage adds how often sets of classes hold the true one and how large they
     are (gates: set_coverage, set_size), --min-precision the precision of the surest answers, by share answered.
 
+    If documents have several labels, the accuracy is the share of those that got exactly their labels, and precision, recall and F1 are those of each label
+    against the rest. Log loss and Brier score are sums over labels; the calibration error is that of the most probable label.
+
     A text that the model was trained on is no test of it. A warning reports such texts, as far as the model's sample of its training documents
     shows; --training checks all of them, and reports texts that share at least 0.8 of their words, if they have ten different words or more.
 

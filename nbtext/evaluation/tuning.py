@@ -152,8 +152,7 @@ def losses(figure: str, parts: Sequence[FoldJudgement]) -> Floats:
     if figure == "accuracy":
         return mistakes
     if judged.truth.ndim > 1:
-        wrong, support = judged.truth != judged.answer, judged.truth.sum(axis=0)
-        of_labels: Floats = wrong[:, support > 0] @ (judged.n / (np.count_nonzero(support) * support[support > 0]))
+        of_labels: Floats = (judged.truth != judged.answer) @ (judged.n / np.maximum(judged.truth.sum(axis=0), 1))
         return of_labels
     support = np.bincount(judged.truth)
     weighted: Floats = mistakes * judged.n / (np.count_nonzero(support) * support[judged.truth])

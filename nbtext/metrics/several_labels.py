@@ -13,9 +13,9 @@ import numpy as np
 
 from nbtext.counts.label_columns import LabelSets
 from nbtext.label_sets import have_several, labels_in
-from nbtext.metrics.evaluation import Evaluation, number_or_none
+from nbtext.metrics.evaluation import Evaluation, accuracy_and_macro_f1, number_or_none
 from nbtext.metrics.intervals import drawn_documents, percentile_interval, replicated_scores, wilson_interval
-from nbtext.metrics.outcomes import DEPTHS, Outcomes, f1, join_judged, judge_documents, macro, mean_or_nan, rates
+from nbtext.metrics.outcomes import DEPTHS, Outcomes, join_judged, judge_documents, mean_or_nan, rates
 from nbtext.metrics.ranking import SCORES_KEPT
 from nbtext.metrics.results import Baselines, ClassPrior, LargestClass
 
@@ -114,9 +114,8 @@ class SetEvaluation(Evaluation):
         with np.errstate(divide="ignore"):
             constant = (np.broadcast_to(row, everything.truth.shape) for row in (shares == shares.max(), np.log(shares)))
         judged = judge_documents(everything.truth, *constant)
-        table = judged.outcomes(len(self.classes))
         return Baselines(
-            LargestClass(self.classes[int(shares.argmax())], mean_or_nan(judged.right), float(macro(f1(table), table))),
+            LargestClass(self.classes[int(shares.argmax())], *accuracy_and_macro_f1(judged, len(self.classes))),
             ClassPrior(number_or_none(mean_or_nan(judged.log_loss)), mean_or_nan(judged.brier)),
         )
 
@@ -152,7 +151,8 @@ def evaluation_of(
     statistics: ClassStatistics, costs: Costs | None = None, by: Sequence[str] = (), scores_kept: int = SCORES_KEPT
 ) -> Evaluation:
     """Return the evaluation of a classifier that was trained on these counts; arguments are as `Evaluation` takes them."""
-    labels, documents = list(filter(None, statistics.classes)), statistics.class_documents
-    if statistics.everything is None and not have_several(statistics.classes):
-        return Evaluation(statistics.classes, costs=costs, class_documents=documents, by=by, scores_kept=scores_kept)
-    return SetEvaluation(labels, class_documents=documents[-len(labels) :] / statistics.n_documents, by=by, scores_kept=scores_kept)
+    labels, kind = list(filter(None, statistics.classes)), Evaluation
+    documents: Floats | Whole = statistics.class_documents
+    if statistics.everything is not None or have_several(statistics.classes):
+        documents, kind = documents[-len(labels) :] / statistics.n_documents, SetEvaluation
+    return kind(labels, costs=costs, class_documents=documents, by=by, scores_kept=scores_kept)
