@@ -39,6 +39,7 @@ REPRESENTATIVES: dict[str, tuple[Value, ...]] = {
     "headers": ("subject", "subject,from"),
     "structure": (True, False),
     "label_column": ("topic", "1"),
+    "label_separator": ("|",),
     "text_column": ("body", "subject,body", "none"),
     "tag_fields": ("subject,sender",),
     "id_column": ("id",),
@@ -55,7 +56,7 @@ REPRESENTATIVES: dict[str, tuple[Value, ...]] = {
 """Of parameters that take more than names, or too many: what is tried besides the default."""
 
 INPUTS: dict[str, tuple[Value, ...]] = {
-    "labels": (None, "none"),
+    "labels": (None, "none", "several"),
     "seeds": (None, "seeds.txt", "against.txt"),
     "unlabelled": (None, "pool"),
     "source": (None, "files-from", "from-folder", "relabel", "once"),
@@ -98,6 +99,7 @@ COLUMNS = tuple(name for name, layout in FORMATS.items() if layout.columns)
 TABLES = among("format", None, *(name for name in COLUMNS if not FORMATS[name].decoded))
 MAIL = (among("document", "mail"), among("format", *(name for name, layout in FORMATS.items() if layout.mail)))
 COLUMNED = among("format", None, *COLUMNS)
+SEVERAL = (among("labels", "several"), given("label_separator"))
 OF_GAUSSIAN = (among("classifier", "gaussian"), among("members", "gaussian+logistic"))
 
 NEEDS: tuple[tuple[Condition, tuple[Condition, ...]], ...] = (
@@ -119,6 +121,8 @@ NEEDS: tuple[tuple[Condition, tuple[Condition, ...]], ...] = (
     (among("labels", "none"), (given("seeds"),)),
     (among("labels", "none"), (given("unlabelled"),)),
     (among("labels", "none"), (among("source", None),)),
+    (SEVERAL[0], (among("format", "jsonl", "fasttext"),)),
+    (SEVERAL[1], (COLUMNED,)),
     (among("format", "lines"), (among("labels", "none"),)),
     (among("smoothing", "0.1,2"), (among("classifier", "bernoulli"),)),
 )
@@ -161,6 +165,16 @@ REFUSED: tuple[tuple[Condition, ...], ...] = (
     (given("unlabelled"), among("sample", 0)),
     (given("unlabelled"), among("calibration", "none")),
     *((given("unlabelled"), each) for each in ATTRIBUTES),
+    *(
+        (several, each)
+        for several in SEVERAL
+        for each in (
+            given("seeds"), given("unlabelled"), given("class_weight"), *ATTRIBUTES, among("class_prior", "prior.txt"), *NO_POSTERIOR,
+            among("smoothing", "leave-one-out"), among("calibration", "temperature", "isotonic"),
+            given("classifier", "bernoulli", "logistic"),
+        )
+    ),
+    *((several, among("classifier", None), among("weighting", "tfidf")) for several in SEVERAL),
     *((among("format", "svmlight"), each) for each in WORDS),
     (among("encoding", "utf-16"), among("format", *(name for name, layout in FORMATS.items() if not (layout.mail or layout.file_per_document)), None)),
     *(
@@ -176,6 +190,8 @@ REFUSED: tuple[tuple[Condition, ...], ...] = (
 NOT_TRIED: tuple[tuple[Condition, ...], ...] = (
     *((among("encoding", "utf-16"), each) for each in MAIL),  # the bytes of a message are not UTF-16
     *((each, given("document"), among("text_column", None, "none")) for each in ATTRIBUTES),  # there is no text of that kind
+    *((several, among("source", "relabel")) for several in SEVERAL),  # a patch names one label
+    *((SEVERAL[1], each) for each in (among("labels", "none"), SEVERAL[0])),  # there are none to separate
     (among("max_document_size", "2K"), among("on_error", "fail")),  # the first long document ends the run, with status 1
 )
 """What has no meaning together."""

@@ -34,6 +34,7 @@ FILES = {
     "smoothing.txt": "*\t0.25\nrose\t2\nsoup\t0.01\n",
     "prior.txt": "garden\t1\nküche\t2\nclock\t3\n",
     "stop.txt": "house\nday\nand\nthe\n",
+    "label-costs.toml": '[garden]\nmissed = 9\n["küche"]\nfalse = 2\n',
     "costs.toml": '[garden]\nclock = 2\n[clock]\ngarden = 5\n"küche" = 1\n',
 }
 """What options name."""
@@ -96,7 +97,7 @@ class Writer:
                 boxes[box] = boxes.get(box, b"") + message
             return tuple(self.put(f"{name}/{box}.mbox", content) for box, content in boxes.items())
         rows = [
-            {**document.values, "topic": document.values["topic"] if labelled else "", "body": self.cell(document)} for document in made
+            {**document.values, "topic": self.topic(document.values) if labelled else "", "body": self.cell(document)} for document in made
         ]
         lines = self.table(rows) if self.format in ("csv", "tsv") else [self.line(row) for row in rows]
         suffix = {"fasttext": "ft", "svmlight": "svm", "lines": "txt"}.get(self.format, self.format)
@@ -137,11 +138,26 @@ class Writer:
     def line(self, row: Mapping[str, str]) -> str:
         """Return a row in a format of lines."""
         label = row["topic"]
+        labels = self.labels(row) if label and self.given.get("labels") == "several" else []
         if self.format == "jsonl":
-            return json.dumps({**row, "label": label, "text": row["body"]}, ensure_ascii=self.encoding != "utf-8")
+            values = (
+                {**row, "topic": labels, "label": labels} if label and self.given.get("labels") == "several" else {**row, "label": label}
+            )
+            return json.dumps({**values, "text": row["body"]}, ensure_ascii=self.encoding != "utf-8")
         if self.format == "svmlight":
             return " ".join([label or "?", *(f"{word.strip(',.')}:{n}" for word, n in Counter(row["body"].split()).items())])
-        return f"__label__{label} {row['body']}" if label and self.format == "fasttext" else row["body"]
+        marked = " ".join(f"__label__{each}" for each in labels or [label] if each)
+        return f"{marked} {row['body']}" if marked and self.format == "fasttext" else row["body"]
+
+    def topic(self, values: Mapping[str, str]) -> str:
+        """Return the cell of the class, or of several labels."""
+        separator = self.given.get("label_separator")
+        return values["topic"] if separator is None else separator.join(self.labels(values))
+
+    def labels(self, row: Mapping[str, str]) -> list[str]:
+        """Return the labels of a document that may have several: its class, the colour too, or none."""
+        place = int(row["id"].rpartition("-")[2])
+        return [] if place % 7 == 5 and self.format != "fasttext" else [row["topic"], *row["colour"].split()[place % 2 :]]
 
     def table(self, rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
         """Yield the lines of a table, with a header if a column is called by name."""

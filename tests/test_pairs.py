@@ -22,10 +22,11 @@ from nbtext.cli.main import run
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.reading import resolved
 from nbtext.errors import UsageError
+from nbtext.label_sets import labels_in
 from nbtext.model import TextClassifier
 from nbtext.settings import ANALYSIS, READING, TRAINING, Reading, Settings
 from tests.budget import exhaustive, some
-from tests.pairs import AVERAGE, NO_POSTERIOR, OF_GAUSSIAN, VALUES, among, configurations, given, holds, refused_alone
+from tests.pairs import AVERAGE, NO_POSTERIOR, OF_GAUSSIAN, SEVERAL, VALUES, among, configurations, given, holds, refused_alone
 from tests.pairs_corpus import FILES, Writer, documents
 from tests.process import Result
 
@@ -191,6 +192,7 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
 ALIASES = {
     **dict.fromkeys(("class_weight", "weight_column"), "weights"),
     "classifier": "--members",
+    **dict.fromkeys(("labels", "label_separator"), "several labels"),
     "members": "--classifier",
     "sample": "--sample",
     "smoothing": "pseudo-counts",
@@ -229,6 +231,7 @@ def is_excluded(configuration: Configuration) -> bool:
     try:
         settings = replace(Settings.of({name: value for name, value in values.items() if name in TRAINED}), reading=reading)
         asked = [exclusions.SEED_WORDS] * ("seeds" in values) + [exclusions.POOL] * ("unlabelled" in values)
+        asked += [exclusions.SEVERAL_LABELS] * any(holds(each, configuration) for each in SEVERAL)
         exclusions.require_fitting(settings, *asked)
     except UsageError:
         return True
@@ -237,7 +240,7 @@ def is_excluded(configuration: Configuration) -> bool:
 
 def test_the_table_of_exclusions_says_the_same() -> None:
     assert not any(map(is_excluded, configurations()))
-    of_settings = {*TRAINED, "seeds", "unlabelled", "categorical", "count", "numeric", "weight_column"}
+    of_settings = {*TRAINED, "labels", "label_separator", "seeds", "unlabelled", "categorical", "count", "numeric", "weight_column"}
     refused = [least for values, least in refused_alone() if {name for name, _ in values} <= of_settings]
     assert len(refused) > 90
     assert all(map(is_excluded, refused))
@@ -300,8 +303,9 @@ def check_commands(session: Session) -> None:
     ):  # fmt: skip
         session.ended(*arguments, "-m", "m")
     prior = [word for path in session.pool for word in ("--prior-from", path)]
+    costs = "label-costs.toml" if any(holds(each, session.configuration) for each in SEVERAL) else "costs.toml"
     for arguments in (
-        ["classify", *few, *prior], ["classify", *few, "--costs", "costs.toml"], ["explain", *few, "--to", "page.html"], ["tokens", *few],
+        ["classify", *few, *prior], ["classify", *few, "--costs", costs], ["explain", *few, "--to", "page.html"], ["tokens", *few],
         ["explain", *few, "--why-not", "garden", "-o", "jsonl"], ["prevalence", *pool, "-o", "json"],
     ):  # fmt: skip
         session.ended(*arguments, "-m", "m")
@@ -313,6 +317,9 @@ def check_answers(session: Session) -> None:
     """Answers are the same in every form, those that `evaluate` judges, and what `explain` explains; documents of training do not drift."""
     corpus = session.corpus(session.both)
     rows = [json.loads(line) for line in session.done("classify", *corpus, "-m", "m", "-o", "jsonl", "--scores").out.splitlines()]
+    if any(holds(each, session.configuration) for each in SEVERAL):
+        check_label_sets(session, corpus)
+        return
     table = [line.split("\t") for line in session.done("classify", *corpus, "-m", "m").out.decode().splitlines()]
     assert [(row["id"], row["label"] or "") for row in rows] == [(row[0], row[1]) for row in table]
     answered = [row for row in rows if row["label"] is not None]
@@ -326,6 +333,28 @@ def check_answers(session: Session) -> None:
         [drift] = map(json.loads, session.done("drift", "log", "-o", "jsonl", reads=False).out.splitlines())
         # with --top each model chooses its terms, so a left-out document can have others
         check_drift(drift, is_whole=not {"sample", "weight_column", "top"} & set(session.configuration))
+
+
+def check_label_sets(session: Session, corpus: list[str]) -> None:
+    """Sets of labels are the same in every form, and those that `evaluate` judges."""
+    rows = [json.loads(line) for line in session.done("classify", *corpus, "-m", "m", "-o", "jsonl").out.splitlines()]
+    table = [line.split("\t") for line in session.done("classify", *corpus, "-m", "m").out.decode().splitlines()]
+    given = [[each["label"] for each in row.get("labels", [])] for row in rows]
+    assert [(row["id"], "|".join(labels)) for row, labels in zip(rows, given, strict=True)] == [(row[0], row[1]) for row in table]
+    assert all(0 <= each["probability"] <= 1 for row in rows for each in row.get("labels", []))
+    judged = json.loads(session.done("evaluate", *corpus, "-m", "m", "-o", "json").out)
+    reading = Reading.of({name: value for name, value in session.configuration.items() if name in READ and name != "weight_column"})
+    paths = session.both
+    truth = {
+        document.id: labels_in(document.label or "")
+        for document in Corpus(paths, resolved(reading, paths, labelled=True), labelled=True)
+        if document.problem is None
+    }
+    hits = sum(len({*labels} & {*truth[row["id"]]}) for row, labels in zip(rows, given, strict=True) if "error" not in row)
+    sizes = sum(map(len, given)) + sum(map(len, truth.values()))
+    assert judged["n"] == len(truth)
+    assert math.isclose(judged["micro_f1"], 2 * hits / sizes if sizes else 0, abs_tol=1e-12), judged
+    session.ended("explain", *corpus, "-m", "m", "-o", "jsonl")
 
 
 def check_evaluation(session: Session, corpus: list[str], rows: list[dict[str, Any]]) -> None:

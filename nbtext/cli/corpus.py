@@ -229,13 +229,13 @@ class CommandCounts(NamedTuple):
 
 def read_and_count(paths: Sequence[str], options: Options, columns: Sequence[str] = ()) -> CommandCounts:
     """Read and count a labelled corpus; raise what `nbtext train` raises for its options and documents."""
-    from nbtext.classifiers.base import class_prior
+    from nbtext.fitted.learnt import require_learnable
     from nbtext.model.corpus_counting import columns_of, count_corpus
 
     model, settings = untrained(paths, options)
     source = CommandCorpus(paths, model.reading, options, labelled=True, columns=columns)
     corpus = count_corpus(model.analysis, source, options.get("jobs", 1), note=columns_of)
-    class_prior(settings.class_prior, corpus.counts.statistics)  # raises now what it would raise in every fold
+    require_learnable(settings, corpus.counts.labelled)  # raises now what it would raise in every fold
     return CommandCounts(corpus, settings, model.analysis, source)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 import numpy as np
 
 from nbtext.calibration import UNCALIBRATED, Calibration
-from nbtext.classifiers.base import Training, class_for_several_labels, classifier_class
+from nbtext.classifiers.base import Training, class_for_several_labels, class_prior, classifier_class
 from nbtext.counts.statistics import COUNTED_ALONE
 from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
 from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED, SEED_WORDS, SEVERAL_LABELS, require_fitting
@@ -212,10 +212,11 @@ def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) ->
     return bool(smoothing == others)
 
 
-def require_learnable(settings: Settings, statistics: ClassStatistics, seeds: Sequence[Seed]) -> None:
-    """Raise `UsageError` if the settings exclude what a sum of layers has: seed words, weights of documents, several labels of a document."""
+def require_learnable(settings: Settings, statistics: ClassStatistics, seeds: Sequence[Seed] = ()) -> None:
+    """Raise `UsageError` if the settings exclude what a sum of layers has: seed words, weights of documents, several labels of a document, its classes."""
     several = statistics.everything is not None
     require_fitting(settings, *[SEED_WORDS] * bool(seeds), *[DOCUMENT_WEIGHTS] * (statistics.weight_unit != 1), *[SEVERAL_LABELS] * several)
+    class_prior(settings.class_prior, statistics)
 
 
 def require_additive(settings: Settings, counts: CorpusCounts | None = None) -> None:

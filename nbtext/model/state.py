@@ -15,7 +15,6 @@ import numpy as np
 
 from nbtext.attributes import LARGEST, LARGEST_COUNT, SMALLEST, Attributes
 from nbtext.calibration import Calibration, LeftOutPosteriors
-from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import MOST_ENTRIES, MOST_TERMS, CountedDocuments, DocumentSample
@@ -153,7 +152,6 @@ def from_plain(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
         learnt = replace(learnt, fitted=fitted, own=own, weights=weights)
         model = FittedModel(settings, stop_list, counts, learnt, values["written_by"], values["label_kind"])
         require_learnable(settings, model.statistics, seeds)
-        class_prior(settings.class_prior, model.statistics)
         _ = model.classifier  # raises if what was fitted does not fit
     except UsageError as problem:
         raise malformed(str(problem)[:200]) from None

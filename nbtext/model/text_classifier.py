@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.classifiers.base import class_prior
 from nbtext.counts.corpus_counts import forget_documents
 from nbtext.counts.counting import Analysis, count
 from nbtext.counts.documents import NO_DOCUMENTS
@@ -349,7 +348,6 @@ class TextClassifier:
             counts = replace(counts if documents else counts.of_documents().in_least_unit(), documents=NO_DOCUMENTS)
             if self.seeds and not counts.is_closed:
                 counts = counts.widened(seed_vocabulary(self.seeds))[0]
-            class_prior(settings.class_prior, counts.labelled)  # validate early: fail before learning, not at the first question
             learnt = learn(counts, by_term, documents, seeds=self.seeds)
         if pool is not None:
             from nbtext.model.unlabelled import learn_unlabelled
