@@ -23,7 +23,7 @@ def test_a_corpus_in_which_nothing_is_unusual(tmp_path: Path) -> None:
     figures, warnings = look(tmp_path / "c")
     assert warnings == []
     assert figures == {
-        "format": "dir", "kind": "text", "columns": None, "class_sizes": {"a": 2, "b": 1}, "labels_per_document": None, "documents": 3, "empty": 0, "median_bytes": 20, "most_bytes": 40,
+        "format": "dir", "kind": "text", "columns": None, "class_sizes": {"a": 2, "b": 1}, "documents": 3, "empty": 0, "median_bytes": 20, "most_bytes": 40,
         "unreadable": 0, "first_unreadable": (), "not_utf8": 0,
     }  # fmt: skip
 

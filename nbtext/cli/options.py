@@ -46,9 +46,6 @@ DEFAULT_MODEL = "nbtext.joblib"
 _OTHER_CHOICES = {"stop_words": ("default", "none", *LANGUAGES)}
 """Suggestions for parameters that take any name."""
 
-_OTHER_NAMES = {"label_column": ("--label-header",)}
-"""Options that are not in the help."""
-
 
 def several(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Return the decorator that adds several options, in this order."""
@@ -326,7 +323,7 @@ def _table_options(table: Iterable[Parameter], *, defaults: bool) -> Callable[[C
             names, attributes = ["-0", parameter.option], {"is_flag": True}
         else:
             names, attributes = [f"{parameter.option}/--no-{parameter.option[2:]}"], {"default": None}
-        attributes["old_names"] = _OTHER_NAMES.get(parameter.name, ())
+        attributes["old_names"] = ["--label-header"] if parameter.name == "label_column" else []
         options.append(
             panels.option(*names, parameter.name, group=parameter.group, common=parameter.common, help=parameter.meaning, **attributes)
         )

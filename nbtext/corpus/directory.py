@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from nbtext.corpus.compression import unpacked_document
 from nbtext.corpus.decoding import decoded_name
@@ -19,7 +16,7 @@ from nbtext.errors import DocumentError, PathError, UsageError, reason
 from nbtext.label_sets import label_set
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from nbtext.corpus.document import Notices, Source
 
@@ -45,40 +42,36 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
     source.notices.unlabelled.extend(sorted({file for file, is_folder in visible if not is_folder}))
     if not folders:
         raise UsageError(f"{path} has no sub-directories", hint="a corpus has one sub-directory per class, with its documents inside")
-    found = (labelled_files([folder], _label_of(folder), source.notices, f"{folder}: no documents in this class") for folder in folders)
-    yield from with_several_labels(path, chain.from_iterable(found), _label_of)
+    found = (
+        labelled_files([folder], decoded_name(os.fsencode(Path(folder).name)), source.notices, f"{folder}: no documents in this class")
+        for folder in folders
+    )
+    yield from with_several_labels(chain.from_iterable(found))
 
 
-def _label_of(folder: str) -> str:
-    return decoded_name(os.fsencode(Path(folder).name))
+def with_several_labels(files: Iterable[ListedFile]) -> Iterator[ListedFile]:
+    """Yield files; one that is in several class folders, as a link or under several names, once, with the set of its labels."""
+    listed = list(files)
+    identities = [path if problem else _identity(path) for path, _, problem in listed]
+    labels: dict[object, set[str]] = {}
+    if len(set(identities)) < len(listed):
+        for identity, (_, label, _) in zip(identities, listed, strict=True):
+            labels.setdefault(identity, set()).add(label or "")
+    for identity, file in zip(identities, listed, strict=True):
+        several = labels.get(identity, ())
+        if len(several) > 1:
+            yield file[0], label_set(several), None
+            labels[identity] = set()
+        elif several or not labels:
+            yield file
 
 
-def with_several_labels(corpus: str, files: Iterable[ListedFile], label_of: Callable[[str], str]) -> Iterator[ListedFile]:
-    """Yield the files of class folders; one that is in several, as a link or under several names, once, with the set of its labels."""
-    numbers = np.fromiter(map(_inode, entries_below([corpus], labelled=True)), np.uint64)
-    numbers.sort()
-    repeated = set(numbers[1:][numbers[1:] == numbers[:-1]].tolist())
-    paths: dict[tuple[int, int], list[str]] = {}
-    for entry in entries_below([corpus], labelled=True) if repeated else ():
-        with suppress(OSError):  # reading it reports the reason
-            if _inode(entry) in repeated and entry.is_file():
-                paths.setdefault((entry.stat().st_dev, entry.stat().st_ino), []).append(entry.path)
-    labels: dict[str, str | None] = {}
-    for several in paths.values():
-        folders = {Path(corpus, Path(path).relative_to(corpus).parts[0]) for path in several}
-        if len(folders) > 1:
-            labels |= {**dict.fromkeys(several), min(several): label_set(map(label_of, map(str, folders)))}
-    for file, label, problem in files:
-        if (found := labels.get(file, label)) is not None:
-            yield file, found, problem
-
-
-def _inode(entry: os.DirEntry[str]) -> int:
-    """Return the number of a file, of a link that of its target, if it has one."""
+def _identity(path: str) -> object:
     try:
-        return entry.stat().st_ino if entry.is_symlink() else entry.inode()
-    except OSError:
-        return entry.inode()
+        status = os.stat(path)  # noqa: PTH116 - faster
+    except (OSError, ValueError):
+        return path
+    return status.st_ino << 64 | status.st_dev
 
 
 def labelled_files(folders: Iterable[str], label: str, notices: Notices, warning: str) -> Iterator[ListedFile]:
@@ -128,8 +121,8 @@ def files_below(folder: str, *, linked: bool = False) -> Iterator[tuple[str, Doc
                 followed.update(each for each, is_folder in inside if is_folder)
 
 
-def entries_below(paths: Iterable[str], *, labelled: bool) -> Iterator[os.DirEntry[str]]:
-    """Yield the files below some paths, in no order; of a labelled corpus those in its folders."""
+def names_below(paths: Iterable[str], *, labelled: bool) -> Iterator[str]:
+    """Yield the names of the files in and below some paths, in no order; of a labelled corpus those in its folders."""
     pending = [(path, True) for path in paths]
     while pending:
         path, is_top = pending.pop()
@@ -141,9 +134,9 @@ def entries_below(paths: Iterable[str], *, labelled: bool) -> Iterator[os.DirEnt
                     if entry.is_dir(follow_symlinks=is_top):
                         pending.append((entry.path, False))
                     elif not (labelled and is_top):
-                        yield entry
-        except OSError:  # listing it reports the reason
-            continue
+                        yield entry.name
+        except OSError:  # mostly a path that is a file
+            yield path
 
 
 def _visible(folder: str) -> list[tuple[str, bool | None]]:

@@ -9,7 +9,6 @@ import os
 import re
 from codecs import BOM_UTF8
 from dataclasses import replace
-from itertools import chain, filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -295,11 +294,10 @@ def _kind_of_file(path: str) -> str:
 
 def _kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
     """Return the kind that all files in and below the paths have by their names, `BY_NAME` if they differ."""
-    from nbtext.corpus.directory import entries_below
+    from nbtext.corpus.directory import names_below
 
     kinds, seen = set(), set()
-    names = (entry.name for entry in entries_below(paths, labelled=labelled))
-    for name in chain(filterfalse(os.path.isdir, paths), names):
+    for name in names_below(paths, labelled=labelled):
         suffix = name[name.rfind(".") :]
         if suffix not in seen:
             if uncompressed_name(name) == name:

@@ -14,7 +14,7 @@ from nbtext.corpus.document import Notices, size_of
 from nbtext.corpus.reading import read_corpus, resolve_format, resolved
 from nbtext.errors import listed, quantity
 from nbtext.inspection.health import PASSED, WARNING, Finding
-from nbtext.label_sets import is_set, labels_in
+from nbtext.label_sets import labels_in
 from nbtext.model.description import is_class_each
 from nbtext.settings import FORMATS
 
@@ -45,8 +45,6 @@ class CorpusOverview:
     """The columns of a table that are read."""
     class_sizes: dict[str, int]
     """Documents of each class, or with each label, that could be read, the largest class first; empty for a format without classes."""
-    labels_per_document: float | None
-    """None if documents have one label each."""
     documents: int
     """Documents that could be read."""
     empty: int
@@ -66,7 +64,7 @@ def look_at_corpus(paths: Sequence[str], reading: Reading) -> CorpusOverview:
     labelled = layout.labelled
     reading = resolved(reading, paths, labelled=labelled)
     notices = Notices()
-    labels, sizes = Counter[str](), array("q")
+    classes, sizes = Counter[str](), array("q")
     unreadable = 0
     named: list[_Unreadable] = []
     for document in read_corpus(paths, reading, notices, labelled=labelled):
@@ -76,17 +74,13 @@ def look_at_corpus(paths: Sequence[str], reading: Reading) -> CorpusOverview:
             continue
         sizes.append(size_of(document))
         if document.label is not None:
-            labels[document.label] += 1
+            classes.update(labels_in(document.label))
     lengths = np.array(sizes)
-    classes = Counter[str]()
-    for label, n_documents in labels.items():
-        classes.update(dict.fromkeys(labels_in(label), n_documents))
     return CorpusOverview(
         format=reading.format,
         kind=reading.document,
         columns=columns_in_words(reading) if layout.columns and not layout.decoded else None,
         class_sizes=dict(sorted(classes.items(), key=lambda item: (-item[1], item[0]))),
-        labels_per_document=classes.total() / lengths.size if any(map(is_set, labels)) else None,
         documents=lengths.size,
         empty=int((lengths == 0).sum()),
         median_bytes=int(np.median(lengths)) if lengths.size else 0,
@@ -124,8 +118,8 @@ def _classes(corpus: CorpusOverview) -> Iterator[Finding]:
     if not sizes:
         return
     detail = f"{quantity(len(sizes), 'class')}: {listed([f'{cut_short(label, LONGEST)} {size:,}' for label, size in sizes.items()], NAMED)}"
-    if corpus.labels_per_document is not None:
-        detail += f"; {corpus.labels_per_document:.2f} labels a document"
+    if (n_labels := sum(sizes.values())) != corpus.documents:
+        detail += f"; {n_labels / corpus.documents:.2f} labels a document"
     if is_class_each(len(sizes), corpus.documents):
         yield Finding("classes", WARNING, f"{detail}; nearly every document is a class of its own", "see --label-column and --text-column")
     elif len(sizes) == 1:

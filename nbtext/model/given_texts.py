@@ -59,29 +59,22 @@ class Indicator(NamedTuple):
         return csr_matrix(found)
 
 
-def _sets_of(matrix: Any) -> tuple[list[list[object]], Indicator]:  # noqa: ANN401 - likewise, or a data frame
-    """Return the labels of each row of a matrix of 0 and 1, and its form; raise `UsageError` for other values."""
-    form = Indicator(list(getattr(matrix, "columns", range(matrix.shape[1]))), hasattr(matrix, "tocsr"))
-    matrix = matrix.tocsr() if form.is_sparse else np.asarray(matrix)
-    if not np.isin(matrix.data if form.is_sparse else matrix, (0, 1)).all():
-        raise UsageError("labels in two dimensions are 0 or 1", hint="give each text one label, or a list of labels")
-    sets: list[list[object]] = [[] for _ in range(matrix.shape[0])]
-    for row, column in zip(*matrix.nonzero(), strict=True):
-        sets[row].append(form.columns[column])
-    return sets, form
-
-
 class GivenLabels:
     """The names of the classes of labels, which are all of one type; ``kind`` is that type, known from the first label on.
 
     Iterating raises `UsageError` for a label of another type.
     """
 
-    def __init__(self, labels: Iterable[object], kind: str | None = None) -> None:
+    def __init__(self, labels: Any, kind: str | None = None) -> None:  # noqa: ANN401 - an iterable, or a matrix
         self._labels, self.kind = labels, kind
         self.indicator: Indicator | None = None
         if len(getattr(labels, "shape", ())) == 2:
-            self._labels, self.indicator = _sets_of(labels)
+            columns = list(getattr(labels, "columns", range(labels.shape[1])))
+            self.indicator = Indicator(columns, hasattr(labels, "toarray"))
+            matrix = labels.toarray() if self.indicator.is_sparse else np.asarray(labels)
+            if not np.isin(matrix, (0, 1)).all():
+                raise UsageError("labels in two dimensions are 0 or 1", hint="give each text one label, or a list of labels")
+            self._labels = ([columns[place] for place in np.flatnonzero(row)] for row in matrix)
 
     def __iter__(self) -> Iterator[str]:
         """Yield the name of each label's class, or of a list, tuple or set the set of labels."""

@@ -12,7 +12,7 @@ from operator import contains
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import from_charset, to_utf8, whole_characters
-from nbtext.document_parts import field_name, without_separators
+from nbtext.document_parts import field_name
 from nbtext.errors import DocumentError
 from nbtext.label_sets import label_set
 
@@ -168,12 +168,12 @@ def decoded_header(value: bytes, encoding: str) -> tuple[bytes, bool]:
 
 def labels_in_header(message: bytes, header: str, encoding: str) -> str:
     """Return the set of the labels in a header, with commas between them and quotes around one that has a comma."""
-    headers, _ = split_headers(message, names_to_read((header.encode(),)))
-    found = [decoded_header(value, encoding)[0] for name, value in headers if name.lower == header.encode()]
+    name = header.encode()
+    found = chosen_fields(split_headers(message, names_to_read((name,)))[0], (name,), encoding)
     if not found:
         raise DocumentError(f"no header {header!r}", hint="see --label-column")
-    rows = csv.reader([" ".join(without_separators(value).decode().split()) for value in found], skipinitialspace=True)
-    return label_set(label.strip() for row in rows for label in row if label.strip())
+    text = b",".join([value for _, value in found]).decode()
+    return label_set(filter(None, map(str.strip, next(csv.reader([" ".join(text.split())], skipinitialspace=True), []))))
 
 
 def chosen_fields(headers: Headers, names: Collection[bytes], encoding: str) -> Fields:
