@@ -26,7 +26,7 @@ def label_set(labels: Iterable[str]) -> str:
     r"""Return a set of labels as one text.
 
     >>> label_set(["wheat", "grain", "wheat"]), label_set([])
-    ('\x1fgrain\\x1fwheat', '\x1f')
+    ('\x1fgrain\x1fwheat', '\x1f')
     """
     return MARK + MARK.join(sorted({label.replace(MARK, " ") for label in labels}))
 
@@ -40,7 +40,7 @@ def separated(label: str, separator: str | None) -> str:
     r"""Return the set of the labels between separators; the label itself if there are none to look for.
 
     >>> separated("wheat; grain;", ";"), separated("wheat; grain;", None)
-    ('\x1fgrain\\x1fwheat', 'wheat; grain;')
+    ('\x1fgrain\x1fwheat', 'wheat; grain;')
     """
     if separator is None or is_set(label):
         return label
@@ -60,7 +60,7 @@ def labels_in(label: str) -> list[str]:
 def shown_label(label: str) -> str:
     r"""Return a label as people read it.
 
-    >>> shown_label("\x1fgrain\\x1fwheat"), shown_label("grain")
+    >>> shown_label("\x1fgrain\x1fwheat"), shown_label("grain")
     ('grain|wheat', 'grain')
     """
     return BETWEEN_LABELS.join(labels_in(label))

@@ -68,7 +68,7 @@ def test_equal_classes_are_equally_probable() -> None:
 
 def test_leaving_one_out_is_refused() -> None:
     line = fail(2, "cross-validate", SERVICE_DESK / "train", "--leave-one-out", "--weighting", "tfidf")
-    assert "without tf-idf only" in line
+    assert "only for --classifier multinomial without tf-idf" in line
 
 
 def test_words_are_marked_by_what_they_add_to_the_score(monkeypatch: pytest.MonkeyPatch) -> None:

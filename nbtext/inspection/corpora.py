@@ -119,7 +119,8 @@ def _classes(corpus: CorpusOverview) -> Iterator[Finding]:
         return
     detail = f"{quantity(len(sizes), 'class')}: {listed([f'{cut_short(label, LONGEST)} {size:,}' for label, size in sizes.items()], NAMED)}"
     if (n_labels := sum(sizes.values())) != corpus.documents:
-        detail += f"; {n_labels / corpus.documents:.2f} labels a document"
+        mean = f"{n_labels / corpus.documents:.2f}"
+        detail += f"; {mean} labels a document"
     if is_class_each(len(sizes), corpus.documents):
         yield Finding("classes", WARNING, f"{detail}; nearly every document is a class of its own", "see --label-column and --text-column")
     elif len(sizes) == 1:

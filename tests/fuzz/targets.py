@@ -16,6 +16,7 @@ from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
 from nbtext.errors import DocumentError, ModelError, PathError, UsageError
 from nbtext.inspection.verification import verify
+from nbtext.label_sets import labels_in
 from nbtext.model import TextClassifier
 from nbtext.model.state import from_plain, to_plain
 from nbtext.settings import FORMATS, Reading
@@ -103,8 +104,8 @@ def train(documents: list[Document], reading: dict[str, Any]) -> None:
     learnt(model, ((document.label or "", document.text) for document in documents))
     plain = to_plain(model.fitted)
     state = from_plain(*plain)
-    assert state.counts.statistics == model.fitted.statistics
-    assert list(state.counts.statistics.classes) == sorted({document.label for document in documents if document.label})
+    assert state.counts.statistics == model.counts.statistics
+    assert state.classes == sorted({label for document in documents if document.label for label in labels_in(document.label)})
 
 
 def _readable(message: str) -> None:

@@ -79,6 +79,15 @@ NOT_APPLICABLE = {
         ),
         NUMBERS,
     ),
+    **dict.fromkeys(
+        (
+            "check_classifiers_multilabel_output_format_decision_function",
+            "check_classifiers_multilabel_output_format_predict",
+            "check_classifiers_multilabel_output_format_predict_proba",
+            "check_classifiers_multilabel_representation_invariance",
+        ),
+        "it fits an array of numbers; matrices of labels go with texts",
+    ),
 }
 
 
