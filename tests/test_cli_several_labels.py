@@ -202,3 +202,14 @@ def test_promises_for_sets_of_labels(model: Path, asked: Path) -> None:
     assert "costs.toml: the costs have something else" in fail(2, "classify --text x --costs", costs, "-m", model)
     assert "exclude each other" in fail(2, "classify --format lines", asked, "--prior-from", asked, "-m", model)
     assert "exclude each other" in fail(2, "classify --text x --decide label --coverage 0.9 -m", model)
+
+
+def test_a_report_and_a_card_know_that_there_are_several(model: Path, tmp_path: Path) -> None:
+    rows = "".join(json.dumps({"labels": labels, "text": text}) + "\n" for text, labels in zip(made.TEXTS, made.SETS, strict=True))
+    (tmp_path / "all.jsonl").write_text(rows, "utf-8")
+    for name in ("page.html", "card.md"):
+        nbtext("report --label-column labels --to", tmp_path / name, tmp_path / "all.jsonl", "-m", model)
+    assert "the model has no calibration" not in (tmp_path / "page.html").read_text("utf-8")
+    card = (tmp_path / "card.md").read_text("utf-8")
+    assert "It returns labels for each document and their probability." in card
+    assert "A document may get several of these classes, or none." in card

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.decision import DecisionRule, log_posterior
+from nbtext.decision import DecisionRule
 from nbtext.evaluation.judging import judge_scored
 from nbtext.explain.mistakes import Excerpts, MistakeFinder, runner_up
 from nbtext.fitted.scoring import ScoredBlock, scored
 from nbtext.inspection.terms import class_terms
-from nbtext.metrics.evaluation import Evaluation, probability_result
+from nbtext.metrics.evaluation import probability_result
+from nbtext.metrics.several_labels import evaluation_of
 from nbtext.promises.precision import risk_curve
 
 if TYPE_CHECKING:
@@ -83,15 +84,18 @@ def gather(
 
     ``curve`` is the learning curve of the training corpus; ``leaks`` looks for documents that the model was trained on.
     """
-    raw, surest = Evaluation(model.classes, scores_kept=0), _SurestMistakes(model)
+    raw, surest, several = evaluation_of(model.fitted.statistics), _SurestMistakes(model), model.fitted.several_labels
+    rule, uncalibrated = DecisionRule(), model.fitted.classifier.uncalibrated()
 
     def look(block: ScoredBlock, decision: Decision) -> None:
-        raw.add([document.label or "" for document in block.documents], log_posterior(block.scores), decision.answers)
-        surest.add(block, decision)
+        labels, of_scores = [document.label or "" for document in block.documents], uncalibrated.log_posterior(block.scores, block.lengths)
+        raw.add(labels, of_scores, rule.members(block.log_posterior) if several else decision.answers)
+        if not several:  # a set of labels has no single mistake
+            surest.add(block, decision)
 
-    blocks, several = scored(model.fitted, documents), model.fitted.several_labels
-    evaluation = judge_scored(blocks if leaks is None else leaks.watched(blocks), model, DecisionRule(), look=None if several else look)
-    unchanged = several or np.array_equal(raw.judged[2:], evaluation.judged[2:])
+    blocks = scored(model.fitted, documents)
+    evaluation = judge_scored(blocks if leaks is None else leaks.watched(blocks), model, rule, look=look)
+    unchanged = np.array_equal(raw.judged[2:], evaluation.judged[2:])
     return ReportData(
         title=title,
         evaluation=evaluation.result(),

@@ -9,7 +9,7 @@ import numpy as np
 from nbtext.corpus.document import contents, size_of
 from nbtext.decision import IMPRECISE, DecisionRule, log_odds
 from nbtext.errors import UsageError
-from nbtext.label_sets import MARK
+from nbtext.label_sets import MARK, labels_in
 from nbtext.records import dataclass
 from nbtext.text_block import BLOCK_DOCUMENTS, blocks
 
@@ -74,7 +74,12 @@ class Answer(NamedTuple):
     columns: tuple[str, ...] = ()
     """Those of the document."""
     probabilities: tuple[float, ...] = ()
-    """Of several labels, which are one text as in `nbtext.label_sets`, that of each; they are in the order of these."""
+    """Of several labels, which are one text as in `nbtext.label_sets`, that of each, in the order of `labels`."""
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels that the document got, the most probable first; one if it can have one only, none where it abstains."""
+        return [] if self.label is None else labels_in(self.label)
 
 
 @dataclass()

@@ -381,6 +381,8 @@ class Overview:
     """Sizes, settings and classes of a model."""
 
     documents: float
+    several_labels: bool | None = field(metadata=IF_KNOWN)
+    """True if documents may have several labels; None if they have one."""
     tokens: float
     encoded_lines: float
     """Lines of encoded data that were dropped."""
@@ -418,6 +420,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
     top_terms, temperature = _top_terms(model, top), _LengthPower(calibration.scale, calibration.exponent)
     return Overview(
         documents=statistics.n_documents,
+        several_labels=model.fitted.several_labels or None,
         tokens=model.fitted.n_tokens,
         encoded_lines=statistics.encoded_lines,
         terms=int(np.count_nonzero(model.fitted.text_terms)),

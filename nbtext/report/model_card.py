@@ -138,7 +138,7 @@ def _summary(facts: CardFacts) -> str:
     classes = quantity(len(found.classes), "class")
     return (
         f"# {_text(facts.name)}\n\nA text classifier of {classes}, trained by nbtext ({_text(found.training['classifier'])}). "
-        f"It returns a class for each document and its probability.\n"
+        f"It returns {'labels' if found.several_labels else 'a class'} for each document and {'their' if found.several_labels else 'its'} probability.\n"
     )
 
 
@@ -205,7 +205,9 @@ def _promises(facts: CardFacts) -> str:
 def _limits(facts: CardFacts) -> str:
     found = facts.evaluation
     lines = [
-        "Every document gets one of these classes, even if it belongs to none, unless a threshold is set.",
+        "A document may get several of these classes, or none."
+        if facts.overview.several_labels
+        else "Every document gets one of these classes, even if it belongs to none, unless a threshold is set.",
         "Probabilities hold for documents like those of training. Where documents or class shares change, they do not.",
         "Whether the training documents hold personal data or are biased: not known.",
     ]
