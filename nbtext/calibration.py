@@ -52,6 +52,15 @@ class Calibration:
     curve: tuple[Floats, Floats] = field(default_factory=lambda: (np.empty(0), np.empty(0)))
     """Rising log odds of the posterior so far, and the calibrated probabilities there; empty for none."""
 
+    @property
+    def of_labels(self) -> dict[str, float] | None:
+        """What the model file says of how labels compete; None for classes."""
+        return None
+
+    def arrays(self) -> dict[str, Floats]:
+        """Return the arrays of labels that the model file keeps, by name."""
+        return {}
+
     def temperature(self, lengths: Whole) -> Floats:
         """Return T of documents of these lengths, shape (n_docs,), with log T within ±`LARGEST_LOG` as in the fit.
 
@@ -78,6 +87,9 @@ class Calibration:
             calibrated = np.log(np.interp(_log_odds(posterior), *self.curve))
         return log_posterior(np.where(posterior > -np.inf, calibrated, -np.inf))
 
+
+LABEL_ARRAYS = ("label_slopes", "label_offsets", "label_priors")
+"""In the model file."""
 
 UNCALIBRATED = Calibration()
 """The posterior of the textbook: T = 1."""

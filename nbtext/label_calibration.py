@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.calibration import LARGEST_EXPONENT, LARGEST_LOG, Calibration
+from nbtext.calibration import LABEL_ARRAYS, LARGEST_EXPONENT, LARGEST_LOG, Calibration
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
 SPREAD_OF_SLOPES, SPREAD_OF_OFFSETS = 0.3, 1.0
 """Standard deviations of the slopes around 1 and of the offsets around those that follow from the shares of labels, in nats."""
-
-
-LABEL_ARRAYS = ("label_slopes", "label_offsets", "label_priors")
-"""In the model file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +41,11 @@ class LabelCalibration(Calibration):
     def none(cls, prior: Floats) -> LabelCalibration:
         """Return the calibration of the textbook: labels are independent, and their log odds are s + o."""
         return cls(slopes=np.ones_like(prior), offsets=prior, prior=prior)
+
+    @property
+    def of_labels(self) -> dict[str, float]:
+        """Rivalry and level."""
+        return {"rivalry": self.rivalry, "level": self.level}
 
     def arrays(self) -> dict[str, Floats]:
         """Return the arrays that the model file keeps, by name."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from nbtext.attributes import LARGEST, LARGEST_COUNT, SMALLEST, Attributes
-from nbtext.calibration import Calibration, LeftOutPosteriors
+from nbtext.calibration import LABEL_ARRAYS, Calibration, LeftOutPosteriors
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import MOST_ENTRIES, MOST_TERMS, CountedDocuments, DocumentSample
@@ -37,7 +37,6 @@ from nbtext.fitted.learnt import (
     own_pseudo_counts,
     require_learnable,
 )
-from nbtext.label_calibration import LABEL_ARRAYS, LabelCalibration
 from nbtext.label_sets import have_several
 from nbtext.model.given_texts import LABEL_KINDS
 from nbtext.model.schema import FITTED, MOST, checked_settings, converted, decoded, encoded, plain
@@ -103,7 +102,7 @@ def to_plain(model: FittedModel) -> tuple[dict[str, object], dict[str, Numbers]]
             "smoothing": learnt.smoothing,
             "choices": learnt.choices,
             "temperature": {"scale": calibration.scale, "exponent": calibration.exponent},
-            "rivalry": {"rivalry": calibration.rivalry, "level": calibration.level} if isinstance(calibration, LabelCalibration) else None,
+            "rivalry": calibration.of_labels,
             "calibration": learnt.judgement,
             "profile": None if profile is None else profile.figures,
             "unlabelled": learnt.unlabelled and learnt.unlabelled._asdict(),
@@ -114,7 +113,7 @@ def to_plain(model: FittedModel) -> tuple[dict[str, object], dict[str, Numbers]]
             "selected": None if learnt.selected.all() else learnt.selected.view(np.uint8),
             "curve_places": calibration.curve[0],
             "curve_shares": calibration.curve[1],
-            **(calibration.arrays() if isinstance(calibration, LabelCalibration) else {}),
+            **calibration.arrays(),
             "typicality": None if learnt.typicality is None else learnt.typicality.quantiles.ravel(),
             "answers": None
             if profile is None
@@ -268,6 +267,8 @@ def _calibration(part: Parts, values: Mapping[str, Parsed], statistics: ClassSta
     in_range = all(np.all(np.abs(each) <= MOST_NATS) for each in (slopes, offsets, prior))
     require(fits and in_range, "its labels are not calibrated")
     if several:
+        from nbtext.label_calibration import LabelCalibration  # one answer of one label starts without it
+
         return LabelCalibration(calibration.scale, calibration.exponent, **values["rivalry"], slopes=slopes, offsets=offsets, prior=prior)
     return calibration
 
