@@ -174,7 +174,7 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
     ("a coverage of 0.8 takes at least", (among("sample", 12), among("max_document_size", "2K"), *NO_LEFT_OUT)),
     ("does not know what training looked like; train with calibration and a --sample above 0", NO_LEFT_OUT),
     ("does not know what is typical; train --classifier multinomial on counts", ANY),
-    ("the model has no words to draw", (*NO_TEXT, given("classifier"))),
+    ("the model has no words to draw", (*NO_TEXT, given("classifier"), given("char_ngrams"))),
     (r"class \S+ has no words to draw; train with --smoothing above 0", NO_POSTERIOR),
     ("--draw needs a posterior, and maximum likelihood has none", (among("estimate", "ml"),)),
     ("--draw does not go with a (dirichlet-multinomial|bernoulli) model", (among("classifier", "dirichlet-multinomial", "bernoulli"),)),
