@@ -6,17 +6,13 @@ Kinds of models lack what they do not offer. Training, tune, the command line, t
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import permutations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from nbtext.attributes import NO_TEXT, Attributes
 from nbtext.errors import UsageError
-from nbtext.settings import AVERAGE, READING, TRAINING
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping
-
-    from nbtext.settings import Settings
+from nbtext.settings import AVERAGE, READING, TRAINING, Settings
 
 LEAVE_OUT = "leave one of them out"
 

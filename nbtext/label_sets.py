@@ -5,10 +5,7 @@ U+001F stands before each label, and alone for no label. A document is counted o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 EVERYTHING = ""
 """The reserved label that every document has where documents have several."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from nbtext.attributes import FARTHEST, declared_values
-from nbtext.counts.matrix import add_weighted_sums
+from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
 from nbtext.counts.vocabulary import is_category_of
 from nbtext.errors import UsageError, listed
 from nbtext.language_model.dirichlet import LanguageModels
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from fractions import Fraction
 
-    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.moments import Moments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings

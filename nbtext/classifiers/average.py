@@ -16,21 +16,29 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import numpy as np
 
 from nbtext.calibration import LARGEST_LOG, divisor_loss, newton_minimum
-from nbtext.classifiers.base import HELD_OUT_FOLDS, AdditiveClassifier, Classifier, Unseen, classifier_class, sorted_by_content, split
+from nbtext.classifiers.base import (
+    HELD_OUT_FOLDS,
+    AdditiveClassifier,
+    Classifier,
+    TermProbabilities,
+    Training,
+    Unseen,
+    classifier_class,
+    sorted_by_content,
+    split,
+)
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.errors import require
 from nbtext.records import dataclass
-from nbtext.settings import MOST_PSEUDO_COUNT
+from nbtext.settings import MOST_PSEUDO_COUNT, Settings
 from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.classifiers.base import TermProbabilities, Training
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.settings import Settings
     from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
 
 LEAST_GAIN = 1e-9

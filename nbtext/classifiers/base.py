@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.calibration import UNCALIBRATED
+from nbtext.calibration import UNCALIBRATED, Calibration
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums, in_blocks
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, in_blocks
 from nbtext.errors import UsageError, require
 from nbtext.exclusions import needs_documents
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, beta_posteriors
@@ -26,10 +26,8 @@ from nbtext.settings import CLASSIFIERS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from nbtext.calibration import Calibration
     from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.polya import PolyaModels
     from nbtext.language_model.smoothing import CountHistogram

@@ -12,19 +12,16 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import LinearClassifier, TermProbabilities
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, add_weighted_sums, in_blocks
+from nbtext.classifiers.base import LinearClassifier, TermProbabilities, Training
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, in_blocks
 from nbtext.language_model.dirichlet import share
-from nbtext.language_model.smoothing import coin_histogram
+from nbtext.language_model.smoothing import CountHistogram, coin_histogram
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nbtext.classifiers.base import Training
-    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Whole
 

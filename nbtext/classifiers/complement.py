@@ -14,18 +14,15 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import TermProbabilities
+from nbtext.classifiers.base import TermProbabilities, Training
 from nbtext.classifiers.multinomial import WeightedCountsClassifier
 from nbtext.errors import UsageError, require
-from nbtext.language_model.dirichlet import posterior_mean
-from nbtext.language_model.smoothing import complement_histogram
+from nbtext.language_model.dirichlet import LanguageModels, posterior_mean
+from nbtext.language_model.smoothing import CountHistogram, complement_histogram
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from nbtext.classifiers.base import Training
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.language_model.dirichlet import LanguageModels
-    from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import Settings
     from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
 

@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from nbtext.classifiers.base import AdditiveClassifier, TermProbabilities, Training
-from nbtext.counts.matrix import add_weighted_sums
+from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
 from nbtext.errors import require
 from nbtext.language_model.polya import LEAST_CONCENTRATION, MOST_CONCENTRATION, PolyaModels, likeliest_concentration, log_rise
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.settings import Settings

@@ -22,14 +22,13 @@ from nbtext.attributes import FARTHEST
 from nbtext.classifiers.attribute_likelihoods import mean_and_variance
 from nbtext.classifiers.base import Boundary, Classifier, Training
 from nbtext.counts.latent import LatentSpace, latent_terms
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, in_blocks
 from nbtext.errors import UsageError, quantity, require
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
     from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole

@@ -29,7 +29,7 @@ import numpy as np
 
 from nbtext.classifiers.base import AT_LEAST, LinearClassifier, Training, Unseen, class_prior, log_prior_odds, split
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.matrix import in_blocks
+from nbtext.counts.matrix import DocumentTermMatrix, in_blocks
 from nbtext.counts.weighting import weighted
 from nbtext.errors import UsageError, quantity, require
 from nbtext.ragged import offsets
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
     from nbtext.type_names import Numbers, Truth, Whole

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import Classifier, LinearClassifier, Unseen, classifier_class, log_prior_odds
-from nbtext.counts.matrix import add_weighted_sums
+from nbtext.classifiers.base import Classifier, LinearClassifier, TermProbabilities, Training, Unseen, classifier_class, log_prior_odds
+from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
 from nbtext.counts.weighting import as_summed
 from nbtext.label_calibration import LabelCalibration, by_label
 from nbtext.language_model.smoothing import without_themselves
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nbtext.calibration import Calibration
-    from nbtext.classifiers.base import TermProbabilities, Training
     from nbtext.classifiers.multinomial import MultinomialNaiveBayes
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.type_names import Floats, Truth, Whole
 
 

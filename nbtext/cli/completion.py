@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete, add_completion_class
+from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete, add_completion_class
 
 from nbtext.cli import panels
 from nbtext.report.forms import visible
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
@@ -20,9 +21,6 @@ from nbtext.cli.paths import Address, InputPath
 from nbtext.errors import PathError, UsageError, did_you_mean, reason
 from nbtext.report.forms import shortened
 from nbtext.settings import GONE, INPUT, READING, TRAINING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 FILE, SHARED_FILE = "nbtext.toml", "pyproject.toml"
 

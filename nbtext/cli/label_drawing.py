@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len, set_cell_size
 
 from nbtext.report.explanations import shaded
 from nbtext.report.forms import drawing, is_plain_terminal, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 KEYS = "1234567890"
 """Of the first ten classes."""

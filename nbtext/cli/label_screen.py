@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.cli.label_drawing import KEYS, class_lines, cut, safe, text_lines
-from nbtext.cli.label_terminal import BACKSPACE, CLOSED, DOWN, ENTER, ESCAPE, PAGE_DOWN, PAGE_UP, RESIZED, TAB, UP
+from nbtext.cli.label_terminal import BACKSPACE, CLOSED, DOWN, ENTER, ESCAPE, PAGE_DOWN, PAGE_UP, RESIZED, TAB, UP, Terminal
 from nbtext.errors import UsageError, quantity
 from nbtext.labelling.stopping import advice, outlook
 from nbtext.labelling.telling_words import TellingWords
@@ -14,7 +14,6 @@ from nbtext.report.forms import shortened
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from nbtext.cli.label_terminal import Terminal
     from nbtext.labelling.session import Session
 
 FORECAST_EVERY = 50

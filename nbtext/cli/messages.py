@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol, TypeVar
 
 from nbtext.errors import DocumentError, NbtextError, NoDocumentsError, listed, quantity
 from nbtext.records import dataclass
 from nbtext.report.forms import escaped_json, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 class _OfDocument(Protocol):

@@ -6,7 +6,7 @@ import os
 import sys
 from functools import reduce
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
 
@@ -14,17 +14,15 @@ from nbtext.cli import messages, panels
 from nbtext.cli.paths import MODEL, Address, InputPath, OutputPath, PathList
 from nbtext.errors import NbtextError, UsageError
 from nbtext.report.forms import excel_safe
-from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, SEARCH, TRAINING
+from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, SEARCH, TRAINING, Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import TypedDict
 
     from click.shell_completion import CompletionItem
 
     from nbtext.decision import DecisionRule
     from nbtext.model import TextClassifier
-    from nbtext.settings import Parameter
 
     Suggestions = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 

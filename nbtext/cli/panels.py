@@ -5,8 +5,9 @@ Also the options that nbtext itself has. This module imports no settings: `nbtex
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -15,9 +16,6 @@ from nbtext.cli import messages
 from nbtext.cli.messages import LOG_FORMATS, say, standard_error_is_terminal
 from nbtext.errors import UsageError, did_you_mean
 from nbtext.report.forms import COLOURS, has_colours, set_colours
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 Function = TypeVar("Function", bound="Callable[..., object]")
 

@@ -9,21 +9,18 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from nbtext.corpus.document import Notices
+from nbtext.corpus.document import Document, Notices, Source
 from nbtext.corpus.parts import BYTES, Shard, shards
 from nbtext.corpus.reading import read_shard, resolved, source_of
 from nbtext.corpus.streams import bytes_read
 from nbtext.errors import DocumentError, NbtextError, PathError
 from nbtext.records import dataclass
-from nbtext.settings import FORMATS
+from nbtext.settings import FORMATS, Reading
 from nbtext.steps import Pace, is_watched, reporting
 from nbtext.text_block import LabelledBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from nbtext.corpus.document import Document, Source
-    from nbtext.settings import Reading
 
     Heard = Callable[[int, int], object]
     """Is told the documents and the bytes read so far."""

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 
 from nbtext.corpus.compression import unpacked_document
 from nbtext.corpus.decoding import decoded_name
-from nbtext.corpus.document import Document, problem_of, too_large
+from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
 from nbtext.corpus.streams import can_be_read_here_only, must_exist, opened
 from nbtext.errors import DocumentError, PathError, UsageError, reason
 from nbtext.label_sets import label_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from nbtext.corpus.document import Notices, Source
 
     ListedFile = tuple[str, str | None, DocumentError | None]
     """A file that is one document, not yet read: its path, its class, and why it cannot be read."""

@@ -6,18 +6,15 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from nbtext.attributes import NO_ATTRIBUTES
+from nbtext.attributes import NO_ATTRIBUTES, Attributes
 from nbtext.document_parts import WEIGHT_UNIT, joined_parts, shown
-from nbtext.errors import DocumentError, NbtextError
+from nbtext.errors import DocumentError, NbtextError, PathError
 from nbtext.records import dataclass
-from nbtext.settings import in_bytes
+from nbtext.settings import Reading, in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from nbtext.attributes import Attributes
-    from nbtext.errors import PathError
-    from nbtext.settings import Reading
     from nbtext.type_names import Fields
 
 _LONGEST_MESSAGE = 300

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from html import unescape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nbtext.corpus.decoding import from_charset
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _INLINE = frozenset(b"a abbr b big em font i mark s small span strong sub sup tt u wbr".split())
 """Tags that do not end a word."""

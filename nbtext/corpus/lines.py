@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.attributes import NO_TEXT
 from nbtext.corpus.decoding import decoded_name, plain_lines, to_utf8
-from nbtext.corpus.document import Document, problem_of, too_large
+from nbtext.corpus.document import Document, Source, problem_of, too_large
 from nbtext.corpus.streams import line_blocks, numbered_lines, open_stream
 from nbtext.document_parts import FIELDS_KEY, fields_of_pairs, holds_separators, without_separators
 from nbtext.errors import DocumentError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from io import BufferedReader
 
-    from nbtext.corpus.document import Source
     from nbtext.type_names import Fields
 
 PREFIX = FORMATS["fasttext"].beginning

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from nbtext.corpus.compression import uncompressed_name
 from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.directory import files_below, labelled_files, read_listed, unlabelled_files, with_several_labels
-from nbtext.corpus.document import Document, LabelledFolder, too_large
+from nbtext.corpus.document import Document, LabelledFolder, Source, too_large
 from nbtext.corpus.streams import must_exist, open_stream
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import FORMATS
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
     from nbtext.corpus.directory import ListedFile
-    from nbtext.corpus.document import Source
 
 SEPARATOR = FORMATS["mbox"].beginning
 

@@ -16,18 +16,16 @@ import numpy as np
 
 from nbtext.corpus.compression import LONGEST_BEGINNING, compression
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
-from nbtext.corpus.document import FilePart, LabelledFolder
+from nbtext.corpus.document import FilePart, LabelledFolder, Source
 from nbtext.corpus.streams import readable_stream
 from nbtext.errors import NbtextError, PathError
-from nbtext.settings import FORMATS
+from nbtext.settings import FORMATS, Format
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from io import BufferedReader
 
     from nbtext.corpus.directory import ListedFile
-    from nbtext.corpus.document import Source
-    from nbtext.settings import Format
 
 BYTES, FILES = 1 << 22, 256
 """About the most that a shard holds, unless a single document is larger."""

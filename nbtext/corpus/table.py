@@ -15,7 +15,7 @@ import numpy as np
 from nbtext.attributes import NO_TEXT
 from nbtext.corpus.columns import column_name, cut_short, names_a_column
 from nbtext.corpus.decoding import decoded_name, is_plain, plain_lines, to_utf8
-from nbtext.corpus.document import Document, problem_of, too_large
+from nbtext.corpus.document import Document, Source, problem_of, too_large
 from nbtext.corpus.parts import size_of_records
 from nbtext.corpus.streams import LINES_AT_ONCE, line_blocks, numbered_lines, open_stream, rejoined
 from nbtext.errors import DocumentError, PathError, UsageError, did_you_mean, quantity
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from io import BufferedReader, TextIOWrapper
 
-    from nbtext.corpus.document import Source
 
 LONGEST_NAME = 30
 """Characters of a column's name in a message."""

@@ -18,8 +18,8 @@ import numpy as np
 from nbtext.counts.documents import MOST_TERMS, NO_DOCUMENTS, CountedDocuments, DocumentSample
 from nbtext.counts.label_columns import LabelSets
 from nbtext.counts.layers import added, estimated
-from nbtext.counts.statistics import UNLABELLED, Renumbering, from_cells, log_units, sum_cells
-from nbtext.counts.vocabulary import is_category
+from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Renumbering, from_cells, log_units, sum_cells
+from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.errors import UsageError
 from nbtext.label_sets import EVERYTHING, have_several, is_set, labels_in, shown_label
 from nbtext.ragged import flat_indices, offsets
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.moments import Moments
-    from nbtext.counts.statistics import ClassStatistics, Layer
-    from nbtext.counts.vocabulary import Vocabulary
     from nbtext.type_names import Numbers, Whole
 
 

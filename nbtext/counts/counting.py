@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from nbtext.attributes import Attributes
-from nbtext.corpus.document import contents, size_of
+from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.label_columns import LabelSets
@@ -29,7 +29,7 @@ from nbtext.exclusions import needs_documents
 from nbtext.label_sets import EVERYTHING, is_set, labels_in
 from nbtext.records import dataclass
 from nbtext.settings import ANALYSIS, TRAINING, Settings
-from nbtext.text.analyzer import Analyzer, TermSequence, text_pieces
+from nbtext.text.analyzer import Analyzer, TermSequence, TextPiece, text_pieces
 from nbtext.text.encoded_lines import without_encoded_lines
 from nbtext.text.hashing import pair, representatives
 from nbtext.text.surfaces import PAIRS, SEPARATORS
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.corpus.document import Document
-    from nbtext.text.analyzer import TextPiece
     from nbtext.text.ngrams import PairIds
     from nbtext.type_names import Fields
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.counts.label_columns import LabelSets
-from nbtext.counts.matrix import DocumentTermMatrix, stack
+from nbtext.counts.matrix import DocumentTermMatrix, Postings, stack
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.label_sets import label_set
 from nbtext.ragged import offsets
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.counts.matrix import Postings
     from nbtext.counts.statistics import ClassStatistics, Renumbering
     from nbtext.type_names import Truth, Whole
 

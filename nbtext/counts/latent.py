@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from nbtext.counts.matrix import add_weighted_sums
+from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
 from nbtext.counts.weighting import weighted
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.type_names import Floats
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.seeds import by_class
-from nbtext.counts.statistics import COUNTED_ALONE, LOG_UNITS, Weights, sum_cells
+from nbtext.counts.seeds import Seed, by_class
+from nbtext.counts.statistics import COUNTED_ALONE, LOG_UNITS, ClassStatistics, Weights, sum_cells
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.label_sets import have_several
 from nbtext.text.analyzer import UNKNOWN
@@ -17,8 +17,6 @@ from nbtext.text.hashing import pair
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.counts.seeds import Seed
-    from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
     from nbtext.type_names import Whole
 

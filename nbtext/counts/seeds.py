@@ -8,17 +8,13 @@ they are a Dirichlet prior. The counts of labelled documents stay as they are; t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from nbtext.counts.vocabulary import GrowingVocabulary
+from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary
 from nbtext.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nbtext.counts.vocabulary import Vocabulary
 
 PSEUDO_COUNT = 10.0
 """Of a seed word by default. On 20 Newsgroups without labels, 1 to 1,000 do about equally well."""

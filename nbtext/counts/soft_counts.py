@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, stable_order
-from nbtext.counts.statistics import log_units
+from nbtext.counts.statistics import ClassStatistics, log_units
 from nbtext.ragged import offsets
 from nbtext.text.hashing import pair
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from nbtext.counts.statistics import ClassStatistics
     from nbtext.type_names import Floats, Numbers, Whole
 
 

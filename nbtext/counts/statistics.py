@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from nbtext.attributes import NO_ATTRIBUTES
+from nbtext.attributes import NO_ATTRIBUTES, Attributes
 from nbtext.counts.matrix import Postings, run_starts
-from nbtext.counts.vocabulary import ENCODED_LINES, GrowingVocabulary, category_term, is_category
+from nbtext.counts.vocabulary import ENCODED_LINES, GrowingVocabulary, Vocabulary, category_term, is_category
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError
 from nbtext.label_sets import EVERYTHING, have_several
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.attributes import Attributes
     from nbtext.counts.label_columns import LabelSets
     from nbtext.counts.moments import Moments
     from nbtext.counts.seeds import Seed
-    from nbtext.counts.vocabulary import Vocabulary
     from nbtext.type_names import Integers, Numbers, Whole
 
 Number = TypeVar("Number", bound="np.integer | np.floating | np.bool_")

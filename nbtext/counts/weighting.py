@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.counts.corpus_counts import cells_of_entries
-from nbtext.counts.statistics import LOG_UNITS, log_units, no_log_sums
+from nbtext.counts.statistics import LOG_UNITS, ClassStatistics, log_units, no_log_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.counts.statistics import ClassStatistics
     from nbtext.type_names import Floats, Numbers
 
 NEEDS_DOCUMENTS = ("tfidf",)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from nbtext.counts.counting import require_words
 from nbtext.errors import UsageError, did_you_mean
 from nbtext.exclusions import CRITERIA, EXACT_CHANGE, LEAVE_ONE_OUT, require_fitting
-from nbtext.settings import COUNTING, TRAINING, Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from nbtext.settings import Parameter, Reading
+from nbtext.settings import COUNTING, TRAINING, Parameter, Reading, Settings
 
 BIGRAMS = {"ngrams": "2", "min_df": "2", "stop_words": "none"}
 CHARACTERS = {"char_ngrams": "2-5", "min_df": "2", "stop_words": "none"}

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.corpus.document import size_of
+from nbtext.corpus.document import Document, size_of
 from nbtext.decision import DecisionRule, minimum_error
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.fitted.scoring import scored
 from nbtext.label_sets import BETWEEN_LABELS, shown_label
-from nbtext.metrics.intervals import Bootstrap, drawn_cells, percentile_interval, with_present_labels
+from nbtext.metrics.intervals import Bootstrap, Interval, drawn_cells, percentile_interval, with_present_labels
 from nbtext.metrics.outcomes import ConfusionCells, Outcomes, f1, macro, outcomes
 from nbtext.metrics.several_labels import evaluation_of
 from nbtext.text_block import blocks
@@ -27,9 +27,7 @@ from nbtext.text_block import blocks
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
-    from nbtext.corpus.document import Document
     from nbtext.metrics.evaluation import Evaluation
-    from nbtext.metrics.intervals import Interval
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Reading
     from nbtext.type_names import Floats, Mask, Truth, Whole

@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
-from nbtext.counts.documents import DocumentSample
+from nbtext.counts.documents import CountedDocuments, DocumentSample
 from nbtext.counts.layers import estimated
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.decision import DecisionRule
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import LEAVE_ONE_OUT, needs_documents, require_fitting
-from nbtext.fitted.learnt import classifier
+from nbtext.fitted.learnt import Choices, Learnt, classifier
 from nbtext.metrics.evaluation import accuracy_and_macro_f1, known_result
-from nbtext.metrics.intervals import Bootstrap
-from nbtext.metrics.results import IF_KNOWN, json_values
+from nbtext.metrics.intervals import Bootstrap, Interval
+from nbtext.metrics.results import IF_KNOWN, EvaluationResult, json_values
 from nbtext.metrics.several_labels import evaluation_of
 from nbtext.model.choosing import has_choice
 from nbtext.model.training import choices_of, learn, needs_sample
@@ -39,11 +39,7 @@ from nbtext.text_block import BLOCK_DOCUMENTS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.fitted.learnt import Choices, Learnt
-    from nbtext.metrics.intervals import Interval
-    from nbtext.metrics.results import EvaluationResult
     from nbtext.model.corpus_counting import CountedCorpus
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Parsed, Truth, Whole

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.decision import DecisionRule
+from nbtext.decision import Decision, DecisionRule
 from nbtext.evaluation.judging import judge_scored
-from nbtext.explain.mistakes import Excerpts, MistakeFinder, runner_up
+from nbtext.explain.mistakes import ExcerptPiece, Excerpts, Misclassification, MistakeFinder, runner_up
 from nbtext.fitted.scoring import ScoredBlock, scored
-from nbtext.inspection.terms import class_terms
+from nbtext.inspection.terms import ClassTerms, class_terms
 from nbtext.metrics.evaluation import probability_result
 from nbtext.metrics.several_labels import evaluation_of
-from nbtext.promises.precision import risk_curve
+from nbtext.promises.precision import RiskPoint, risk_curve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,14 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.corpus.document import Document
-    from nbtext.decision import Decision
     from nbtext.evaluation.leakage import LeakResult, LeakWatch, SampledLeakResult
     from nbtext.evaluation.learning_curves import LearningCurve
-    from nbtext.explain.mistakes import ExcerptPiece, Misclassification
-    from nbtext.inspection.terms import ClassTerms
     from nbtext.metrics.results import EvaluationResult, ProbabilityResult
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.promises.precision import RiskPoint
 
     Columns = list[NDArray[Any]]
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.decision import DecisionRule
+from nbtext.decision import Decision, DecisionRule
 from nbtext.errors import NoDocumentsError
-from nbtext.fitted.scoring import scored
+from nbtext.fitted.scoring import ScoredBlock, scored
 from nbtext.metrics.several_labels import evaluation_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from nbtext.corpus.document import Document
-    from nbtext.decision import Decision
-    from nbtext.fitted.scoring import ScoredBlock
     from nbtext.metrics.evaluation import Evaluation
     from nbtext.model.text_classifier import TextClassifier
 

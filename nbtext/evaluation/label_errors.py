@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.evaluation.cross_validation import FoldTraining, choices_of_corpus, judge_folds, leave_one_out_blocks, stratified_folds
+from nbtext.evaluation.cross_validation import (
+    FoldTraining,
+    HeldOutBlock,
+    choices_of_corpus,
+    judge_folds,
+    leave_one_out_blocks,
+    stratified_folds,
+)
 from nbtext.fitted.learnt import class_for
 from nbtext.label_sets import BETWEEN_LABELS
 
@@ -21,7 +28,6 @@ if TYPE_CHECKING:
     from nbtext.calibration import LeftOutPosteriors
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.evaluation.cross_validation import HeldOutBlock
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Truth, Whole
 

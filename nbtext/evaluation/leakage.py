@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.attributes import NO_TEXT
-from nbtext.corpus.document import contents, size_of
+from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.counting import Analysis, content_hashes, document_counter
-from nbtext.counts.documents import LARGEST_HASH
-from nbtext.counts.matrix import stack
-from nbtext.counts.near_duplicates import THRESHOLD, near_duplicates
+from nbtext.counts.documents import LARGEST_HASH, DocumentSample
+from nbtext.counts.matrix import DocumentTermMatrix, stack
+from nbtext.counts.near_duplicates import THRESHOLD, NearDuplicates, near_duplicates
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.errors import NoDocumentsError, quantity
-from nbtext.metrics.evaluation import probability_result, slice_result
+from nbtext.metrics.evaluation import Evaluation, probability_result, slice_result
 from nbtext.metrics.results import SliceResult
 from nbtext.text_block import blocks
 
@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.corpus.document import Document
-    from nbtext.counts.documents import DocumentSample
-    from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.counts.near_duplicates import NearDuplicates
     from nbtext.fitted.scoring import ScoredBlock
-    from nbtext.metrics.evaluation import Evaluation
     from nbtext.model.text_classifier import TextClassifier
 
 EXAMPLES = 20

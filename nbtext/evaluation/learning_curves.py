@@ -24,7 +24,7 @@ from nbtext.errors import UsageError, quantity
 from nbtext.evaluation.cross_validation import WORTH_PROCESSES, HeldOutEvaluation, shuffled_by_class, stratified_folds, train_and_score
 from nbtext.label_sets import have_several
 from nbtext.metrics.evaluation import accuracy_and_macro_f1
-from nbtext.metrics.intervals import NORMAL_95, Bootstrap, percentile_interval, wilson_interval
+from nbtext.metrics.intervals import NORMAL_95, Bootstrap, Interval, percentile_interval, wilson_interval
 from nbtext.model.training import looked_up
 from nbtext.parallel.processes import in_order
 from nbtext.steps import stepped
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.document import Document
     from nbtext.fitted.learnt import Choices
-    from nbtext.metrics.intervals import Interval
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Whole

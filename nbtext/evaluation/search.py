@@ -23,13 +23,14 @@ import numpy as np
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.documents import DocumentSample
 from nbtext.errors import UsageError
-from nbtext.evaluation.candidates import OF_THE_SAME_COUNTS, Impossible
+from nbtext.evaluation.candidates import OF_THE_SAME_COUNTS, Candidate, Impossible
 from nbtext.evaluation.cross_validation import stratified_folds
 from nbtext.evaluation.tuning import (
     GOALS,
     NO_RUNG,
     Division,
     Folding,
+    FoldJudgement,
     RankedTrial,
     Rung,
     SearchResult,
@@ -53,8 +54,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from nbtext.counts.counting import Analysis
-    from nbtext.evaluation.candidates import Candidate
-    from nbtext.evaluation.tuning import FoldJudgement
     from nbtext.model.corpus_counting import CountedCorpus
     from nbtext.parallel.processes import Workers
     from nbtext.settings import Settings

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.corpus_counts import CorpusCounts
+from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.layers import estimated, weights_of
 from nbtext.errors import UsageError
@@ -24,14 +24,12 @@ from nbtext.inspection.overview import criteria
 from nbtext.language_model.measures import model_posteriors
 from nbtext.metrics.evaluation import known_result
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.metrics.outcomes import Outcomes, f1, join_judged, macro
+from nbtext.metrics.outcomes import Judged, Outcomes, f1, join_judged, macro
 from nbtext.model.training import terms_and_smoothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from nbtext.counts.corpus_counts import Subsets
-    from nbtext.metrics.outcomes import Judged
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Whole
 

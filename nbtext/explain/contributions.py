@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.classifiers.base import difference
+from nbtext.classifiers.base import Classifier, difference
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, in_blocks
 from nbtext.ragged import offsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nbtext.classifiers.base import Classifier
     from nbtext.explain.word_walk import LocatedWords
     from nbtext.fitted.fitted_model import FittedModel
     from nbtext.type_names import Floats, Whole

@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from nbtext.corpus.document import contents, size_of
+from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.decision import NO_ANSWER, minimum_error
 from nbtext.document_parts import field_places, shown
-from nbtext.errors import UsageError
+from nbtext.errors import DocumentError, UsageError
 from nbtext.explain.contributions import bias, changed_counts, class_contributions, word_contributions
 from nbtext.explain.explanation import class_number
 from nbtext.explain.word_walk import WordWalker
-from nbtext.fitted.fitted_model import OneLabel
+from nbtext.fitted.fitted_model import FittedModel, OneLabel, ScoredTexts
 from nbtext.fitted.scoring import scored
 from nbtext.label_sets import REST, THE_REST
 from nbtext.text.analyzer import UNKNOWN
@@ -38,9 +38,6 @@ from nbtext.text_block import blocks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from nbtext.corpus.document import Document
-    from nbtext.errors import DocumentError
-    from nbtext.fitted.fitted_model import FittedModel, ScoredTexts
     from nbtext.type_names import Fields, Floats, Mask, Whole
 
     Item = TypeVar("Item")

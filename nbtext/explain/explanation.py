@@ -13,29 +13,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.corpus.document import contents
+from nbtext.corpus.document import Document, contents
 from nbtext.counts.layers import estimated
-from nbtext.counts.statistics import Weights
+from nbtext.counts.statistics import ClassStatistics, Weights
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
-from nbtext.errors import UsageError
+from nbtext.errors import DocumentError, UsageError
 from nbtext.explain.contributions import attribute_scores, log_odds_of_pair, ruling_out, word_contributions
 from nbtext.explain.mistakes import runner_up
-from nbtext.explain.word_walk import WordWalker
-from nbtext.fitted.scoring import IMPOSSIBLE, lacking, scored
+from nbtext.explain.word_walk import LocatedWords, WordWalker
+from nbtext.fitted.scoring import IMPOSSIBLE, ScoredBlock, lacking, scored
 from nbtext.label_sets import REST, THE_REST
 from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nbtext.corpus.document import Document
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.counts.statistics import ClassStatistics
-    from nbtext.errors import DocumentError
-    from nbtext.explain.word_walk import LocatedWords
     from nbtext.fitted.fitted_model import FittedModel
-    from nbtext.fitted.scoring import ScoredBlock
     from nbtext.type_names import Floats
 
 WORD, ATTRIBUTE, PRIOR, LACKING = "word", "attribute", "prior", "lacking"

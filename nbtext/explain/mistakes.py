@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.corpus.document import contents
+from nbtext.corpus.document import Document, contents
 from nbtext.counts.counting import document_counter
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.document_parts import shown
@@ -20,7 +20,6 @@ from nbtext.metrics.results import IF_KNOWN, NOT_IN_JSON
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nbtext.corpus.document import Document
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.decision import Decision
     from nbtext.fitted.fitted_model import FittedModel

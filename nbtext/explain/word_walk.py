@@ -18,8 +18,8 @@ from unicodedata import category as unicode_category
 import numpy as np
 
 from nbtext.attributes import Attributes
-from nbtext.counts.counting import name_and_count
-from nbtext.counts.vocabulary import category_term, displayed_term
+from nbtext.counts.counting import Analysis, name_and_count
+from nbtext.counts.vocabulary import Vocabulary, category_term, displayed_term
 from nbtext.document_parts import field_places, shown
 from nbtext.ragged import flat_indices
 from nbtext.text.analyzer import UNKNOWN, TermSequence
@@ -32,8 +32,6 @@ from nbtext.text.words import MIN_CHARACTERS, candidates, is_word, words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nbtext.counts.counting import Analysis
-    from nbtext.counts.vocabulary import Vocabulary
     from nbtext.fitted.fitted_model import FittedModel
     from nbtext.type_names import Fields, Floats, Mask, Whole
 

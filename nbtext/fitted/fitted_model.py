@@ -11,10 +11,10 @@ import numpy as np
 
 from nbtext.counts.counting import Analysis, InTurn, document_counter
 from nbtext.counts.layers import estimated
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
-from nbtext.counts.statistics import whole_or_float
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix
+from nbtext.counts.statistics import ClassStatistics, whole_or_float
 from nbtext.counts.vocabulary import is_category
-from nbtext.fitted.learnt import classifier, dropped_terms, language_models
+from nbtext.fitted.learnt import Learnt, classifier, dropped_terms, language_models
 from nbtext.label_sets import REST, THE_REST
 from nbtext.records import dataclass
 from nbtext.text_block import BLOCK_DOCUMENTS
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from nbtext.classifiers.base import Classifier
     from nbtext.counts.corpus_counts import CorpusCounts
-    from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.counts.statistics import ClassStatistics
-    from nbtext.fitted.learnt import Learnt
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.settings import Settings
     from nbtext.type_names import Fields, Floats, Mask, Numbers, Whole

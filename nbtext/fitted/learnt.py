@@ -7,27 +7,22 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 
-from nbtext.calibration import UNCALIBRATED, Calibration
-from nbtext.classifiers.base import Training, class_for_several_labels, class_prior, classifier_class
-from nbtext.counts.statistics import COUNTED_ALONE
-from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
+from nbtext.calibration import UNCALIBRATED, Calibration, LeftOutPosteriors
+from nbtext.classifiers.base import Classifier, Training, class_for_several_labels, class_prior, classifier_class
+from nbtext.counts.statistics import COUNTED_ALONE, ClassStatistics, Weights
+from nbtext.counts.vocabulary import SIDES, Vocabulary, is_of_side, is_stop_word
 from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED, SEED_WORDS, SEVERAL_LABELS, require_fitting
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, could_be_chosen
 from nbtext.records import dataclass
-from nbtext.settings import ALL_OTHERS, GivenSmoothing
+from nbtext.settings import ALL_OTHERS, GivenSmoothing, Settings
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.surfaces import PAIRS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nbtext.calibration import LeftOutPosteriors
-    from nbtext.classifiers.base import Classifier
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.seeds import Seed
-    from nbtext.counts.statistics import ClassStatistics, Weights
-    from nbtext.counts.vocabulary import Vocabulary
-    from nbtext.settings import Settings
     from nbtext.type_names import Arrays, Floats, Mask
     from nbtext.typicality import Profile, Typicality
 

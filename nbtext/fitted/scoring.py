@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from nbtext.corpus.document import contents, size_of
+from nbtext.corpus.document import Document, contents, size_of
 from nbtext.decision import IMPRECISE, DecisionRule, log_odds
-from nbtext.errors import UsageError
+from nbtext.errors import DocumentError, UsageError
 from nbtext.label_sets import MARK, labels_in
 from nbtext.records import dataclass
 from nbtext.text_block import BLOCK_DOCUMENTS, blocks
@@ -16,8 +16,6 @@ from nbtext.text_block import BLOCK_DOCUMENTS, blocks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nbtext.corpus.document import Document
-    from nbtext.errors import DocumentError
     from nbtext.fitted.fitted_model import FittedModel, ScoredTexts
     from nbtext.type_names import Floats, Mask, Whole
 

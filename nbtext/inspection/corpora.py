@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,12 +17,7 @@ from nbtext.errors import listed, quantity
 from nbtext.inspection.health import PASSED, WARNING, Finding
 from nbtext.label_sets import labels_in
 from nbtext.model.description import is_class_each
-from nbtext.settings import FORMATS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from nbtext.settings import Reading
+from nbtext.settings import FORMATS, Reading
 
 NAMED, LONGEST = 10, 50
 """Classes and documents that are named, the others are counted; characters of a class that are shown."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbtext.counts.matrix import in_blocks
 from nbtext.counts.vocabulary import displayed_term, is_category, is_stop_word
-from nbtext.inspection.overview import attributes_overview
+from nbtext.inspection.overview import AttributeOverview, CategoriesOverview, attributes_overview
 from nbtext.inspection.terms import ClassSize, class_size
 from nbtext.language_model.measures import CACHED_CELLS, jensen_shannon_parts
 from nbtext.model.state import to_plain
@@ -17,7 +17,6 @@ from nbtext.model.state import to_plain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from nbtext.inspection.overview import AttributeOverview, CategoriesOverview
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Floats, Whole

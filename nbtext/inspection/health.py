@@ -8,11 +8,11 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nbtext.errors import LockedError, ModelError, NbtextError, PathError, reason
 from nbtext.inspection.verification import verify
@@ -21,9 +21,6 @@ from nbtext.store import read_model_file
 from nbtext.store.atomic import check_replaceable
 from nbtext.store.lock import LOCK_SUFFIX, locked
 from nbtext.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PASSED, WARNING, FAILED = "ok", "warning", "failed"
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, column_fits
+from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, CategoricalAttribute, column_fits
 from nbtext.classifiers.base import class_prior
-from nbtext.corpus.document import contents, size_of
+from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.seeds import by_class
 from nbtext.counts.vocabulary import is_of_field
 from nbtext.errors import UsageError
@@ -36,8 +36,6 @@ from nbtext.text_block import blocks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
-    from nbtext.corpus.document import Document
     from nbtext.fitted.learnt import Choices
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.text_classifier import TextClassifier

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.counting import count
-from nbtext.counts.matrix import stable_order
+from nbtext.counts.counting import Analysis, count
+from nbtext.counts.matrix import DocumentTermMatrix, stable_order
 from nbtext.errors import UsageError
 from nbtext.ragged import offsets
 
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.corpus.document import Document
-    from nbtext.counts.counting import Analysis
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.counts.vocabulary import Vocabulary
     from nbtext.type_names import Floats, Whole

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.labelling.pool import COUNTS
+from nbtext.labelling.pool import COUNTS, DocumentPool, Reach
 from nbtext.ragged import flat_indices, offsets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.labelling.pool import DocumentPool, Reach
     from nbtext.type_names import Floats, Whole
 
 NATS = 1 << 24

@@ -11,29 +11,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.calibration import by_length
+from nbtext.calibration import Calibration, by_length
 from nbtext.corpus.document import Document
-from nbtext.counts.seeds import by_class
+from nbtext.counts.seeds import Seed, by_class
 from nbtext.decision import log_posterior
 from nbtext.document_parts import checked_fields, fields_of_pairs, without_separators
 from nbtext.errors import UsageError, quantity
-from nbtext.labelling.answer_file import Labelled
+from nbtext.labelling.answer_file import AnswerFile, Labelled
 from nbtext.labelling.asking import STRATEGIES, tempered
 from nbtext.labelling.coverage import Coverage
-from nbtext.labelling.pool import count_pool
+from nbtext.labelling.pool import DocumentPool, count_pool
 from nbtext.labelling.running_model import ClassSeed, RunningModel
-from nbtext.metrics.intervals import wilson_interval
+from nbtext.metrics.intervals import Interval, wilson_interval
 from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nbtext.calibration import Calibration
     from nbtext.counts.counting import Analysis
-    from nbtext.counts.seeds import Seed
-    from nbtext.labelling.answer_file import AnswerFile
-    from nbtext.labelling.pool import DocumentPool
-    from nbtext.metrics.intervals import Interval
     from nbtext.type_names import Whole
 
 FEWEST_TO_CALIBRATE = 20

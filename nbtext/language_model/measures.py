@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.matrix import in_blocks
+from nbtext.counts.matrix import DocumentTermMatrix, in_blocks
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_category
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.type_names import Floats, Whole
 

@@ -21,16 +21,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.counts.matrix import add_weighted_sums
-from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST
+from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
+from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST, LanguageModels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.type_names import Floats, Mask, Numbers, Whole
 
 STRONGEST = 1e6

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.errors import UsageError
-from nbtext.metrics.intervals import Bootstrap, percentile_interval, replicated_rates, replicated_scores, wilson_interval
+from nbtext.metrics.intervals import Bootstrap, Interval, percentile_interval, replicated_rates, replicated_scores, wilson_interval
 from nbtext.metrics.outcomes import (
     BINS,
     TOP,
+    ConfusionCells,
     Judged,
     Outcomes,
     accuracy,
@@ -32,7 +33,7 @@ from nbtext.metrics.outcomes import (
     recall,
     uniform_where_impossible,
 )
-from nbtext.metrics.ranking import SCORES_KEPT, KeptScores
+from nbtext.metrics.ranking import SCORES_KEPT, KeptScores, RankingFigures
 from nbtext.metrics.results import (
     FIGURES,
     Baselines,
@@ -51,9 +52,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nbtext.decision import Costs
-    from nbtext.metrics.intervals import Interval
-    from nbtext.metrics.outcomes import ConfusionCells
-    from nbtext.metrics.ranking import RankingFigures
     from nbtext.type_names import Floats, Truth, Whole
 
 MOST_VALUES = 1000

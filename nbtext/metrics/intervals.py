@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.metrics.outcomes import bin_of, outcomes, rates
+from nbtext.metrics.outcomes import ConfusionCells, Judged, bin_of, outcomes, rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from nbtext.metrics.outcomes import ConfusionCells, Judged
     from nbtext.type_names import Floats, Whole
 
 NORMAL_95 = 1.959963984540054

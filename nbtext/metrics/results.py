@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nbtext.metrics.intervals import wilson_interval
-
-if TYPE_CHECKING:
-    from nbtext.metrics.intervals import Interval
+from nbtext.metrics.intervals import Interval, wilson_interval
 
 IF_KNOWN: Mapping[str, str] = {"json": "if known"}
 """Metadata of a field that JSON leaves out where it is None or empty."""

@@ -14,9 +14,9 @@ import numpy as np
 from nbtext.counts.label_columns import LabelSets
 from nbtext.label_sets import have_several, labels_in
 from nbtext.metrics.evaluation import Evaluation, accuracy_and_macro_f1, number_or_none
-from nbtext.metrics.intervals import drawn_documents, percentile_interval, replicated_scores, wilson_interval
-from nbtext.metrics.outcomes import DEPTHS, Outcomes, join_judged, judge_documents, mean_or_nan, rates
-from nbtext.metrics.ranking import SCORES_KEPT
+from nbtext.metrics.intervals import Bootstrap, Interval, drawn_documents, percentile_interval, replicated_scores, wilson_interval
+from nbtext.metrics.outcomes import DEPTHS, Judged, Outcomes, join_judged, judge_documents, mean_or_nan, rates
+from nbtext.metrics.ranking import SCORES_KEPT, RankingFigures
 from nbtext.metrics.results import Baselines, ClassPrior, LargestClass
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.decision import Costs
-    from nbtext.metrics.intervals import Bootstrap, Interval
-    from nbtext.metrics.outcomes import Judged
-    from nbtext.metrics.ranking import RankingFigures
     from nbtext.type_names import Floats, Mask, Truth, Whole
 
 RANKING = (*(f"precision_at_{k}" for k in DEPTHS), f"ndcg_at_{DEPTHS[-1]}", "lrap")

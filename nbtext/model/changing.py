@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.attributes import KINDS
-from nbtext.counts.corpus_counts import NeverLearntError, forget_documents, relabelled_documents, subtract_documents
+from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, forget_documents, relabelled_documents, subtract_documents
 from nbtext.counts.counting import check_label
 from nbtext.document_parts import with_weight
 from nbtext.errors import UsageError, quantity
@@ -25,7 +25,7 @@ from nbtext.fitted.learnt import require_additive
 from nbtext.label_sets import renamed, shown_label
 from nbtext.model.corpus_counting import count_corpus
 from nbtext.model.state import versions
-from nbtext.settings import COUNTING
+from nbtext.settings import COUNTING, Reading
 from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger, fingerprint
 
 if TYPE_CHECKING:
@@ -34,10 +34,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.corpus.collection import Corpus
-    from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.model.unlabelled import UnlabelledDocuments
-    from nbtext.settings import Reading
     from nbtext.type_names import Mask, Whole
 
 SIMILAR = 0.6

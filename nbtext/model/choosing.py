@@ -16,14 +16,13 @@ import numpy as np
 from nbtext.calibration import by_length
 from nbtext.classifiers.base import Training, classifier_class, sorted_by_content, split
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
-from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
 from nbtext.fitted.learnt import LEAST_DOCUMENTS, NO_CHOICES, Choices, PairedTest, dropped_terms
 from nbtext.records import dataclass
 from nbtext.text.surfaces import PAIRS, WORDS
 
 if TYPE_CHECKING:
-    from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings, Weighting

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from nbtext.corpus.collection import Outcome, number_of, paced
-from nbtext.corpus.parts import BYTES_HERE
+from nbtext.corpus.parts import BYTES_HERE, Shard
 from nbtext.corpus.reading import read_shard
 from nbtext.corpus.streams import bytes_read, can_be_read_here_only
-from nbtext.counts.counting import count
+from nbtext.counts.counting import Analysis, count
 from nbtext.errors import NbtextError, NoDocumentsError, UsageError
 from nbtext.exclusions import CLUSTER, PATCH, require_fitting
 
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.collection import Corpus, Heard
     from nbtext.corpus.document import Document, Source
-    from nbtext.corpus.parts import Shard
     from nbtext.counts.corpus_counts import CorpusCounts
-    from nbtext.counts.counting import Analysis
     from nbtext.parallel.processes import Share
     from nbtext.text_block import LabelledBlock
 

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.collection import Outcome, paced
-from nbtext.corpus.parts import BYTES_HERE
+from nbtext.corpus.parts import BYTES_HERE, Shard
 from nbtext.corpus.reading import read_shard
 from nbtext.corpus.streams import bytes_read, can_be_read_here_only
 from nbtext.errors import DocumentError, PathError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.collection import Corpus, Heard
     from nbtext.corpus.document import Source
-    from nbtext.corpus.parts import Shard
     from nbtext.fitted.fitted_model import FittedModel
 
 WORTH_SCORING = 3

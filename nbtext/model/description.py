@@ -10,14 +10,13 @@ import numpy as np
 from nbtext.corpus.columns import is_column_name
 from nbtext.counts.vocabulary import displayed_term, is_category_of, is_of_field
 from nbtext.errors import listed, quantity
-from nbtext.settings import FORMATS, TRAINING
+from nbtext.settings import FORMATS, TRAINING, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.fitted.fitted_model import FittedModel
-    from nbtext.settings import Reading
 
 SHOWN = 5
 """Most groups of similar labels in a warning."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat, zip_longest
 from numbers import Integral
 from os import PathLike, fspath
@@ -16,8 +16,6 @@ from nbtext.errors import DocumentError, UsageError
 from nbtext.label_sets import label_set, one_label
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from nbtext.corpus.document import Document
     from nbtext.settings import Reading
 

@@ -17,7 +17,7 @@ from nbtext.classifiers.base import classifier_class
 from nbtext.counts.corpus_counts import NeverLearntError, forget_documents
 from nbtext.errors import ModelError, PathError, UsageError, reason
 from nbtext.fitted.learnt import require_additive
-from nbtext.model.changing import Batch, counting_difference, forgotten, forgotten_once, join_ledgers, learnt_once, merged
+from nbtext.model.changing import Batch, LearntOnce, counting_difference, forgotten, forgotten_once, join_ledgers, learnt_once, merged
 from nbtext.model.description import describe
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.settings import CLASSIFIERS
@@ -33,7 +33,6 @@ from nbtext.store.model_file import embedded_digest, model_digest, read_ledger_b
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nbtext.model.changing import LearntOnce
     from nbtext.model.corpus_counting import CountedCorpus
     from nbtext.model.unlabelled import UnlabelledDocuments
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from nbtext.attributes import Attributes
 from nbtext.calibration import METHODS, Calibration, LeftOutPosteriors, by_length
-from nbtext.classifiers.base import Training, class_prior, classifier_class
+from nbtext.classifiers.base import Classifier, Training, Unseen, class_prior, classifier_class
 from nbtext.counts.counting import Analysis
 from nbtext.counts.layers import estimated, weights_of
 from nbtext.counts.vocabulary import has_categories, is_category
@@ -22,9 +22,9 @@ from nbtext.decision import log_posterior, minimum_error
 from nbtext.document_parts import field_name
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import needs_documents, require_fitting
-from nbtext.fitted.learnt import Judgement, Learnt, class_for, dropped_terms, language_models, own_pseudo_counts, require_learnable
+from nbtext.fitted.learnt import Choices, Judgement, Learnt, class_for, dropped_terms, language_models, own_pseudo_counts, require_learnable
 from nbtext.model.choosing import choose, has_choice
-from nbtext.settings import ALL_OTHERS, BY_NAME, FORMATS, GivenSmoothing
+from nbtext.settings import ALL_OTHERS, BY_NAME, FORMATS, GivenSmoothing, Reading, Settings
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.ngrams import WILDCARD
 from nbtext.text.surfaces import PAIRS
@@ -34,14 +34,11 @@ from nbtext.typicality import Profile, Typicality
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from nbtext.classifiers.base import Classifier, Unseen
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.seeds import Seed
     from nbtext.counts.statistics import ClassStatistics, Weights
     from nbtext.fitted.fitted_model import FittedModel
-    from nbtext.fitted.learnt import Choices
-    from nbtext.settings import Reading, Settings
     from nbtext.type_names import Floats, Mask
 
 

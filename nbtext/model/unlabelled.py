@@ -22,10 +22,10 @@ from nbtext.classifiers.base import Training, Unseen
 from nbtext.classifiers.complement import ComplementNaiveBayes
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets, is_known, with_ngram_parts
-from nbtext.counts.counting import count
+from nbtext.counts.counting import Analysis, count
 from nbtext.counts.documents import NO_DOCUMENTS, CountedDocuments, DocumentSample
 from nbtext.counts.layers import added, estimated
-from nbtext.counts.seeds import require_seeded_classes, seed_vocabulary
+from nbtext.counts.seeds import Seed, require_seeded_classes, seed_vocabulary
 from nbtext.counts.soft_counts import SoftCounter
 from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Weights
 from nbtext.counts.vocabulary import Vocabulary, is_category
@@ -53,9 +53,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.corpus.document import Document
-    from nbtext.counts.counting import Analysis
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.counts.seeds import Seed
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Whole
 

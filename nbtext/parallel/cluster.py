@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from nbtext.errors import UsageError, WorkerError
 from nbtext.parallel.processes import Share
 from nbtext.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 Shared = TypeVar("Shared")
 Task = TypeVar("Task")

@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.decision import DecisionRule, log_odds
-from nbtext.metrics.intervals import wilson_interval
+from nbtext.metrics.intervals import Interval, wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.calibration import LeftOutPosteriors
-    from nbtext.metrics.intervals import Interval
     from nbtext.metrics.outcomes import Judged
     from nbtext.type_names import Floats, Mask, Whole
 

@@ -21,14 +21,13 @@ import numpy as np
 
 from nbtext.errors import UsageError, quantity
 from nbtext.label_sets import labels_in
-from nbtext.metrics.intervals import NORMAL_95, wilson_interval
+from nbtext.metrics.intervals import NORMAL_95, Interval, wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.calibration import LeftOutPosteriors
     from nbtext.fitted.scoring import ScoredBlock
-    from nbtext.metrics.intervals import Interval
     from nbtext.metrics.results import EvaluationResult
     from nbtext.type_names import Floats, Mask, Whole
 

@@ -10,13 +10,12 @@ from itertools import compress, count
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import whole_characters
-from nbtext.corpus.mail.headers import DECLARES, domain_of, host_items, names_to_read, split_headers
+from nbtext.corpus.mail.headers import DECLARES, Headers, domain_of, host_items, names_to_read, split_headers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nbtext.corpus.html import HtmlDocument
-    from nbtext.corpus.mail.headers import Headers
 
 _DEEPEST = 20
 """Parts nested more deeply are read as text."""
