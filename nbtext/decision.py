@@ -95,16 +95,15 @@ def thresholds_by_costs(tables: Mapping[str, object], labels: Sequence[str]) -> 
     """
     costs = {label: {"missed": 1.0, "false": 1.0} for label in labels}
     for label, table in tables.items():
-        if label not in costs or not isinstance(table, dict) or not table.keys() <= costs[label].keys():
+        if label not in costs:
+            raise UsageError(f"the costs have a table for {label!r}, which is not a label", hint=f"the labels are {', '.join(labels[:20])}")
+        if not (isinstance(table, dict) and table.keys() <= costs[label].keys()) or not all(
+            isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 < cost < MOST_COST for cost in table.values()
+        ):
             raise UsageError(
-                f"the costs have something else than `missed` and `false` of a label: {label!r}",
-                hint="give a table of a label with missed = 9, or with false = 2",
+                f"the costs of {label!r} must be `missed`, `false` or both, with numbers above 0", hint="for example missed = 9"
             )
         costs[label] |= table
-        if not all(
-            isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 < cost < MOST_COST for cost in costs[label].values()
-        ):
-            raise UsageError(f"the costs of {label!r} are not numbers above 0", hint="leave out a cost of 1")
     return tuple(each["false"] / (each["missed"] + each["false"]) for each in costs.values())
 
 

@@ -61,7 +61,7 @@ TRAITS = {
     "judged-documents": ("the figures are of one or of the other", LEAVE_OUT),
     "rows": ("the form is given by the other", LEAVE_OUT),
     "alone": ("there must be no columns beside the text", "leave out the columns"),
-    "several": ("it is for documents of one label", "multinomial, bernoulli and logistic take several labels, without these"),
+    "several": ("it is for documents of one label", "leave it out; multinomial, bernoulli and logistic take several labels"),
 }
 """Each trait: why rows that need it exclude those that lack it, and what to do."""
 
@@ -89,16 +89,17 @@ NONE: frozenset[str] = frozenset()
 
 
 class Row(NamedTuple):
-    """Something asked for: what it is called, and the traits that it needs and lacks."""
+    """Something asked for: what it is called, the traits that it needs and lacks, and what to do without it if that is not what the trait says."""
 
     name: str
     needs: frozenset[str] = NONE
     lacks: frozenset[str] = NONE
+    instead: str = ""
 
 
-def row(name: str, needs: str = "", lacks: str = "") -> Row:
+def row(name: str, needs: str = "", lacks: str = "", instead: str = "") -> Row:
     """Return a row, given names of traits with blanks between them."""
-    return Row(name, frozenset(needs.split()), frozenset(lacks.split()))
+    return Row(name, frozenset(needs.split()), frozenset(lacks.split()), instead)
 
 
 SEED_WORDS = row("--seeds", needs="joins posterior free", lacks="several")
@@ -106,14 +107,14 @@ POOL = row("--unlabelled", needs="joins smoothed free from-sums sample calibrate
 DOCUMENT_WEIGHTS = row("weights of documents", needs="weights alone")
 EXACT_CHANGE = row("an exact change of a model", needs="sums labelled")
 LEARNT_UNLABELLED = row("what it learnt from unlabelled documents", lacks="labelled")
-CRITERIA = row("a comparison by evidence, AIC or BIC", needs="evidence", lacks="several")
+CRITERIA = row("a comparison by evidence, AIC or BIC", needs="evidence", lacks="several", instead="use nbtext cross-validate or tune")
 CLUSTER = row("--scheduler", needs="sums", lacks="here")
 PATCH = row("--relabel", needs="here")
 SEVERAL_LABELS = row("documents of several labels", needs="several")
 REVIEW = row("--review", lacks="several")
-MISTAKES = row("--errors", lacks="several")
-OTHER_SHARES = row("--prior-from", lacks="several")
-JOINED_LABELS = row("relabel to a label that is there", lacks="several")
+MISTAKES = row("--errors", lacks="several", instead="leave it out; nbtext suspects lists labels that may be wrong")
+OTHER_SHARES = row("--prior-from", lacks="several", instead="leave it out; nbtext prevalence estimates the shares")
+JOINED_LABELS = row("relabel to a label that is there", lacks="several", instead="relabel the documents, and train again")
 LEAVE_ONE_OUT = row("leave-one-out", needs="leave-one-out alone")
 
 
@@ -310,4 +311,4 @@ def _require_no_clash(*rows: Row) -> None:
     """Raise `UsageError` if two rows exclude each other, naming both."""
     for one, other, trait in _clashes(rows):
         reason, hint = TRAITS[trait]
-        raise UsageError(f"{one.name} and {other.name} exclude each other: {reason}", hint=hint)
+        raise UsageError(f"{one.name} and {other.name} exclude each other: {reason}", hint=other.instead or hint)

@@ -198,8 +198,10 @@ def test_promises_for_sets_of_labels(model: Path, asked: Path) -> None:
     found = in_json("cross-validate --label-column labels --folds 3", rows, "--costs", costs)
     assert found["per_class"]["grain"]["recall"] == 1
     costs.write_text("[grain]\noil = 3\n")
-    assert "costs.toml: the costs have something else" in fail(2, "cross-validate --label-column labels --folds 3", rows, "--costs", costs)
-    assert "costs.toml: the costs have something else" in fail(2, "classify --text x --costs", costs, "-m", model)
+    assert "costs.toml: the costs of 'grain' must be `missed`, `false` or both" in fail(
+        2, "cross-validate --label-column labels --folds 3", rows, "--costs", costs
+    )
+    assert "costs.toml: the costs of 'grain' must be `missed`, `false` or both" in fail(2, "classify --text x --costs", costs, "-m", model)
     assert "exclude each other" in fail(2, "classify --format lines", asked, "--prior-from", asked, "-m", model)
     assert "exclude each other" in fail(2, "classify --text x --decide label --coverage 0.9 -m", model)
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 GOOD = b'{"label": "a", "text": "fine words"}'
 BAD = {
     b"{": "not valid JSON (expecting property name enclosed in double quotes at column 2)",
+    b'{"label": "a", "text": "x': "not valid JSON (unterminated string starting at column 24)",
+    b'{"label": "a", "text": "\x01"}': "not valid JSON (invalid control character at column 25)",
     b'{"label": "a", "text": "x"} {}': "not valid JSON (extra data at column 29)",
     b'{"label": "a", "text": "x", "n": NaN}': "not valid JSON (NaN is not a JSON number)",
     b'{"label": "a", "text": "x", "n": -Infinity}': "not valid JSON (-Infinity is not a JSON number)",

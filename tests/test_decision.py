@@ -230,7 +230,10 @@ def test_a_label_is_given_where_that_is_expected_to_cost_less() -> None:
     [{"nobody": {"missed": 1}}, {"a": 3}, {"a": {"b": 1}}, *({"a": {"false": cost}} for cost in (0, -1, True, "1", float("nan"), 10**400))],
 )
 def test_costs_of_labels_that_mean_nothing_are_refused(tables: dict[str, object]) -> None:
-    with pytest.raises(UsageError, match="the costs"):
+    message = (
+        "the costs of 'a' must be `missed`, `false` or both" if "a" in tables else "a table for 'nobody', which is not a label; .* are a, b"
+    )
+    with pytest.raises(UsageError, match=message):
         thresholds_by_costs(tables, ["a", "b"])
 
 

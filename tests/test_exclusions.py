@@ -13,8 +13,13 @@ from nbtext.cli.main import nbtext as program
 from nbtext.counts.seeds import Seed
 from nbtext.exclusions import (
     COMMANDS,
+    CRITERIA,
     EVERYWHERE,
+    JOINED_LABELS,
     KINDS,
+    MISTAKES,
+    OTHER_SHARES,
+    SEVERAL_LABELS,
     TRAITS,
     _offers,
     _options_rows,
@@ -92,6 +97,14 @@ def test_what_is_for_documents_of_one_label_is_refused_for_several(settings: dic
     with pytest.raises(UsageError, match=r"^documents of several labels and .* exclude each other"):
         TextClassifier(**settings).fit(texts, [["a"], ["a", "b"]])
     assert TextClassifier().fit(["it purrs", "it barks"], [["a"], ["a", "b"]]).classes == ["a", "b"]
+
+
+def test_what_a_command_cannot_do_with_several_labels_says_what_to_do_instead() -> None:
+    for refused in (CRITERIA, MISTAKES, OTHER_SHARES, JOINED_LABELS):
+        with pytest.raises(UsageError) as found:
+            require_fitting(Settings(), SEVERAL_LABELS, refused)
+        assert found.value.message == f"documents of several labels and {refused.name} exclude each other: it is for documents of one label"
+        assert found.value.hint == refused.instead != TRAITS["several"][1]
 
 
 def test_seeds_are_refused_where_documents_have_several_labels() -> None:

@@ -283,7 +283,7 @@ def parsed_record(line: bytes, encoding: str) -> tuple[dict[str, object], bool]:
     except RecursionError:
         raise DocumentError("JSON nested too deeply") from None
     except json.JSONDecodeError as problem:
-        raise DocumentError(f"not valid JSON ({problem.msg.lower()} at column {problem.pos + 1})") from None
+        raise DocumentError(f"not valid JSON ({problem.msg.lower().removesuffix(' at')} at column {problem.pos + 1})") from None
     except ValueError as problem:
         raise DocumentError(f"not valid JSON ({str(problem).partition(';')[0]})") from None
     if not isinstance(record, dict):
