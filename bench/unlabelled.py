@@ -25,7 +25,7 @@ from measuring import measure, progress, write_between
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.counts.counting import count
-from nbtext.counts.seeds import read_seeds
+from nbtext.counts.layers import read_seeds
 from nbtext.model.training import seed_terms
 
 README = Path(__file__).resolve().with_name("README.md")

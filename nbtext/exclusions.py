@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import permutations
 from typing import NamedTuple
 
-from nbtext.attributes import NO_TEXT, Attributes
+from nbtext.document_parts import NO_TEXT, Attributes
 from nbtext.errors import UsageError
 from nbtext.settings import AVERAGE, READING, TRAINING, Settings
 

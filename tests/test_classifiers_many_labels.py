@@ -9,7 +9,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.classifiers.many_labels import LabelsAgainstRest
 from nbtext.counts.counting import content_hashes
-from nbtext.fitted.learnt import classifier
+from nbtext.fitted.fitted_model import classifier
 from nbtext.settings import Settings
 
 RANDOM = np.random.default_rng(7)

@@ -1,6 +1,6 @@
 """Defaults from nbtext.toml, pyproject.toml and the environment: `nbtext.cli.config`, through the real command.
 
-Also tests `cli/paths.py`.
+Also tests `cli/option_files.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import click
 import pytest
 
 from nbtext.cli.main import COMMANDS, OLD_COMMANDS
-from nbtext.cli.paths import InputPath, OutputPath
+from nbtext.cli.option_files import InputPath, OutputPath
 from tests.process import SERVICE_DESK, content, fail, nbtext
 
 TRAIN = str(SERVICE_DESK / "train")

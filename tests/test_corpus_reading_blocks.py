@@ -17,8 +17,8 @@ from nbtext.corpus.document import Notices
 from nbtext.corpus.parts import Shard
 from nbtext.corpus.reading import read_corpus, read_shard, resolved, source_of
 from nbtext.errors import NbtextError
+from nbtext.ragged import LabelledBlock
 from nbtext.settings import Reading
-from nbtext.text_block import LabelledBlock
 from tests.process import corpus
 
 if TYPE_CHECKING:

@@ -21,14 +21,14 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from nbtext.corpus.compression import compression
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
 from nbtext.corpus.document import Notices
 from nbtext.corpus.parts import FILES, Shard, parts, shards
 from nbtext.corpus.reading import read_corpus, read_shard, resolved, source_of
+from nbtext.corpus.streams import compression
 from nbtext.errors import PathError, UsageError
+from nbtext.ragged import LabelledBlock
 from nbtext.settings import Reading
-from nbtext.text_block import LabelledBlock
 from tests.budget import examples
 from tests.process import PETS, corpus, write
 

@@ -11,7 +11,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.attributes import Attributes
 from nbtext.counts.corpus_counts import (
     _first_impossible,
     is_known,
@@ -20,6 +19,7 @@ from nbtext.counts.corpus_counts import (
 )
 from nbtext.counts.counting import Analysis, _AttributedTexts, _FeatureCounter
 from nbtext.counts.vocabulary import Vocabulary, category_term, displayed_term, has_categories, is_category, is_category_of
+from nbtext.document_parts import Attributes
 from nbtext.settings import Settings
 from tests.building import plain
 from tests.changing import WORDS, Corpus, corpora

@@ -17,9 +17,8 @@ from nbtext import TextClassifier
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets, forget_documents, relabelled_documents
 from nbtext.counts.counting import Analysis
 from nbtext.counts.layers import balancing_factors, estimated, weights_of
-from nbtext.counts.seeds import Seed
 from nbtext.counts.soft_counts import SoftCounter
-from nbtext.counts.statistics import UNLABELLED, Layer, Weights
+from nbtext.counts.statistics import UNLABELLED, Layer, Seed, Weights
 from nbtext.errors import ModelError, UsageError
 from nbtext.model import state
 from nbtext.settings import Settings

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.attributes import LARGEST, SMALLEST
 from nbtext.counts.moments import Moments
+from nbtext.document_parts import LARGEST, SMALLEST
 from nbtext.errors import UsageError
 
 NUMBERS = st.floats(-LARGEST, LARGEST).filter(lambda x: x == 0 or abs(x) >= SMALLEST) | st.integers(-1000, 1000).map(float)

@@ -10,7 +10,7 @@ import pytest
 from nbtext import TextClassifier, UsageError
 from nbtext.cli.main import COMMANDS as NAMES
 from nbtext.cli.main import nbtext as program
-from nbtext.counts.seeds import Seed
+from nbtext.counts.statistics import Seed
 from nbtext.exclusions import (
     COMMANDS,
     CRITERIA,

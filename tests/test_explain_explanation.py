@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.attributes import Attributes
 from nbtext.corpus.document import Document
+from nbtext.document_parts import Attributes
 from nbtext.errors import DocumentError, UsageError
 from nbtext.explain.explanation import Explainer, Explanation, RuledOut
 from nbtext.text.unspaced import is_unspaced

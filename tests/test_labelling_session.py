@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from nbtext.counts.seeds import Seed
+from nbtext.counts.statistics import Seed
 from nbtext.errors import UsageError
 from nbtext.labelling.answer_file import AnswerFile, Labelled
 from nbtext.labelling.asking import MOST_TOKENS, STRATEGIES, uncertain

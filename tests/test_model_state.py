@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.attributes import LARGEST, SMALLEST, Attributes
 from nbtext.counts.moments import Moments
+from nbtext.document_parts import LARGEST, SMALLEST, Attributes
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.state import (
     MOST_DIGITS,

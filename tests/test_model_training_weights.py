@@ -19,8 +19,7 @@ from nbtext.counts.counting import count
 from nbtext.counts.documents import CountedDocuments
 from nbtext.counts.layers import balancing_factors, estimated, weights_of
 from nbtext.counts.matrix import DocumentTermMatrix
-from nbtext.counts.seeds import Seed
-from nbtext.counts.statistics import LOG_UNITS, ClassStatistics, log_units
+from nbtext.counts.statistics import LOG_UNITS, ClassStatistics, Seed, log_units
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.counts.weighting import weighted_cells
 from nbtext.errors import UsageError

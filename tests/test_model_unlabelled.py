@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from nbtext import TextClassifier
-from nbtext.counts.seeds import Seed
+from nbtext.counts.statistics import Seed
 from nbtext.errors import UsageError
 from nbtext.inspection.verification import verify
 from nbtext.model import unlabelled

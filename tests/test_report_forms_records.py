@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from nbtext.inspection.overview import _ClassPair
 from nbtext.inspection.terms import ClassSize, _TermValue
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import _csv_line, json_line, tsv, visible
-from nbtext.report.numbers import six_digits
+from nbtext.report.forms import _csv_line, json_line, six_digits, tsv, visible
 
 anything = st.text(st.characters(exclude_categories=()))
 """Any text, bytes that are no text (surrogates) included."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.counts.seeds import Seed
+from nbtext.counts.statistics import Seed
 from nbtext.errors import ModelError
 from nbtext.evaluation.judging import judge
 from nbtext.explain.explanation import Explainer

@@ -13,10 +13,10 @@ HOUSE = Path(__file__).parents[1]
 FILES = sorted((HOUSE / "nbtext").rglob("*.py"))
 ROOMS = (
     ("type_names", "version", "records"),
-    ("errors", "ragged", "text_block", "steps", "strict_json"),
-    ("document_parts", "label_sets"),
+    ("errors", "ragged", "steps", "strict_json"),
+    ("label_sets",),
     ("settings",),
-    ("attributes",),
+    ("document_parts",),
     ("exclusions",),
     ("parallel",),
     ("corpus",),

@@ -18,10 +18,10 @@ from nbtext.corpus.document import Document
 from nbtext.counts.counting import Analysis, document_counter
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.explain.mistakes import Excerpts
+from nbtext.ragged import BLOCK_BYTES, BLOCK_DOCUMENTS, blocks
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.ngrams import CharNgramAnalyzer, char_ngrams, ngram_sizes, with_ngrams
 from nbtext.text.words import words
-from nbtext.text_block import BLOCK_BYTES, BLOCK_DOCUMENTS, blocks
 from tests import oracle, strategies
 
 ORDERS = range(1, 5)

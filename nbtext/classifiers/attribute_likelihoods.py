@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.attributes import FARTHEST, declared_values
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
 from nbtext.counts.vocabulary import is_category_of
+from nbtext.document_parts import FARTHEST, declared_values
 from nbtext.errors import UsageError, listed
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.language_model.measures import Fit, fit_of_terms, log_evidence_of_classes

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from nbtext.attributes import FARTHEST
 from nbtext.classifiers.attribute_likelihoods import mean_and_variance
 from nbtext.classifiers.base import Boundary, Classifier, Training
 from nbtext.counts.latent import LatentSpace, latent_terms
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, in_blocks
+from nbtext.document_parts import FARTHEST
 from nbtext.errors import UsageError, quantity, require
 from nbtext.records import dataclass
 

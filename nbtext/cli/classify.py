@@ -9,7 +9,7 @@ import click
 
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli.paths import DRIFT, OutputPath
+from nbtext.cli.option_files import DRIFT, OutputPath
 from nbtext.cli.promises import answer_options, answer_rule, for_prior, set_rule_of
 from nbtext.errors import NbtextError, UsageError, quantity
 
@@ -95,9 +95,9 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     from nbtext.corpus.reading import column_names
     from nbtext.fitted.scoring import AnswerCounts, answers_to
     from nbtext.model.corpus_scoring import score_corpus
+    from nbtext.ragged import BLOCK_DOCUMENTS
     from nbtext.report.answers import AnswerForm, write_answers
     from nbtext.report.forms import json_line
-    from nbtext.text_block import BLOCK_DOCUMENTS
 
     if options["mail_filter"]:
         from nbtext.cli.mail_filter import filter_message

@@ -8,7 +8,7 @@ import click
 
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli.paths import JUDGED, InputPath, OutputPath
+from nbtext.cli.option_files import JUDGED, InputPath, OutputPath
 from nbtext.settings import READING
 
 

@@ -2,7 +2,7 @@
 
 Of an option that is not given, the value is that of ``NBTEXT_COMMAND_OPTION``, then of ``NBTEXT_OPTION``, then of the command's table in the file,
 then of the file's top. The file is nbtext.toml, or the table [tool.nbtext] of pyproject.toml, in the working directory or the nearest parent that
-has one. One that is found so may have come with its folder from somebody else: it may only name paths of this folder (`nbtext.cli.paths`).
+has one. One that is found so may have come with its folder from somebody else: it may only name paths of this folder (`nbtext.cli.option_files`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import click
 
 from nbtext.cli.messages import say
-from nbtext.cli.paths import Address, InputPath
+from nbtext.cli.option_files import Address, InputPath
 from nbtext.errors import PathError, UsageError, did_you_mean, reason
 from nbtext.report.forms import shortened
 from nbtext.settings import GONE, INPUT, READING, TRAINING

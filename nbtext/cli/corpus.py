@@ -229,7 +229,7 @@ class CommandCounts(NamedTuple):
 
 def read_and_count(paths: Sequence[str], options: Options, columns: Sequence[str] = ()) -> CommandCounts:
     """Read and count a labelled corpus; raise what `nbtext train` raises for its options and documents."""
-    from nbtext.fitted.learnt import require_learnable
+    from nbtext.fitted.fitted_model import require_learnable
     from nbtext.model.corpus_counting import columns_of, count_corpus
 
     model, settings = untrained(paths, options)

@@ -8,7 +8,7 @@ from nbtext.cli import messages, panels
 from nbtext.cli import options as option
 from nbtext.cli.gates import failures, gate_options, gates, status_of
 from nbtext.cli.messages import SHOWN
-from nbtext.cli.paths import JUDGED, OutputPath
+from nbtext.cli.option_files import JUDGED, OutputPath
 from nbtext.errors import listed, quantity
 
 

@@ -10,7 +10,7 @@ from nbtext.cli import options as option
 from nbtext.cli import panels
 from nbtext.cli.gates import distance_failures, distance_gate, status_of
 from nbtext.cli.messages import SHOWN, say, say_problem
-from nbtext.cli.paths import InputPath
+from nbtext.cli.option_files import InputPath
 from nbtext.errors import UsageError
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli.paths import PAGE
+from nbtext.cli.option_files import PAGE
 
 
 @panels.command("explain")

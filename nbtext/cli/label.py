@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli.paths import ANYTHING, InputPath
+from nbtext.cli.option_files import ANYTHING, InputPath
 from nbtext.errors import UsageError, quantity
 from nbtext.settings import READING, Reading
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.cli.label_terminal import Terminal
     from nbtext.counts.counting import Analysis
-    from nbtext.counts.seeds import Seed
+    from nbtext.counts.statistics import Seed
     from nbtext.labelling.answer_file import Answer, AnswerFile
     from nbtext.labelling.session import Session
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 import click
 
 from nbtext.cli import messages, panels
-from nbtext.cli.paths import MODEL, Address, InputPath, OutputPath, PathList
+from nbtext.cli.option_files import MODEL, Address, InputPath, OutputPath, PathList
 from nbtext.errors import NbtextError, UsageError
 from nbtext.report.forms import excel_safe
 from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, SEARCH, TRAINING, Parameter

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.cli import messages, panels
+from nbtext.cli.option_files import InputPath
 from nbtext.cli.options import Number, NumberOr, NumberPerClass, decision_options, decision_rule, per_class, several
-from nbtext.cli.paths import InputPath
 from nbtext.errors import UsageError, quantity
 from nbtext.settings import READING
 

@@ -8,7 +8,7 @@ import click
 
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli.paths import InputPath
+from nbtext.cli.option_files import InputPath
 from nbtext.cli.writing import lock_settings, writing_options
 
 

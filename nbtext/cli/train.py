@@ -38,7 +38,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
     """
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, require_distinct, untrained
     from nbtext.cli.option_files import read_seeds
-    from nbtext.counts.seeds import require_seeded_classes
+    from nbtext.counts.layers import require_seeded_classes
     from nbtext.store.atomic import check_replaceable
 
     begin = time.monotonic()

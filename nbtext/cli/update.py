@@ -84,7 +84,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
 
 def _say_learnt_before(more: CorpusCounts, model: TextClassifier) -> None:
     """Say how many documents the model seems to have learnt before, by its sample; values without a text come again anyway."""
-    from nbtext.attributes import NO_TEXT
+    from nbtext.document_parts import NO_TEXT
     from nbtext.evaluation.leakage import sampled_leaks
 
     if model.reading.text_column == NO_TEXT or not messages.shows_notices():

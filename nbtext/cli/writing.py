@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbtext.cli import messages, panels
+from nbtext.cli.option_files import InputPath
 from nbtext.cli.options import Number, several
-from nbtext.cli.paths import InputPath
 from nbtext.errors import quantity
 from nbtext.exclusions import POOL, require_fitting
 
@@ -120,7 +120,7 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     from nbtext.cli.corpus import CommandCorpus, recognised, require_distinct
     from nbtext.cli.options import given
     from nbtext.corpus.reading import reading_like
-    from nbtext.fitted.learnt import require_additive
+    from nbtext.fitted.fitted_model import require_additive
     from nbtext.model.changing import require_changeable, stemmer_difference
     from nbtext.settings import READING
     from nbtext.store.atomic import check_replaceable

@@ -14,10 +14,10 @@ from nbtext.corpus.parts import BYTES, Shard, shards
 from nbtext.corpus.reading import read_shard, resolved, source_of
 from nbtext.corpus.streams import bytes_read
 from nbtext.errors import DocumentError, NbtextError, PathError
+from nbtext.ragged import LabelledBlock
 from nbtext.records import dataclass
 from nbtext.settings import FORMATS, Reading
 from nbtext.steps import Pace, is_watched, reporting
-from nbtext.text_block import LabelledBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

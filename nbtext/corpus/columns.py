@@ -14,8 +14,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.attributes import NO_TEXT, Attributes
 from nbtext.corpus.decoding import decoded_name
+from nbtext.document_parts import NO_TEXT, Attributes
 from nbtext.errors import DocumentError, UsageError, listed
 
 if TYPE_CHECKING:

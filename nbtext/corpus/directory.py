@@ -8,10 +8,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.compression import unpacked_document
 from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
-from nbtext.corpus.streams import can_be_read_here_only, must_exist, opened
+from nbtext.corpus.streams import can_be_read_here_only, must_exist, opened, unpacked_document
 from nbtext.errors import DocumentError, PathError, UsageError, reason
 from nbtext.label_sets import label_set
 

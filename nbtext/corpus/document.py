@@ -6,8 +6,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from nbtext.attributes import NO_ATTRIBUTES, Attributes
-from nbtext.document_parts import WEIGHT_UNIT, joined_parts, shown
+from nbtext.document_parts import NO_ATTRIBUTES, WEIGHT_UNIT, Attributes, joined_parts, shown
 from nbtext.errors import DocumentError, NbtextError, PathError
 from nbtext.records import dataclass
 from nbtext.settings import Reading, in_bytes

@@ -7,16 +7,15 @@ import re
 from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
-from nbtext.attributes import NO_TEXT
 from nbtext.corpus.decoding import decoded_name, plain_lines, to_utf8
 from nbtext.corpus.document import Document, Source, problem_of, too_large
 from nbtext.corpus.streams import line_blocks, numbered_lines, open_stream
-from nbtext.document_parts import FIELDS_KEY, fields_of_pairs, holds_separators, without_separators
+from nbtext.document_parts import FIELDS_KEY, NO_TEXT, fields_of_pairs, holds_separators, without_separators
 from nbtext.errors import DocumentError
 from nbtext.label_sets import MARK, label_set, one_label
+from nbtext.ragged import LabelledBlock
 from nbtext.settings import FORMATS
 from nbtext.strict_json import DECODER
-from nbtext.text_block import LabelledBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

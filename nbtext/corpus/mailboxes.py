@@ -9,11 +9,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.compression import uncompressed_name
 from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.directory import files_below, labelled_files, read_listed, unlabelled_files, with_several_labels
 from nbtext.corpus.document import Document, LabelledFolder, Source, too_large
-from nbtext.corpus.streams import must_exist, open_stream
+from nbtext.corpus.streams import must_exist, open_stream, uncompressed_name
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import FORMATS
 

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.corpus.compression import LONGEST_BEGINNING, compression
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
 from nbtext.corpus.document import FilePart, LabelledFolder, Source
-from nbtext.corpus.streams import readable_stream
+from nbtext.corpus.streams import LONGEST_BEGINNING, compression, readable_stream
 from nbtext.errors import NbtextError, PathError
 from nbtext.settings import FORMATS, Format
 

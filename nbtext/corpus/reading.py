@@ -12,17 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbtext.attributes import KINDS, NO_TEXT, Attributes, weight_in_units
-from nbtext.corpus.compression import uncompressed_name
 from nbtext.corpus.decoding import detect_encoding, is_ascii_compatible, is_plain, refuse_binary, to_utf8
 from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
 from nbtext.corpus.parts import Shard, reader
-from nbtext.corpus.streams import LINES_AT_ONCE, LONGEST_FIRST_LINE, beginning
-from nbtext.document_parts import WEIGHT_UNIT, checked_fields, field_name, without_separators
+from nbtext.corpus.streams import LINES_AT_ONCE, LONGEST_FIRST_LINE, beginning, uncompressed_name
+from nbtext.document_parts import KINDS, NO_TEXT, WEIGHT_UNIT, Attributes, checked_fields, field_name, weight_in_units, without_separators
 from nbtext.errors import DocumentError, UsageError, quantity
 from nbtext.label_sets import separated
+from nbtext.ragged import LabelledBlock, blocks
 from nbtext.settings import BY_NAME, FORMATS, KINDS_OF_FILES, Reading
-from nbtext.text_block import LabelledBlock, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

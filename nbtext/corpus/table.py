@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.attributes import NO_TEXT
 from nbtext.corpus.columns import column_name, cut_short, names_a_column
 from nbtext.corpus.decoding import decoded_name, is_plain, plain_lines, to_utf8
 from nbtext.corpus.document import Document, Source, problem_of, too_large
 from nbtext.corpus.parts import size_of_records
 from nbtext.corpus.streams import LINES_AT_ONCE, line_blocks, numbered_lines, open_stream, rejoined
+from nbtext.document_parts import NO_TEXT
 from nbtext.errors import DocumentError, PathError, UsageError, did_you_mean, quantity
-from nbtext.text_block import LabelledBlock
+from nbtext.ragged import LabelledBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.counts.documents import MOST_TERMS, NO_DOCUMENTS, CountedDocuments, DocumentSample
-from nbtext.counts.label_columns import LabelSets
 from nbtext.counts.layers import added, estimated
 from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Renumbering, from_cells, log_units, sum_cells
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.errors import UsageError
-from nbtext.label_sets import EVERYTHING, have_several, is_set, labels_in, shown_label
+from nbtext.label_sets import EVERYTHING, LabelSets, have_several, is_set, labels_in, shown_label
 from nbtext.ragged import flat_indices, offsets
 from nbtext.records import dataclass
 from nbtext.text.hashing import pair, unpair

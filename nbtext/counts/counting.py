@@ -15,18 +15,17 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from nbtext.attributes import Attributes
 from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentCollector
-from nbtext.counts.label_columns import LabelSets
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import StatisticsBuilder
 from nbtext.counts.vocabulary import FORMS, SIDES, category_term, stop_word_term
-from nbtext.document_parts import WEIGHT_UNIT, FieldColumns, joined_parts
+from nbtext.document_parts import WEIGHT_UNIT, Attributes, FieldColumns, joined_parts
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.exclusions import needs_documents
-from nbtext.label_sets import EVERYTHING, is_set, labels_in
+from nbtext.label_sets import EVERYTHING, LabelSets, is_set, labels_in
+from nbtext.ragged import BLOCK_BYTES, LabelledBlock, TextBlock, blocks
 from nbtext.records import dataclass
 from nbtext.settings import ANALYSIS, TRAINING, Settings
 from nbtext.text.analyzer import Analyzer, TermSequence, TextPiece, text_pieces
@@ -34,7 +33,6 @@ from nbtext.text.encoded_lines import without_encoded_lines
 from nbtext.text.hashing import pair, representatives
 from nbtext.text.surfaces import PAIRS, SEPARATORS
 from nbtext.text.words import stemmer
-from nbtext.text_block import BLOCK_BYTES, LabelledBlock, TextBlock, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.label_columns import LabelSets
 from nbtext.counts.matrix import DocumentTermMatrix, Postings, stack
 from nbtext.document_parts import WEIGHT_UNIT
-from nbtext.label_sets import label_set
+from nbtext.label_sets import LabelSets, label_set
 from nbtext.ragged import offsets
 from nbtext.records import dataclass
 

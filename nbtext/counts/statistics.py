@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from nbtext.attributes import NO_ATTRIBUTES, Attributes
 from nbtext.counts.matrix import Postings, run_starts
 from nbtext.counts.vocabulary import ENCODED_LINES, GrowingVocabulary, Vocabulary, category_term, is_category
-from nbtext.document_parts import WEIGHT_UNIT
+from nbtext.document_parts import NO_ATTRIBUTES, WEIGHT_UNIT, Attributes
 from nbtext.errors import UsageError
-from nbtext.label_sets import EVERYTHING, have_several
+from nbtext.label_sets import EVERYTHING, LabelSets, have_several
 from nbtext.ragged import flat_indices, offsets
 from nbtext.records import dataclass
 from nbtext.text.analyzer import UNKNOWN
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.counts.label_columns import LabelSets
     from nbtext.counts.moments import Moments
-    from nbtext.counts.seeds import Seed
     from nbtext.type_names import Integers, Numbers, Whole
 
 Number = TypeVar("Number", bound="np.integer | np.floating | np.bool_")
@@ -57,6 +54,16 @@ class Layer(NamedTuple):
 
 UNLABELLED = "unlabelled"
 """The derived layer that unlabelled documents make."""
+
+
+class Seed(NamedTuple):
+    """A term that speaks for a class, or against it."""
+
+    label: str
+    term: tuple[str, ...]
+    """A single term, or those of an n-gram."""
+    pseudo_count: float
+    """In the class; of a term against it, as a negative number, in every other class."""
 
 
 class Weights(NamedTuple):

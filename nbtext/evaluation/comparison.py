@@ -22,7 +22,7 @@ from nbtext.label_sets import BETWEEN_LABELS, shown_label
 from nbtext.metrics.intervals import Bootstrap, Interval, drawn_cells, percentile_interval, with_present_labels
 from nbtext.metrics.outcomes import ConfusionCells, Outcomes, f1, macro, outcomes
 from nbtext.metrics.several_labels import evaluation_of
-from nbtext.text_block import blocks
+from nbtext.ragged import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence

@@ -25,7 +25,7 @@ from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.decision import DecisionRule
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import LEAVE_ONE_OUT, needs_documents, require_fitting
-from nbtext.fitted.learnt import Choices, Learnt, classifier
+from nbtext.fitted.fitted_model import Choices, Learnt, classifier
 from nbtext.metrics.evaluation import accuracy_and_macro_f1, known_result
 from nbtext.metrics.intervals import Bootstrap, Interval
 from nbtext.metrics.results import IF_KNOWN, EvaluationResult, json_values
@@ -33,8 +33,8 @@ from nbtext.metrics.several_labels import evaluation_of
 from nbtext.model.choosing import has_choice
 from nbtext.model.training import choices_of, learn, needs_sample
 from nbtext.parallel.processes import in_order
+from nbtext.ragged import BLOCK_DOCUMENTS
 from nbtext.steps import stepped
-from nbtext.text_block import BLOCK_DOCUMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.attributes import NO_TEXT
 from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.counting import Analysis, content_hashes, document_counter
 from nbtext.counts.documents import LARGEST_HASH, DocumentSample
 from nbtext.counts.matrix import DocumentTermMatrix, stack
 from nbtext.counts.near_duplicates import THRESHOLD, NearDuplicates, near_duplicates
 from nbtext.counts.vocabulary import GrowingVocabulary
+from nbtext.document_parts import NO_TEXT
 from nbtext.errors import NoDocumentsError, quantity
 from nbtext.metrics.evaluation import Evaluation, probability_result, slice_result
 from nbtext.metrics.results import SliceResult
-from nbtext.text_block import blocks
+from nbtext.ragged import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -19,7 +19,7 @@ from nbtext.counts.layers import estimated, weights_of
 from nbtext.errors import UsageError
 from nbtext.evaluation.candidates import OF_THE_SAME_COUNTS
 from nbtext.evaluation.cross_validation import HeldOutEvaluation, evaluate_leave_one_out, train_and_score
-from nbtext.fitted.learnt import language_models
+from nbtext.fitted.fitted_model import language_models
 from nbtext.inspection.overview import criteria
 from nbtext.language_model.measures import model_posteriors
 from nbtext.metrics.evaluation import known_result

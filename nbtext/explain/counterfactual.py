@@ -32,8 +32,8 @@ from nbtext.explain.word_walk import WordWalker
 from nbtext.fitted.fitted_model import FittedModel, OneLabel, ScoredTexts
 from nbtext.fitted.scoring import scored
 from nbtext.label_sets import REST, THE_REST
+from nbtext.ragged import blocks
 from nbtext.text.analyzer import UNKNOWN
-from nbtext.text_block import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -17,10 +17,9 @@ from unicodedata import category as unicode_category
 
 import numpy as np
 
-from nbtext.attributes import Attributes
 from nbtext.counts.counting import Analysis, name_and_count
 from nbtext.counts.vocabulary import Vocabulary, category_term, displayed_term
-from nbtext.document_parts import field_places, shown
+from nbtext.document_parts import Attributes, field_places, shown
 from nbtext.ragged import flat_indices
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.encoded_lines import encoded_lines

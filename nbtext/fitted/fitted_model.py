@@ -1,32 +1,228 @@
-"""`FittedModel`: what a trained model is, and what follows from it: the sum of its layers, the classifier, scores."""
+"""A trained model: what was learnt from counts, and what follows: the sum of layers, the classifier, scores."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import field, fields
 from functools import cached_property, partial
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 
+from nbtext.calibration import UNCALIBRATED, Calibration, LeftOutPosteriors
+from nbtext.classifiers.base import Classifier, Training, class_for_several_labels, class_prior, classifier_class
 from nbtext.counts.counting import Analysis, InTurn, document_counter
 from nbtext.counts.layers import estimated
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix
-from nbtext.counts.statistics import ClassStatistics, whole_or_float
-from nbtext.counts.vocabulary import is_category
-from nbtext.fitted.learnt import Learnt, classifier, dropped_terms, language_models
+from nbtext.counts.statistics import COUNTED_ALONE, ClassStatistics, Seed, Weights, whole_or_float
+from nbtext.counts.vocabulary import SIDES, Vocabulary, is_category, is_of_side, is_stop_word
+from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED, SEED_WORDS, SEVERAL_LABELS, require_fitting
 from nbtext.label_sets import REST, THE_REST
+from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, could_be_chosen
+from nbtext.ragged import BLOCK_DOCUMENTS
 from nbtext.records import dataclass
-from nbtext.text_block import BLOCK_DOCUMENTS
+from nbtext.settings import ALL_OTHERS, GivenSmoothing, Settings
+from nbtext.text.analyzer import UNKNOWN
+from nbtext.text.surfaces import PAIRS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nbtext.classifiers.base import Classifier
     from nbtext.counts.corpus_counts import CorpusCounts
-    from nbtext.language_model.dirichlet import LanguageModels
-    from nbtext.settings import Settings
-    from nbtext.type_names import Fields, Floats, Mask, Numbers, Whole
+    from nbtext.type_names import Arrays, Fields, Floats, Mask, Numbers, Whole
+    from nbtext.typicality import Profile, Typicality
+
+CLEARLY = 2.0
+"""Standard errors by which an alternative must be better."""
+
+
+LEAST_DOCUMENTS = 50
+"""With fewer left-out documents nothing is compared."""
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """How much better left-out documents are answered with an alternative."""
+
+    gain: float
+    """By how much the mean log loss is lower, in nats per document."""
+    error: float
+    """Standard error of the gain."""
+    documents: int
+
+    @classmethod
+    def of(cls, losses: Floats, alternative: Floats) -> PairedTest:
+        """Compare the losses of the same documents, shape (n_docs,); nan where a document cannot be judged."""
+        gains = losses - alternative
+        gains = gains[~np.isnan(gains)]
+        if gains.size < LEAST_DOCUMENTS:
+            return cls(0.0, 0.0, int(gains.size))
+        return cls(float(f"{gains.mean():.6g}"), float(f"{gains.std(ddof=1) / np.sqrt(gains.size):.6g}"), int(gains.size))
+
+    @property
+    def is_clear(self) -> bool:
+        """True if the alternative is better by `CLEARLY`."""
+        return self.gain > CLEARLY * self.error
+
+    def __str__(self) -> str:
+        lower = "lower" if self.gain >= 0 else "higher"
+        return f"left-out log loss {abs(self.gain):.3g} ± {self.error:.2g} {lower}"
+
+    @property
+    def needs_more(self) -> bool:
+        """True if more documents might show that the alternative is clearly better; one that is worse on the first is given up."""
+        return 0 < self.gain < 1.5 * CLEARLY * self.error
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What ``auto`` stands for in a model."""
+
+    stop_words_kept: bool = False
+    stop_words: PairedTest | None = None
+    """Keeping stop words against dropping them; None if nothing was compared."""
+    pseudo_count: float | None = None
+    """None for the one of greatest evidence, or for complement on tf-idf its own."""
+    smoothing: PairedTest | None = None
+    """The best alternative against the pseudo-count of greatest evidence; None if nothing was compared."""
+    sides: tuple[str, ...] = (PAIRS,)
+    """What is kept of scripts without spaces, of `SIDES`."""
+    unspaced: PairedTest | None = None
+    """The better of words and both against pairs; None if nothing was compared."""
+
+    @property
+    def of_stop_words(self) -> str:
+        """Whether stop words are kept, and by how much that changes the log loss of left-out documents; empty if that was not compared.
+
+        >>> Choices(stop_words_kept=True, stop_words=PairedTest(0.0967, 0.0114, 4096)).of_stop_words
+        'kept: left-out log loss 0.0967 ± 0.011 lower with them'
+        """
+        return f"{'kept' if self.stop_words_kept else 'dropped'}: {self.stop_words} with them" if self.stop_words else ""
+
+    @property
+    def of_unspaced(self) -> str:
+        """What is kept of scripts without spaces, and by how much that changes the log loss; empty if that is pairs alone.
+
+        >>> Choices(sides=("words",), unspaced=PairedTest(0.05, 0.01, 400)).of_unspaced
+        'words: left-out log loss 0.05 ± 0.01 lower than with pairs'
+        """
+        return f"{' and '.join(self.sides)}: {self.unspaced} than with pairs" if self.unspaced and self.sides != (PAIRS,) else ""
+
+    @property
+    def of_smoothing(self) -> str:
+        """By how much a pseudo-count other than that of greatest evidence changes the log loss; empty if it is that of evidence."""
+        return f"{self.smoothing} than by evidence" if self.pseudo_count is not None and self.smoothing is not None else ""
+
+
+NO_CHOICES = Choices()
+"""Nothing was compared: stop words are dropped, and the pseudo-count is the one of greatest evidence."""
+
+
+def dropped_terms(vocabulary: Vocabulary, settings: Settings, choices: Choices) -> Mask:
+    """Return a mask of the terms that were counted for ``auto`` to choose and are not kept, shape (n_terms,)."""
+    dropped = np.zeros(len(vocabulary), np.bool_)
+    if settings.counts_stop_words and not choices.stop_words_kept:
+        dropped |= is_stop_word(vocabulary)
+    for side in set(SIDES).difference(choices.sides) if settings.counts_both else ():
+        dropped |= is_of_side(vocabulary, side)
+    return dropped
+
+
+class Judgement(TypedDict):
+    """Quality of the posteriors of held-out documents of the sample: log loss, Brier score (brier) and calibration error (ece)."""
+
+    documents: int
+    before: dict[str, float]
+    """Calibration."""
+    after: dict[str, float]
+
+
+class UnlabelledFigures(NamedTuple):
+    """Figures of unlabelled documents; what they add to the counts is a layer."""
+
+    documents: int
+    """Unlabelled documents that were read."""
+    losses: Mapping[str, float]
+    """Mean log loss of left-out labelled documents, in nats, by the weight that was tried; that of the weight taken is the least."""
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """What was estimated from the counts."""
+
+    selected: Mask
+    """The terms that count, shape (n_terms,)."""
+    smoothing: float
+    calibration: Calibration = UNCALIBRATED
+    judgement: Judgement | None = None
+    """None without calibration."""
+    typicality: Typicality | None = None
+    profile: Profile | None = None
+    """Figures of held-out documents of the sample; None without calibration."""
+    fitted: Arrays = field(default_factory=dict)
+    """The arrays that the classifier keeps beside the statistics, by name."""
+    own: OwnPseudoCounts = NO_OWN
+    """The pseudo-counts of terms that were given their own instead of ``smoothing``."""
+    choices: Choices = NO_CHOICES
+    weights: Weights = COUNTED_ALONE
+    unlabelled: UnlabelledFigures | None = None
+    """None if it was trained without unlabelled documents."""
+    left_out: LeftOutPosteriors | None = None
+    """Of a calibrated classifier that needs all documents, or of a model with a layer; for the others `left_out_posteriors` computes them."""
+
+
+def own_pseudo_counts(statistics: ClassStatistics, settings: Settings) -> OwnPseudoCounts:
+    """Return the given pseudo-counts of the terms in the vocabulary; settings as `learn` takes them."""
+    given = settings.smoothing
+    if not isinstance(given, GivenSmoothing) or settings.estimate == "ml":
+        return NO_OWN
+    places = zip(statistics.vocabulary.find_terms(list(given.own)).tolist(), given.own.values(), strict=True)
+    return OwnPseudoCounts.of_terms({number: pseudo_count for number, pseudo_count in places if number != UNKNOWN}, given.others)
+
+
+def language_models(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> LanguageModels:
+    """Return the class language models of a sum of layers."""
+    return LanguageModels(statistics, learnt.selected, learnt.smoothing, settings.prior_shape, settings.estimate, learnt.own)
+
+
+def classifier(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Classifier:
+    """Return the classifier of a sum of layers; raise `ModelError` if its fitted arrays cannot be its own."""
+    training = Training(statistics, learnt.selected, learnt.smoothing, settings, own=learnt.own)
+    return class_for(statistics, settings).restored(training, learnt.fitted)
+
+
+def class_for(statistics: ClassStatistics, settings: Settings) -> type[Classifier]:
+    """Return the class of the classifier: that of the settings, with attributes one around it, or the one for several labels."""
+    if statistics.everything is not None:
+        return class_for_several_labels(settings.classifier)
+    if not statistics.attributes.names:
+        return classifier_class(settings.classifier)
+    from nbtext.classifiers.attributed import AttributedClassifier
+
+    return AttributedClassifier
+
+
+def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) -> bool:
+    """Return whether training with these settings, as a model file has them, can make this pseudo-count."""
+    given = settings.smoothing
+    if settings.estimate == "ml":
+        return smoothing == 0
+    if isinstance(given, str):
+        return could_be_chosen(smoothing, n_terms)
+    others = given[ALL_OTHERS] if isinstance(given, dict) else given[0] if isinstance(given, tuple) else given
+    return bool(smoothing == others)
+
+
+def require_learnable(settings: Settings, statistics: ClassStatistics, seeds: Sequence[Seed] = ()) -> None:
+    """Raise `UsageError` if the settings exclude what a sum of layers has: seed words, weights of documents, several labels of a document, its classes."""
+    several = statistics.everything is not None
+    require_fitting(settings, *[SEED_WORDS] * bool(seeds), *[DOCUMENT_WEIGHTS] * (statistics.weight_unit != 1), *[SEVERAL_LABELS] * several)
+    class_prior(settings.class_prior, statistics)
+
+
+def require_additive(settings: Settings, counts: CorpusCounts | None = None) -> None:
+    """Raise `UsageError` for a model that cannot be changed exactly through its counts."""
+    require_fitting(settings, EXACT_CHANGE, *[LEARNT_UNLABELLED] * (counts is not None and counts.uses_unlabelled))
 
 
 class ScoredTexts(NamedTuple):

@@ -10,8 +10,8 @@ from nbtext.corpus.document import Document, contents, size_of
 from nbtext.decision import IMPRECISE, DecisionRule, log_odds
 from nbtext.errors import DocumentError, UsageError
 from nbtext.label_sets import MARK, labels_in
+from nbtext.ragged import BLOCK_DOCUMENTS, blocks
 from nbtext.records import dataclass
-from nbtext.text_block import BLOCK_DOCUMENTS, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

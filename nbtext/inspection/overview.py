@@ -12,7 +12,7 @@ import numpy as np
 from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, CategoricalAttribute, column_fits
 from nbtext.classifiers.base import class_prior
 from nbtext.corpus.document import Document, contents, size_of
-from nbtext.counts.seeds import by_class
+from nbtext.counts.layers import by_class
 from nbtext.counts.vocabulary import is_of_field
 from nbtext.errors import UsageError
 from nbtext.exclusions import CRITERIA, SEVERAL_LABELS, require_fitting
@@ -31,12 +31,12 @@ from nbtext.language_model.measures import (
 )
 from nbtext.metrics.results import IF_KNOWN
 from nbtext.model.training import calibration_method
-from nbtext.text_block import blocks
+from nbtext.ragged import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from nbtext.fitted.learnt import Choices
+    from nbtext.fitted.fitted_model import Choices
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Settings

@@ -13,7 +13,7 @@ import numpy as np
 
 from nbtext.calibration import Calibration, by_length
 from nbtext.corpus.document import Document
-from nbtext.counts.seeds import Seed, by_class
+from nbtext.counts.layers import by_class
 from nbtext.decision import log_posterior
 from nbtext.document_parts import checked_fields, fields_of_pairs, without_separators
 from nbtext.errors import UsageError, quantity
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.counts.counting import Analysis
+    from nbtext.counts.statistics import Seed
     from nbtext.type_names import Whole
 
 FEWEST_TO_CALIBRATE = 20

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.label_columns import LabelSets
-from nbtext.label_sets import have_several, labels_in
+from nbtext.label_sets import LabelSets, have_several, labels_in
 from nbtext.metrics.evaluation import Evaluation, accuracy_and_macro_f1, number_or_none
 from nbtext.metrics.intervals import Bootstrap, Interval, drawn_documents, percentile_interval, replicated_scores, wilson_interval
 from nbtext.metrics.outcomes import DEPTHS, Judged, Outcomes, join_judged, judge_documents, mean_or_nan, rates

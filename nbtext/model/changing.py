@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.attributes import KINDS
 from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, forget_documents, relabelled_documents, subtract_documents
 from nbtext.counts.counting import check_label
-from nbtext.document_parts import with_weight
+from nbtext.document_parts import KINDS, with_weight
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import JOINED_LABELS, SEVERAL_LABELS, require_fitting
-from nbtext.fitted.learnt import require_additive
+from nbtext.fitted.fitted_model import require_additive
 from nbtext.label_sets import renamed, shown_label
 from nbtext.model.corpus_counting import count_corpus
 from nbtext.model.state import versions

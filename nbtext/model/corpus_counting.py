@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Document, Source
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.parallel.processes import Share
-    from nbtext.text_block import LabelledBlock
+    from nbtext.ragged import LabelledBlock
 
     NumberedShard = tuple[int, Shard]
     """With its place in the corpus."""

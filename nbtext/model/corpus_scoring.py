@@ -15,7 +15,7 @@ from nbtext.corpus.reading import read_shard
 from nbtext.corpus.streams import bytes_read, can_be_read_here_only
 from nbtext.errors import DocumentError, PathError
 from nbtext.fitted.scoring import ScoredBlock, scored
-from nbtext.text_block import BLOCK_DOCUMENTS
+from nbtext.ragged import BLOCK_DOCUMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

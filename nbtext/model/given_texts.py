@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.attributes import KINDS, Attributes, weight_in_units
-from nbtext.document_parts import WEIGHT_UNIT, field_name, without_separators
+from nbtext.document_parts import KINDS, WEIGHT_UNIT, Attributes, field_name, weight_in_units, without_separators
 from nbtext.errors import DocumentError, UsageError
 from nbtext.label_sets import label_set, one_label
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbtext.classifiers.base import classifier_class
 from nbtext.counts.corpus_counts import NeverLearntError, forget_documents
 from nbtext.errors import ModelError, PathError, UsageError, reason
-from nbtext.fitted.learnt import require_additive
+from nbtext.fitted.fitted_model import require_additive
 from nbtext.model.changing import Batch, LearntOnce, counting_difference, forgotten, forgotten_once, join_ledgers, learnt_once, merged
 from nbtext.model.description import describe
 from nbtext.model.text_classifier import TextClassifier

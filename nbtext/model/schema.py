@@ -14,7 +14,7 @@ import numpy as np
 
 from nbtext.calibration import LARGEST_LOG
 from nbtext.counts.documents import LARGEST_HASH
-from nbtext.counts.seeds import MOST as MOST_OF_SEEDS
+from nbtext.counts.layers import MOST_OF_SEEDS
 from nbtext.counts.statistics import UNLABELLED
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError, malformed, require

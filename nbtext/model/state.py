@@ -13,23 +13,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from nbtext.attributes import LARGEST, LARGEST_COUNT, SMALLEST, Attributes
 from nbtext.calibration import LABEL_ARRAYS, Calibration, LeftOutPosteriors
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import MOST_ENTRIES, MOST_TERMS, CountedDocuments, DocumentSample
-from nbtext.counts.label_columns import LabelSets
 from nbtext.counts.layers import weights_of
 from nbtext.counts.matrix import DocumentTermMatrix
-from nbtext.counts.seeds import Seed
-from nbtext.counts.statistics import CELLS, ClassStatistics, Layer, log_units
+from nbtext.counts.statistics import CELLS, ClassStatistics, Layer, Seed, log_units
 from nbtext.counts.vocabulary import Vocabulary, is_category
-from nbtext.document_parts import WEIGHT_UNIT
+from nbtext.document_parts import LARGEST, LARGEST_COUNT, SMALLEST, WEIGHT_UNIT, Attributes
 from nbtext.errors import ModelError, UsageError, malformed, require
-from nbtext.fitted.fitted_model import FittedModel
-from nbtext.fitted.learnt import (
+from nbtext.fitted.fitted_model import (
     NO_CHOICES,
     Choices,
+    FittedModel,
     Learnt,
     PairedTest,
     UnlabelledFigures,
@@ -37,7 +34,7 @@ from nbtext.fitted.learnt import (
     own_pseudo_counts,
     require_learnable,
 )
-from nbtext.label_sets import have_several
+from nbtext.label_sets import LabelSets, have_several
 from nbtext.model.given_texts import LABEL_KINDS
 from nbtext.model.schema import FITTED, MOST, checked_settings, converted, decoded, encoded, plain
 from nbtext.ragged import offsets, rise_in_rows

@@ -12,17 +12,17 @@ import numpy as np
 from nbtext.counts.corpus_counts import CorpusCounts, forget_documents
 from nbtext.counts.counting import Analysis, count
 from nbtext.counts.documents import NO_DOCUMENTS
-from nbtext.counts.seeds import Seed, seed_vocabulary
+from nbtext.counts.layers import seed_vocabulary
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.document_parts import joined_parts
 from nbtext.errors import DocumentError, ModelError, UsageError
 from nbtext.exclusions import SEED_WORDS, needs_documents, require_fitting
-from nbtext.fitted.fitted_model import FittedModel, ScoredTexts
-from nbtext.fitted.learnt import require_additive
+from nbtext.fitted.fitted_model import FittedModel, ScoredTexts, require_additive
 from nbtext.fitted.scoring import Answer, ClassSets, answers_to, scored
 from nbtext.label_sets import labels_in
 from nbtext.model.given_texts import BESIDE_TEXT, GivenClasses, GivenLabels, Indicator, given_contents, labelled_documents, path_names
 from nbtext.model.state import from_plain, to_plain, versions
+from nbtext.ragged import blocks
 from nbtext.settings import (
     COUNTING,
     CalibrationName,
@@ -40,7 +40,6 @@ from nbtext.settings import (
     Unspaced,
     Weighting,
 )
-from nbtext.text_block import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.collection import Progress
     from nbtext.corpus.document import Document, Notices
+    from nbtext.counts.statistics import Seed
     from nbtext.explain.explanation import Explained
     from nbtext.model.given_texts import Label, Paths, Text
     from nbtext.model.unlabelled import UnlabelledDocuments

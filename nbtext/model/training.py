@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.attributes import Attributes
 from nbtext.calibration import METHODS, Calibration, LeftOutPosteriors, by_length
 from nbtext.classifiers.base import Classifier, Training, Unseen, class_prior, classifier_class
 from nbtext.counts.counting import Analysis
@@ -19,10 +18,20 @@ from nbtext.counts.layers import estimated, weights_of
 from nbtext.counts.vocabulary import has_categories, is_category
 from nbtext.counts.weighting import as_summed
 from nbtext.decision import log_posterior, minimum_error
-from nbtext.document_parts import field_name
+from nbtext.document_parts import Attributes, field_name
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import needs_documents, require_fitting
-from nbtext.fitted.learnt import Choices, Judgement, Learnt, class_for, dropped_terms, language_models, own_pseudo_counts, require_learnable
+from nbtext.fitted.fitted_model import (
+    Choices,
+    FittedModel,
+    Judgement,
+    Learnt,
+    class_for,
+    dropped_terms,
+    language_models,
+    own_pseudo_counts,
+    require_learnable,
+)
 from nbtext.model.choosing import choose, has_choice
 from nbtext.settings import ALL_OTHERS, BY_NAME, FORMATS, GivenSmoothing, Reading, Settings
 from nbtext.text.analyzer import UNKNOWN
@@ -36,9 +45,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.seeds import Seed
-    from nbtext.counts.statistics import ClassStatistics, Weights
-    from nbtext.fitted.fitted_model import FittedModel
+    from nbtext.counts.statistics import ClassStatistics, Seed, Weights
     from nbtext.type_names import Floats, Mask
 
 

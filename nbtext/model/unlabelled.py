@@ -24,16 +24,15 @@ from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets, is_known, with_ngram_parts
 from nbtext.counts.counting import Analysis, count
 from nbtext.counts.documents import NO_DOCUMENTS, CountedDocuments, DocumentSample
-from nbtext.counts.layers import added, estimated
-from nbtext.counts.seeds import Seed, require_seeded_classes, seed_vocabulary
+from nbtext.counts.layers import added, estimated, require_seeded_classes, seed_vocabulary
 from nbtext.counts.soft_counts import SoftCounter
-from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Weights
+from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Seed, Weights
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.counts.weighting import weighted
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import POOL, SEVERAL_LABELS, require_fitting
-from nbtext.fitted.learnt import Learnt, UnlabelledFigures, classifier, dropped_terms, own_pseudo_counts
+from nbtext.fitted.fitted_model import Learnt, UnlabelledFigures, classifier, dropped_terms, own_pseudo_counts
 from nbtext.label_sets import have_several
 from nbtext.model.training import (
     calibrated,

@@ -10,8 +10,7 @@ import numpy as np
 
 from nbtext.errors import PathError, reason
 from nbtext.label_sets import BETWEEN_LABELS, is_set, labels_in
-from nbtext.report.forms import by_place, finite, json_line, write
-from nbtext.report.numbers import SIX_DIGITS, rounded, six_digits
+from nbtext.report.forms import SIX_DIGITS, by_place, finite, json_line, rounded, six_digits, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

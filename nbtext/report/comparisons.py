@@ -8,8 +8,21 @@ from typing import TYPE_CHECKING
 from nbtext.errors import listed, quantity
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import grid, is_plain_terminal, json_line, listing, show, table, visible_on_terminal, write
-from nbtext.report.numbers import FIGURES, SIX_DIGITS, bounds, figure, three_decimals
+from nbtext.report.forms import (
+    FIGURES,
+    SIX_DIGITS,
+    bounds,
+    figure,
+    grid,
+    is_plain_terminal,
+    json_line,
+    listing,
+    show,
+    table,
+    three_decimals,
+    visible_on_terminal,
+    write,
+)
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from nbtext.errors import quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import drawing, listing, shortened, show, table, visible
-from nbtext.report.numbers import block, bounds, figure
+from nbtext.report.forms import block, bounds, drawing, figure, listing, shortened, show, table, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,8 +14,22 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
-from nbtext.report.forms import by_place, drawing, finite, grid, has_styles, listing, print_parts, show, table, visible, write
-from nbtext.report.numbers import figure, nats, six_digits
+from nbtext.report.forms import (
+    by_place,
+    drawing,
+    figure,
+    finite,
+    grid,
+    has_styles,
+    listing,
+    nats,
+    print_parts,
+    show,
+    six_digits,
+    table,
+    visible,
+    write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -9,8 +9,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import listed, quantity
-from nbtext.report.forms import cells, escaped_json, setting, visible
-from nbtext.report.numbers import FIGURES, PROBABILITY_FIGURES, bounds, figure
+from nbtext.report.forms import FIGURES, PROBABILITY_FIGURES, bounds, cells, escaped_json, figure, setting, visible
 from nbtext.settings import LANGUAGE_CODES, Settings
 from nbtext.version import __version__
 

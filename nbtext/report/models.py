@@ -9,8 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbtext.errors import listed, quantity
-from nbtext.report.forms import grid, listing, named_settings, show, table, visible_on_terminal, write, write_result
-from nbtext.report.numbers import FIGURES, PROBABILITY_FIGURES
+from nbtext.report.forms import (
+    FIGURES,
+    PROBABILITY_FIGURES,
+    grid,
+    listing,
+    named_settings,
+    show,
+    table,
+    visible_on_terminal,
+    write,
+    write_result,
+)
 from nbtext.version import __version__
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.errors import listed, quantity
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import grid, is_plain_terminal, listing, setting, shortened, show, table, visible, write
-from nbtext.report.numbers import bounds, strip
+from nbtext.report.forms import bounds, grid, is_plain_terminal, listing, setting, shortened, show, strip, table, visible, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Documents to sequences of term ids. Each surface form is analysed once, when it first occurs; after that it is an array look-up.
 
-Streams of documents are analysed in blocks (`nbtext.text_block`), long documents in pieces, since analysing a text takes many times its size in memory.
+Streams of documents are analysed in blocks (`nbtext.ragged`), long documents in pieces, since analysing a text takes many times its size in memory.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.ragged import GrowingRows, flat_indices
+from nbtext.ragged import GrowingRows, TextBlock, flat_indices
 from nbtext.text.hashing import group
 from nbtext.text.surfaces import BETWEEN_FORMS, LONG_FORM, WORDS, SurfaceTable, find_surfaces
 from nbtext.text.words import MAX_BYTES, words
-from nbtext.text_block import TextBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

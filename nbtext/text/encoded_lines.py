@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.ragged import offsets
-from nbtext.text_block import TextBlock
+from nbtext.ragged import TextBlock, offsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.ragged import flat_indices
+from nbtext.ragged import BETWEEN, TextBlock, flat_indices
 from nbtext.text.hashing import KeyTable, pair
 from nbtext.text.unspaced import unspaced_runs
-from nbtext.text_block import BETWEEN, TextBlock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,7 @@ from math import ceil, floor, log10
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import quantity
-from nbtext.report.forms import shortened
-from nbtext.report.numbers import percent, percent_bounds, three_decimals
+from nbtext.report.forms import percent, percent_bounds, shortened, three_decimals
 from nbtext.report.page.markup import NOTHING, Markup, attribute, breakable, html
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from nbtext.report.explanations import calibration_lines, causes, idle_words, level, pieces, signed, strongest, summands
-from nbtext.report.forms import shortened
-from nbtext.report.numbers import percent
+from nbtext.report.forms import percent, shortened
 from nbtext.report.page.charts import BAR_HEIGHT, BAR_WIDTH, stretching
 from nbtext.report.page.markup import NOTHING, Markup, class_name, html, joined, note, scrolling, whole_page
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from nbtext.errors import quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.report.comparisons import forecast_sentence
-from nbtext.report.forms import shortened
-from nbtext.report.numbers import bounds, nats, percent, percent_bounds, three_decimals
+from nbtext.report.forms import bounds, nats, percent, percent_bounds, shortened, three_decimals
 from nbtext.report.page.charts import (
     MOST_CLASSES,
     bar,

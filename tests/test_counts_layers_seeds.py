@@ -9,9 +9,8 @@ import pytest
 
 from nbtext.cli.option_files import read_seeds
 from nbtext.counts.counting import Analysis
-from nbtext.counts.layers import estimated, seed_statistics
-from nbtext.counts.seeds import PSEUDO_COUNT, Seed, by_class
-from nbtext.counts.statistics import Weights
+from nbtext.counts.layers import PSEUDO_COUNT, by_class, estimated, seed_statistics
+from nbtext.counts.statistics import Seed, Weights
 from nbtext.errors import PathError
 from nbtext.model.training import seed_terms
 from nbtext.settings import Settings

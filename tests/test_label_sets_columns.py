@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nbtext.counts.label_columns import LabelSets
+from nbtext.label_sets import LabelSets
 
 SETS = LabelSets.of([[2, 1], [], [3]])
 

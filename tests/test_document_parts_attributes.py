@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.attributes import Attributes, weight_in_units
+from nbtext.document_parts import Attributes, weight_in_units
 from nbtext.errors import DocumentError
 from nbtext.settings import Reading
 

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.compression import compression, stream_of, unpacked
-from nbtext.corpus.streams import open_stream
+from nbtext.corpus.streams import compression, open_stream, stream_of, unpacked
 from nbtext.errors import PathError
 from tests.process import LITTLE_MEMORY, MEMORY, corpus, error_line, fail, nbtext
 from tests.reading import documents, problems, texts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nbtext.report.numbers import bounds, figure, nats, percent, percent_bounds, rounded, three_decimals
+from nbtext.report.forms import bounds, figure, nats, percent, percent_bounds, rounded, three_decimals
 
 
 @pytest.mark.parametrize(

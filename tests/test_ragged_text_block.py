@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nbtext.corpus.document import Document
 from nbtext.counts.counting import _in_blocks
 from nbtext.document_parts import WEIGHT_UNIT
-from nbtext.text_block import LabelledBlock, TextBlock
+from nbtext.ragged import LabelledBlock, TextBlock
 
 TEXTS = st.lists(st.binary(max_size=5), max_size=8)
 PAIRS = st.lists(st.tuples(st.sampled_from("abc"), st.binary(max_size=5)), max_size=8)
