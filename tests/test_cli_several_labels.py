@@ -63,6 +63,13 @@ def test_labels_are_given_from_a_probability_or_a_threshold_of_their_own(model: 
     assert "must be a number from 0 to 1, not 'best'" in fail(2, "classify --decide best --text x -m", model)
 
 
+def test_a_path_that_is_not_there_is_reported_before_a_model_of_few_documents(tmp_path: Path) -> None:
+    TextClassifier().fit(["cat", "dog"], ["cats", "dogs"]).save(str(tmp_path / "few"))
+    path, few = nbtext("prevalence nowhere.txt -m few").notes
+    assert path == "nbtext: nowhere.txt: cannot read: no such file or directory"
+    assert "2 classes take at least 50 labelled documents, and the model has 2" in few
+
+
 ROWS = [
     {"label": ["grain", "wheat"], "text": "wheat grain harvest"},
     {"label": ["crude"], "text": "oil barrel"},

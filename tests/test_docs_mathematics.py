@@ -146,6 +146,7 @@ FORMULAS = {
     "likelihood-ratio threshold": "decision.likelihood_ratio_threshold",
     "shares of the classes in other documents (`prevalence`)": "promises.class_shares.most_likely_shares",
     "likelihoods of these documents": "promises.class_shares.ClassLikelihoods",
+    "shares of labels, where documents have several": "promises.label_shares.label_shares",
     "interval of a share": "promises.class_shares.class_shares",
     "`impossible`": "decision.minimum_error",
     "mutual information": "selection.mutual_information",

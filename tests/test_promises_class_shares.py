@@ -20,7 +20,6 @@ from nbtext.promises.class_shares import (
     class_likelihoods,
     class_shares,
     estimate_prevalence,
-    label_or_not,
     most_likely_shares,
     require_labels,
     with_prior_of,
@@ -283,29 +282,3 @@ def test_intervals_stay_wide_however_many_documents_are_left_out() -> None:
     """Slope and offset do not describe a class exactly, so more documents left out do not make them exact."""
     draws = ClassLikelihoods.corrected(left_out(50_000)).drawn[:, 1]
     assert np.all(np.std(draws - draws.mean(axis=1, keepdims=True), axis=0) > 0.2)
-
-
-def test_shares_of_labels_are_each_of_their_own() -> None:
-    """Of documents that may have several labels or none; the shares differ from those of training."""
-    held = counts = 0
-
-    def labelled(n: int, seed: int, shift: float = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Return posteriors for the shares of training, and labels that are more or less frequent by ``shift``, in nats."""
-        draw = np.random.default_rng(seed)
-        offsets = np.array([-1.0, 0.5, -2.0])
-        truth = draw.random((n, 3)) < 1 / (1 + np.exp(-offsets - shift))
-        likelihood_ratios = draw.normal(np.where(truth, 2, -2), 2)  # of two normal distributions, so the logarithm is linear
-        return -np.logaddexp(0, -(offsets + likelihood_ratios)), truth
-
-    for seed in range(10):
-        log_p, truth = labelled(1500, seed)
-        lacking = [LeftOutPosteriors(label_or_not(log_p[:, k]), (~truth[:, k]).astype(int), np.ones(len(truth))) for k in range(3)]
-        log_p, truth = labelled(400, seed + 50, shift=1)
-        found = class_shares(log_p, NAMES, tuple(ClassLikelihoods.corrected(each) for each in lacking)).prevalence
-        shares = truth.mean(axis=0)
-        assert list(found) == NAMES
-        assert [each.share for each in found.values()] == pytest.approx(shares, abs=0.12)
-        held += sum(each.low <= share <= each.high for each, share in zip(found.values(), shares, strict=True))
-        counts += sum(abs(each.counted - share) > abs(each.share - share) for each, share in zip(found.values(), shares, strict=True))
-    assert held >= 26
-    assert counts >= 20

@@ -35,6 +35,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: st
       nbtext prevalence messages.csv --by sender
       nbtext prevalence inbox/ --output json
     """
+    from itertools import chain, islice
+
     from nbtext.cli.corpus import corpus_paths, documents_for
     from nbtext.cli.promises import likelihoods_of
     from nbtext.errors import quantity
@@ -47,8 +49,9 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: st
     model = option.load_model(model_path)
     options["on_error"] = options["on_error"] or "skip"  # reported, and with no part in the shares
     documents = documents_for(model, corpus_paths(corpus, options), options, labelled=False, columns=[] if by is None else [by])
-    likelihoods = likelihoods_of(model)
     blocks = score_corpus(model.fitted, documents, options["jobs"])
+    blocks = chain(tuple(islice(blocks, 1)), blocks)  # a path that is not there is reported before what the model lacks
+    likelihoods = likelihoods_of(model)
     watch = None if model.fitted.learnt.profile is None else DriftWatch(model)
     result = estimate_prevalence(blocks if watch is None else watch.watched(blocks), model.classes, likelihoods)
     drift = None if watch is None else watch.drift()

@@ -124,13 +124,13 @@ def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: Opt
     from nbtext.cli.corpus import documents_for
     from nbtext.exclusions import OTHER_SHARES, SEVERAL_LABELS, require_fitting
     from nbtext.model.corpus_scoring import score_corpus
-    from nbtext.promises.class_shares import estimate_prevalence, with_prior_of
+    from nbtext.promises.class_shares import ClassLikelihoods, estimate_prevalence, with_prior_of
 
     require_fitting(model.settings, OTHER_SHARES, *[SEVERAL_LABELS] * model.fitted.several_labels)
     if "-" in paths:
         raise UsageError("--prior-from is read first and cannot be standard input", hint="give files")
     likelihoods = likelihoods_of(model)
-    assert not isinstance(likelihoods, tuple)  # noqa: S101 - several labels are refused above
+    assert isinstance(likelihoods, ClassLikelihoods)  # noqa: S101 - several labels are refused above
     others = [] if options.get("text") is None else [parameter.name for parameter in READING]  # read as training documents were
     kept = {name: value for name, value in options.items() if name not in others}
     options = {**kept, "format": kept.get("format"), "lines": False, "text": None, "on_error": "skip"}

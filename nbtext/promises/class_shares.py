@@ -1,6 +1,6 @@
 """Shares of the classes in a set of documents without labels: how many, not which.
 
-Where documents may have several labels, having a label or not are two classes, for each label apart.
+Where documents may have several labels, `nbtext.promises.label_shares` has them.
 
 Documents may have other class shares than those of training (prior shift). Then counting answers leans towards the shares of training. The shares
 under which the documents are most likely are found by EM on the class prior alone (M. Saerens, P. Latinne, C. Decaestecker, Adjusting the outputs of
@@ -29,6 +29,7 @@ from nbtext.calibration import LeftOutPosteriors, newton_minimum
 from nbtext.decision import log_posterior as normalised
 from nbtext.errors import NoDocumentsError, UsageError, quantity
 from nbtext.model.training import left_out_posteriors
+from nbtext.promises.label_shares import label_shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -171,22 +172,16 @@ class ClassLikelihoods:
         return np.exp(log_likelihood, out=log_likelihood)
 
 
-Likelihoods: TypeAlias = ClassLikelihoods | tuple[ClassLikelihoods, ...]
-"""Where documents may have several labels, those of each label and of the documents without it."""
-
-
-def label_or_not(log_posterior: Floats) -> Floats:
-    """Return log p and log(1 − p) of a label, shape (n_docs, 2), given the first."""
-    with np.errstate(divide="ignore"):
-        return np.stack((log_posterior, np.log(-np.expm1(log_posterior))), axis=1)
+Likelihoods: TypeAlias = ClassLikelihoods | LeftOutPosteriors
+"""Where documents may have several labels, the left-out documents."""
 
 
 def uncorrected_likelihoods(model: TextClassifier) -> Likelihoods:
-    """Return the likelihoods of posteriors as they are."""
-    statistics = model.fitted.statistics
-    if not model.fitted.several_labels:
-        return ClassLikelihoods.uncorrected(model.fitted.classifier.prior)
-    return tuple(ClassLikelihoods.uncorrected(np.array((p, 1 - p))) for p in statistics.class_documents / statistics.n_documents)
+    """Return the likelihoods of posteriors as they are, or no left-out documents."""
+    if model.fitted.several_labels:
+        none = np.empty((0, len(model.classes)))
+        return LeftOutPosteriors(none, none > 0, none[:, 0])
+    return ClassLikelihoods.uncorrected(model.fitted.classifier.prior)
 
 
 def _prior(n_classes: int) -> tuple[Floats, Floats]:
@@ -232,26 +227,20 @@ def class_likelihoods(model: TextClassifier) -> Likelihoods:
 
     Raise `UsageError` if it has none, or more than `MOST_CLASSES`; `uncorrected_likelihoods` then goes without.
     """
-    if len(model.classes) > MOST_CLASSES:
+    if len(model.classes) > MOST_CLASSES and not model.fitted.several_labels:
         raise UsageError(f"there are more than {MOST_CLASSES} classes")
     left_out = left_out_posteriors(model.fitted)
-    if left_out.classes.ndim == 1:
-        return ClassLikelihoods.corrected(left_out)
-    log_p, lacking, weights = left_out.log_posterior, ~left_out.classes, left_out.weights
-    labels = range(log_p.shape[1])
-    return tuple(
-        ClassLikelihoods.corrected(LeftOutPosteriors(label_or_not(log_p[:, k]), lacking[:, k].astype(int), weights)) for k in labels
-    )
+    return left_out if model.fitted.several_labels else ClassLikelihoods.corrected(left_out)
 
 
 def require_labels(model: TextClassifier) -> None:
-    """Raise `UsageError` if the model has fewer labelled documents than shares take, unless there are more than `MOST_CLASSES` classes.
+    """Raise `UsageError` if the model has fewer labelled documents than shares take, unless there are more than `MOST_CLASSES` classes or several labels.
 
     They take `LEAST_LABELS` for each class on average, and at most `MOST_RARE` of the classes may be rare.
     """
     labelled = model.counts.labelled.class_documents
     n_classes, of_all, hint = len(labelled), labelled.sum(), "label more, or count the answers of nbtext classify"
-    if n_classes > MOST_CLASSES:
+    if n_classes > MOST_CLASSES or model.fitted.several_labels:
         return
     subject = f"shares of {quantity(n_classes, 'class')} take at least"
     if of_all < (least := LEAST_LABELS * n_classes):
@@ -287,16 +276,16 @@ def estimate_prevalence(blocks: Iterable[ScoredBlock], classes: list[str], likel
 def class_shares(log_posterior: Floats, classes: list[str], likelihoods: Likelihoods) -> _Prevalence:
     """Return the shares of the classes among documents with log p(C_k | d), shape (n_docs, n_classes), at least one.
 
-    Of several labels each is one of two classes, so their shares need not sum to 1.
+    Those of several labels need not sum to 1.
     """
-    if isinstance(likelihoods, tuple):
-        both = (class_shares(label_or_not(log_posterior[:, k]), [label, ""], likelihoods[k]) for k, label in enumerate(classes))
-        return _Prevalence(len(log_posterior), {label: each.prevalence[label] for label, each in zip(classes, both, strict=True)})
-    shares = most_likely_shares(likelihoods.given(log_posterior))
-    low, high = np.quantile(_drawn(log_posterior, likelihoods, shares), (0.025, 0.975), axis=0)
-    counted = np.bincount(log_posterior.argmax(axis=1), minlength=len(classes)) / len(log_posterior)
-    columns = (shares, np.minimum(low, shares), np.maximum(high, shares), counted)
-    of_classes = (ClassShare(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
+    if isinstance(likelihoods, LeftOutPosteriors):
+        columns = label_shares(log_posterior, likelihoods)
+    else:
+        shares = most_likely_shares(likelihoods.given(log_posterior))
+        low, high = np.quantile(_drawn(log_posterior, likelihoods, shares), (0.025, 0.975), axis=0)
+        counted = np.bincount(log_posterior.argmax(axis=1), minlength=len(classes)) / len(log_posterior)
+        columns = np.stack((shares, np.minimum(low, shares), np.maximum(high, shares), counted))
+    of_classes = (ClassShare(*row) for row in columns.T.tolist())
     return _Prevalence(len(log_posterior), dict(zip(classes, of_classes, strict=True)))
 
 

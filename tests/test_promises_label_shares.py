@@ -1,0 +1,87 @@
+"""Shares of labels: against the labels of documents that were drawn, with the shares of training and with others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.calibration import LeftOutPosteriors
+from nbtext.corpus.document import Document
+from nbtext.errors import UsageError
+from nbtext.fitted.scoring import scored
+from nbtext.promises.class_shares import class_likelihoods, estimate_prevalence, require_labels, uncorrected_likelihoods
+from nbtext.promises.label_shares import label_shares
+
+LOG_ODDS = np.array([-1.0, 0.5, -2.0])
+
+
+def labelled(n: int, seed: int, shift: float = 0, bias: float = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return log p of labels for the shares of training, wrong by a bias of the log odds, and labels more or less frequent by ``shift``, in nats."""
+    draw = np.random.default_rng(seed)
+    truth = draw.random((n, 3)) < 1 / (1 + np.exp(-LOG_ODDS - shift))
+    likelihood_ratios = draw.normal(np.where(truth, 2, -2), 2)  # of two normal distributions, so the logarithm is linear
+    return -np.logaddexp(0, -(LOG_ODDS + bias + likelihood_ratios)), truth
+
+
+def left_out(n: int, seed: int, bias: float = 0) -> LeftOutPosteriors:
+    log_p, truth = labelled(n, seed, bias=bias)
+    return LeftOutPosteriors(log_p, truth, np.ones(n))
+
+
+@pytest.mark.parametrize(("shift", "bias"), [(0, 0.0), (1, 0.0), (-1, 0.0), (0, 0.4)])
+def test_shares_are_nearer_to_the_truth_than_means_and_answers_and_intervals_hold_it(shift: float, bias: float) -> None:
+    errors, held = [], []
+    for seed in range(12):
+        log_p, truth = labelled(500, seed + 50, shift, bias)
+        share, low, high, counted = label_shares(log_p, left_out(1500, seed, bias))
+        shares = truth.mean(axis=0)
+        assert np.all((low <= share) & (share <= high))
+        held.append((low <= shares) & (shares <= high))
+        errors.append([np.abs(each - shares).sum() for each in (share, np.exp(log_p).mean(axis=0), counted)])
+    ours, means, counting = np.mean(errors, axis=0)
+    assert np.mean(held) >= 0.94
+    assert ours < counting
+    assert ours < means * (0.8 if shift or bias else 1.3)  # there the mean is the best that can be
+
+
+def test_without_left_out_documents_shares_are_mean_probabilities() -> None:
+    none = np.empty((0, 3))
+    log_p, _ = labelled(80, 1)
+    share, low, high, _ = label_shares(log_p, LeftOutPosteriors(none, none > 0, none[:, 0]))
+    assert share == pytest.approx(np.exp(log_p).mean(axis=0))
+    assert np.all((low < share) & (share < high))
+
+
+def test_a_label_that_is_certain_or_impossible() -> None:
+    log_p = np.array([[0.0, -np.inf, -1.0]] * 5)
+    share, low, high, counted = label_shares(log_p, LeftOutPosteriors(log_p, np.array([[True, False, False]] * 5), np.ones(5)))
+    assert share[:2] == pytest.approx([1, 0])
+    assert (low[:2], high[:2]) == (pytest.approx([1, 0]), pytest.approx([1, 0]))
+    assert counted[:2].tolist() == [1, 0]
+    assert 0 < share[2] < np.exp(-1)
+
+
+TEXTS, LABELS = ["sofa cat", "cat purr", "dog bark", "cat dog", "rain"] * 3, [["cats"], ["cats"], ["dogs"], ["cats", "dogs"], []] * 3
+
+
+def test_a_model_of_few_documents_has_shares_of_labels_with_wide_intervals() -> None:
+    """Fewer than a model of one label takes."""
+    model = TextClassifier().fit(TEXTS, LABELS)
+    require_labels(model)
+    documents = [Document(str(place), None, text.encode()) for place, text in enumerate(TEXTS)]
+    found = estimate_prevalence(scored(model.fitted, documents), model.classes, class_likelihoods(model)).all
+    assert found.documents == len(TEXTS)
+    assert list(found.prevalence) == ["cats", "dogs"]
+    for each, share in zip(found.prevalence.values(), (0.6, 0.4), strict=True):
+        assert each.low <= share <= each.high
+
+
+def test_a_model_that_left_no_documents_out_has_uncorrected_shares() -> None:
+    model = TextClassifier(sample=0).fit(TEXTS, LABELS)
+    with pytest.raises(UsageError):
+        class_likelihoods(model)
+    documents = [Document("1", None, b"cat")]
+    found = estimate_prevalence(scored(model.fitted, documents), model.classes, uncorrected_likelihoods(model)).all.prevalence
+    [block] = scored(model.fitted, documents)
+    assert [each.share for each in found.values()] == pytest.approx(np.exp(block.log_posterior[0]).tolist())
