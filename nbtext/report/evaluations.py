@@ -1,4 +1,4 @@
-"""An evaluation as tables: main figures, classes, confusions, slices, folds; on a terminal also pictures of confusion and reliability."""
+"""An evaluation as tables: main figures, classes, confusions, slices, folds; on a terminal also reliability as bars, and all confusions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from nbtext.errors import quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import block, bounds, drawing, figure, listing, shortened, show, table, visible
+from nbtext.report.forms import block, bounds, figure, listing, shortened, show, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from rich.text import Text
 
     from nbtext.decision import AnswerThreshold
     from nbtext.evaluation.cross_validation import FoldsResult
@@ -40,16 +38,9 @@ FOLDS = {
 }  # fmt: skip
 
 MOST_CLASSES = 20
-"""Classes of a heat map: more would not fit."""
+"""Classes of the table of confusions: more would not fit."""
 
 LONGEST_NAME = 24
-CORNER = "true class, by answer"
-
-WHITE_FROM = 0.69
-"""Root of the share from which white letters have more contrast than black ones."""
-
-LIGHT, DARK = (236, 242, 250), (8, 64, 129)
-"""Background of cells, for a share of 0 and of 1."""
 
 FOLDS_SHOWN = 20
 """With more folds there is no row for each."""
@@ -185,9 +176,7 @@ def _risk(risk: Sequence[RiskPoint]) -> Iterator[str]:
 
 def _pictures(result: EvaluationResult) -> Iterator[str]:
     yield listing({f"{len(result.reliability)} bins of probability": "", **_reliability_bars(result.reliability)})
-    table = _confusion_rows(result)
-    if table is not None:
-        yield drawing(_heat_map(*table))
+    yield _confusion_table(result)
 
 
 def _reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
@@ -200,41 +189,18 @@ def _reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
     }
 
 
-def _confusion_rows(result: EvaluationResult) -> tuple[list[str], list[list[int]]] | None:
-    """Return the labels that occur, and for each its documents by answer, no answer last; None with one label or more than `MOST_CLASSES`."""
+def _confusion_table(result: EvaluationResult) -> str:
+    """Return the documents of each class that occurs by answer, nothing for one class or more than `MOST_CLASSES`."""
     labels = [label for label, of_class in result.per_class.items() if of_class.occurs]
     if not 1 < len(labels) <= MOST_CLASSES:
-        return None
-    return labels, [[result.confusion.get(truth, {}).get(answer, 0) for answer in (*labels, "")] for truth in labels]
-
-
-def _heat_map(labels: Sequence[str], rows: Sequence[Sequence[int]]) -> Text:
-    """Return shaded cells with numbers; a narrow screen cuts the last answers off."""
-    from rich.text import Text
-
-    unanswered = any(row[-1] for row in rows)
-    heads = [*(str(place) for place in range(1, len(labels) + 1)), *(["none"] if unanswered else [])]
-    names = [shortened(visible(label), LONGEST_NAME) for label in labels]
-    digits = len(str(len(labels)))
-    room = max(map(len, names)) + digits + 2
-    cell = max(2, *(len(str(n)) for row in rows for n in row), *map(len, heads)) + 1
-    drawn = Text(no_wrap=True, overflow="crop")
-    drawn.append((CORNER if len(CORNER) < room else "").ljust(room) + "".join(head.rjust(cell) for head in heads) + "\n", style="dim")
-    for place, (name, row) in enumerate(zip(names, rows, strict=True), 1):
-        drawn.append(f"{place:>{digits}} {name}".ljust(room))
-        total = sum(row) or 1
-        for answer, n in enumerate(row if unanswered else row[:-1], 1):
-            drawn.append(" ")
-            drawn.append((str(n) if n else "·").rjust(cell - 1), style=_cell_style(n / total, right=answer == place) if n else "dim")
-        drawn.append("\n")
-    return drawn
-
-
-def _cell_style(share: float, *, right: bool) -> str:
-    """Return the colours of a cell, the darker the larger the root of the share, which shows small ones; bold where right."""
-    r, g, b = (round(light + (dark - light) * share**0.5) for light, dark in zip(LIGHT, DARK, strict=True))
-    letters = "rgb(255,255,255)" if share**0.5 > WHITE_FROM else "rgb(0,0,0)"
-    return f"{'bold ' if right else ''}{letters} on rgb({r},{g},{b})"
+        return ""
+    numbered = {str(place): label for place, label in enumerate(labels, 1)}
+    answers = {**numbered, **({"none": ""} if any("" in row for row in result.confusion.values()) else {})}
+    rows = (
+        (f"{number} {shortened(truth, LONGEST_NAME)}", *(result.confusion.get(truth, {}).get(answer) for answer in answers.values()))
+        for number, truth in numbered.items()
+    )
+    return table(None, {"true class, by answer": "0", **{head: f"{place}:d:·" for place, head in enumerate(answers, 1)}}, rows)
 
 
 def _folds(folds: FoldsResult) -> Iterator[str]:
