@@ -20,6 +20,7 @@ from nbtext.decision import (
     answer_threshold,
     costs_from,
     greatest_expected_f1,
+    label_thresholds,
     likelihood_ratio_threshold,
     log_odds,
     log_posterior,
@@ -258,3 +259,14 @@ def test_labels_are_given_from_a_probability_on() -> None:
 def test_log_odds_of_several_labels_are_each_of_its_own() -> None:
     p = np.array([[0.9, 0.8], [0.1, 0.5]])
     assert log_odds(np.log(p), several=True) == pytest.approx(np.log(p / (1 - p)))
+
+
+def test_a_threshold_of_a_label_is_half_of_the_best_expected_f1() -> None:
+    p = np.random.default_rng(3).beta(0.3, 1, (40, 3))
+    for column, threshold in zip(p.T, label_thresholds(np.log(p)), strict=True):
+        given = [2 * column[column >= each].sum() / ((column >= each).sum() + column.sum()) for each in column]
+        assert threshold == pytest.approx(max(given) / 2)
+
+
+def test_a_sure_label_is_given_where_it_is_sure() -> None:
+    assert label_thresholds(np.log([[1.0], [1.0], [1e-9]])) == pytest.approx((0.5,))

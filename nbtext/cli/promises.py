@@ -74,10 +74,10 @@ def answer_rule(options: Options, model: TextClassifier) -> DecisionRule:
 
     rule = decision_rule(options, model.classes, several=model.fitted.several_labels)
     if (decide := options["decide"]) == "label":
+        from nbtext.decision import label_thresholds
         from nbtext.model.training import left_out_posteriors
-        from nbtext.promises.label_thresholds import label_thresholds
 
-        rule = replace(rule, labels_from=label_thresholds(left_out_posteriors(model.fitted)))
+        rule = replace(rule, labels_from=label_thresholds(left_out_posteriors(model.fitted).log_posterior))
     elif decide != "document":
         rule = replace(rule, labels_from=decide)
     if options["min_precision"] is None:
