@@ -80,7 +80,7 @@ def completed(words: list[str], home: Path) -> list[str]:
         (["nbtext", "explain", "--against", "d"], ["dogs"]),
         (["nbtext", "relabel", "c"], ["cats"]),
         (["nbtext", "help", "form"], ["formats"]),
-        (["nbtext", "help", ""], [*TOPICS, *COMMANDS]),
+        (["nbtext", "help", ""], ["commands", *TOPICS, *COMMANDS]),
         (["nbtext", "completion", ""], list(SHELLS)),
     ],
     ids=lambda value: " ".join(value) if value[:1] == ["nbtext"] else None,

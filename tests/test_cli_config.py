@@ -129,7 +129,7 @@ def test_help_shows_what_holds_and_where_it_comes_from(tmp_path: Path, below: Pa
     assert ["ngrams", "=", "2", "from", "$NBTEXT_TRAIN_NGRAMS,", "for", "train"] in lines
     text = " ".join(done.text.split())
     assert f"once = true from {tmp_path}/nbtext.toml [train], for train" in text
-    assert f"language = german from {tmp_path}/nbtext.toml, for label, train, " in text
+    assert f"language = german from {tmp_path}/nbtext.toml, for train, label, " in text
     assert "No defaults are set." in nbtext("help config", cwd=Path("/")).text
 
 

@@ -112,8 +112,20 @@ def test_a_document_that_cannot_be_read_is_named_once_and_the_others_are_read_as
 )
 def test_a_corpus_that_is_not_there_or_holds_nothing(pets: Path, command: str) -> None:
     (pets / "hollow/class").mkdir(parents=True)
-    assert f"Missing argument 'CORPUS...'; see nbtext {command} --help" in fail(2, command)
+    assert f"Missing argument 'CORPUS...', or - for standard input; see nbtext {command} --help" in fail(2, command)
     if command not in ("classify", "tokens"):
         assert "nothere: cannot read: no such file or directory" in fail(4, command, "nothere")
         if command not in ("update", "forget"):
             assert "has no documents that can be read" in fail(2, command, "hollow")
+
+
+@pytest.mark.parametrize("command", ["classify", "explain", "explain --why-not dogs", "tokens"])
+def test_what_is_piped_into_a_command_that_answers_is_read_without_a_path(pets: Path, command: str) -> None:
+    for piped in (b"it purrs", b"it purrs\n" * 3):
+        assert nbtext(command, stdin=piped) == nbtext(f"{command} -", stdin=piped)
+    assert "Missing argument" in fail(2, command, stdin=b"")
+
+
+@pytest.mark.parametrize("command", ["evaluate", "train", "update", "forget", "prevalence"])
+def test_a_command_that_learns_or_judges_asks_for_a_path_also_in_a_pipe(pets: Path, command: str) -> None:
+    assert "or - for standard input" in fail(2, command, stdin=b"cats,it purrs\n")

@@ -98,7 +98,7 @@ def _label_patch(options: Options) -> LabelPatch | None:
 def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
     """Return the CORPUS arguments and then what ``--files-from`` lists, or the folders of ``--from-folder``; raise `UsageError` for none or both.
 
-    The text of ``--text`` is put on standard input, as a JSON object, so that attributes beside it are unknown values.
+    A command that takes ``--text`` reads what is piped into it if nothing is given. The text of ``--text`` is put on standard input, as a JSON object, so that attributes beside it are unknown values.
     """
     source, null = options["files_from"], options["null"]
     if options.get("text") is not None:
@@ -108,8 +108,10 @@ def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
     if options.get("folders"):
         return _labelled_folders(options)
     if source is None:
+        if not corpus and "text" in options and sys.stdin is not None and not sys.stdin.isatty() and beginning("-", 1, of_pipe=0):
+            return ("-",)
         if not corpus:
-            raise click.UsageError("Missing argument 'CORPUS...'.", click.get_current_context(silent=True))
+            raise click.UsageError("Missing argument 'CORPUS...', or - for standard input", click.get_current_context(silent=True))
         return tuple(corpus)
     if source == "-" and "-" in corpus:
         raise UsageError("standard input cannot be both a document and the list of files")

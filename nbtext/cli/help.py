@@ -31,7 +31,7 @@ def _suggest(context: click.Context, parameter: click.Parameter, incomplete: str
     from click.shell_completion import CompletionItem
 
     del parameter
-    return [CompletionItem(name) for name in (*TOPICS, *_group(context).list_commands(context)) if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in ("commands", *TOPICS, *_group(context).list_commands(context)) if name.startswith(incomplete)]
 
 
 @panels.command("help")
@@ -51,15 +51,21 @@ def command(topic: str | None) -> None:
     if topic is None:
         text = _listed()
     elif topic in TOPICS:
-        text = topic_text(topic)
+        text = panels.fitted(topic_text(topic))
         if topic == "config":
             from nbtext.cli.config import what_holds
 
             text += f"\n{what_holds(context, sys.argv[1:])}"
+    elif topic == "commands":
+        root = context.find_root()
+        root.meta[panels.EVERYTHING] = True
+        text = root.get_help()
     elif (found := _group(context).get_command(context, topic)) is not None:
         text = found.get_help(click.Context(found, info_name=topic, parent=context.find_root()))
     else:
-        near = panels.did_you_mean_command(topic, [*TOPICS, *_group(context).list_commands(context)])
+        from nbtext.cli.synonyms import command_meant
+
+        near = command_meant(topic, [*TOPICS, *_group(context).list_commands(context)])
         raise UsageError(f"there is no topic or command {topic!r}{near}", hint=f"topics are {', '.join(TOPICS)}")
     sys.stdout.write(text.rstrip("\n") + "\n")
 
@@ -72,7 +78,8 @@ def topic_text(topic: str) -> str:
 def _listed() -> str:
     width = max(map(len, TOPICS))
     lines = [f"  nbtext help {topic.ljust(width)}  {meaning}" for topic, meaning in TOPICS.items()]
-    return "\n".join(["Topics:", *lines, "", "nbtext help COMMAND is nbtext COMMAND --help; nbtext --help lists commands."])
+    end = "nbtext help COMMAND is nbtext COMMAND --help; nbtext help commands lists all."
+    return panels.fitted("\n".join(["Topics:", *lines, "", end]))
 
 
 def _group(context: click.Context) -> click.Group:

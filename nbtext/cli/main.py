@@ -17,26 +17,25 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from nbtext.cli.messages import clear_progress, log_is_json, say, say_problem, set_log_format
-from nbtext.cli.panels import color_option, did_you_mean_command, log_format_option, painter
-from nbtext.errors import NbtextError, PathError, did_you_mean, reason
-from nbtext.settings import GONE
+from nbtext.cli.panels import EVERYTHING, color_option, log_format_option, painter
+from nbtext.errors import NbtextError, PathError, reason
 from nbtext.version import __version__
 
 if TYPE_CHECKING:
     from types import FrameType
 
 GROUPS_OF_COMMANDS = {
-    "Learn": {
-        "label": "Sort documents without labels into classes.",
+    "Every day": {
         "train": "Learn classes from labelled documents.",
-        "tune": "Try settings of training and keep the best model.",
-    },
-    "Ask": {
         "classify": "Print the class of each document and its probability.",
-        "prevalence": "Estimate how many of the documents are of each class.",
+        "evaluate": "Measure a model on documents whose classes are known.",
+        "explain": "Show what each word contributed to an answer.",
+        "label": "Sort documents without labels into classes.",
+        "update": "Add documents to a model.",
+        "doctor": "Check the installation and the model, or a corpus.",
     },
     "Judge": {
-        "evaluate": "Measure a model on documents whose classes are known.",
+        "tune": "Try settings of training and keep the best model.",
         "cross-validate": "Measure settings on a corpus by cross-validation.",
         "learning-curve": "Show accuracy against training size, with a forecast.",
         "compare": "Compare two models, with or without documents.",
@@ -44,28 +43,28 @@ GROUPS_OF_COMMANDS = {
         "report": "Write an evaluation as a page of HTML, or a model card.",
     },
     "Understand": {
-        "explain": "Show what each word contributed to an answer.",
-        "select-features": "Rank terms by what they say about the class.",
         "inspect": "Show what a model contains.",
+        "select-features": "Rank terms by what they say about the class.",
         "tokens": "Show how a document becomes terms.",
         "generate": "Draw random documents from a model.",
     },
     "Change": {
-        "update": "Add documents to a model.",
         "forget": "Remove documents from a model.",
         "merge": "Add several models up to one.",
         "relabel": "Rename a class, or join two classes.",
         "prune": "Remove rare or common terms permanently.",
-    },
-    "Keep well": {
         "promote": "Replace a model after it passed evaluation.",
+    },
+    "Watch": {
+        "prevalence": "Estimate how many of the documents are of each class.",
         "drift": "Show how far new documents are from those of training.",
-        "doctor": "Check the installation and the model, or a corpus.",
+    },
+    "Get help": {
         "help": "Explain a topic or a command.",
         "completion": "Print the script for completion in a shell.",
     },
 }
-"""The line of each command, in the groups and the order of the help."""
+"""The line of each command, in the groups and the order of the help. `nbtext` alone shows the lines of the first group, and names the others."""
 
 OLD_COMMANDS = ("card", "why-not")
 """Commands that go on working unseen: report --to card.md and explain --why-not do the same."""
@@ -94,18 +93,32 @@ class Commands(click.Group):
         command: click.Command = import_module(f"nbtext.cli.{cmd_name.replace('-', '_')}").command
         return command
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands in groups, then the options; no command is imported for it."""
-        paint, width = painter(), max(map(len, COMMANDS))
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a screen of 24 lines, or with `EVERYTHING` all commands and options; no command is imported for it."""
+        paint, every_day, everything = painter(), next(iter(GROUPS_OF_COMMANDS)), EVERYTHING in ctx.meta
+        width = max(map(len, COMMANDS if everything else GROUPS_OF_COMMANDS))
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
         for group, commands in GROUPS_OF_COMMANDS.items():
-            with formatter.section(paint(group, bold=True)):
-                formatter.write_dl([(paint(name.ljust(width), fg="cyan"), line) for name, line in commands.items()])
-        click.Command.format_options(self, ctx, formatter)
+            if everything or group == every_day:
+                with formatter.section(paint(group, bold=True)):
+                    formatter.write_dl([(paint(name.ljust(width), fg="cyan"), line) for name, line in commands.items()])
+        if everything:
+            click.Command.format_options(self, ctx, formatter)
+            return
+        formatter.write_paragraph()
+        with formatter.indentation():
+            rest = (item for item in GROUPS_OF_COMMANDS.items() if item[0] != every_day)
+            formatter.write_dl([(paint(group.ljust(width), bold=True), ", ".join(commands)) for group, commands in rest])
+        formatter.write_paragraph()
+        formatter.write_text("More: nbtext COMMAND --help, nbtext help commands, nbtext help TOPIC.")
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve as click does, and suggest names that are near a mistyped one."""
         if args[0] not in (*COMMANDS, *OLD_COMMANDS) and not args[0].startswith("-"):
-            raise click.UsageError(f"No such command {args[0]!r}{did_you_mean_command(args[0], list(COMMANDS))}", ctx)
+            from nbtext.cli.synonyms import command_meant
+
+            raise click.UsageError(f"No such command {args[0]!r}{command_meant(args[0], list(COMMANDS))}", ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -124,14 +137,11 @@ class Commands(click.Group):
 @color_option
 @log_format_option
 def nbtext(debug: bool) -> None:  # noqa: FBT001 - click passes it
-    """Text classification: learn classes from labelled documents, then classify others.
+    """Text classification: learn from labelled documents, classify others.
 
     \b
-      nbtext train corpus/            a folder per class; makes nbtext.joblib
-      nbtext classify doc.txt         the class, and how probable it is
-      nbtext evaluate corpus-test/    how often it is right
-
-    nbtext COMMAND --help explains a command, nbtext help TOPIC a topic.
+      nbtext train corpus/      a folder per class
+      nbtext classify doc.txt   the class and its probability
     """
     del debug
 
@@ -246,11 +256,15 @@ def _say_wrong_usage(problem: click.ClickException) -> None:
     context = getattr(problem, "ctx", None)
     command = context.command_path if context else "nbtext"
     if isinstance(problem, click.NoSuchOption):
+        from nbtext.cli.synonyms import option_meant
+        from nbtext.settings import GONE
+
         name = problem.option_name
         if instead := GONE.get(name.lstrip("-").replace("-", "_")):
             say(f"there is no option {name} any more", hint=instead)
             return
-        message = f"No such option {name!r}{did_you_mean(name, problem.possibilities or ())}"
+        near = option_meant(name, context.command, problem.possibilities or ()) if context else ""
+        message = f"No such option {name!r}{near}"
     elif isinstance(problem, click.exceptions.NoArgsIsHelpError):
         message, command = "no command is given", "nbtext"
     else:

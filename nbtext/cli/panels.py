@@ -5,8 +5,11 @@ Also the options that nbtext itself has. This module imports no settings: `nbtex
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from inspect import cleandoc
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import Any, TypeVar
 
 import click
@@ -22,26 +25,8 @@ Function = TypeVar("Function", bound="Callable[..., object]")
 EVERYTHING = "nbtext.help-all"
 """Set in the ``meta`` of a context whose help shows all."""
 
-SYNONYMS = {
-    "classify": ("predict", "score", "run", "infer", "ask"),
-    "compare": ("diff",),
-    "cross-validate": ("cv", "crossvalidate", "validate"),
-    "doctor": ("check", "verify"),
-    "evaluate": ("test", "measure", "eval", "accuracy"),
-    "explain": ("why", "interpret"),
-    "forget": ("delete", "remove", "unlearn"),
-    "generate": ("sample", "draw"),
-    "inspect": ("show", "info", "describe", "view"),
-    "label": ("annotate", "tag"),
-    "merge": ("join", "combine", "add"),
-    "relabel": ("rename",),
-    "select-features": ("features", "terms", "top"),
-    "suspects": ("mistakes", "clean"),
-    "tokens": ("tokenize", "tokenise", "analyze", "analyse"),
-    "train": ("fit", "learn", "build"),
-    "tune": ("search", "optimize", "optimise"),
-}
-"""Names of commands in other tools, for suggestions."""
+_BODY = re.compile(r" *(?:\S.*?  +)?")
+"""Indentation, or the first of two columns."""
 
 _NAMES = 24
 """Width of the column of names; a longer one has a line of its own."""
@@ -124,7 +109,7 @@ class Command(click.Command):
             with formatter.indentation():
                 formatter.write_text(paragraph)
         with formatter.section(paint("Examples", bold=True)):
-            formatter.write("".join(f"{line}\n" for line in examples))
+            formatter.write(fitted("".join(f"{line}\n" for line in examples)))
         for group, records in self.panels(ctx):
             with formatter.section(paint(group.capitalize(), bold=True)):
                 formatter.write_dl([(paint(names.ljust(_NAMES), fg="cyan"), text) for names, text in records], _NAMES)
@@ -150,7 +135,12 @@ class Command(click.Command):
         """Yield each group that has options to be shown, with their names and texts."""
         from nbtext.settings import GROUPS
 
-        options = [each for each in self.params if isinstance(each, Option) and (each.common or EVERYTHING in ctx.meta)]
+        used = " ".join(self.texts()[1]).replace("=", " ").split()
+        options = [
+            each
+            for each in self.params
+            if isinstance(each, Option) and (each.common or EVERYTHING in ctx.meta or any(name in used for name in each.opts))
+        ]
         for group in GROUPS:
             records = [record for each in options if each.group == group and (record := each.get_help_record(ctx)) is not None]
             if records:
@@ -235,12 +225,6 @@ def option(*names: str, group: str, common: bool = False, **attributes: Any) -> 
     return click.option(*names, cls=Option, group=group, common=common, **attributes)
 
 
-def did_you_mean_command(given: str, known: Sequence[str]) -> str:
-    """Return a question as `did_you_mean` does, about the command that other tools call so if there is one."""
-    meant = [name for name, synonyms in SYNONYMS.items() if given.lower() in synonyms and name in known]
-    return f" (did you mean {meant[0]!r}?)" if meant else did_you_mean(given, known)
-
-
 def _first_sentence(text: str) -> str:
     """Return the first sentence.
 
@@ -248,6 +232,28 @@ def _first_sentence(text: str) -> str:
     'Use N processes.'
     """
     return text.partition(". ")[0].rstrip(".") + "."
+
+
+def fitted(text: str) -> str:
+    """Return a text laid out for 80 columns as it fits a narrower terminal: paragraphs and second columns filled again, commands continued."""
+    width = get_terminal_size().columns
+    if width >= 80:
+        return text
+    rows: list[tuple[str, str]] = []
+    for line in text.splitlines():
+        head, body = line[: (start := _BODY.match(line).end())], line[start:]  # type: ignore[union-attr] # it matches any line
+        before, filled = rows[-1] if rows else ("", "")
+        if filled and body and head == " " * len(before) and not before.isspace():
+            rows[-1] = (before, f"{filled} {body}")
+        else:
+            rows.append((head, body))
+    lines = []
+    for head, body in rows:
+        end, more = (" \\\n", "    ") if head and body.startswith("nbtext ") else ("\n", "")
+        lines.append(
+            end.join(wrap(f"{head}{body}", width - len(end) + 1, subsequent_indent=" " * len(head) + more, break_on_hyphens=False))
+        )
+    return "\n".join(lines) + "\n"
 
 
 def painter() -> Callable[..., str]:

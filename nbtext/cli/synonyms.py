@@ -1,0 +1,84 @@
+"""What is meant by a name that nbtext does not have, but other tools do; for the line about wrong usage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from nbtext.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+COMMANDS = {
+    "classify": "predict score run infer ask",
+    "compare": "diff",
+    "completion": "completions bash zsh fish",
+    "cross-validate": "cv crossvalidate validate",
+    "doctor": "check verify lint",
+    "evaluate": "test measure eval accuracy benchmark",
+    "explain": "why interpret",
+    "forget": "delete remove unlearn erase undo",
+    "generate": "sample draw",
+    "inspect": "show info describe view stats",
+    "label": "annotate tag",
+    "learning-curve": "curve forecast",
+    "merge": "join combine",
+    "promote": "deploy release publish rollback restore",
+    "relabel": "rename",
+    "select-features": "features terms top",
+    "suspects": "mistakes clean",
+    "tokens": "tokenize tokenise analyze analyse",
+    "train": "fit learn build create init",
+    "tune": "search optimize optimise",
+    "update": "add append retrain",
+}
+"""Names of commands in other tools."""
+
+OPTIONS = {
+    "--class-weight": "--balanced",
+    "--classifier": "--algorithm --method",
+    "--delimiter": "--sep --separator",
+    "--folds": "--cv --splits",
+    "--from-folder": "--label",
+    "--jobs": "--threads --workers --processes --parallel",
+    "--label-column": "--label --target --class",
+    "--limit": "--head --count",
+    "--min-df": "--min-count",
+    "--min-probability": "--threshold --cutoff --confidence --min-confidence --min-score",
+    "--model": "-o --output --out --save",
+    "--output csv": "--csv",
+    "--output json": "--json",
+    "--output jsonl": "--json --jsonl",
+    "--scores": "--proba --probabilities",
+    "--smoothing": "--alpha",
+    "--text-column": "--column --field",
+    "--to": "-o --output --out --save --file",
+}
+"""Names of options in other tools, by what is meant where a command has it."""
+
+
+def command_meant(given: str, known: Sequence[str]) -> str:
+    """Return a question as `did_you_mean` does, about the command that other tools call so if there is one."""
+    return _question(name for name in _meant(given.lower(), COMMANDS) if name in known) or did_you_mean(given, known)
+
+
+def option_meant(given: str, command: click.Command, near: Sequence[str]) -> str:
+    """Return a question about the options of a command that other tools call so, or about those with names that are near."""
+    taken = {name: each for each in command.params if isinstance(each, click.Option) and not each.hidden for name in each.opts}
+
+    def is_taken(meant: str) -> bool:
+        option, _, value = meant.partition(" ")
+        return option in taken and (not value or value in getattr(taken[option].type, "choices", ()))
+
+    return _question(filter(is_taken, _meant(given, OPTIONS))) or did_you_mean(given, near)
+
+
+def _meant(given: str, table: Mapping[str, str]) -> Iterator[str]:
+    return (meant for meant, names in table.items() if given in names.split())
+
+
+def _question(names: Iterator[str]) -> str:
+    found = " or ".join(map(repr, names))
+    return f" (did you mean {found}?)" if found else ""

@@ -1,0 +1,57 @@
+"""What is suggested for names of commands and options that other tools have."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from nbtext.cli.main import COMMANDS
+from nbtext.cli.synonyms import COMMANDS as WORDS
+from nbtext.cli.synonyms import OPTIONS
+from tests.process import fail
+from tests.test_cli_help import command_named
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [("predict", "classify"), ("test", "evaluate"), ("info", "inspect"), ("diff", "compare"), ("undo", "forget"), ("why", "explain"), ("FIT", "train")],
+)  # fmt: skip
+def test_what_other_tools_call_a_command_is_asked_about(wrong: str, right: str) -> None:
+    assert fail(2, wrong, "x") == f"nbtext: No such command '{wrong}' (did you mean '{right}'?); see nbtext --help"
+    assert f"(did you mean '{right}'?)" in fail(2, "help", wrong)
+
+
+@pytest.mark.parametrize(
+    ("line", "right"),
+    [
+        ("classify --threshold 0.5 x", "'--min-probability'"),
+        ("classify --json x", "'--output jsonl'"),
+        ("classify --label cats x", "'--label-column'"),
+        ("evaluate --json x", "'--output json' or '--output jsonl'"),
+        ("report --json", None),
+        ("train --label cats x", "'--from-folder' or '--label-column'"),
+        ("train -o model x", "'--model'"),
+        ("classify --to x", None),
+        ("train --smothing 1 x", "'--smoothing'"),
+    ],
+)
+def test_what_other_tools_call_an_option_is_asked_about_where_the_command_has_it(line: str, right: str | None) -> None:
+    command, wrong = line.split()[:2]
+    question = f" (did you mean {right}?)" if right else ""
+    assert fail(2, *line.split()) == f"nbtext: No such option '{wrong}'{question}; see nbtext {command} --help"
+
+
+def test_no_word_is_a_command_or_stands_for_two() -> None:
+    words = [word for several in WORDS.values() for word in several.split()]
+    assert set(COMMANDS) >= WORDS.keys()
+    assert not set(words) & set(COMMANDS)
+    assert len(words) == len(set(words))
+
+
+def test_each_option_that_is_meant_is_one_of_a_command_that_lacks_each_of_its_words() -> None:
+    options = {
+        name: {opt for each in command_named(name).params if isinstance(each, click.Option) for opt in each.opts} for name in COMMANDS
+    }
+    for meant, words in OPTIONS.items():
+        having = [names for names in options.values() if meant.partition(" ")[0] in names]
+        assert all(any(word not in names for names in having) for word in words.split()), meant
