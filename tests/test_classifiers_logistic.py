@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from functools import partial
 from math import log, sqrt
 from typing import TYPE_CHECKING, Any
@@ -146,8 +145,10 @@ def test_a_strength_goes_below_the_usual_ones_where_that_is_better(monkeypatch: 
     texts, labels = drawn(5, 100)
     falling = iter(np.linspace(1, 0, 20).tolist())
     monkeypatch.setattr(logistic, "WEAKER", (0.3, 1e-4))
-    assert LogisticRegression.estimate(replace(training(texts, labels), judge=lambda _: next(falling))).outcome.l2 == 1e-4
-    assert LogisticRegression.estimate(replace(training(texts, labels), judge=lambda _: 1.0)).outcome.l2 == STRENGTH
+    monkeypatch.setattr(LogisticRegression, "judge", lambda _: next(falling))
+    assert LogisticRegression.estimate(training(texts, labels)).outcome.l2 == 1e-4
+    monkeypatch.setattr(LogisticRegression, "judge", lambda _: 1.0)
+    assert LogisticRegression.estimate(training(texts, labels)).outcome.l2 == STRENGTH
 
 
 def test_held_out_documents_have_no_part_in_the_model_that_scores_them() -> None:

@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 
 from nbtext import TextClassifier, UsageError
 from nbtext.classifiers.base import Unseen
-from nbtext.classifiers.logistic import log_loss
 from nbtext.classifiers.logistic_labels import LogisticLabels
 from nbtext.counts.counting import content_hashes
 from tests.test_classifiers_many_labels import LABELS, SETS, TEXTS, documents
@@ -63,7 +62,9 @@ def test_the_loss_is_a_sum_over_labels_of_documents_whose_labels_are_known() -> 
     scores, classes = np.array([[1.0, -2.0], [0.5, -np.inf], [3.0, -np.inf]]), np.array([[True, False], [False, True], [False, False]])
     nobody = np.zeros(3, np.int64)
     wanted = [np.log1p(np.exp(-1)) + np.log1p(np.exp(-2)), np.log1p(np.exp(3))]
-    assert log_loss(Unseen(scores, nobody, nobody, classes, np.array([1.0, 5.0, 3.0]))) == pytest.approx(np.average(wanted, weights=[1, 3]))
+    assert LogisticLabels.judge(Unseen(scores, nobody, nobody, classes, np.array([1.0, 5.0, 3.0]))) == pytest.approx(
+        np.average(wanted, weights=[1, 3])
+    )
 
 
 def test_a_label_with_one_document_or_with_all_stays_finite(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.calibration import UNCALIBRATED, Calibration
+from nbtext.calibration import UNCALIBRATED, Calibration, by_length
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, in_blocks
 from nbtext.errors import UsageError, require
@@ -157,8 +157,6 @@ class Training:
     """The pseudo-counts of terms that do not have ``smoothing``."""
     choose: Callable[[ClassStatistics], Mask] | None = None
     """Selects terms from fewer documents; None if the selection does not depend on labels."""
-    judge: Callable[[Unseen], float] | None = None
-    """Returns the log loss of documents that were held out, in nats, after calibration, to choose a setting by; None for that of the scores."""
 
     def selected_in(self, statistics: ClassStatistics) -> Mask:
         """Return the terms that count if only these documents are known, shape (n_terms,)."""
@@ -191,6 +189,17 @@ class Unseen(NamedTuple):
         else:
             known = np.isfinite(self.scores[np.arange(len(self.classes)), self.classes])
         return Unseen._make(column[known] for column in self)
+
+
+def loss_after_calibration(unseen: Unseen) -> float:
+    """Return the mean of −log p(truth | d), in nats, of the documents whose class the model knows, calibrated by length on the same documents.
+
+    It does not follow ``--calibration``, which is to change probabilities and no answers.
+    """
+    scores, lengths, _, truth, of_known = unseen.of_known_classes()
+    weights = None if np.all(unseen.weights == 1) else of_known
+    posterior = by_length(scores, truth, lengths, weights).log_posterior(scores, lengths)
+    return -float(np.average(posterior[np.arange(len(truth)), truth], weights=weights))
 
 
 class Boundary(NamedTuple):

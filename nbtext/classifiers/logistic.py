@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import AT_LEAST, LinearClassifier, Training, Unseen, class_prior, log_prior_odds, split
+from nbtext.classifiers.base import AT_LEAST, LinearClassifier, Training, Unseen, class_prior, log_prior_odds, loss_after_calibration, split
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import DocumentTermMatrix, in_blocks
 from nbtext.counts.weighting import weighted
@@ -426,6 +426,11 @@ class LogisticRegression(LinearClassifier):
     held_out: Unseen | None = None
     """The documents held out to choose l2, scored by a model of the others; None if none were."""
 
+    @staticmethod
+    def judge(unseen: Unseen) -> float:
+        """Return the loss of held-out documents, in nats, to choose l2 by."""
+        return loss_after_calibration(unseen)
+
     @classmethod
     def estimate(cls, training: Training) -> Self:
         """Choose l2 if it is to be chosen, then fit to all documents. Raises `UsageError` without smoothing, or if the machine has too little memory."""
@@ -436,7 +441,7 @@ class LogisticRegression(LinearClassifier):
         if isinstance(l2, str) and np.isin(whole.classes[rest], whole.classes[part]).sum() < LEAST_HELD_OUT:
             l2 = STRENGTH
         if isinstance(l2, str):
-            l2, held_out, start = _chosen(whole, part, rest, precision)
+            l2, held_out, start = _chosen(whole, part, rest, precision, cls.judge)
         problem = _problem(whole)
         if start is not None:
             coefficients = np.zeros(problem.shape, start.coefficients.dtype)
@@ -686,16 +691,16 @@ class _Trial(NamedTuple):
     point: _Vector
 
 
-def _chosen(whole: _Part, part: Whole, rest: Whole, precision: float) -> tuple[float, Unseen, _Vector]:
+def _chosen(whole: _Part, part: Whole, rest: Whole, precision: float, judge: Callable[[Unseen], float]) -> tuple[float, Unseen, _Vector]:
     """Return the l2 under which held-out documents are most probable, their scores under it, and the point where its fit ended.
 
-    ``part`` and ``rest`` are places of documents to fit to and to hold out. The loss is that after calibration, which makes good for much of
-    what a weak penalty does to probabilities. A strength must be better by more than the fits are exact.
+    ``part`` and ``rest`` are places of documents to fit to and to hold out. The loss is that after calibration for one label, which makes good for
+    much of what a weak penalty does to probabilities. A strength must be better by more than the fits are exact.
     """
     others = whole.of(part)
     held_out, problem = _HeldOut.of(others.training, whole.documents.rows(whole.rows[rest])), _problem(others)
     # held-out documents have the prior of the documents, whatever prior later ones may have
-    as_found, judge = held_out._replace(shift=np.zeros_like(held_out.shift)), others.training.judge or log_loss
+    as_found = held_out._replace(shift=np.zeros_like(held_out.shift))
     del others  # its statistics are large
     _release_memory()
 
@@ -712,16 +717,6 @@ def _chosen(whole: _Part, part: Whole, rest: Whole, precision: float) -> tuple[f
             best = tried
     end = minimise(problem, best.l2, best.point, precision).point
     return best.l2, held_out.scored(problem, end), end
-
-
-def log_loss(unseen: Unseen) -> float:
-    """Return the weighted mean of −log p(truth | d), or of its sum over labels, in nats, over documents whose classes the model knows."""
-    scores, _, _, truth, weights = unseen.of_known_classes()
-    if truth.ndim > 1:
-        losses = np.logaddexp(0.0, np.where(truth, -scores, scores)).sum(axis=1)
-    else:
-        losses = np.logaddexp.reduce(scores, axis=1) - scores[np.arange(truth.size), truth]
-    return float(np.average(losses, weights=weights))
 
 
 def _shift_of_prior(training: Training) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.calibration import METHODS, Calibration, LeftOutPosteriors, by_length
+from nbtext.calibration import METHODS, Calibration, LeftOutPosteriors
 from nbtext.classifiers.base import Classifier, Training, Unseen, class_prior, classifier_class
 from nbtext.counts.counting import Analysis
 from nbtext.counts.layers import estimated, weights_of
@@ -163,7 +163,7 @@ def learn(
     select = _selector(statistics, learnt, settings)
     sample, own = without_dropped(counts.sample.documents, statistics, learnt, settings), learnt.own
     documents = None if documents is None else without_dropped(documents, statistics, learnt, settings)
-    training = Training(statistics, learnt.selected, learnt.smoothing, settings, documents, sample, own, select, loss_after_calibration)
+    training = Training(statistics, learnt.selected, learnt.smoothing, settings, documents, sample, own, select)
     fitted = class_for(statistics, settings).estimate(training)
     learnt = replace(learnt, fitted=fitted.arrays(), calibration=fitted.uncalibrated())
     method = calibration_method(settings)
@@ -211,17 +211,6 @@ def scored_sample(sample: CountedDocuments, statistics: ClassStatistics) -> Coun
     """Return as many documents as there may be scores of."""
     most = MOST_SCORES if statistics.everything is None else MOST_SCORES >> 2
     return sample.rows(np.arange(min(len(sample), max(most // statistics.n_classes, 1))))
-
-
-def loss_after_calibration(unseen: Unseen) -> float:
-    """Return the mean of −log p(truth | d), in nats, of the documents whose class the model knows, calibrated by length on the same documents.
-
-    It does not follow ``--calibration``, which is to change probabilities and no answers.
-    """
-    scores, lengths, _, truth, of_known = unseen.of_known_classes()
-    weights = None if np.all(unseen.weights == 1) else of_known
-    posterior = by_length(scores, truth, lengths, weights).log_posterior(scores, lengths)
-    return -float(np.average(posterior[np.arange(len(truth)), truth], weights=weights))
 
 
 def with_profile(learnt: Learnt, fitted: Classifier, unseen: Unseen) -> Learnt:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import Training, Unseen
+from nbtext.classifiers.base import Training, Unseen, loss_after_calibration
 from nbtext.classifiers.complement import ComplementNaiveBayes
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets, is_known, with_ngram_parts
@@ -37,7 +37,6 @@ from nbtext.label_sets import have_several
 from nbtext.model.training import (
     calibrated,
     calibration_method,
-    loss_after_calibration,
     posteriors,
     scored_sample,
     terms_and_smoothing,
