@@ -14,7 +14,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nbtext.classifiers.base import class_prior
+from nbtext.corpus.document import Document
 from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.counting import count
 from nbtext.errors import UsageError
 from nbtext.evaluation import cross_validation
 from nbtext.evaluation.cross_validation import (
@@ -30,6 +32,7 @@ from nbtext.evaluation.cross_validation import (
     stratified_folds,
     train_and_score,
 )
+from nbtext.label_sets import label_set
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model import TextClassifier
 from nbtext.model.training import learn, looked_up
@@ -263,6 +266,19 @@ def assert_a_division(folds: Folds, n_documents: int) -> None:
         tested += test
     assert tested.tolist() == [int(number != NEVER_TESTED) for number in folds.numbers.tolist()]
     assert folds.ordered or tested.all()
+
+
+def test_folds_spread_the_rarest_label_of_documents_with_several() -> None:
+    """Each label that is the rarest of a document stands in the training part of each fold, if it has as many documents as there are folds."""
+    sets = [["many"]] * 40 + [["many", "few"]] * 5 + [["few", "rare"]] * 5 + [[]] * 10
+    documents = [Document(str(place), label_set(labels), b"word") for place, labels in enumerate(sets)]
+    rows = count(documents, TextClassifier().analysis, keep_all=True).documents
+    assert rows.strata.tolist() == [2] * 40 + [1] * 5 + [3] * 5 + [0] * 10
+    truth = rows.truth(3)
+    for _, test in stratified_folds(rows.strata, 5, np.random.default_rng(0)):
+        assert truth[test].sum(axis=0).tolist() == [2, 9, 1]
+    of_none = [Document(str(place), label_set([]), b"word") for place in range(3)]
+    assert count(of_none, TextClassifier().analysis, keep_all=True).documents.strata.tolist() == [0] * 3
 
 
 @given(classes=numbers, n_folds=counts_of_folds, seed=st.integers(0, 9))

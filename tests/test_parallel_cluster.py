@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.process import HOUSE, SERVICE_DESK, content, error_line, fail, nbtext, python, start, succeed, succeeded
+from tests.process import HOUSE, SERVICE_DESK, content, error_line, fail, nbtext, python, start, succeed, succeeded, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,6 +87,16 @@ def corpus(path: Path, megabytes: int) -> Path:
     return path
 
 
+def several_labels(name: str, rows: int, seed: int) -> list[Path]:
+    """Two files of documents with no, one or two labels; the first document of the second file is the first of several labels."""
+    random, labels, files = Random(seed), ["corn", "grain", "oil"], [[], []]  # type: ignore[var-annotated]
+    for row in range(rows):
+        given = random.sample(labels, random.randrange(3)) if row % 2 else [random.choice(labels)]
+        words = [f"{label}{random.randrange(9)}" for label in [*given, "word"] for _ in range(6)]
+        files[row % 2].append(json.dumps({"label": given if row % 2 else given[0], "text": " ".join(words)}) + "\n")
+    return [write(f"{name}{place}.jsonl", "".join(lines)) for place, lines in enumerate(files)]
+
+
 @pytest.mark.exhaustive
 def test_a_cluster_counts_as_one_process_does(cluster: Cluster, tmp_path: Path) -> None:
     train = ("train", SERVICE_DESK / "train")
@@ -96,6 +106,23 @@ def test_a_cluster_counts_as_one_process_does(cluster: Cluster, tmp_path: Path) 
     succeed("update", SERVICE_DESK / "test", "-m", "here")
     succeed("update", SERVICE_DESK / "test", "-m", "there", "--scheduler", cluster.address)
     assert content("here") == content("there")
+
+
+@pytest.mark.exhaustive
+def test_a_cluster_counts_documents_of_several_labels_as_one_process_does(cluster: Cluster, tmp_path: Path) -> None:
+    first, more = several_labels("first", 300, 1), several_labels("more", 100, 2)
+    for name, where in (("here", ()), ("there", ("--scheduler", cluster.address))):
+        succeed("train", *first, "-m", name, *where)
+        succeed("update", *more, "-m", name, *where)
+    assert content("here") == content("there")
+    assert succeed("classify --text grain1 -m there").rows
+
+
+def test_several_processes_count_documents_of_several_labels_as_one_does(tmp_path: Path) -> None:
+    first = several_labels("first", 200, 1)
+    succeed("train", *first, "-m", "one")
+    succeed("train", *first, "-m", "two", "--jobs", "2")
+    assert content("one") == content("two")
 
 
 @pytest.mark.exhaustive

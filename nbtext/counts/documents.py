@@ -60,6 +60,15 @@ class CountedDocuments:
         """Class numbers, shape (n_docs,)."""
         return self.columns if self.n_layers == 1 else self.columns // self.n_layers
 
+    @property
+    def strata(self) -> Whole:
+        """Return what folds spread evenly, shape (n_docs,): the class of each document, of several labels the rarest, and 0 for none."""
+        if self.labels is None:
+            return self.classes
+        truth = self.truth(int(self.labels.columns.max(initial=0)) // self.n_layers)
+        sizes = np.where(truth, truth.sum(axis=0), len(self) + 1)
+        return np.where(truth.any(axis=1), sizes.argmin(axis=1) + 1, 0) if truth.size else self.classes
+
     def truth(self, n_classes: int) -> Truth:
         """Return the class of each document, shape (n_docs,); of several labels which it has, shape (n_docs, n_classes), without the reserved one."""
         if self.labels is None:

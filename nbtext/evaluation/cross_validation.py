@@ -485,5 +485,5 @@ def validate_corpus(
         held_out = evaluate_leave_one_out(statistics, documents, settings, rule)
         return _CrossValidation(held_out, [held_out], [])
     values = [columns[0] for columns in notes if columns]
-    folds = divided(method, n_folds, seed, repeats, documents.classes, values, names)
+    folds = divided(method, n_folds, seed, repeats, documents.strata, values, names)
     return cross_validate(Subsets(statistics, documents), settings, folds, rule, jobs)

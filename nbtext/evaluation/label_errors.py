@@ -136,6 +136,6 @@ def _unseen(statistics: ClassStatistics, documents: CountedDocuments, parameters
         yield from leave_one_out_blocks(statistics, documents, parameters)
         return
     subsets = Subsets(statistics, documents)
-    folds = stratified_folds(documents.classes, min(FOLDS_OF_OTHERS, len(documents)), np.random.default_rng(0))
+    folds = stratified_folds(documents.strata, min(FOLDS_OF_OTHERS, len(documents)), np.random.default_rng(0))
     for _, fold in judge_folds(FoldTraining(subsets, parameters, [folds], choices_of_corpus(subsets, parameters)), jobs):
         yield from fold.blocks

@@ -97,7 +97,7 @@ def learning_curve(subsets: Subsets, parameters: Settings, resampling: Resamplin
     Sizes at which the parameters leave no term in some run are left out. Raise `UsageError` if that holds for all sizes, or if there are
     fewer than two documents for each fold.
     """
-    classes, n = subsets.documents.classes, len(subsets)
+    classes, n = subsets.documents.strata, len(subsets)
     if n < 2 * resampling.folds:
         raise UsageError(
             f"{quantity(n, 'document')} {'is' if n == 1 else 'are'} too few for {quantity(resampling.folds, 'fold')}", hint="lower --folds"

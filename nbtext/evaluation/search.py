@@ -446,7 +446,7 @@ class Search(Generic[C]):
             n_bytes = sum(array.nbytes for array in counts_to_plain(CorpusCounts(statistics, sample)).values())
             self._costs[analysis] = Cost(documents.matrix.terms.size, self.clock() - begin, n_bytes, candidate.expansion)
             if not self._folds and self.by == "cross-validation":
-                self._divide(documents.classes, statistics.n_classes)
+                self._divide(documents.strata, statistics.n_classes)
         self._corpora[analysis] = corpus
         return corpus
 
