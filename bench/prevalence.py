@@ -25,7 +25,7 @@ from measuring import progress, write_between
 from nbtext import TextClassifier
 from nbtext.corpus.collection import Corpus
 from nbtext.errors import UsageError
-from nbtext.model.corpus_scoring import score_corpus
+from nbtext.model.corpus_work import score_corpus
 from nbtext.model.training import left_out_posteriors
 from nbtext.promises.class_shares import ClassLikelihoods, class_likelihoods, class_shares, most_likely_shares, require_labels
 

@@ -23,8 +23,7 @@ from nbtext.evaluation.cross_validation import choices_of_corpus, stratified_fol
 from nbtext.evaluation.drift_log import DriftWatch
 from nbtext.fitted.fitted_model import FittedModel
 from nbtext.metrics.intervals import wilson_interval
-from nbtext.model.corpus_counting import columns_of, count_corpus
-from nbtext.model.corpus_scoring import score_corpus
+from nbtext.model.corpus_work import columns_of, count_corpus, score_corpus
 from nbtext.model.training import left_out_posteriors
 from nbtext.promises.precision import precise_from, precision_thresholds
 from nbtext.promises.prediction_sets import set_rule

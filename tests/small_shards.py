@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.cli.main import main
 from nbtext.corpus import collection
 from nbtext.corpus import parts as cutting
-from nbtext.model import corpus_counting, corpus_scoring
+from nbtext.model import corpus_work
 from nbtext.parallel import processes
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ if __name__ == "__main__":
     size_given, *changes = sys.argv.pop(1).split(":")
     size_of_shards = int(size_given)
     collection.shards = small_shards  # type: ignore[attr-defined]
-    corpus_counting.WORTH_COUNTING = corpus_scoring.WORTH_SCORING = 1
+    corpus_work.WORTH_COUNTING = corpus_work.WORTH_SCORING = 1
     if "spawn" in changes:
         processes.forks = lambda: False
     if "stall" in changes:
-        corpus_scoring._score_shard = stall  # type: ignore[assignment]
+        corpus_work._score_shard = stall  # type: ignore[assignment]
     if "alone" in changes:
         import multiprocessing.process
 

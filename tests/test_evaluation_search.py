@@ -19,7 +19,7 @@ from nbtext.evaluation.cross_validation import HeldOutEvaluation, cross_validate
 from nbtext.evaluation.search import COUNTING, KEPT, Limits, Search, rungs
 from nbtext.evaluation.tuning import Division, FoldJudgement, figures_of, losses
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.model.corpus_counting import CountedCorpus
+from nbtext.model.corpus_work import CountedCorpus
 from nbtext.model.training import looked_up
 from nbtext.steps import watching
 from tests.models import count

@@ -1,6 +1,6 @@
 """A corpus by its path: `TextClassifier.fit_corpus` is `nbtext train`, `TextClassifier.answer_corpus` is `nbtext classify`.
 
-Tests `model/corpus_scoring.py`.
+Tests `model/corpus_work.py`.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def _judged(model: TextClassifier, corpus: tuple[str, ...], options: option.Opti
     from nbtext.decision import DecisionRule
     from nbtext.evaluation.judging import judge_scored
     from nbtext.metrics.results import json_values
-    from nbtext.model.corpus_scoring import score_corpus
+    from nbtext.model.corpus_work import score_corpus
 
     documents = documents_for(model, corpus_paths(corpus, options), options, labelled=True)
     result = judge_scored(score_corpus(model.fitted, documents, options.get("jobs", 1)), model, DecisionRule()).result()

@@ -94,7 +94,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, reading_of, recognised
     from nbtext.corpus.reading import column_names
     from nbtext.fitted.scoring import AnswerCounts, answers_to
-    from nbtext.model.corpus_scoring import score_corpus
+    from nbtext.model.corpus_work import score_corpus
     from nbtext.ragged import BLOCK_DOCUMENTS
     from nbtext.report.answers import AnswerForm, write_answers
     from nbtext.report.forms import json_line

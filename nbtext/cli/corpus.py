@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nbtext.evaluation.leakage import LeakWatch
     from nbtext.labelling.patch import LabelPatch
     from nbtext.model import TextClassifier
-    from nbtext.model.corpus_counting import CountedCorpus
+    from nbtext.model.corpus_work import CountedCorpus
 
 ON_ERROR = next(parameter for parameter in INPUT if parameter.name == "on_error")
 
@@ -232,7 +232,7 @@ class CommandCounts(NamedTuple):
 def read_and_count(paths: Sequence[str], options: Options, columns: Sequence[str] = ()) -> CommandCounts:
     """Read and count a labelled corpus; raise what `nbtext train` raises for its options and documents."""
     from nbtext.fitted.fitted_model import require_learnable
-    from nbtext.model.corpus_counting import columns_of, count_corpus
+    from nbtext.model.corpus_work import columns_of, count_corpus
 
     model, settings = untrained(paths, options)
     source = CommandCorpus(paths, model.reading, options, labelled=True, columns=columns)

@@ -67,7 +67,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     from nbtext.evaluation.judging import judge_scored
     from nbtext.exclusions import MISTAKES, SEVERAL_LABELS, require_fitting
     from nbtext.explain.mistakes import MistakeFinder
-    from nbtext.model.corpus_scoring import score_corpus
+    from nbtext.model.corpus_work import score_corpus
     from nbtext.promises.precision import risk_curve
     from nbtext.promises.prediction_sets import SetTally, with_figures
     from nbtext.report.answers import MistakeFile

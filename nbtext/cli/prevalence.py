@@ -41,7 +41,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: st
     from nbtext.cli.promises import likelihoods_of
     from nbtext.errors import quantity
     from nbtext.evaluation.drift_log import DriftWatch, beyond_prior_shift
-    from nbtext.model.corpus_scoring import score_corpus
+    from nbtext.model.corpus_work import score_corpus
     from nbtext.promises.class_shares import estimate_prevalence
     from nbtext.report.comparisons import DRIFT_FIGURES, print_prevalence, result_record, share_rows
     from nbtext.report.forms import write_result

@@ -123,7 +123,7 @@ def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: Opt
         return blocks
     from nbtext.cli.corpus import documents_for
     from nbtext.exclusions import OTHER_SHARES, SEVERAL_LABELS, require_fitting
-    from nbtext.model.corpus_scoring import score_corpus
+    from nbtext.model.corpus_work import score_corpus
     from nbtext.promises.class_shares import ClassLikelihoods, estimate_prevalence, with_prior_of
 
     require_fitting(model.settings, OTHER_SHARES, *[SEVERAL_LABELS] * model.fitted.several_labels)

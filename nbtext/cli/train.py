@@ -64,7 +64,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
         say_overruled(batch)
         counts, ledger = distinct_documents(batch)
     elif documents is not None:
-        from nbtext.model.corpus_counting import count_corpus
+        from nbtext.model.corpus_work import count_corpus
 
         counts = count_corpus(model.analysis, documents, options["jobs"], options["scheduler"]).counts
     if pool is not None and chooses_weighting and not from_seeds:

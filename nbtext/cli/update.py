@@ -55,7 +55,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
     """
     from nbtext.cli.corpus import corpus_paths
     from nbtext.model.changing import Batch, count_batch
-    from nbtext.model.corpus_counting import count_corpus
+    from nbtext.model.corpus_work import count_corpus
     from nbtext.model.locked_model import update
 
     without_corpus = not corpus and options["files_from"] is None and (options["unlabelled"] or options["drop_unlabelled"])

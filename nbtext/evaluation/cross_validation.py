@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.model.corpus_counting import CountedCorpus
+    from nbtext.model.corpus_work import CountedCorpus
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Parsed, Truth, Whole
 

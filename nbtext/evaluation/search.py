@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from nbtext.counts.counting import Analysis
-    from nbtext.model.corpus_counting import CountedCorpus
+    from nbtext.model.corpus_work import CountedCorpus
     from nbtext.parallel.processes import Workers
     from nbtext.settings import Settings
     from nbtext.steps import Report

@@ -22,7 +22,7 @@ from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import JOINED_LABELS, SEVERAL_LABELS, require_fitting
 from nbtext.fitted.fitted_model import require_additive
 from nbtext.label_sets import renamed, shown_label
-from nbtext.model.corpus_counting import count_corpus
+from nbtext.model.corpus_work import count_corpus
 from nbtext.model.state import versions
 from nbtext.settings import COUNTING, Reading
 from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger, fingerprint

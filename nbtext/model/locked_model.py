@@ -33,7 +33,7 @@ from nbtext.store.model_file import embedded_digest, model_digest, read_ledger_b
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nbtext.model.corpus_counting import CountedCorpus
+    from nbtext.model.corpus_work import CountedCorpus
     from nbtext.model.unlabelled import UnlabelledDocuments
 
 

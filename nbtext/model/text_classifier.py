@@ -249,7 +249,7 @@ class TextClassifier:
         from nbtext.corpus.document import Notices
         from nbtext.corpus.reading import resolved
         from nbtext.counts.counting import require_words
-        from nbtext.model.corpus_counting import count_corpus
+        from nbtext.model.corpus_work import count_corpus
 
         given = Reading.of({**self.reading, "document": "auto", **reading})
         corpus = Corpus(path_names(paths), given, True, (), on_error, on_problem or ignore, on_progress, notices or Notices())
@@ -288,7 +288,7 @@ class TextClassifier:
         from nbtext.corpus.collection import Corpus, ignore
         from nbtext.corpus.document import Notices
         from nbtext.corpus.reading import reading_like
-        from nbtext.model.corpus_scoring import score_corpus
+        from nbtext.model.corpus_work import score_corpus
 
         names = path_names(paths)
         given = reading_like(self.reading, names, reading)

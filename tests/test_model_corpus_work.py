@@ -1,6 +1,6 @@
 """A corpus counted and scored in shards is the corpus.
 
-Also tests `model/corpus_scoring.py`.
+Also tests `model/corpus_work.py`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from nbtext.corpus.parts import shards
 from nbtext.corpus.reading import read_corpus, resolved, source_of
 from nbtext.counts.counting import Analysis
 from nbtext.errors import DocumentError, PathError
-from nbtext.model.corpus_counting import Counting, count_shards, joined_pieces, tree_sum
-from nbtext.model.corpus_scoring import Scoring, score_shards
+from nbtext.model.corpus_work import Counting, Scoring, count_shards, joined_pieces, score_shards, tree_sum
 from nbtext.parallel.cluster import RUNS_PER_THREAD, runs
 from nbtext.parallel.processes import Share
 from nbtext.settings import Reading, Settings
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Source
     from nbtext.corpus.parts import Shard
     from nbtext.fitted.scoring import ScoredBlock
-    from nbtext.model.corpus_counting import PartialCounts
+    from nbtext.model.corpus_work import PartialCounts
 
 PARAMETERS = Settings.of({"sample": 7})
 LABELLED = [(name.partition("/")[0], f"{text} {number}") for number in range(8) for name, text in PETS.items()]
