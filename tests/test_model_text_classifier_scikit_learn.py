@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import StackingClassifier, VotingClassifier
@@ -163,3 +165,55 @@ def test_nothing_of_nbtext_imports_scikit_learn_by_itself(tmp_path: Path) -> Non
     code = "from nbtext import TextClassifier; TextClassifier().fit(['purr', 'bark'], ['cat', 'dog']).score(['purr'], ['cat'])"
     done = run([sys.executable, "-c", code], env={"PYTHONPATH": f"{tmp_path}:{Path(__file__).parent.parent}"})
     assert (done.status, done.out, done.err) == (0, b"", b"")
+
+
+TEXTS, LABELS = ["the cat purrs", "it purrs", "the dog barks", "it barks"] * 3, ["cats", "cats", "dogs", "dogs"] * 3
+
+
+def test_weights_of_any_numbers_are_rounded_to_thousandths() -> None:
+    weights = np.linspace(0.1, 2, 12) ** 3
+    given = TextClassifier().fit(TEXTS, LABELS, sample_weight=weights)
+    alikes: list[Any] = [weights.astype(np.float32), weights.round(3), [f"{weight:.3f}" for weight in weights]]
+    for alike in alikes:
+        assert TextClassifier().fit(TEXTS, LABELS, sample_weight=alike).fitted.statistics == given.fitted.statistics
+
+
+def test_weights_are_routed_to_fit_by_scikit_learn_if_requested() -> None:
+    weights = np.linspace(0.2, 2, 12)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = TextClassifier().set_fit_request(sample_weight=True)
+        found = GridSearchCV(model, {"smoothing": [1]}, cv=2).fit(TEXTS, LABELS, sample_weight=weights).best_estimator_
+        assert found.fitted.statistics == TextClassifier().fit(TEXTS, LABELS, weights).fitted.statistics
+        with pytest.raises(TypeError, match="sample_weight"):
+            GridSearchCV(TextClassifier(), {"smoothing": [1]}, cv=2).fit(TEXTS, LABELS, sample_weight=weights)
+
+
+def test_partial_fit_takes_the_classes_to_come_and_refuses_others() -> None:
+    classes = np.array(["cats", "dogs", "fish"])
+    model = TextClassifier().partial_fit(TEXTS[:2], LABELS[:2], classes=classes)
+    assert (
+        model.partial_fit(TEXTS[2:], LABELS[2:], classes=classes).fitted.statistics == TextClassifier().fit(TEXTS, LABELS).fitted.statistics
+    )
+    with pytest.raises(ValueError, match=r"labels\[1\]: the label 'bird' is not one of the given classes"):
+        model.partial_fit(["purrs", "sings"], ["cats", "bird"], classes=classes)
+    assert model.classes_.tolist() == ["cats", "dogs"]
+    model.partial_fit(["both"], [["cats", "dogs"]], classes=classes)
+
+
+def test_columns_of_a_data_frame_are_texts_and_labels() -> None:
+    table = pd.DataFrame({"text": TEXTS, "label": LABELS})
+    wanted = TextClassifier().fit(TEXTS, LABELS)
+    for texts, labels in (
+        (table["text"], table["label"]),
+        (table[["text"]], table[["label"]]),
+        (table["text"].astype("string"), table["label"].astype("category")),
+    ):
+        assert TextClassifier().fit(texts, labels).fitted.statistics == wanted.fitted.statistics
+    with pytest.raises(ValueError, match=r"2 columns where one of texts is wanted; .* df\['text'\]"):
+        TextClassifier().fit(table, LABELS)
+
+
+def test_a_notebook_shows_parameters_and_what_was_learnt() -> None:
+    model = TextClassifier(class_prior={"a<b": 2, "cats": 1})
+    assert model._repr_html_() == "<pre>TextClassifier(class_prior={&#x27;a&lt;b&#x27;: 2.0, &#x27;cats&#x27;: 1.0})\nnot trained</pre>"
+    assert TextClassifier().fit(TEXTS, LABELS)._repr_html_() == "<pre>TextClassifier()\n2 classes, 12 documents</pre>"

@@ -243,7 +243,7 @@ def test_calibration_weighs_the_documents_that_it_learns_from() -> None:
         assert weighted.judgement["after"]["log_loss"] <= weighted.judgement["before"]["log_loss"]
 
 
-@pytest.mark.parametrize("weights", [[-1, 1], ["heavy", 1], [float("nan"), 1], [1.0005, 1], [2e6, 1], [1], [1, 1, 1], [True, None]])
+@pytest.mark.parametrize("weights", [[-1, 1], ["heavy", 1], [float("nan"), 1], [True, "1.0005"], [2e6, 1], [1], [1, 1, 1], [True, None]])
 def test_wrong_weights_are_refused(weights: list[Any]) -> None:
     with pytest.raises(UsageError, match=r"texts\[0\]|texts\[1\]|weights than texts"):
         TextClassifier().fit(["ant", "bee"], ["x", "y"], weights)

@@ -69,6 +69,9 @@ class GivenLabels:
             columns = list(getattr(labels, "columns", range(labels.shape[1])))
             self.indicator = Indicator(columns, hasattr(labels, "toarray"))
             matrix = labels.toarray() if self.indicator.is_sparse else np.asarray(labels)
+            if hasattr(labels, "columns") and len(columns) == 1 and not np.isin(matrix, (0, 1)).all():
+                self.indicator, self._labels = None, matrix[:, 0].tolist()
+                return
             if not np.isin(matrix, (0, 1)).all():
                 raise UsageError("labels in two dimensions are 0 or 1", hint="give each text one label, or a list of labels")
             self._labels = ([columns[place] for place in np.flatnonzero(row)] for row in matrix)
@@ -123,6 +126,15 @@ class GivenClasses(NamedTuple):
         return cls(kind, classes[order], order)
 
 
+def among(labels: Iterable[Label], classes: Iterable[object]) -> Iterator[Label]:
+    """Yield labels; raise `UsageError` for one that is not of these classes."""
+    known = set(classes)
+    for place, label in enumerate(labels):
+        if not known.issuperset(label if isinstance(label, (list, tuple, set, frozenset, np.ndarray)) else [label]):
+            raise UsageError(f"the label {label!r} is not one of the given classes", where=f"labels[{place}]")
+        yield label
+
+
 def path_names(paths: Paths) -> list[str]:
     """Return the names of paths; one may be given by itself."""
     return [fspath(path) for path in ([paths] if isinstance(paths, (str, PathLike)) else paths)]
@@ -157,7 +169,7 @@ def labelled_documents(
 def _in_units(weights: Iterable[float]) -> Iterator[int]:
     for place, weight in enumerate(weights):
         try:
-            yield weight_in_units("sample_weight", f"{float(weight):.6f}".rstrip("0") if isinstance(weight, (int, float)) else str(weight))
+            yield weight_in_units("sample_weight", f"{weight:.3f}" if isinstance(weight, (int, float, np.number)) else str(weight))
         except DocumentError as problem:
             raise UsageError(problem.message, where=f"texts[{place}]", hint=problem.hint) from None
 

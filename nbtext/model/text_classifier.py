@@ -20,7 +20,16 @@ from nbtext.exclusions import SEED_WORDS, needs_documents, require_fitting
 from nbtext.fitted.fitted_model import FittedModel, ScoredTexts, require_additive
 from nbtext.fitted.scoring import Answer, ClassSets, answers_to, scored
 from nbtext.label_sets import labels_in
-from nbtext.model.given_texts import BESIDE_TEXT, GivenClasses, GivenLabels, Indicator, given_contents, labelled_documents, path_names
+from nbtext.model.given_texts import (
+    BESIDE_TEXT,
+    GivenClasses,
+    GivenLabels,
+    Indicator,
+    among,
+    given_contents,
+    labelled_documents,
+    path_names,
+)
 from nbtext.model.state import from_plain, to_plain, versions
 from nbtext.ragged import blocks
 from nbtext.settings import (
@@ -190,6 +199,13 @@ class TextClassifier:
         changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name]]
         return f"{type(self).__name__}({', '.join(changed)})"
 
+    def _repr_html_(self) -> str:
+        """Show the parameters and what was learnt, for a notebook."""
+        from html import escape
+
+        learnt = f"{len(self.classes)} classes, {self.fitted.statistics.n_documents:,} documents" if self._fitted else "not trained"
+        return f"<pre>{escape(repr(self))}\n{learnt}</pre>"
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - scikit-learn's signature
         """Return the parameters by name."""
         del deep
@@ -218,7 +234,7 @@ class TextClassifier:
 
         Labels are str, int, float or bool, all of one type. A text may have several: lists of labels, or a matrix of 0 and 1, dense, sparse or a data
         frame, with a column a label. ``sample_weight`` has the weight of each text: a document of weight 2 counts as two, one
-        of weight 0 not at all. Raises `UsageError` for a weight that is no number from 0 with at most three decimals.
+        of weight 0 not at all; weights are rounded to thousandths. Raises `UsageError` for a weight that is negative or no number.
         """
         given = GivenLabels(labels)
         self._looked_up()  # validate early: fail before counting, not after
@@ -296,12 +312,22 @@ class TextClassifier:
         yield from answers_to(score_corpus(self.fitted, corpus, jobs), self.fitted, rule, min_typicality=min_typicality, top_k=top_k)
         corpus.finish()
 
-    def partial_fit(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Iterable[float] | None = None) -> TextClassifier:
+    def partial_fit(
+        self,
+        texts: Iterable[Text],
+        labels: Iterable[Label],
+        sample_weight: Iterable[float] | None = None,
+        *,
+        classes: Iterable[object] | None = None,
+    ) -> TextClassifier:
         """Learn from more texts, weighed as in `fit`; new classes and terms are welcome. The result is that of one `fit` with all of them.
 
-        Raises `UsageError` for a classifier that needs all documents at once, and for labels of another type.
+        Raises `UsageError` for a classifier that needs all documents at once, for labels of another type, and for a label that is not in ``classes``,
+        if they are given. A class without documents is none of the model.
         """
         self._require_additive()
+        if classes is not None:
+            labels = among(labels, classes)
         if self._fitted is None:
             return self.fit(texts, labels, sample_weight)
         more = count(labelled_documents(texts, GivenLabels(labels, self._kind), self.reading, sample_weight), self.analysis)
@@ -549,6 +575,20 @@ class TextClassifier:
             classifier_tags=ClassifierTags(multi_label=True),
             input_tags=InputTags(one_d_array=True, two_d_array=False, string=True, dict=True),
         )
+
+    def set_fit_request(self, *, sample_weight: bool | str | None = None) -> TextClassifier:
+        """Say whether scikit-learn's tools pass on ``sample_weight`` to `fit` and `partial_fit`, or under which name."""
+        routing = TextClassifier().get_metadata_routing()
+        for method in (routing.fit, routing.partial_fit):
+            method.add_request(param="sample_weight", alias=sample_weight)
+        self._metadata_request = routing  # an attribute that scikit-learn's `clone` copies
+        return self
+
+    def get_metadata_routing(self) -> Any:  # noqa: ANN401 - scikit-learn has no types
+        """Return what `set_fit_request` said, for scikit-learn."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        return getattr(self, "_metadata_request", None) or MetadataRequest(owner=type(self).__name__)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether the model is trained."""
