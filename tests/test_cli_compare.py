@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import PETS, SERVICE_DESK, corpus, in_json, json_lines, nbtext, succeed
+from tests.process import PETS, SERVICE_DESK, corpus, in_json, json_lines, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,3 +91,15 @@ def test_documents_are_read_as_those_of_the_first_model_and_it_is_said_where_the
         warning.format("--drop-quotes on", "off"),
     ]
     assert nbtext("compare mail.joblib from.joblib mail --headers subject --no-drop-quotes").notes == []
+
+
+def test_a_model_without_the_columns_of_the_other_leaves_them_out(tmp_path: Path) -> None:
+    table = "".join(
+        f"{label},{word} word,{size}\n" for label, word, size in [("a", "cat", 1), ("b", "dog", 5), ("a", "cat", 2), ("b", "dog", 6)] * 4
+    )
+    write("table.csv", "label,text,size\n" + table)
+    succeed("train table.csv --text-column text --numeric size -m with.joblib")
+    succeed("train table.csv --text-column text -m without.joblib")
+    alone = {name: in_json(f"evaluate table.csv -q -m {name}.joblib")["log_loss"] for name in ("with", "without")}
+    found = in_json("compare with.joblib without.joblib table.csv")
+    assert [found[model]["log_loss"] for model in "ab"] == [alone["with"], alone["without"]]
