@@ -77,6 +77,16 @@ def service_desk_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def labels_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of documents that may have several labels, alone in its folder."""
+    from tests.test_classifiers_many_labels import trained
+
+    path = tmp_path_factory.mktemp("several") / "nbtext.joblib"
+    trained().save(str(path))
+    return path
+
+
 @pytest.fixture
 def pets(tmp_path: Path) -> Path:
     """A folder with a corpus of two classes in ``pets`` and its model as ``nbtext.joblib``."""

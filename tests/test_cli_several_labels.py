@@ -17,22 +17,15 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("several") / "nbtext.joblib"
-    made.trained().save(str(path))
-    return path
-
-
-@pytest.fixture(scope="module")
-def asked(model: Path) -> Path:
-    path = model.parent / "asked.txt"
+def asked(labels_model: Path) -> Path:
+    path = labels_model.parent / "asked.txt"
     path.write_text("corn1 corn2 corn0 grain0 grain1 grain3\noil0 oil1 oil2\nword1 word2 word3\nunheard\n", "utf-8")
     return path
 
 
-def test_a_set_of_labels_is_one_record(model: Path, asked: Path) -> None:
-    rows = succeed("classify --format lines", asked, "-m", model).rows
-    lines = succeed("classify --format lines --output jsonl", asked, "-m", model).text.splitlines()
+def test_a_set_of_labels_is_one_record(labels_model: Path, asked: Path) -> None:
+    rows = succeed("classify --format lines", asked, "-m", labels_model).rows
+    lines = succeed("classify --format lines --output jsonl", asked, "-m", labels_model).text.splitlines()
     assert [row[0] for row in rows] == [json.loads(line)["id"] for line in lines]
     for (_, labels, probabilities), line in zip(rows, lines, strict=True):
         record = json.loads(line)
@@ -44,23 +37,23 @@ def test_a_set_of_labels_is_one_record(model: Path, asked: Path) -> None:
     assert rows[2][1:] == ["", "no-label"]
 
 
-def test_the_most_probable_labels_whether_given_or_not(model: Path, asked: Path) -> None:
-    for line in succeed("classify --format lines --output jsonl --limit 3", asked, "-m", model).text.splitlines():
+def test_the_most_probable_labels_whether_given_or_not(labels_model: Path, asked: Path) -> None:
+    for line in succeed("classify --format lines --output jsonl --limit 3", asked, "-m", labels_model).text.splitlines():
         each = [entry["probability"] for entry in json.loads(line)["labels"]]
         assert len(each) == 3
         assert each == sorted(each, reverse=True)
 
 
-def test_labels_are_given_from_a_probability_or_a_threshold_of_their_own(model: Path, asked: Path) -> None:
+def test_labels_are_given_from_a_probability_or_a_threshold_of_their_own(labels_model: Path, asked: Path) -> None:
     def given(decide: str) -> list[set[str]]:
-        rows = succeed("classify --format lines --decide", decide, asked, "-m", model).rows
+        rows = succeed("classify --format lines --decide", decide, asked, "-m", labels_model).rows
         return [set(labels.split("|")) - {""} for _, labels, _ in rows]
 
     assert given("0")[0] == set(made.LABELS)
     assert all(few <= many for few, many in zip(given("0.6"), given("0.2"), strict=True))
     assert given("1") == [set()] * 4
     assert given("label")[1] == {"oil"}
-    assert "must be a number from 0 to 1, not 'best'" in fail(2, "classify --decide best --text x -m", model)
+    assert "must be a number from 0 to 1, not 'best'" in fail(2, "classify --decide best --text x -m", labels_model)
 
 
 def test_a_path_that_is_not_there_is_reported_before_a_model_of_few_documents(tmp_path: Path) -> None:
@@ -103,11 +96,11 @@ def test_a_review_changes_sets_of_labels(tmp_path: Path) -> None:
     assert TextClassifier.load("nbtext.joblib").counts.statistics == TextClassifier.load("expected").counts.statistics
 
 
-def test_a_model_is_described_by_documents_and_labels(model: Path) -> None:
-    found = in_json("inspect -m", model)
+def test_a_model_is_described_by_documents_and_labels(labels_model: Path) -> None:
+    found = in_json("inspect -m", labels_model)
     assert found["classes"]["corn"]["prior"] == pytest.approx((sum("corn" in labels for labels in made.SETS) + 0.5) / (len(made.SETS) + 1))
     assert found["tokens"] == sum(len(text.split()) for text in made.TEXTS)
-    assert "not score" not in succeed("inspect --term corn1 -m", model).text
+    assert "not score" not in succeed("inspect --term corn1 -m", labels_model).text
 
 
 def test_a_ledger_knows_sets_of_labels(tmp_path: Path) -> None:
@@ -132,11 +125,11 @@ def test_a_ledger_knows_sets_of_labels(tmp_path: Path) -> None:
     )
 
 
-def test_each_label_of_an_answer_is_explained_against_the_rest(model: Path) -> None:
+def test_each_label_of_an_answer_is_explained_against_the_rest(labels_model: Path) -> None:
     text = "corn1 corn2 corn0 grain0 grain1 grain3 word1"
-    fitted = TextClassifier.load(str(model)).fitted
+    fitted = TextClassifier.load(str(labels_model)).fitted
     scored = fitted.score([text.encode()])
-    explained = [json.loads(line) for line in succeed("explain --output jsonl -m", model, "--text", text).text.splitlines()]
+    explained = [json.loads(line) for line in succeed("explain --output jsonl -m", labels_model, "--text", text).text.splitlines()]
     assert [each["label"] for each in explained] == ["corn", "grain"]
     for each in explained:
         number = fitted.classes.index(each["label"])
@@ -145,16 +138,18 @@ def test_each_label_of_an_answer_is_explained_against_the_rest(model: Path) -> N
         assert (
             each["probability"] == pytest.approx(1 - each["against_probability"]) == pytest.approx(np.exp(scored.log_posterior[0, number]))
         )
-    compared = json.loads(succeed("explain --against oil --output jsonl -m", model, "--text", text).text)
+    compared = json.loads(succeed("explain --against oil --output jsonl -m", labels_model, "--text", text).text)
     assert compared["log_odds"] == pytest.approx(scored.scores[0, fitted.classes.index(compared["label"])] - scored.scores[0, 2])
 
 
-def test_the_fewest_words_that_take_a_label_away_or_bring_it(model: Path) -> None:
-    p = TextClassifier.load(str(model)).predict_proba
-    taken = succeed("explain --output tsv --why-not corn -m", model, "--text", "corn1 corn1 grain0 word1 word2").rows
+def test_the_fewest_words_that_take_a_label_away_or_bring_it(labels_model: Path) -> None:
+    p = TextClassifier.load(str(labels_model)).predict_proba
+    taken = succeed("explain --output tsv --why-not corn -m", labels_model, "--text", "corn1 corn1 grain0 word1 word2").rows
     assert [row[1:5] for row in taken if row[3] == "remove"] == [["corn", "the rest", "remove", "corn1"]]
     assert float(taken[0][6]) == pytest.approx(1 - p(["grain0 word1 word2"])[0, 0], rel=1e-5)
-    brought = [row for row in succeed("explain --output tsv --why-not corn -m", model, "--text", "grain0 word1").rows if row[3] == "add"]
+    brought = [
+        row for row in succeed("explain --output tsv --why-not corn -m", labels_model, "--text", "grain0 word1").rows if row[3] == "add"
+    ]
     words = [word for row in brought for word in [row[4]] * int(row[5])]
     assert float(brought[0][6]) == pytest.approx(p([" ".join(["grain0 word1", *words])])[0, 0], rel=1e-5)
     assert float(brought[0][6]) > 0.5
@@ -186,19 +181,21 @@ def test_a_review_is_of_documents_of_one_label(tmp_path: Path) -> None:
     assert b"documents of several labels and --review exclude each other" in result.err
 
 
-def test_promises_for_sets_of_labels(model: Path, asked: Path) -> None:
+def test_promises_for_sets_of_labels(labels_model: Path, asked: Path) -> None:
     """`--coverage` gives sets, `--min-precision` fewer labels, `--costs` labels that are expensive to miss; another prior is refused."""
 
     def given(*options: str) -> list[set[str]]:
-        return [set(labels.split("|")) - {""} for _, labels, _ in succeed("classify --format lines", *options, asked, "-m", model).rows]
+        return [
+            set(labels.split("|")) - {""} for _, labels, _ in succeed("classify --format lines", *options, asked, "-m", labels_model).rows
+        ]
 
     few, many = given("--coverage", "0.5"), given("--coverage", "0.95")
     assert all(one <= other for one, other in zip(few, many, strict=True))
     assert given("--min-precision", "0.5")[1] == {"oil"}
-    costs = model.parent / "costs.toml"
+    costs = labels_model.parent / "costs.toml"
     costs.write_text("[grain]\nmissed = 1e9\n")
     assert all("grain" in labels for labels in given("--costs", str(costs)))
-    rows = model.parent / "rows.jsonl"
+    rows = labels_model.parent / "rows.jsonl"
     rows.write_text(
         "".join(json.dumps({"text": text, "labels": own}) + "\n" for text, own in zip(made.TEXTS, made.SETS, strict=True)), "utf-8"
     )
@@ -208,16 +205,18 @@ def test_promises_for_sets_of_labels(model: Path, asked: Path) -> None:
     assert "costs.toml: the costs of 'grain' must be `missed`, `false` or both" in fail(
         2, "cross-validate --label-column labels --folds 3", rows, "--costs", costs
     )
-    assert "costs.toml: the costs of 'grain' must be `missed`, `false` or both" in fail(2, "classify --text x --costs", costs, "-m", model)
-    assert "exclude each other" in fail(2, "classify --format lines", asked, "--prior-from", asked, "-m", model)
-    assert "exclude each other" in fail(2, "classify --text x --decide label --coverage 0.9 -m", model)
+    assert "costs.toml: the costs of 'grain' must be `missed`, `false` or both" in fail(
+        2, "classify --text x --costs", costs, "-m", labels_model
+    )
+    assert "exclude each other" in fail(2, "classify --format lines", asked, "--prior-from", asked, "-m", labels_model)
+    assert "exclude each other" in fail(2, "classify --text x --decide label --coverage 0.9 -m", labels_model)
 
 
-def test_a_report_and_a_card_know_that_there_are_several(model: Path, tmp_path: Path) -> None:
+def test_a_report_and_a_card_know_that_there_are_several(labels_model: Path, tmp_path: Path) -> None:
     rows = "".join(json.dumps({"labels": labels, "text": text}) + "\n" for text, labels in zip(made.TEXTS, made.SETS, strict=True))
     (tmp_path / "all.jsonl").write_text(rows, "utf-8")
     for name in ("page.html", "card.md"):
-        nbtext("report --label-column labels --to", tmp_path / name, tmp_path / "all.jsonl", "-m", model)
+        nbtext("report --label-column labels --to", tmp_path / name, tmp_path / "all.jsonl", "-m", labels_model)
     assert "the model has no calibration" not in (tmp_path / "page.html").read_text("utf-8")
     card = (tmp_path / "card.md").read_text("utf-8")
     assert "It returns labels for each document and their probability." in card

@@ -151,15 +151,8 @@ def test_counts_tell_which_evaluation_there_is() -> None:
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("several") / "nbtext.joblib"
-    made.trained().save(str(path))
-    return path
-
-
-@pytest.fixture(scope="module")
-def corpus(model: Path) -> Path:
-    path = model.parent / "corpus.jsonl"
+def corpus(labels_model: Path) -> Path:
+    path = labels_model.parent / "corpus.jsonl"
     path.write_text(
         "".join(json.dumps({"text": text, "label": each}) + "\n" for text, each in zip(made.TEXTS, made.SETS, strict=True)), "utf-8"
     )
@@ -174,10 +167,10 @@ def judged(corpus: Path) -> Path:
     return path
 
 
-def test_answers_are_judged_by_label_and_by_document(model: Path, judged: Path) -> None:
-    done = nbtext("evaluate --output json", judged, "-m", model)
+def test_answers_are_judged_by_label_and_by_document(labels_model: Path, judged: Path) -> None:
+    done = nbtext("evaluate --output json", judged, "-m", labels_model)
     found = json.loads(done.out)
-    rows = [set(row[1].split("|")) - {""} for row in succeed("classify", judged, "-m", model).rows]
+    rows = [set(row[1].split("|")) - {""} for row in succeed("classify", judged, "-m", labels_model).rows]
     truth = [*map(set, made.SETS), {"corn", "maize"}]
     hits = sum(len(one & other) for one, other in zip(rows, truth, strict=True))
     assert found["micro_f1"] == pytest.approx(2 * hits / sum(map(len, [*rows, *truth])))
@@ -185,13 +178,13 @@ def test_answers_are_judged_by_label_and_by_document(model: Path, judged: Path) 
     assert found["unknown_labels"] == ["maize"]
     assert "maize: 1 document, counted as mistakes" in done.err.decode()
     assert "confusion" not in found
-    table = nbtext("evaluate", judged, "-m", model).text
+    table = nbtext("evaluate", judged, "-m", labels_model).text
     assert f"micro F1           {found['micro_f1']:.4f}" in table
     assert "precision at 3" in table
 
 
-def test_gates_take_the_figures_of_several_labels(model: Path, judged: Path) -> None:
-    done = nbtext("evaluate --fail-under document_f1=1 --fail-under lrap=0.5", judged, "-m", model)
+def test_gates_take_the_figures_of_several_labels(labels_model: Path, judged: Path) -> None:
+    done = nbtext("evaluate --fail-under document_f1=1 --fail-under lrap=0.5", judged, "-m", labels_model)
     assert (done.status, [note for note in done.notes if "gate" in note]) == (6, ["nbtext: gate not met: document_f1 is 0.994536, under 1"])
 
 
@@ -245,12 +238,12 @@ def test_more_documents_make_better_sets(corpus: Path) -> None:
 
 
 @pytest.mark.usefixtures("tmp_path")
-def test_two_models_are_compared_by_sets_and_by_labels(model: Path, corpus: Path) -> None:
+def test_two_models_are_compared_by_sets_and_by_labels(labels_model: Path, corpus: Path) -> None:
     made.trained(smoothing=50, classifier="bernoulli").save("other.joblib")
-    found = in_json("compare --changed changed.jsonl", model, "other.joblib", corpus)
+    found = in_json("compare --changed changed.jsonl", labels_model, "other.joblib", corpus)
     rows = {
         side: [set(row[1].split("|")) - {""} for row in succeed("classify -m", path, corpus).rows]
-        for side, path in (("a", model), ("b", "other.joblib"))
+        for side, path in (("a", labels_model), ("b", "other.joblib"))
     }
     for side, answers in rows.items():
         right = [set(labels) == answer for labels, answer in zip(made.SETS, answers, strict=True)]
@@ -267,7 +260,7 @@ def test_two_models_are_compared_by_sets_and_by_labels(model: Path, corpus: Path
     low, high = found["differences"]["macro_f1"]["interval"]
     assert low <= found["differences"]["macro_f1"]["difference"] <= high
     TextClassifier().fit(["a", "b"], ["x", "y"]).save("single.joblib")
-    assert "one model gives one label, the other several" in fail(2, "compare single.joblib", model, corpus)
+    assert "one model gives one label, the other several" in fail(2, "compare single.joblib", labels_model, corpus)
 
 
 def test_macro_f1_of_sets_is_redrawn_as_that_of_labels() -> None:
@@ -285,11 +278,11 @@ def test_macro_f1_of_sets_is_redrawn_as_that_of_labels() -> None:
 
 
 @pytest.mark.usefixtures("tmp_path")
-def test_a_page_of_several_labels_has_no_confusion_and_no_single_mistakes(model: Path, corpus: Path) -> None:
-    nbtext("report --to page.html -m", model, corpus)
+def test_a_page_of_several_labels_has_no_confusion_and_no_single_mistakes(labels_model: Path, corpus: Path) -> None:
+    nbtext("report --to page.html -m", labels_model, corpus)
     page = content("page.html").decode()
     assert "Class by class" in page
     assert "What is taken for what" not in page
     assert "Most confident mistakes" not in page
     assert "no mistake" not in page
-    assert "--errors" in fail(2, "evaluate --errors errors.jsonl -m", model, corpus)
+    assert "--errors" in fail(2, "evaluate --errors errors.jsonl -m", labels_model, corpus)
