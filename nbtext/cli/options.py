@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 import click
 
 from nbtext.cli import messages, panels
-from nbtext.cli.option_files import MODEL, Address, InputPath, OutputPath, PathList
-from nbtext.errors import NbtextError, UsageError
+from nbtext.cli.option_files import MODEL, Address, InputPath, OutputPath, PathList, from_file, read_costs
+from nbtext.errors import NbtextError, UsageError, did_you_mean
 from nbtext.report.forms import excel_safe
 from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, SEARCH, TRAINING, Parameter
 
@@ -108,8 +108,6 @@ class NumberOr(Number):
 
 def per_class(given: dict[str, float], classes: Sequence[str], option: str, others: Other) -> tuple[float | Other, ...]:
     """Return the number of each class, ``others`` where none is given; raise `UsageError` for an unknown class."""
-    from nbtext.errors import did_you_mean
-
     for label in given:
         if label not in classes:
             raise UsageError(f"{option} names {label!r}, which is not a class{did_you_mean(label, classes)}")
@@ -286,7 +284,6 @@ def decision_rule(options: Options, classes: Sequence[str], *, several: bool = F
     least = per_class(asked, classes, "--min-probability", 0.0) if isinstance(asked, dict) else asked
     if options["costs"] is None:
         return DecisionRule(None, least)
-    from nbtext.cli.option_files import read_costs
     from nbtext.decision import ABSTAIN, costs_from, thresholds_by_costs
 
     if several:
@@ -363,8 +360,6 @@ analysis_options = _table_options(ANALYSING, defaults=True)
 
 def given(table: Iterable[Parameter], options: Mapping[str, object]) -> dict[str, Any]:
     """Return the parameters of a table that the user gave, checked; in place of the path of a file its numbers by name."""
-    from nbtext.cli.option_files import from_file
-
     return {
         parameter.name: parameter.checked(from_file(parameter.name, value))
         for parameter in table

@@ -10,7 +10,7 @@ from nbtext.cli import messages, panels
 from nbtext.cli import options as option
 from nbtext.cli.writing import say_model, write_new_model, writing_options
 from nbtext.errors import listed
-from nbtext.settings import READING, SEARCH, TRAINING, in_bytes
+from nbtext.settings import READING, SEARCH, TRAINING, Reading, in_bytes
 
 if TYPE_CHECKING:
     from nbtext.cli.corpus import CommandCorpus, CommandCounts
@@ -79,7 +79,6 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds:
     from nbtext.parallel.processes import cores
     from nbtext.report.comparisons import print_trials
     from nbtext.report.forms import write_result
-    from nbtext.settings import Reading
     from nbtext.store.atomic import check_replaceable
 
     begin = time.monotonic()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli import messages, panels
 from nbtext.cli.option_files import InputPath
-from nbtext.cli.options import Number, several
+from nbtext.cli.options import Number, given, several
 from nbtext.errors import quantity
 from nbtext.exclusions import POOL, require_fitting
 
@@ -118,7 +118,6 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     Raises `UsageError` for a model that cannot be changed exactly, or for documents that it cannot have learnt.
     """
     from nbtext.cli.corpus import CommandCorpus, recognised, require_distinct
-    from nbtext.cli.options import given
     from nbtext.corpus.reading import reading_like
     from nbtext.fitted.fitted_model import require_additive
     from nbtext.model.changing import require_changeable, stemmer_difference

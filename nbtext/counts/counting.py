@@ -28,11 +28,11 @@ from nbtext.label_sets import EVERYTHING, LabelSets, is_set, labels_in
 from nbtext.ragged import BLOCK_BYTES, LabelledBlock, TextBlock, blocks
 from nbtext.records import dataclass
 from nbtext.settings import ANALYSIS, TRAINING, Settings
-from nbtext.text.analyzer import Analyzer, TermSequence, TextPiece, text_pieces
+from nbtext.text.analyzer import Analyzer, InflectedWords, TermSequence, TextPiece, text_pieces
 from nbtext.text.encoded_lines import without_encoded_lines
 from nbtext.text.hashing import pair, representatives
 from nbtext.text.surfaces import PAIRS, SEPARATORS
-from nbtext.text.words import stemmer
+from nbtext.text.words import stemmer, stop_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -78,8 +78,6 @@ class Analysis:
     @classmethod
     def of(cls, settings: Settings) -> Analysis:
         """Look up the stop words; raises `UsageError` or `PathError` if there are none of that name."""
-        from nbtext.text.words import stop_words
-
         name = "default" if settings.stop_words == "auto" else str(settings.stop_words)
         return cls(settings, stop_words(name, settings.language))
 
@@ -388,7 +386,6 @@ def _in_blocks(documents: Iterable[Document | LabelledBlock]) -> Iterator[Labell
 
 
 def _inflected(analysis: Analysis, vocabulary: _TermIds) -> Analyzer:
-    from nbtext.text.analyzer import InflectedWords
 
     return InflectedWords(
         analysis.stop_list,

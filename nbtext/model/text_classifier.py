@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.counts.corpus_counts import CorpusCounts, forget_documents
-from nbtext.counts.counting import Analysis, count
+from nbtext.counts.counting import Analysis, count, require_words
 from nbtext.counts.documents import NO_DOCUMENTS
 from nbtext.counts.layers import seed_vocabulary
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
@@ -264,7 +264,6 @@ class TextClassifier:
         from nbtext.corpus.collection import Corpus, ignore
         from nbtext.corpus.document import Notices
         from nbtext.corpus.reading import resolved
-        from nbtext.counts.counting import require_words
         from nbtext.model.corpus_work import count_corpus
 
         given = Reading.of({**self.reading, "document": "auto", **reading})
