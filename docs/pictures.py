@@ -63,7 +63,7 @@ PICTURES = {
         columns=80,
     ),
     "explain": Terminal((f"nbtext explain {LETTER} --limit 5", f"nbtext explain {LETTER} --why-not taxes-and-fees")),
-    "evaluate": Terminal((f"nbtext evaluate {TEST}",)),
+    "evaluate": Terminal((f"nbtext evaluate {TEST} --all",)),
     "report": Page(f"nbtext report {TEST} --to page.html"),
     "explained": Page(f"nbtext explain {LETTER} --html page.html", height=900),
 }

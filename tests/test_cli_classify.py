@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.process import SERVICE_DESK, corpus, fail, nbtext, succeed
+from tests.process import SERVICE_DESK, corpus, fail, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,44 @@ def test_further_classes_are_columns_of_csv_and_rows_of_a_table(service_desk_mod
     command = ("classify", "-m", service_desk_model, "--text", "my bin", "--limit", "3", "--output")
     _, record = csv.reader(io.StringIO(succeed(*command, "csv").text))
     lines = succeed(*command, "table").text.splitlines()[2:]
-    assert [line.split() for line in lines] == [record[:3], record[3:5], record[5:]]
+    assert [line.split() for line in lines] == [record[:3], record[3:5], record[5:7]]
+    assert record[7:] == [""]
+    assert succeed(*command[:-1]).text == succeed(*command, "csv").text  # in a pipe
+    assert "tsv always has three columns" in fail(2, *command, "tsv")
+
+
+def test_csv_has_numbers_as_probabilities_and_a_column_of_reasons(service_desk_model: Path, tmp_path: Path) -> None:
+    corpus(tmp_path, {"in/1": "my bin", "in/2": b"\0", "in/3": "my bin was not emptied by the bin lorry"})
+    done = nbtext("classify in --min-probability 0.7 -o csv -m", service_desk_model)
+    head, *rows = csv.reader(io.StringIO(done.text))
+    assert head == ["id", "label", "probability", "reason"]
+    assert [(row[1], row[2] != "" and float(row[2]) > 0.7) for row in rows] == [("", False), ("", False), ("waste-collection", True)]
+    assert [row[3].partition(" ")[0] for row in rows] == ["low-probability", "binary,", ""]
+    assert [row[2].partition(" ")[0] for row in nbtext("classify in --min-probability 0.7 -m", service_desk_model).rows[:2]] == [
+        "low-probability",
+        "binary,",
+    ]
+
+
+def test_several_texts(service_desk_model: Path) -> None:
+    texts = ("my bin", "the tax", "")
+    several = succeed("classify -m", service_desk_model, *(part for text in texts for part in ("--text", text))).rows
+    alone = [succeed("classify -m", service_desk_model, "--text", text).rows[0] for text in texts]
+    assert several == [[str(number), *row[1:]] for number, row in enumerate(alone, 1)]
+    assert [row[0] for row in alone] == ["-"] * 3
+
+
+def test_records_of_json_lines_are_kept_whole(pets: Path) -> None:
+    records = [{"text": "it barks", "n": 5, "label": "x", "meta": {"a": [1, None]}}, {"text": "it purrs", "reason": "\u00e9"}]
+    write("in.jsonl", "".join(f"{json.dumps(record)}\n" for record in records) + "nothing\n")
+    done = nbtext("classify in.jsonl --keep all")
+    first, second, third = map(strictly, done.text.splitlines())
+    answer = {key: first.pop(key) for key in ("label", "probability")}
+    assert answer["label"] == "dogs"
+    assert first == {"text": "it barks", "n": 5, "given_label": "x", "meta": {"a": [1, None]}}
+    assert (second["text"], second["given_reason"], second["label"]) == ("it purrs", "\u00e9", "cats")
+    assert (done.status, sorted(third)) == (1, ["error", "label", "probability"])
+    assert "name the columns" in fail(2, "classify in.jsonl --keep all -o csv")
 
 
 def test_what_cannot_be_read_is_a_record_too(pets: Path) -> None:

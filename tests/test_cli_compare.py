@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import PETS, SERVICE_DESK, corpus, in_json, json_lines, nbtext, succeed, write
+from tests.process import PETS, SERVICE_DESK, corpus, fail, in_json, json_lines, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,3 +103,18 @@ def test_a_model_without_the_columns_of_the_other_leaves_them_out(tmp_path: Path
     alone = {name: in_json(f"evaluate table.csv -q -m {name}.joblib")["log_loss"] for name in ("with", "without")}
     found = in_json("compare with.joblib without.joblib table.csv")
     assert [found[model]["log_loss"] for model in "ab"] == [alone["with"], alone["without"]]
+
+
+def test_a_gate_for_a_model_that_is_not_better_beyond_chance(service_desk_model: Path, tmp_path: Path) -> None:
+    test = SERVICE_DESK / "test"
+    succeed("train", SERVICE_DESK / "train", "--top", "2", "-m", "worse")
+    said = succeed("compare worse", service_desk_model, test, "--fail-unless-better").text
+    assert "B is right more often, beyond chance" in said
+    for a, b in ((service_desk_model, "worse"), (service_desk_model, service_desk_model)):
+        refused = nbtext("compare", a, b, test, "--fail-unless-better")
+        assert refused.status == 6
+        assert refused.notes == ["nbtext: gate not met: B is not right more often than A beyond chance"]
+        assert refused.text == succeed("compare", a, b, test).text
+    assert (
+        fail(2, "compare worse", service_desk_model, "--fail-unless-better") == "nbtext: --fail-unless-better needs CORPUS or --files-from"
+    )

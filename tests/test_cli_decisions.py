@@ -91,10 +91,10 @@ def test_ranked_classes_with_scores_whose_softmax_is_the_posterior(home: Path) -
 def test_csv_has_a_column_for_everything_asked_for(home: Path) -> None:
     result = nbtext("classify sure.txt binary.txt --output csv --limit 2 --costs costs.toml", cwd=home)
     head, sure, binary = csv.reader(io.StringIO(result.text))
-    assert head == ["id", "label", "probability", "label_2", "probability_2", "expected_cost"]
+    assert head == ["id", "label", "probability", "label_2", "probability_2", "expected_cost", "reason"]
     assert sure[1] == "cats"
     assert len(sure) == len(binary) == len(head)
-    assert "binary" in binary[2]
+    assert (binary[2], binary[6][:6]) == ("", "binary")
 
 
 def test_tsv_has_three_columns_with_costs_too(home: Path) -> None:

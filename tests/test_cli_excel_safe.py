@@ -35,7 +35,7 @@ def test_fault_74_ids_and_labels(tmp_path: Path) -> None:
         assert [cell.removeprefix("'") for cell in after] == before
         assert not [cell for cell in after if cell.startswith(("=", "+", "-", "@", *"\uff1d\uff0b\uff0d\uff20", "\t", "\r"))]
         assert [cell for cell in after[2::2] if cell.startswith("'")] == []
-    assert {cell for row in safe[1:] for cell in row[1::2]} == {*(f"'{label}" for label in labels[:-1]), "plain"}
+    assert {cell for row in safe[1:] for cell in row[1::2]} == {*(f"'{label}" for label in labels[:-1]), "plain", ""}
 
 
 def test_fault_74_terms_but_not_numbers(tmp_path: Path) -> None:

@@ -75,7 +75,11 @@ def trained(folder: Path, jobs: str, *arguments: str, size: str = "100") -> tupl
     path = folder / f"m{jobs}"
     path.unlink(missing_ok=True)
     result = small("train", *arguments, "-m", path.name, "-j", jobs, "-v", cwd=folder, size=size)
-    notes = [note.partition(": ")[2].partition(", smoothing")[0] for note in result.notes if not note.startswith(f"nbtext: {path.name}: ")]
+    notes = [
+        note.partition(": ")[2].partition(", smoothing")[0]
+        for note in result.notes
+        if not note.startswith((f"nbtext: {path.name}: ", "nbtext: Learnt "))
+    ]
     return Result(result.status, result.out, "\n".join(notes).encode()), path.read_bytes() if path.exists() else b""
 
 

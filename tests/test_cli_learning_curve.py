@@ -50,6 +50,11 @@ def test_the_table_has_the_same_figures_and_says_what_more_would_bring(tmp_path:
     low, high = forecast["interval"]
     assert low <= forecast["value"] <= high
     assert f"Twice the documents, 400, would bring accuracy {forecast['value']:.4f} (95 % interval {low:.4f} to {high:.4f})" in table
+    more, as_many = (succeed(*command, "--more", n).text.splitlines() for n in ("50", "200"))
+    assert as_many == table.splitlines()
+    assert more[:-2] == as_many[:-2]
+    assert more[-2].startswith("50 more documents like these, 250, would bring accuracy ")
+    assert in_json(*command, "--more", "50")["forecast"]["accuracy"]["documents"] == 250
     assert not list(tmp_path.glob("*.joblib"))
 
 

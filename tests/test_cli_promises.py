@@ -53,7 +53,7 @@ def test_sets_in_every_form(home: Path) -> None:
     asked = ("classify", "torn", "--coverage", "0.95", "-o")
     assert succeed(*asked, "tsv", cwd=home).text.split("\t")[1] == names.replace("\\", "\\\\")
     [heads, row] = csv.reader(io.StringIO(succeed(*asked, "csv", cwd=home).text))
-    assert (heads, row[1]) == (["id", "label", "probability"], names)
+    assert (heads, row[1]) == (["id", "label", "probability", "reason"], names)
     assert names in succeed(*asked, "table", cwd=home).text
 
 

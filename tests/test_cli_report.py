@@ -10,8 +10,10 @@ if TYPE_CHECKING:
 
 
 def test_a_report_holds_the_figures_of_evaluate(service_desk_model: Path, tmp_path: Path) -> None:
-    done = succeed("report", SERVICE_DESK / "test", "-m", service_desk_model)
-    assert done.out == b""
+    done = nbtext("report -v", SERVICE_DESK / "test", "-m", service_desk_model)
+    assert (done.status, done.out) == (0, b"")
+    assert done.notes[-1] == "nbtext: wrote report.html; open it in a browser"
+    assert nbtext("report -v --to card.md -m", service_desk_model).notes == ["nbtext: wrote card.md"]
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     said = in_json("evaluate", SERVICE_DESK / "test", "-m", service_desk_model)
     assert f"answered {said['n']} documents" in page.text

@@ -5,14 +5,11 @@ Also tests `report/comparisons.py`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.process import SERVICE_DESK, corpus, in_json, succeed, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DESK = SERVICE_DESK / "train"
 
@@ -85,3 +82,14 @@ def test_cells_that_begin_like_a_formula(tmp_path: Path) -> None:
 def test_no_suspects_is_no_failure(tmp_path: Path) -> None:
     write("t.tsv", "a\tant ape\na\tant ape\nb\tbee bat\nb\tbee bat\n")
     assert succeed("suspects t.tsv").text == ""
+
+
+def test_the_beginning_of_the_text_is_shown(misfiled: Path) -> None:
+    rows = succeed("suspects", misfiled, "-n", "2").rows
+    records = succeed("suspects", misfiled, "-o", "jsonl").records
+    text = " ".join(Path(rows[0][0]).read_text(encoding="utf-8").split())
+    assert rows[0][4] == records[0]["text"] == text[:70].rstrip()
+    lines = succeed("suspects", misfiled, "-o", "table").text.split("\n")
+    assert lines[0::4] == [record["id"] for record in records[:20]]
+    assert lines[1] == f"  {rows[0][1]}, more like {rows[0][2]} ({100 * records[0]['probability']:.1f}\u00a0%)"
+    assert lines[2] == f"  {rows[0][4]}"

@@ -305,9 +305,9 @@ def test_columns_of_the_input_are_kept_beside_the_answers(tables: Path) -> None:
     corpus(tables, {"new.csv": 'id,text,date\n7,"it purrs, ""loudly""",2024\n8,"it\nbarks",2025\n9,short\n'})
     kept = nbtext("classify new.csv --keep all --limit 1")
     head, *rows = csv.reader(io.StringIO(kept.text))
-    assert head == ["id", "text", "date", "label", "probability"]
+    assert head == ["id", "text", "date", "label", "probability", "reason"]
     assert [row[:4] for row in rows[:2]] == [["7", 'it purrs, "loudly"', "2024", "cats"], ["8", "it\nbarks", "2025", "dogs"]]
-    assert (kept.status, rows[2]) == (1, ["", "", "", "", "expected 3 columns, found 2; check --delimiter"])
+    assert (kept.status, rows[2]) == (1, ["", "", "", "", "", "expected 3 columns, found 2; check --delimiter"])
     lines = nbtext("classify new.csv --keep date,id -o tsv").rows
     assert [row[:3] for row in lines[:3]] == [["date", "id", "label"], ["2024", "7", "cats"], ["2025", "8", "dogs"]]
     record = json.loads(nbtext("classify new.csv --keep date -o jsonl").text.splitlines()[0])
@@ -317,14 +317,13 @@ def test_columns_of_the_input_are_kept_beside_the_answers(tables: Path) -> None:
         ["n", "label"],
         ["1", "dogs"],
     ]
-    assert "name the columns" in fail(2, "classify new.jsonl --keep all")
     assert "no column is called 'x'" in fail(4, "classify new.csv --keep x")
     write("judged.csv", "text,label\nit barks,cats\n")
     assert succeed("classify judged.csv --keep all").text.startswith("text,given_label,label,prob")
     judged = succeed("classify judged.csv --keep label -o jsonl").records[0]
     assert (judged["given_label"], judged["label"]) == ("cats", "dogs")
     succeed("train plain.tsv")
-    assert nbtext("classify plain.tsv --keep all").text.startswith("1,2,label,probability\ncats,")
+    assert nbtext("classify plain.tsv --keep all").text.startswith("1,2,label,probability,reason\ncats,")
 
 
 def test_several_columns_are_joined_or_counted_as_fields(tables: Path) -> None:

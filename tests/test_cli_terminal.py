@@ -22,8 +22,7 @@ def on_terminal(*arguments: str, cwd: Path | None = None, typed: bytes = b"", en
 def test_training_says_what_was_made(pets: Path) -> None:
     status, screen = on_terminal("train", "pets")
     assert status == 0
-    assert screen.startswith("nbtext: nbtext.joblib: 2 classes, 4 documents, ")
-    assert screen.count("\n") == 1
+    assert screen.splitlines() == ["nbtext: Learnt 4 documents of 2 classes: nbtext.joblib. Next: nbtext evaluate TEST"]
     assert on_terminal("train", "pets", "-q") == (0, "")
 
 

@@ -23,8 +23,9 @@ def test_training_is_silent_and_says_with_verbose_what_was_made(pets: Path) -> N
     assert succeed("train pets -m m").out == b""
     verbose = nbtext("train pets -m m -v")
     assert (verbose.status, verbose.out) == (0, b"")
-    assert verbose.notes[0].startswith("nbtext: m: 2 classes, 4 documents, ")
-    assert len(verbose.notes) == 1
+    learnt, described = verbose.notes
+    assert learnt == "nbtext: Learnt 4 documents of 2 classes: m. Next: nbtext evaluate TEST --model m"
+    assert described.startswith("nbtext: m: 2 classes, 4 documents, ")
 
 
 def test_the_model_is_where_it_was_asked_for(pets: Path) -> None:

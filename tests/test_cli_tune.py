@@ -17,6 +17,7 @@ from tests.process import (
     HOUSE,
     SERVICE_DESK,
     TIME_LIMIT,
+    at_terminal,
     bash,
     content,
     corpus,
@@ -28,6 +29,7 @@ from tests.process import (
     succeed,
     succeeded,
     until,
+    write,
 )
 
 DESK = SERVICE_DESK / "train"
@@ -55,7 +57,10 @@ def test_every_combination_is_tried_and_the_best_comes_first(tmp_path: Path) -> 
     assert said["best"] == said["settings"][0]
     text = succeed("tune", DESK, "--try", "smoothing=0.01,1", "--try", "ngrams=1,2", "--folds", "4").text
     first = next(line for line in text.splitlines() if line.split()[:1] == ["1"])
-    assert f"{said['best']['accuracy']:.4f} {said['best']['accuracy_sd']:.4f}" in " ".join(first.split())
+    best = said["best"]
+    assert first.split()[1:4] == [f"{best[name]:.4f}" for name in ("accuracy", "macro_f1", "log_loss")]
+    worse = sum(trial["beyond_chance"] for trial in said["settings"][1:])
+    assert f"Beyond chance the first setting is better than {worse} of 3 others." in text
 
 
 def test_the_figures_are_those_of_cross_validate_and_the_model_that_of_train(tmp_path: Path) -> None:
@@ -153,14 +158,41 @@ def test_so_many_tries_give_the_same_bytes_again(tmp_path: Path) -> None:
     commands = [("tune", DESK, "--tries", "4", "--folds", "3", "-m", "m", *jobs) for jobs in ((), (), ("--jobs", "2"))]
     found = [(succeed(*command).text, content("m")) for command in commands]
     assert found[0] == found[1] == found[2]
-    assert len([line for line in found[0][0].splitlines() if line.startswith("nbtext train ")]) == 4
+    assert len([line for line in found[0][0].splitlines() if line.startswith("nbtext train ")]) == 1
+
+
+def test_at_80_columns_a_setting_is_one_line_and_the_best_is_compared_with_the_default(tmp_path: Path) -> None:
+    shown = at_terminal("tune", str(DESK), "--tries", "12", "--folds", "2", "-m", "m", env={"COLUMNS": "80"}).err.decode()
+    rows = [line for line in shown.splitlines() if line.split()[:1] and line.split()[0].isdigit()]
+    assert len(rows) == 12
+    assert all(len(line) <= 80 for line in rows)
+    assert any(line.endswith("  ngrams 2, min-df 2, stop-words none, complement, tfidf") for line in rows)
+    best = succeed("tune", DESK, "--tries", "12", "--folds", "2", "-m", "m", "-o", "jsonl").records
+    default = next(trial for trial in best if not trial["setting"])
+    verdict = "The first setting is " + (
+        "the default."
+        if default["rank"] == 1
+        else f"better than the default, {'' if default['beyond_chance'] else 'but not '}beyond chance."
+    )
+    assert verdict in shown
+    assert shown.count("nbtext train ") == 1
+
+
+def test_what_beats_the_default_beyond_chance_says_so(tmp_path: Path) -> None:
+    write("t.tsv", "".join(f"{'xy'[n % 2]}\t{('red apple', 'apple red')[n % 2]} number{n}\n" for n in range(60)))
+    for tries, said in (
+        ("ngrams=1,2", "The first setting is better than the default, beyond chance."),
+        ("min-df=1,2", "The first setting is the default."),
+        ("class-prior=uniform,smoothed:1", "Beyond chance the first setting is better than 0 of 1 other."),
+    ):
+        assert said in succeed("tune t.tsv --folds 3 --try", tries).text, tries
 
 
 def test_without_a_limit_settings_are_tried_for_a_minute_at_most(pets: Path) -> None:
     said = in_json("tune pets --updatable")
     assert len(said["settings"]) > 3
     assert all("seconds" in setting for setting in said["settings"])
-    assert "beyond chance" in succeed("tune pets --updatable --tries 3").text
+    assert "The first setting is the default." in succeed("tune pets --updatable --tries 3").text
 
 
 def test_within_a_long_time_all_are_tried_and_within_no_time_the_first(pets: Path) -> None:

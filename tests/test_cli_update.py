@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.changing import ADDITIVE, MORE, inspected, options
-from tests.process import PETS, SERVICE_DESK, content, corpus, fail, nbtext, succeed, write
+from tests.process import PETS, SERVICE_DESK, content, corpus, fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,3 +84,42 @@ def test_a_given_class_prior_has_to_know_a_new_class(pets_and_more: Path) -> Non
     assert content("nbtext.joblib") == before
     succeed("relabel dogs birds")
     assert {label: of["prior"] for label, of in inspected(pets_and_more)["classes"].items()} == {"birds": 0.75, "cats": 0.25}
+
+
+def test_one_message_is_learnt_and_forgotten(tmp_path: Path, service_desk_model: Path) -> None:
+    (tmp_path / "nbtext.joblib").write_bytes(service_desk_model.read_bytes())
+    before, letter = content("nbtext.joblib"), b"the goldfish swims in the fountain"
+    corpus(tmp_path, {"letter.txt": letter, "c/fish/1": letter, "two/1": letter, "two/2": "a bench"})
+    succeed("train", SERVICE_DESK / "train", "c", "-m", "trained")
+    succeed("update --label fish letter.txt")
+    assert content("nbtext.joblib") == content("trained")
+    assert fail(2, "forget --label cats letter.txt") == "nbtext: letter.txt: was never learnt as 'cats'; nothing is forgotten"
+    assert nbtext("forget --label fish -", stdin=letter).status == 0
+    assert content("nbtext.joblib") == before
+    assert "6 classes, 224 documents" in nbtext("update --label parks-and-trees two -v").notes[-1]
+    for option in ("--label-column 1", "--relabel x"):
+        assert "--label and" in fail(2, "update --label fish letter.txt", *option.split()), option
+    assert "cannot be a label" in fail(2, "update letter.txt --label", "")
+
+
+def test_a_model_of_tables_learns_one_text_and_leaves_out_what_cannot_be_read(tmp_path: Path) -> None:
+    corpus(tmp_path, {"t.tsv": "a\tant ape\nb\tbee bat\n" * 4, "letter.txt": "the ape\nand the ant", "bad.txt": b"\0"})
+    succeed("train t.tsv -m m")
+    for jobs in ("1", "2"):
+        done = nbtext("update --label a letter.txt bad.txt -m m -v -j", jobs)
+        assert (done.status, done.notes[0].split(": ")[1]) == (1, "bad.txt")
+    assert in_json("inspect -m m")["classes"]["a"]["documents"] == 6
+
+
+def test_the_labels_of_one_message(tmp_path: Path) -> None:
+    rows = [{"label": labels, "text": text} for labels, text in ((["x"], "ant"), (["x", "y"], "ant bee"), ([], "cow"))]
+    write("t.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows * 3))
+    write("more.jsonl", json.dumps(rows[1]) + "\n")
+    corpus(tmp_path, {"letter": "ant bee"})
+    succeed("train t.jsonl -m a")
+    succeed("train t.jsonl more.jsonl -m b")
+    before = content("a")
+    succeed("update --label y|x letter --format dir -m a")
+    assert content("a") == content("b")
+    succeed("forget --label x|y letter --format dir -m a")
+    assert content("a") == before

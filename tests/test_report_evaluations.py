@@ -73,10 +73,13 @@ def test_a_bar_for_each_bin() -> None:
 
 @pytest.mark.parametrize("width", [100, 40])
 def test_a_terminal_gets_pictures_and_a_pipe_does_not(service_desk_model: Path, tmp_path: Path, width: int) -> None:
-    arguments = ("evaluate", str(SERVICE_DESK / "test"), "-m", str(service_desk_model))
+    arguments = ("evaluate", str(SERVICE_DESK / "test"), "--all", "-m", str(service_desk_model))
     status, screen = on_terminal(*arguments, env={"COLUMNS": str(width)})
     assert status == 0
-    assert "15 bins of probability" in screen
+    assert "Where fewer came true than promised" in screen
+    _, short = on_terminal(*arguments[:2], *arguments[3:], env={"COLUMNS": str(width)})
+    assert screen.splitlines()[:8] == short.splitlines()[:8]
+    assert not [words for words in ("came true", "balanced accuracy", "true class, by answer") if words in short]
     assert all(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) <= width for line in screen.splitlines()[-7:])
     status, plain = on_terminal(*arguments, env={"COLUMNS": str(width), "NO_COLOR": "1"})
     assert "48;" not in plain

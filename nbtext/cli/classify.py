@@ -33,9 +33,16 @@ class _Classify(panels.Command):
 @option.corpus_argument
 @option.text_option
 @option.model_option
-@option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL, more="tsv has document, class and probability.")
+@option.output_option(
+    "table",
+    "tsv",
+    "csv",
+    "jsonl",
+    default=option.BY_TERMINAL,
+    more="tsv has document, class and probability, csv also the reason if there is no class.",
+)
 @option.excel_safe_option
-@option.limit_option("Print the N most probable classes of each document. Not in tsv.", old_name="--top-k")
+@option.limit_option("Print the N most probable classes of each document, in a pipe as csv. Not in tsv.", old_name="--top-k")
 @panels.option(
     "--scores", group="answer", is_flag=True,
     help="In jsonl, add log joint probabilities and log odds of the classes. They are in nats, and of all classes unless --limit is given.",
@@ -51,7 +58,7 @@ class _Classify(panels.Command):
     help="Append to FILE how the documents differ from those of training. nbtext drift reads it. A run without documents adds nothing.",
 )  # fmt: skip
 @panels.option("--lines", group="documents", common=True, is_flag=True, help="Answer each line of standard input at once, as a document.")
-@panels.option("--batch", group="documents", is_flag=True, help="With --lines, answer many lines at a time, which is faster.")
+@panels.option("--batch", group="documents", hidden=True, is_flag=True, help="With --lines, answer many lines at a time, which is faster.")
 @panels.option(
     "--exit-status-abstained", group="process", type=option.WholeNumber(1, 255),
     help="Exit with N, not 0, if a document got no answer.",
@@ -63,7 +70,7 @@ class _Classify(panels.Command):
 )  # fmt: skip
 @panels.option(
     "--keep", group="output", common=True, metavar="COLUMNS",
-    help="Print these columns or keys of the input, comma-separated, instead of the id. all: every column of a table. "
+    help="Print these columns or keys of the input, comma-separated, instead of the id. all: every column of a table, or the whole record of JSON lines. "
     "csv and tsv then begin with a header.",
 )  # fmt: skip
 @option.jobs_option
@@ -73,7 +80,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
 
     There is exactly one record per document, in the order of the input. CORPUS is any number of files and directories, or - for one document on
     standard input. Documents are read like those of training unless options say otherwise. If there is no answer, the class is empty and the
-    third column gives the reason: impossible, empty, no-known-terms, low-probability, low-precision, empty-set, atypical, or an error.
+    third column, in csv the last, gives the reason: impossible, empty, no-known-terms, low-probability, low-precision, empty-set, atypical, or an error.
 
     With --coverage the label lists the classes of the set, most probable first, separated by |. The probability is that of the first. JSON lines
     have the set as labels.
@@ -92,6 +99,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
       nbtext classify --mail-filter < letter.txt
     """
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, reading_of, recognised
+    from nbtext.corpus.document import WHOLE_RECORD
     from nbtext.corpus.reading import column_names
     from nbtext.fitted.scoring import AnswerCounts, answers_to
     from nbtext.model.corpus_work import score_corpus
@@ -106,17 +114,22 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
         return None
     paths = ("-",) if options["lines"] else corpus_paths(corpus, options)
     at_once = 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
-    output = output or ("table" if sys.stdout.isatty() and at_once > 1 else "csv" if options["keep"] else "tsv")
     if limit and output == "tsv":
         raise UsageError("tsv always has three columns", hint="use --limit with --output jsonl, csv or table")
-    safe = option.safe_cells(options, output)
     model = option.load_model(model_path)
     reading = reading_of(model, paths, options)
-    keeps_screen_clear = output == "table" or not sys.stdout.isatty()  # while documents are read
     kept: tuple[str, ...] = ()
     if options["keep"] is not None:
         reading = recognised(reading, paths, labelled=False)
-        kept = column_names(paths[0], reading) if options["keep"] == "all" else tuple(options["keep"].split(","))
+        if options["keep"] != "all":
+            kept = tuple(options["keep"].split(","))
+        elif reading.format == "jsonl" and output in (None, "jsonl"):
+            kept, output = (WHOLE_RECORD,), "jsonl"
+        else:
+            kept = column_names(paths[0], reading)
+    output = output or ("table" if sys.stdout.isatty() and at_once > 1 else "csv" if kept or limit else "tsv")
+    safe = option.safe_cells(options, output)
+    keeps_screen_clear = output == "table" or not sys.stdout.isatty()  # while documents are read
     documents = CommandCorpus(paths, reading, options, labelled=False, columns=kept, progress=keeps_screen_clear)
     sets = set_rule_of(options, model)
     rule = answer_rule(options, model)

@@ -8,6 +8,7 @@ import click
 
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
+from nbtext.cli.gates import status_of
 from nbtext.cli.option_files import JUDGED, InputPath, OutputPath
 from nbtext.settings import READING
 
@@ -21,10 +22,14 @@ from nbtext.settings import READING
     "--changed", group="output", common=True, type=OutputPath(JUDGED),
     help="Write documents with different answers to FILE as JSON lines. A line has id, truth, a, probability_a, b and probability_b.",
 )  # fmt: skip
+@panels.option(
+    "--fail-unless-better", group="answer", common=True, is_flag=True,
+    help="Exit with status 6 unless B is right more often than A, beyond chance by McNemar's test.",
+)  # fmt: skip
 @option.limit_option("Show N terms, if there is no CORPUS.", 20, least=0, old_name="--top")
 @option.seed_option("process", "Seed of the bootstrap.")
 @option.document_options
-def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, limit: int, seed: int, **options: Any) -> None:
+def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, limit: int, seed: int, **options: Any) -> int | None:
     """Compare the models A and B: what they contain, or how well they answer documents.
 
     Without a CORPUS the output shows which settings, classes, documents and priors differ, and the terms whose probability in a class changed
@@ -54,7 +59,7 @@ def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | N
         found = differences(option.load_model(model_a), option.load_model(model_b), limit)
         record = {"models": [model_a, model_b], **json_values(found)}
         write_result(output, record, (), lambda _: print_differences(found, model_a, model_b))
-        return
+        return None
     a, b = option.load_model(model_a), option.load_model(model_b)
     paths, changed = corpus_paths(corpus, options), options["changed"]
     require_same_kind(a, b)
@@ -73,3 +78,4 @@ def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | N
     messages.warn_of_unknown("B", result.b.unknown_labels)
     record = {**json_values(result), "models": [model_a, model_b]}
     write_result(output, record, (), lambda _: print_comparison(result, model_a, model_b))
+    return status_of(["B is not right more often than A beyond chance"] if options["fail_unless_better"] and not result.b_is_better else [])

@@ -22,9 +22,10 @@ from nbtext.errors import UsageError, listed, quantity
 from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, READING, TRAINING, Reading, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from nbtext.cli.options import Options
+    from nbtext.corpus.document import Document
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.evaluation.leakage import LeakWatch
@@ -51,7 +52,7 @@ class CommandCorpus(Corpus):
         on_error = given([ON_ERROR], options).get("on_error", ON_ERROR.default)
         if not paths:
             messages.warn("the list of files is empty")
-        typed = "-" in paths and options.get("text") is None and sys.stdin is not None and sys.stdin.isatty()
+        typed = "-" in paths and not options.get("text") and sys.stdin is not None and sys.stdin.isatty()
         if typed:
             messages.notice("reading standard input; Ctrl-D ends it")
         reading = recognised(reading, paths, labelled=labelled)
@@ -98,11 +99,13 @@ def _label_patch(options: Options) -> LabelPatch | None:
 def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
     """Return the CORPUS arguments and then what ``--files-from`` lists, or the folders of ``--from-folder``; raise `UsageError` for none or both.
 
-    A command that takes ``--text`` reads what is piped into it if nothing is given. The text of ``--text`` is put on standard input, as a JSON object, so that attributes beside it are unknown values.
+    A command that takes ``--text`` reads what is piped into it if nothing is given. The texts of ``--text`` are put on standard input, as JSON objects, so that attributes
+    beside them are unknown values.
     """
     source, null = options["files_from"], options["null"]
-    if options.get("text") is not None:
-        set_standard_input(json.dumps({"id": "-", "text": options["text"]}).encode() + b"\n")
+    if texts := options.get("text"):
+        records = ({"id": str(number) if texts[1:] else "-", "text": text} for number, text in enumerate(texts, 1))
+        set_standard_input("".join(f"{json.dumps(record)}\n" for record in records).encode())
         options.update({"format": "jsonl", "text_column": "text", "id_column": "id", "document": "text", "encoding": "auto"})
         return ("-",)
     if options.get("folders"):
@@ -161,7 +164,7 @@ def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) ->
 
     Lines of ``--lines`` are documents as they stand, unless an option names a format or a column.
     """
-    if options.get("text") is not None and model.reading.is_counted:
+    if options.get("text") and model.reading.is_counted:
         raise UsageError("--text is for models of texts, and this one was trained on counted features", hint="give a file of them")
     reading = reading_like(model.reading, paths, given(READING, options)).unweighted
     if not options.get("lines"):
@@ -229,14 +232,16 @@ class CommandCounts(NamedTuple):
     """Says what was noticed, when the results are there."""
 
 
-def read_and_count(paths: Sequence[str], options: Options, columns: Sequence[str] = ()) -> CommandCounts:
-    """Read and count a labelled corpus; raise what `nbtext train` raises for its options and documents."""
+def read_and_count(
+    paths: Sequence[str], options: Options, columns: Sequence[str] = (), note: Callable[[Document], object] | None = None
+) -> CommandCounts:
+    """Read and count a labelled corpus, with a note of each document, by default its ``columns``; raise what `nbtext train` raises for its options and documents."""
     from nbtext.fitted.fitted_model import require_learnable
     from nbtext.model.corpus_work import columns_of, count_corpus
 
     model, settings = untrained(paths, options)
     source = CommandCorpus(paths, model.reading, options, labelled=True, columns=columns)
-    corpus = count_corpus(model.analysis, source, options.get("jobs", 1), note=columns_of)
+    corpus = count_corpus(model.analysis, source, options.get("jobs", 1), note=note or columns_of)
     require_learnable(settings, corpus.counts.labelled)  # raises now what it would raise in every fold
     return CommandCounts(corpus, settings, model.analysis, source)
 

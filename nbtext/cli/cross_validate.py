@@ -96,6 +96,6 @@ def command(corpus: tuple[str, ...], output: str | None, folds: int | None, repe
         output,
         {**json_values(result), "folds": by_fold or {"method": "leave-one-out", "n": result.n, "repeats": 1}},
         class_rows(result),
-        lambda _: print_evaluation(result, folds=by_fold, every_class=options["all"]),
+        lambda _: print_evaluation(result, folds=by_fold, everything=options["all"]),
     )
     return status_of(failures(asked, result))

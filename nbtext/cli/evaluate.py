@@ -57,6 +57,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     \b
     Examples:
       nbtext evaluate corpora/service-desk/test
+      nbtext evaluate corpora/service-desk/test --all
       nbtext evaluate test.csv --model topics.joblib --output json
       nbtext evaluate corpora/service-desk/test --errors mistakes.jsonl
       nbtext evaluate corpora/service-desk/test --fail-under macro_f1=0.6
@@ -107,6 +108,6 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
         output,
         evaluation_record(result, leaked, threshold, sets, risk),
         class_rows(result),
-        lambda _: print_evaluation(result, leaked, threshold=threshold, every_class=options["all"], sets=sets, risk=risk),
+        lambda _: print_evaluation(result, leaked, threshold=threshold, everything=options["all"], sets=sets, risk=risk),
     )
     return status_of(failures(asked, result))

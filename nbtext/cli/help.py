@@ -21,6 +21,7 @@ TOPICS = {
     "smoothing": "what is added to the counts, and how it is chosen",
     "calibration": "how scores become probabilities, and their limits",
     "judgement": "how good a model is, and what to check first",
+    "glossary": "twelve words that the commands use",
     "config": "defaults of your own, and those that hold here",
     "environment": "variables that nbtext heeds",
     "cron": "running unattended",

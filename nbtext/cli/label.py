@@ -38,7 +38,7 @@ COLUMNS = {"id": "id", "label": "label", "suggested": "suggested", "probability"
     help="Choose the next document: uncertain, typical of those not yet labelled, both (mixed), or random.",
 )  # fmt: skip
 @panels.option(
-    "--random-share", group="answer", type=option.Number(0, 1), default=0.1, metavar="SHARE",
+    "--random-share", group="answer", hidden=True, type=option.Number(0, 1), default=0.1, metavar="SHARE",
     help="Draw this share of the documents at random. Accuracy is estimated from them alone; with 0 there is no estimate.",
 )  # fmt: skip
 @option.seed_option("answer", "Seed of the drawing.")

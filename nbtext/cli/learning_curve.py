@@ -16,6 +16,10 @@ from nbtext.cli import panels
     help="Train on N sizes of the corpus.",
 )  # fmt: skip
 @panels.option(
+    "--more", group="answer", common=True, type=option.WholeNumber(1), shown_default="as many as there are",
+    help="Forecast the figures for N more labelled documents.",
+)  # fmt: skip
+@panels.option(
     "--folds", group="documents", type=option.WholeNumber(2), default=5,
     help="Hold out one N-th of the documents, each in turn.",
 )  # fmt: skip
@@ -23,17 +27,20 @@ from nbtext.cli import panels
 @option.seed_option("documents", "Seed of the random draws.")
 @option.jobs_option
 @option.corpus_options
-def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int, repeats: int, seed: int, **options: Any) -> None:
-    """Show how accuracy grows with the number of training documents, and forecast it for twice as many.
+def command(
+    corpus: tuple[str, ...], output: str | None, steps: int, folds: int, repeats: int, seed: int, more: int | None, **options: Any
+) -> None:
+    """Show how accuracy grows with the number of training documents, and forecast it for more.
 
     Models are trained on growing parts of a corpus and judged on held-out documents. The last column is the accuracy on the training documents
     themselves; if it is far above that on held-out documents, the models overfit. The forecast is an inverse power law, error = a + b / n^c,
-    fitted to the curve. Its interval covers random draws and the misfit of the law, not what may change beyond the curve. If the curve is too
-    short or too noisy there is no forecast. No model is written.
+    fitted to the curve. It assumes that new documents are like these, with labels as good, and that the curve goes on as it began; its interval covers
+    random draws and the misfit of the law, no more. If the curve is too short or too noisy there is no forecast. No model is written.
 
     \b
     Examples:
       nbtext learning-curve corpora/service-desk/train
+      nbtext learning-curve corpora/service-desk/train --more 500
       nbtext learning-curve messages.csv --label-column topic --folds 2 -o json
     """
     from nbtext.cli.corpus import corpus_paths, read_and_count
@@ -45,5 +52,5 @@ def command(corpus: tuple[str, ...], output: str | None, steps: int, folds: int,
     counted = read_and_count(corpus_paths(corpus, options), options)
     counted.source.say_notices()
     subsets = Subsets(counted.corpus.counts.statistics, counted.corpus.counts.documents)
-    curve = learning_curve(subsets, counted.settings, Resampling(steps, folds, repeats, seed), options["jobs"])
+    curve = learning_curve(subsets, counted.settings, Resampling(steps, folds, repeats, seed), options["jobs"], more)
     write_result(output, curve, curve.points, print_learning_curve)

@@ -66,6 +66,11 @@ def notice(text: str) -> None:
         say(text, level="notice")
 
 
+def is_verbose() -> bool:
+    """Return True if all there is to know is wanted."""
+    return _writing.verbose
+
+
 def warn(text: str) -> None:
     """Say something that may need action."""
     if not _writing.quiet:

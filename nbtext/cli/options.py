@@ -41,6 +41,12 @@ Other = TypeVar("Other")
 
 DEFAULT_MODEL = "nbtext.joblib"
 
+
+def default_model() -> str:
+    """Return the model file where no option names one."""
+    return os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL
+
+
 _OTHER_CHOICES = {"stop_words": ("default", "none", *LANGUAGES)}
 """Suggestions for parameters that take any name."""
 
@@ -150,7 +156,7 @@ def suggest_classes(context: click.Context, parameter: click.Parameter, incomple
 
     del parameter
     try:
-        classes = load_model(context.params.get("model_path") or os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL).classes
+        classes = load_model(context.params.get("model_path") or default_model()).classes
     except NbtextError:
         return []
     return [CompletionItem(label) for label in classes if label.startswith(incomplete)]
@@ -178,12 +184,15 @@ relabel_option = panels.option(
 )  # fmt: skip
 """For `nbtext.cli.corpus.CommandCorpus`."""
 
-text_option = panels.option("--text", group="documents", common=True, metavar="TEXT", help="One document, given here instead of CORPUS.")
+text_option = panels.option(
+    "--text", group="documents", common=True, multiple=True, metavar="TEXT",
+    help="A document, given here instead of CORPUS. The option can be given several times.",
+)  # fmt: skip
 """For `nbtext.cli.corpus.corpus_paths`."""
 
 model_option = panels.option(
     "-m", "--model", "model_path", group="model", common=True, metavar="PATH",
-    default=lambda: os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL, shown_default=f"$NBTEXT_MODEL, else {DEFAULT_MODEL}",
+    default=default_model, shown_default=f"$NBTEXT_MODEL, else {DEFAULT_MODEL}",
     help="The model file.", type=OutputPath(MODEL),
 )  # fmt: skip
 
@@ -215,8 +224,9 @@ def output_option(*formats: str, default: str, more: str = "") -> Callable[[Comm
 
 
 all_option = panels.option(
-    "--all", group="output", is_flag=True, help="Show every class in the table. Of more than ten, the ten of least F1 are shown otherwise."
-)
+    "--all", group="output", is_flag=True,
+    help="Show all figures and classes. On a terminal calibration and confusions are drawn too. Of more than ten classes the table otherwise has those of least F1.",
+)  # fmt: skip
 
 
 def limit_option(

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from nbtext.cli import messages, panels
 from nbtext.cli import options as option
+from nbtext.cli import panels
 from nbtext.cli.option_files import InputPath
-from nbtext.cli.writing import lock_settings, writing_options
+from nbtext.cli.writing import lock_settings, say_model, writing_options
 
 
 @panels.command("promote")
@@ -33,5 +33,5 @@ def command(new: str, model_path: str, **options: Any) -> None:
     """
     from nbtext.model.locked_model import promote
 
-    description = promote(new, model_path, **lock_settings(options))
-    messages.notice(f"{model_path}: {description}")
+    model = promote(new, model_path, **lock_settings(options))
+    say_model(model, model_path, model)

@@ -53,6 +53,7 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
             )
     if is_card:
         write_card(corpus, model_path, to, options)
+        messages.notice(f"wrote {to}")
         return
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
     from nbtext.corpus.collection import Corpus
@@ -88,4 +89,5 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
     )
     documents.say_notices()
     write_html(to, html_page(data))
+    messages.notice(f"wrote {to}; open it in a browser")
     messages.warn_of_unknown("the model", data.evaluation.unknown_labels)

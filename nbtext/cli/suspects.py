@@ -8,16 +8,24 @@ from nbtext.cli import messages, panels
 from nbtext.cli import options as option
 from nbtext.errors import quantity
 
+ON_SCREEN = 20
+"""Documents of a table, unless another number is given."""
+
 
 @panels.command("suspects")
 @option.corpus_argument
 @option.output_option(
-    "table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL, more="tsv has document, label, suggested class and log odds."
+    "table",
+    "tsv",
+    "csv",
+    "jsonl",
+    default=option.BY_TERMINAL,
+    more="tsv has document, label, suggested class, log odds and the beginning of the text.",
 )
 @option.excel_safe_option
 @panels.option("--paths", group="output", common=True, is_flag=True, help="Print only the paths of the documents, one a line.")
 @panels.option("--print0", group="output", is_flag=True, help="Print only the paths, each followed by NUL, for xargs -0.")
-@option.limit_option("Print at most N documents.")
+@option.limit_option(f"Print at most N documents, by default {ON_SCREEN} in a table, else all.")
 @panels.option(
     "--min-log-odds", group="answer", common=True, type=option.Number(0), default=0.0, show_default=False, metavar="X",
     help="Print only documents with log odds above X, in nats. 2.3 is ten to one.",
@@ -39,14 +47,15 @@ def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **op
     """
     from nbtext.cli.corpus import corpus_paths, read_and_count
     from nbtext.evaluation.label_errors import suspects
+    from nbtext.model.corpus_counting import beginning_of
     from nbtext.report.comparisons import write_suspects
 
     if options["top"] is not None:
         messages.warn("--top saw all labels, so wrong labels look right; leave it out")
     form = "print0" if options["print0"] else "paths" if options["paths"] else option.row_form(output)
-    safe = option.safe_cells(options, form)
-    (counts, names, _), settings, _, source = read_and_count(corpus_paths(corpus, options), options)
+    safe, limit = option.safe_cells(options, form), limit or (ON_SCREEN if form == "table" else None)
+    (counts, names, texts), settings, _, source = read_and_count(corpus_paths(corpus, options), options, note=beginning_of)
     found = suspects(counts.statistics, counts.documents, settings, options["min_log_odds"], options["jobs"])
     source.say_notices()
-    write_suspects(found.named(names, counts.labelled.classes, limit), form, safe)
+    write_suspects(found.named(names, texts, counts.labelled.classes, limit), form, safe)
     messages.notice(f"more probable in another class than in their own: {quantity(found.rows.size, 'document')} of {len(names):,}")

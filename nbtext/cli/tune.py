@@ -44,7 +44,9 @@ FOLDS_WITHIN_A_LIMIT = 5
 @panels.option(
     "--for", "goal", group="answer", common=True, type=panels.Choice(GOALS), shown_default=GOALS[0], help="Figure to be best in."
 )
-@panels.option("--updatable", group="model", is_flag=True, help="Try only models that update, forget and merge change exactly.")
+@panels.option(
+    "--updatable", group="model", hidden=True, is_flag=True, help="Try only models that update, forget and merge change exactly."
+)
 @panels.option(
     "--folds", group="answer", type=option.WholeNumber(2), shown_default=f"{FOLDS_WITHIN_A_LIMIT}; {FOLDS} with --try alone",
     help="Divide the corpus into N parts to judge settings.",

@@ -52,6 +52,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
     Examples:
       nbtext update corpora/service-desk/test
       nbtext update corpora/service-desk/test --once --backup
+      nbtext update --label waste-collection letter.txt
     """
     from nbtext.cli.corpus import corpus_paths
     from nbtext.model.changing import Batch, count_batch

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nbtext.cli import messages, panels
 from nbtext.cli.option_files import InputPath
-from nbtext.cli.options import Number, given, several
+from nbtext.cli.options import Number, default_model, given, several
 from nbtext.errors import quantity
 from nbtext.exclusions import POOL, require_fitting
+from nbtext.label_sets import BETWEEN_LABELS, label_set
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.cli.options import LockSettings, Options
+    from nbtext.corpus.document import Document, Notices
     from nbtext.model import TextClassifier
     from nbtext.model.changing import Batch
     from nbtext.model.locked_model import LockedModelFile, Unlabelled
@@ -53,12 +57,16 @@ seeds_option = panels.option(
 )  # fmt: skip
 
 relearning_options = several(
+    panels.option(
+        "--label", group="documents", common=True,
+        help="Class of all documents of CORPUS, which are then read like those of classify: a file, or - for one document on standard input.",
+    ),
     unlabelled_option,
     panels.option(
         "--drop-unlabelled", group="documents", is_flag=True, help="Forget what the model learnt from documents without labels."
     ),
 )  # fmt: skip
-"""For `what_becomes_of_unlabelled`."""
+"""For `corpus_to_change` and `what_becomes_of_unlabelled`."""
 
 
 def read_pool(model: TextClassifier, model_path: str, options: Options) -> UnlabelledDocuments | None:
@@ -113,7 +121,7 @@ def write_new_model(model: TextClassifier, path: str, options: Options, ledger: 
 
 
 def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str], options: Options) -> CommandCorpus:
-    """Return labelled documents to change a model by, read as its training documents were unless the options say otherwise.
+    """Return labelled documents to change a model by, read as its training documents were unless the options say otherwise, or those of ``--label``.
 
     Raises `UsageError` for a model that cannot be changed exactly, or for documents that it cannot have learnt.
     """
@@ -125,13 +133,22 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     from nbtext.store.atomic import check_replaceable
 
     require_additive(model.settings, model.counts)
-    reading = recognised(reading_like(model.reading, paths, given(READING, options)), paths, labelled=True)
+    labelled = (label := options["label"]) is None
+    reading = recognised(reading_like(model.reading, paths, given(READING, options)), paths, labelled=labelled)
     require_changeable(model, reading)
     check_replaceable(model_path)
     require_distinct(model_path, paths)
     if changed := stemmer_difference(model):
         messages.warn(changed)
-    return CommandCorpus(paths, reading, options, labelled=True)
+    source = CommandCorpus(paths, reading, options, labelled=labelled)
+    if not labelled:
+        several_labels = model.fitted.several_labels
+        source.patch = partial(_under_label, label_set(filter(None, label.split(BETWEEN_LABELS))) if several_labels else label)
+    return source
+
+
+def _under_label(label: str, document: Document, _: Notices) -> Document:
+    return document._replace(label=label)
 
 
 def say_overruled(batch: Batch) -> None:
@@ -141,7 +158,7 @@ def say_overruled(batch: Batch) -> None:
 
 
 def say_model(model: TextClassifier, path: str, before: TextClassifier | None = None, more: str = "") -> None:
-    """Say what a new model is, and what makes it less useful than it might be, or than it was before."""
+    """Say what a new model learnt and what to do next, or what it is after a change, and what makes it less useful than it might be, or was before."""
     from nbtext.model.description import describe, warnings
 
     if found := warnings(model.fitted):
@@ -154,4 +171,11 @@ def say_model(model: TextClassifier, path: str, before: TextClassifier | None = 
         messages.notice(
             f"{unused} not used: left-out documents are answered best without them, so the model is that of the labelled documents alone"
         )
-    messages.notice(f"{path}: {describe(model.fitted)}{more}")
+    size = f"{quantity(model.counts.labelled.n_documents, 'document')} of {quantity(len(model.classes), 'class')}"
+    if before is None:
+        evaluate = ["nbtext", "evaluate", "TEST", *(["--model", path] if path != default_model() else [])]
+        messages.notice(f"Learnt {size}: {path}. Next: {shlex.join(evaluate)}")
+    elif not messages.is_verbose():
+        messages.notice(f"{path} has {size}")
+    if messages.is_verbose():
+        messages.notice(f"{path}: {describe(model.fitted)}{more}")

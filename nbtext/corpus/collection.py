@@ -103,7 +103,7 @@ class Corpus:
 
     def in_shards(self, size: int = BYTES, *, here: bool = True) -> tuple[Iterator[Shard], Source]:
         """Return the corpus in shards of about ``size`` bytes, and how they are read, by processes that are ``here`` or elsewhere."""
-        source = self._of_readable if self.labelled else self._source
+        source = self._of_readable if self.labelled or self.patch else self._source
         return shards(self.paths, self._source, size, here=here), replace(source, leave_out=None)
 
     def report(self, outcome: Outcome) -> None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from nbtext.type_names import Fields
 
+WHOLE_RECORD = "\0"
+"""The name of a column that is all of a record, as JSON."""
+
 _LONGEST_MESSAGE = 300
 
 

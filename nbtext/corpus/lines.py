@@ -8,7 +8,7 @@ from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.decoding import decoded_name, plain_lines, to_utf8
-from nbtext.corpus.document import Document, Source, problem_of, too_large
+from nbtext.corpus.document import WHOLE_RECORD, Document, Source, problem_of, too_large
 from nbtext.corpus.streams import line_blocks, numbered_lines, open_stream
 from nbtext.document_parts import FIELDS_KEY, NO_TEXT, fields_of_pairs, holds_separators, without_separators
 from nbtext.errors import DocumentError
@@ -219,6 +219,8 @@ def _fields_of(record: dict[str, object]) -> Fields:
 
 def _column(record: dict[str, object], key: str) -> str:
     """Return the value of a column: null is empty, like a cell of a table; a missing key may be a mistake in the name."""
+    if key == WHOLE_RECORD:
+        return json.dumps(record)
     if _value_at(record, key) is _ABSENT:
         raise DocumentError(f"no value at the key {key!r}")
     return _scalar(record, key) or ""

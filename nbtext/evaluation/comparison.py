@@ -160,6 +160,11 @@ class ComparisonResult:
     changes: tuple[_ChangedAnswer, ...]
     """The most frequent first."""
 
+    @property
+    def b_is_better(self) -> bool:
+        """Return whether B is right about more documents than A, beyond chance."""
+        return bool(self.differences["accuracy"].beyond_chance) and self.table.only_b_right > self.table.only_a_right
+
 
 @dataclass(frozen=True)
 class _Comparison:

@@ -46,6 +46,8 @@ class Suspect(NamedTuple):
     """Of the suggested class against the label, in nats; infinite if the label is impossible."""
     probability: float
     """p(suggested | d)."""
+    text: str
+    """Its beginning."""
 
 
 SURE = 0.99
@@ -76,10 +78,10 @@ class Suspects(NamedTuple):
     probabilities: Floats
     """p(suggested | d)."""
 
-    def named(self, names: Sequence[str], classes: Sequence[str], limit: int | None = None) -> Iterator[Suspect]:
-        """Yield the documents, at most ``limit``, by their names and the names of their classes."""
+    def named(self, names: Sequence[str], texts: Sequence[str], classes: Sequence[str], limit: int | None = None) -> Iterator[Suspect]:
+        """Yield the documents, at most ``limit``, by their names and the names of their classes, with their texts."""
         for row, label, suggested, log_odds, probability in zip(*(column[:limit].tolist() for column in self), strict=True):
-            yield Suspect(names[row], _named(label, classes), _named(suggested, classes), log_odds, probability)
+            yield Suspect(names[row], _named(label, classes), _named(suggested, classes), log_odds, probability, texts[row])
 
     def at(self, places: Mask | Whole) -> Suspects:
         """Return some of the documents."""

@@ -72,7 +72,7 @@ class _Forecasts(NamedTuple):
 
 
 class LearningCurve(NamedTuple):
-    """The points, smallest first, and forecasts for twice the documents of the corpus."""
+    """The points, smallest first, and forecasts for more documents than the corpus has."""
 
     documents: int
     """Documents of the corpus."""
@@ -91,8 +91,12 @@ class Resampling(NamedTuple):
     seed: int = 0
 
 
-def learning_curve(subsets: Subsets, parameters: Settings, resampling: Resampling = Resampling(), jobs: int = 1) -> LearningCurve:
-    """Return the curve of a corpus for models with these parameters of training, trained by ``jobs`` processes.
+def learning_curve(
+    subsets: Subsets, parameters: Settings, resampling: Resampling = Resampling(), jobs: int = 1, more: int | None = None
+) -> LearningCurve:
+    """Return the curve of a corpus for models with these parameters of training, trained by ``jobs`` processes, and forecasts for so many ``more``.
+
+    By default they are for twice the documents.
 
     Sizes at which the parameters leave no term in some run are left out. Raise `UsageError` if that holds for all sizes, or if there are
     fewer than two documents for each fold.
@@ -123,7 +127,7 @@ def learning_curve(subsets: Subsets, parameters: Settings, resampling: Resamplin
         for size, mean, low, high in zip(*(column.tolist() for column in columns), strict=True)
     )
     bootstrap = Bootstrap(seed=resampling.seed)
-    forecasts = (forecast(sizes, figures[..., figure], resampling.folds, n, 2 * n, bootstrap) for figure in range(2))
+    forecasts = (forecast(sizes, figures[..., figure], resampling.folds, n, n + (more or n), bootstrap) for figure in range(2))
     return LearningCurve(n, len(figures), points, _Forecasts(*forecasts))
 
 

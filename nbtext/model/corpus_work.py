@@ -74,6 +74,15 @@ class PartialCounts(NamedTuple):
     counts: CorpusCounts | None = None
 
 
+BEGINNING = 70
+"""Characters of a text that show what it is about."""
+
+
+def beginning_of(document: Document) -> str:
+    """Note the beginning of a document, on one line."""
+    return " ".join(document.shown[: 8 * BEGINNING].split())[:BEGINNING].rstrip()
+
+
 def columns_of(document: Document) -> tuple[str, ...]:
     """Note the further columns of a document."""
     return document.columns

@@ -18,7 +18,6 @@ from nbtext.counts.corpus_counts import NeverLearntError, forget_documents
 from nbtext.errors import ModelError, PathError, UsageError, reason
 from nbtext.fitted.fitted_model import require_additive
 from nbtext.model.changing import Batch, LearntOnce, counting_difference, forgotten, forgotten_once, join_ledgers, learnt_once, merged
-from nbtext.model.description import describe
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.settings import CLASSIFIERS
 from nbtext.steps import stepped
@@ -277,15 +276,15 @@ def merge(paths: Sequence[str], path: str, *, lock_timeout: float, backup: bool 
     return MergedModels(model, parts, ledger, repeated)
 
 
-def promote(new: str, path: str, *, lock_timeout: float, backup: bool = False) -> str:
-    """Replace the model at ``path``, if there is one, by the model at ``new`` with its ledger; return its description.
+def promote(new: str, path: str, *, lock_timeout: float, backup: bool = False) -> TextClassifier:
+    """Replace the model at ``path``, if there is one, by the model at ``new`` with its ledger; return the new model.
 
     Raises `ModelError` if the new model or its ledger is missing, damaged or refused, `UsageError` if both are the same file or a ledger would be left
     without a model, `LockedError`, and `PathError`. In all these cases nothing has changed, but for the one in which the message says otherwise.
     """
     check_replaceable(path)
     _require_apart(new, path, backup=backup)
-    description = describe(TextClassifier.load(new).fitted)
+    model = TextClassifier.load(new)
     content = read_model_bytes(new)
     check_replaceable(new)
     import_what_changing_needs()
@@ -299,11 +298,11 @@ def promote(new: str, path: str, *, lock_timeout: float, backup: bool = False) -
             _require_no_ledger(file, new)
         if not _is_content(content, path):
             if os.path.lexists(ledger_path(new)):  # of a model of format 1
-                file.replace(TextClassifier.load(new), ledger)
+                file.replace(model, ledger)
             else:
                 file.replace_content(content)
         _remove(new, path)
-    return description
+    return model
 
 
 def _require_apart(new: str, path: str, *, backup: bool) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import chain, compress
 from typing import IO, TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
+from nbtext.corpus.document import WHOLE_RECORD
 from nbtext.errors import PathError, reason
 from nbtext.label_sets import BETWEEN_LABELS, is_set, labels_in
 from nbtext.report.forms import SIX_DIGITS, by_place, finite, json_line, rounded, six_digits, write
@@ -20,8 +22,13 @@ if TYPE_CHECKING:
     from nbtext.fitted.scoring import Answer
     from nbtext.report.forms import Columns
 
-_OF_ANSWERS = re.compile(r"(label|probability)(_\d+)?|labels|expected_cost|coverage|abstained|error|notice")
+_OF_ANSWERS = re.compile(r"(label|probability)(_\d+)?|labels|expected_cost|reason|coverage|abstained|error|notice")
 """Names of columns and keys of answers."""
+
+
+def _beside_answers(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of kept columns, with ``given_`` before those that an answer has too."""
+    return tuple(f"given_{name}" if _OF_ANSWERS.fullmatch(name) else name for name in names)
 
 
 class AnswerForm(NamedTuple):
@@ -46,18 +53,18 @@ class AnswerForm(NamedTuple):
 
     @property
     def kept_names(self) -> tuple[str, ...]:
-        """Names of the kept columns, with ``given_`` before those that an answer has too."""
-        return tuple(f"given_{name}" if _OF_ANSWERS.fullmatch(name) else name for name in self.kept)
+        """Names of the kept columns."""
+        return _beside_answers(self.kept)
 
     @property
     def columns(self) -> Columns:
-        """Heads of the columns: options add some to csv, those of costs to the table, and none to tsv but those that are kept."""
+        """Heads of the columns: options add some to csv, which has the reason last, those of costs to the table, and none to tsv but those that are kept."""
         own = (*(self.kept_names or ("id",)), "label", "probability:.6g")
         if self.output == "tsv":
             return by_place(*own)
         n_beside = self.top_k if self.output == "csv" else 0
         others = [f"{name}_{place}{form}" for place in range(2, n_beside + 1) for name, form in (("label", ""), ("probability", ":.6g"))]
-        return by_place(*own, *others, *(["expected_cost:.6g"] if self.costs else []))
+        return by_place(*own, *others, *["expected_cost:.6g"] * self.costs, *["reason"] * (self.output == "csv"))
 
 
 def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
@@ -69,19 +76,19 @@ def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
 def _answer_rows(answer: Answer, form: AnswerForm) -> list[tuple[object, ...]]:
     """Return document, label and probability, or no label and the reason why, then the columns that the form adds.
 
-    In a table, which may be narrow, the further classes have rows of their own.
+    In csv the reason has a column of its own. In a table, which may be narrow, the further classes have rows of their own.
     """
     kept = (answer.columns or ("",) * len(form.kept)) if form.kept else (answer.id,)
     why_not = answer.problem.line if answer.problem else answer.abstained
     probability = "|".join(map(six_digits, answer.probabilities)) or answer.probability
-    first = (*kept, _label(answer, form), why_not if answer.label is None else probability)
+    first = (*kept, _label(answer, form), why_not if answer.label is None and form.output != "csv" else probability)
     if form.output == "tsv":
         return [first]
     costs, others = [answer.expected_cost] * form.costs, [(ranked.label, ranked.probability) for ranked in answer.ranked[1 : form.top_k]]
     if form.output == "table":
         return [(*first, *costs), *((*[""] * len(kept), *other, *[""] * form.costs) for other in others)]
     missing = max(form.top_k - 1, 0) - len(others)
-    return [(*first, *chain.from_iterable([*others, *[("", "")] * missing]), *costs)]
+    return [(*first, *chain.from_iterable([*others, *[("", "")] * missing]), *costs, why_not)]
 
 
 def _label(answer: Answer, form: AnswerForm) -> str:
@@ -94,7 +101,12 @@ def _label(answer: Answer, form: AnswerForm) -> str:
 
 def _answer_record(answer: Answer, form: AnswerForm) -> dict[str, object]:
     """Return id, label and probability; expected_cost, labels, abstained, error and notice where they apply."""
-    kept: dict[str, object] = dict(zip(form.kept_names, answer.columns, strict=False)) if form.kept else {"id": answer.id}
+    kept: dict[str, object] = {"id": answer.id}
+    if form.kept == (WHOLE_RECORD,):
+        record = json.loads(answer.columns[0]) if answer.columns else {}
+        kept = dict(zip(_beside_answers(record), record.values(), strict=True))
+    elif form.kept:
+        kept = dict(zip(form.kept_names, answer.columns, strict=False))
     found: dict[str, object] = kept if form.several else {**kept, "label": answer.label, "probability": rounded(answer.probability)}
     if form.costs:
         found["expected_cost"] = rounded(answer.expected_cost)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from nbtext.errors import listed, quantity
+from nbtext.errors import quantity
+from nbtext.evaluation.tuning import GOALS
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import json_values
 from nbtext.report.forms import (
@@ -17,16 +19,19 @@ from nbtext.report.forms import (
     is_plain_terminal,
     json_line,
     listing,
+    percent,
     show,
     table,
     three_decimals,
+    visible,
     visible_on_terminal,
     write,
 )
+from nbtext.settings import TRAINING
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nbtext.evaluation.comparison import Changed, ComparisonResult, Difference, SideResult
     from nbtext.evaluation.drift_log import DriftRun, FigureDrift
@@ -124,11 +129,12 @@ TRIAL_FIGURES = {
 """Title and format of each figure. A standard deviation between folds comes after its figure."""
 
 
-ROWS_NAMED = 8
+LONG_SETTING = 24
+"""Characters of options that leave room for one figure beside them."""
 
 
 def print_trials(result: SearchResult) -> None:
-    """Print the settings tried, best first, the model that was written, and the command line that trains each."""
+    """Print the settings tried, best first, what is known of the best, and the command line that trains it again."""
     division, best = result.division, result.trials[0]
     folds = "" if division is None else f", {quantity(division.folds, 'fold')}, seed {division.seed}"
     lines = {
@@ -140,31 +146,47 @@ def print_trials(result: SearchResult) -> None:
         lines["corrected"] = f"{result.goal} {result.corrected:.4f}, on documents that had no part in the choice"
     elif result.goal is not None and len(result.trials) > 1:
         lines["corrected"] = f"no: the {result.goal} of the first setting is optimistic, since it was chosen by it"
-    if division is not None and len(result.trials) > 1:
-        alike = [f"{trial.rank:,}" for trial in result.trials if trial.beyond_chance is False]
-        better, n_others = len(result.trials) - 1 - len(alike), len(result.trials) - 1
-        others = f"{better:,} of {quantity(n_others, 'other')}" if better else "no other"
-        lines["beyond chance"] = f"the first setting is better than {others}" + (
-            f", not than {listed(alike, ROWS_NAMED)}" if alike and better else ""
-        )
-    columns = {"": "0.rank:,", "options": "1"}
-    for name in filter(best.figures.__contains__, TRIAL_FIGURES):
+    settings = [_setting(trial.setting) for trial in result.trials]
+    names = [name for name in TRIAL_FIGURES if name in best.figures]
+    if max(map(len, settings)) > LONG_SETTING and result.goal is not None:
+        names = [GOALS[result.goal]]
+    columns = {"": "0.rank:,"}
+    for name in names:
         title, form = TRIAL_FIGURES[name]
         columns[title] = f"0.figures.{name}:{form}:infinite"
-        if f"{name}_sd" in best.figures:
-            columns[f"sd of {title}"] = f"0.figures.{name}_sd:{form}"
-    if best.seconds is not None:
-        columns["seconds"] = "0.seconds:.1f"
-    columns |= {
-        name: f"0.rung.{name}:," for name in ("documents", "folds") if len({getattr(trial.rung, name) for trial in result.trials}) > 1
-    }
-    if division is not None:
-        columns["bytes"] = "0.bytes:,"
-    show(
-        listing(lines),
-        table(None, columns, ((trial, " ".join(f"--{name} {value}" for name, value in trial.setting.items())) for trial in result.trials)),
-        "".join(f"{visible_on_terminal(trial.command)}\n" for trial in result.trials),
+    columns["options"] = "1"
+    rungs = groupby(zip(result.trials, settings, strict=True), lambda pair: pair[0].rung)
+    several = len({trial.rung for trial in result.trials}) > 1
+    tables = (
+        table(f"judged on {quantity(rung.documents, 'document')}, {quantity(rung.folds, 'fold')}" if several else None, columns, pairs)
+        for rung, pairs in rungs
     )
+    show(listing(lines), *tables, *(f"{line}\n" for line in (_against_default(result), visible_on_terminal(best.command)) if line))
+
+
+def _setting(options: Mapping[str, str]) -> str:
+    """Return options in short: kinds of models and weightings without their names.
+
+    >>> _setting({"ngrams": "2", "classifier": "complement"}), _setting({})
+    ('ngrams 2, complement', 'default')
+    """
+    named = (value if name in ("classifier", "weighting") else f"{name} {value}" for name, value in options.items())
+    return ", ".join(named) or "default"
+
+
+def _against_default(result: SearchResult) -> str:
+    """Return a sentence on whether the best setting is better than the default, or without that how many others, beyond chance."""
+    best, *others = result.trials
+    if result.division is None or not others:
+        return ""
+    texts = {each.option[2:]: "none" if each.default is None else str(each.default) for each in TRAINING}
+    default = next((trial for trial in result.trials if trial.setting.items() <= texts.items()), None)
+    if default is best:
+        return "The first setting is the default."
+    if default is not None:
+        return f"The first setting is better than the default, {'' if default.beyond_chance else 'but not '}beyond chance."
+    worse = sum(trial.beyond_chance is not False for trial in others)
+    return f"Beyond chance the first setting is better than {worse:,} of {quantity(len(others), 'other')}."
 
 
 CURVE = {
@@ -187,22 +209,27 @@ def forecast_sentence(title: str, now: int, forecast: Forecast) -> str:
     """Return the forecast of one figure in words."""
     if forecast.withheld is not None:
         return f"No forecast of {title}: {forecast.withheld}."
+    more = "Twice the documents" if forecast.documents == 2 * now else f"{quantity(forecast.documents - now, 'more document')} like these"
     return (
-        f"Twice the documents, {forecast.documents:,}, would bring {title} {figure(forecast.value)} (95 % interval {bounds(forecast.interval)}); "
+        f"{more}, {forecast.documents:,}, would bring {title} {figure(forecast.value)} (95 % interval {bounds(forecast.interval)}); "
         f"the {now:,} that there are bring {figure(forecast.now)} by the same law."
     )
 
 
-SUSPECTS = {"id": "id", "label": "label", "suggested": "suggested", "log_odds": "log_odds:.6g"}
+SUSPECTS = {"id": "id", "label": "label", "suggested": "suggested", "log_odds": "log_odds:.6g", "text": "text"}
 
 
 def write_suspects(suspects: Iterable[Suspect], form: str, safe: Callable[[str], str] = str) -> None:
-    """Print a line for each: tsv, csv, jsonl or table; or only the names, each followed by a line end (paths) or by NUL (print0)."""
-    if form in ("paths", "print0"):
+    """Print a line for each: tsv, csv or jsonl; three as a table; or only the names, each followed by a line end (paths) or by NUL (print0)."""
+    if form == "table":
+        lines = (
+            (each.id, f"  {each.label}, more like {each.suggested} ({percent(each.probability)})", f"  {each.text}") for each in suspects
+        )
+        show(*("".join(f"{visible(line)}\n" for line in each) for each in lines))
+    elif form in ("paths", "print0"):
         sys.stdout.writelines(f"{each.id}\0" if form == "print0" else f"{visible_on_terminal(each.id)}\n" for each in suspects)
     else:
-        heads = ("document", "label", "suggested", "log odds")
-        write(suspects, form, SUSPECTS, record=lambda suspect: json_values(suspect, SIX_DIGITS), heads=heads, safe=safe)
+        write(suspects, form, SUSPECTS, record=lambda suspect: json_values(suspect, SIX_DIGITS), safe=safe)
 
 
 DRIFT_FIGURES = {UNKNOWN: "unknown tokens", LIKELIHOOD: "log-likelihood per token", LENGTH: "log length", ANSWERS: "answers"}

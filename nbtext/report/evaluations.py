@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nbtext.promises.precision import RiskPoint
     from nbtext.promises.prediction_sets import SetsResult
 
-CLASSES_SHOWN = CONFUSIONS_SHOWN = 10
+CLASSES_SHOWN, CONFUSIONS_SHOWN = 10, 5
 CLASSES = {
     "class": "0", "precision": "1.precision:.4f", "recall": "1.recall:.4f", "F1": "1.f1:.4f", "AUC": "1.roc_auc:.4f:-", "AP": "1.average_precision:.4f:-",
     "documents": "1.support:,",
@@ -74,30 +74,31 @@ def print_evaluation(
     *,
     folds: FoldsResult | None = None,
     threshold: AnswerThreshold | None = None,
-    every_class: bool = True,
+    everything: bool = True,
     sets: SetsResult | None = None,
     risk: Sequence[RiskPoint] = (),
 ) -> None:
-    """Print an evaluation, with the leaks found in the whole training corpus, the folds of a cross-validation, sets of classes and a risk curve.
+    """Print the main figures, the worst classes and confusions; with ``everything`` all figures and classes, on a terminal also pictures.
 
-    Of more than `CLASSES_SHOWN` classes the worst come first, by F1, and without ``every_class`` the others are left out.
+    Besides come the leaks found in the whole training corpus, the folds of a cross-validation, sets of classes and a risk curve. Of more than
+    `CLASSES_SHOWN` classes the worst come first, by F1.
     """
     per_class, title = list(result.per_class.items()), None
     if len(per_class) > CLASSES_SHOWN:
         per_class.sort(key=lambda item: (not item[1].occurs, item[1].f1))
-        if not every_class:
+        if not everything:
             title = f"{CLASSES_SHOWN} of {quantity(len(per_class), 'class')}, those of least F1; --all shows all"
             del per_class[CLASSES_SHOWN:]
     mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))[:CONFUSIONS_SHOWN]
     show(
         listing(_main_figures(result, leaks if isinstance(leaks, LeakResult) else None, threshold)),
-        listing(_other_figures(result)),
+        listing(_other_figures(result)) if everything else "",
         table(title, CLASSES, per_class),
         table("most frequent confusions", CONFUSIONS, mistakes) if mistakes else "",
         *(table(f"by {column}", {column: "0", **SLICES}, slices.items()) for column, slices in (result.slices or {}).items()),
-        *(_pictures(result) if sys.stdout.isatty() else ()),
+        *(_pictures(result) if everything and sys.stdout.isatty() else ()),
         *(() if folds is None else _folds(folds)),
-        *(() if sets is None else _sets(sets, every_class=every_class)),
+        *(() if sets is None else _sets(sets, everything=everything)),
         *_risk(risk),
     )
 
@@ -150,7 +151,7 @@ def _with_interval(result: EvaluationResult, name: str, *, unit: str = "", absen
     return f"{figure(value)}{unit}" + ("" if interval is None else f"  ({kind}{bounds(interval)})")
 
 
-def _sets(sets: SetsResult, *, every_class: bool) -> Iterator[str]:
+def _sets(sets: SetsResult, *, everything: bool) -> Iterator[str]:
     """Yield the figures of sets, by number of classes, and by class: the `CLASSES_SHOWN` of least coverage, or all."""
     among = " of the documents of each class" if sets.by_class else ""
     yield listing({
@@ -159,7 +160,7 @@ def _sets(sets: SetsResult, *, every_class: bool) -> Iterator[str]:
         "classes in a set": f"{figure(sets.size)}  ({bounds(sets.size_interval)})",
         "empty, full sets": f"{sets.empty:,}, {sets.full:,}",
     })  # fmt: skip
-    by_class = sorted(sets.per_class.items(), key=lambda item: (item[1].coverage, item[0]))[: None if every_class else CLASSES_SHOWN]
+    by_class = sorted(sets.per_class.items(), key=lambda item: (item[1].coverage, item[0]))[: None if everything else CLASSES_SHOWN]
     yield table(None, {"classes in a set": "0:s", **SETS}, sets.per_size.items())
     yield table(None, {"true class": "0", **SETS, "classes in a set": "1.size:.4f"}, by_class)
 
@@ -175,7 +176,10 @@ def _risk(risk: Sequence[RiskPoint]) -> Iterator[str]:
 
 
 def _pictures(result: EvaluationResult) -> Iterator[str]:
-    yield listing({f"{len(result.reliability)} bins of probability": "", **_reliability_bars(result.reliability)})
+    yield (
+        "Answers by their probability, from 0 to 1. Where fewer came true than promised,\nthe model is too sure of itself.\n\n"
+        + listing(_reliability_bars(result.reliability))
+    )
     yield _confusion_table(result)
 
 
