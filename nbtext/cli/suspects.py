@@ -47,7 +47,7 @@ def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **op
     """
     from nbtext.cli.corpus import corpus_paths, read_and_count
     from nbtext.evaluation.label_errors import suspects
-    from nbtext.model.corpus_counting import beginning_of
+    from nbtext.model.corpus_work import beginning_of
     from nbtext.report.comparisons import write_suspects
 
     if options["top"] is not None:
