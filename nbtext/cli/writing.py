@@ -13,7 +13,6 @@ from nbtext.cli.option_files import InputPath
 from nbtext.cli.options import Number, default_model, given, several
 from nbtext.errors import quantity
 from nbtext.exclusions import POOL, require_fitting
-from nbtext.label_sets import BETWEEN_LABELS, label_set
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,6 +127,7 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     from nbtext.cli.corpus import CommandCorpus, recognised, require_distinct
     from nbtext.corpus.reading import reading_like
     from nbtext.fitted.fitted_model import require_additive
+    from nbtext.label_sets import BETWEEN_LABELS, label_set
     from nbtext.model.changing import require_changeable, stemmer_difference
     from nbtext.settings import READING
     from nbtext.store.atomic import check_replaceable
