@@ -79,6 +79,8 @@ FORMULAS = {
     "seed words (`--seeds`)": "counts.layers.seed_statistics",
     "perplexity": "language_model.measures.perplexity",
     "generation of a document": "inspection.generation.DocumentGenerator",
+    "draw of attributes": "classifiers.attributed.AttributedClassifier.drawing",
+    "draw of numbers, Gaussian discriminant analysis": "classifiers.gaussian.GaussianClasses.draw",
     "draw of terms": "language_model.sampling.Categorical.draw",
     "draw of a length": "language_model.sampling.draw_length",
     "draw from a Dirichlet-multinomial": "language_model.sampling.draw_polya",

@@ -178,3 +178,81 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     for draw in (False, True):
         with pytest.raises(UsageError, match="class b has no words"):
             next(DocumentGenerator(hollow, draw=draw).documents(1, "b"))
+
+
+ROWS: list[dict[str, Any]] = [
+    {"face": face, "calls": calls, "weight": weight, "height": height}
+    for face, calls, weight, height in (
+        ("a", 1, 60.5, 160), ("b", 3, 72, 171), ("a", 0, 61, 166), ("c", 9, 81, 180), ("c", 7, 83, 179), ("b", 6, 88, 190),
+    )
+]  # fmt: skip
+COLUMNS: dict[str, Any] = {"categorical": "face=5", "count": "calls", "numeric": "weight,height"}
+
+
+def with_columns(*, text: bool = False, **parameters: Any) -> TextClassifier:
+    rows = [{**row, "text": text} for row, text in zip(ROWS, TEXTS, strict=True)] if text else ROWS
+    return TextClassifier(**{**COLUMNS, "smoothing": 1, **parameters}).fit(rows, ["x", "x", "x", "y", "y", "y"])
+
+
+@pytest.mark.parametrize("parameters", [{}, {"text": True}, {"classifier": "bernoulli", "text": True}])
+def test_attributes_are_drawn_from_their_distributions_in_the_class(parameters: dict[str, Any]) -> None:
+    model, n = with_columns(**parameters), 4000
+    likelihoods = model.fitted.classifier.attributes
+    assert likelihoods is not None
+    assert likelihoods.numbers is not None
+    drawn = list(DocumentGenerator(model, seed=4).documents(n))
+    labels = Counter(document.label for document in drawn)
+    assert scipy.stats.binomtest(labels["x"], n, 0.5).pvalue > LEAST
+    for number, label in enumerate("xy"):
+        faces, calls, *numbers = zip(*(document.values for document in drawn if document.label == label), strict=True)
+        counts = Counter(faces)
+        of_class = Counter(row["face"] for row in ROWS[3 * number : 3 * number + 3])
+        names = ("a", "b", "c", "unseen 1", "unseen 2")
+        expected = [labels[label] * (of_class[name] + 1) / (3 + 5) for name in names]
+        assert scipy.stats.chisquare([counts[name] for name in names], expected).pvalue > LEAST
+        rate = (sum(row["calls"] for row in ROWS[3 * number : 3 * number + 3]) + 26 / 6) / (3 + 1)
+        most = int(rate) + 4
+        bins = np.bincount(np.minimum(np.array(calls, int), most), minlength=most + 1)
+        masses = np.append(scipy.stats.poisson.pmf(np.arange(most), rate), scipy.stats.poisson.sf(most - 1, rate))
+        assert scipy.stats.chisquare(bins, len(calls) * masses).pvalue > LEAST
+        for column, values in enumerate(numbers):
+            normal = scipy.stats.norm(likelihoods.numbers.means[number, column], np.sqrt(likelihoods.numbers.variances[number, column]))
+            assert scipy.stats.kstest(values, normal.cdf).pvalue > LEAST
+
+
+@pytest.mark.parametrize("covariance", ["shared", "separate"])
+@pytest.mark.parametrize("shape", ["full", "diagonal", "spherical"])
+def test_numbers_of_a_gaussian_class_are_drawn_together(covariance: str, shape: str) -> None:
+    random = np.random.default_rng(3)
+    points = np.concatenate([random.multivariate_normal([k, -5 * k], [[4, 3], [3, 9 + k]], 200) for k in range(2)])
+    rows = [{"a": a, "b": b} for a, b in points.tolist()]
+    settings: dict[str, Any] = {"covariance": covariance, "covariance_shape": shape, "shrinkage": 0}
+    model = TextClassifier(classifier="gaussian", numeric="a,b", **settings).fit(rows, ["0"] * 200 + ["1"] * 200)
+    classifier: Any = model.fitted.classifier.of_texts
+    for number, label in enumerate("01"):
+        root = classifier.gaussians.roots[number if covariance == "separate" else 0]
+        inverse = root @ root.T if root.ndim == 2 else np.diag(root**2)
+        drawn = np.array([document.values for document in DocumentGenerator(model, seed=1).documents(2000, label)], float)
+        centred = (drawn - classifier.numbers.centres) / classifier.numbers.scales - classifier.gaussians.means[number]
+        distances = np.einsum("np,pq,nq->n", centred, inverse, centred)
+        assert scipy.stats.kstest(distances, scipy.stats.chi2(2).cdf).pvalue > LEAST
+        assert np.all(np.abs(centred.mean(axis=0)) < 4 * np.sqrt(np.diag(np.linalg.inv(inverse)) / 2000))
+
+
+def test_columns_change_no_drawn_word_and_the_first_records_do_not_depend_on_how_many_are_drawn() -> None:
+    model = with_columns(text=True)
+    few, many = (list(DocumentGenerator(model, seed=9).documents(n)) for n in (3, 30))
+    assert few == many[:3]
+    assert [document.terms for document in few] != [[]] * 3
+
+
+def test_under_maximum_likelihood_a_class_without_values_draws_none() -> None:
+    model = TextClassifier(categorical="face", estimate="ml").fit([{"face": "a"}, {"face": ""}], ["x", "y"])
+    assert [document.values for document in DocumentGenerator(model).documents(2, "y")] == [[None]] * 2
+    assert [document.values for document in DocumentGenerator(model).documents(2, "x")] == [["a"]] * 2
+
+
+@pytest.mark.parametrize("asked", [{"draw": True}, {"length": 3}])
+def test_a_model_of_columns_alone_has_no_words_to_draw(asked: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="no words to draw; leave "):
+        list(DocumentGenerator(with_columns(), draw=asked.get("draw", False)).documents(1, length=asked.get("length")))

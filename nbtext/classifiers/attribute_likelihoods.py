@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
-from nbtext.counts.vocabulary import is_category_of
+from nbtext.counts.vocabulary import category_term, is_category_of
 from nbtext.document_parts import FARTHEST, declared_values
 from nbtext.errors import UsageError, listed
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.language_model.measures import Fit, fit_of_terms, log_evidence_of_classes
+from nbtext.language_model.sampling import Categorical
 from nbtext.language_model.smoothing import count_histogram, smoothing_by_evidence
 from nbtext.records import dataclass
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from fractions import Fraction
 
+    from nbtext.classifiers.base import DrawValues
     from nbtext.counts.moments import Moments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
@@ -81,6 +83,21 @@ class CategoricalAttribute:
         add_weighted_sums(scores, here, self.values.selected.size, self.values.log_probability)
         return here.entries
 
+    def drawing(self, label: int) -> DrawValues:
+        """Return a function that draws a ~ φ_k; those never seen are numbered, and a class without a distribution has None."""
+        terms, n_unseen, vocabulary = np.flatnonzero(self.values.selected), self.values.n_unseen, self.values.statistics.vocabulary
+        of_unseen = n_unseen * np.exp(self.values.log_unseen()[label]) if n_unseen else 0.0
+        weights = np.append(self.values.probability(terms)[:, label], of_unseen)
+        if not np.any(weights > 0):
+            return lambda _: [None]
+        urn, prefix = Categorical(weights), len(category_term(self.name, ""))
+
+        def draw(random: np.random.Generator) -> list[str]:
+            place = int(urn.draw(1, random)[0])
+            return [vocabulary.term(int(terms[place]))[prefix:] if place < terms.size else f"unseen {random.integers(n_unseen) + 1}"]
+
+        return draw
+
 
 class _NumericAttributes(ABC):
     """Distributions of columns of numbers in each class."""
@@ -89,6 +106,10 @@ class _NumericAttributes(ABC):
     @abstractmethod
     def informative(self) -> Mask:
         """The columns that were not the same in the whole corpus, shape (n_columns,); the others add nothing."""
+
+    @abstractmethod
+    def drawing(self, label: int) -> DrawValues:
+        """Return a function that draws a value of each column."""
 
     @abstractmethod
     def log_likelihood(self, column: int, values: Floats) -> Floats:
@@ -125,6 +146,10 @@ class PoissonAttributes(_NumericAttributes):
     def informative(self) -> Mask:
         """The counts that were not always 0."""
         return np.asarray(np.any(self.rates > 0, axis=0))
+
+    def drawing(self, label: int) -> DrawValues:
+        """Return a function that draws x ~ Poisson(λ_k)."""
+        return lambda random: random.poisson(self.rates[label]).tolist()
 
     def log_likelihood(self, column: int, values: Floats) -> Floats:
         """Return x log λ_k − λ_k − log x!."""
@@ -167,6 +192,10 @@ class NormalAttributes(_NumericAttributes):
     def informative(self) -> Mask:
         """The numbers with a variance."""
         return np.asarray(np.all(self.variances > 0, axis=0))
+
+    def drawing(self, label: int) -> DrawValues:
+        """Return a function that draws x ~ N(μ_k, σ²_k)."""
+        return lambda random: random.normal(self.means[label], np.sqrt(self.variances[label])).tolist()
 
     def log_likelihood(self, column: int, values: Floats) -> Floats:
         """Return −½ [log 2πσ²_k + (x − μ_k)²/σ²_k], with x at most `FARTHEST` standard deviations away from a mean."""
@@ -228,6 +257,12 @@ class AttributeLikelihoods:
                 alone[0, column] = values[0, column]
                 columns.add_log_likelihood(scores, alone)
                 yield scores[0]
+
+    def drawings(self, label: int) -> Iterator[DrawValues]:
+        """Yield the functions that draw the values of a class, in the order of the names."""
+        for part in (*self.categorical, self.counts, self.numbers):
+            if part is not None:
+                yield part.drawing(label)
 
     def _of_values(self, matrix: DocumentTermMatrix) -> Iterator[tuple[_NumericAttributes, Floats]]:
         """Return counts and numbers, each with its columns of the values."""

@@ -20,6 +20,7 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nbtext.classifiers.base import DrawValues
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.type_names import Arrays, Floats, Numbers, Whole
 
@@ -84,6 +85,11 @@ class AttributedClassifier(Classifier):
         """Return the log-likelihood of each attribute, and for features of the classifier of texts what it says of them."""
         yield from self.likelihoods.each_alone(matrix, self.training.statistics.n_classes)
         yield from self.text.attribute_scores(matrix)
+
+    def drawing(self, label: int) -> DrawValues:
+        """Return a function that draws each attribute from its distribution in a class, and what is a feature of the texts' classifier with its others."""
+        parts = [*self.likelihoods.drawings(label), self.text.drawing(label)]
+        return lambda random: [value for draw in parts for value in draw(random)]
 
     def variants(self) -> tuple[Self, ...]:
         """Return one for each variant of the classifier of texts."""

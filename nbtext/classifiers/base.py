@@ -7,6 +7,7 @@ from the others is in class attributes and in methods that return None or nothin
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
@@ -24,7 +25,7 @@ from nbtext.records import dataclass
 from nbtext.settings import CLASSIFIERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
 
     from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods
     from nbtext.counts.documents import CountedDocuments
@@ -101,6 +102,8 @@ def log_prior_odds(kind: ClassPrior, documents: Numbers, n_documents: Numbers | 
     odds: Floats = np.log(documents + more) - np.log(n_documents - documents + more)
     return odds
 
+
+DrawValues = Callable[[np.random.Generator], Sequence[str | float | None]]
 
 OF_TOKENS = "that a token of the class is the term"
 
@@ -330,6 +333,11 @@ class Classifier(ABC):
         """Return what each attribute of one document adds to the scores, each of shape (n_classes,), in nats."""
         del matrix
         return ()
+
+    def drawing(self, label: int) -> DrawValues:
+        """Return a function that draws the attributes of a document of a class, in the order of their names; None stands for a value without a distribution."""
+        del label
+        return lambda _: []
 
     @property
     def additive(self) -> AdditiveClassifier | None:

@@ -29,6 +29,7 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nbtext.classifiers.base import DrawValues
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
     from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
@@ -154,6 +155,12 @@ class GaussianClasses:
         half_log_determinants = -np.log(diagonals).sum(axis=1)
         density: Floats = -0.5 * (self.means.shape[1] * np.log(2 * np.pi) + self._distances(features)) - half_log_determinants
         return density
+
+    def draw(self, label: int, random: np.random.Generator) -> Floats:
+        """Return x = μ_k + U⁻ᵀz for z ~ N(0, I), which is a draw from N(μ_k, Σ_k), shape (n_features,)."""
+        root, noise = self.roots[0 if self.shares_covariance else label], random.standard_normal(self.means.shape[1])
+        drawn: Floats = self.means[label] + (noise / root if root.ndim == 1 else np.linalg.solve(root.T, noise))
+        return drawn
 
     def boundary(self, prior: Floats) -> Boundary:
         """Return w_k = Σ⁻¹ μ_k and w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k under class priors π, shape (n_classes,).
@@ -292,6 +299,11 @@ class GaussianDiscriminantAnalysis(Classifier):
             values[0, column] = mean
             with_number, with_mean = (self.joint_log_likelihood(each)[0][0] for each in (matrix, matrix._replace(values=values)))
             yield with_number - with_mean
+
+    def drawing(self, label: int) -> DrawValues:
+        """Return a function that draws the numbers beside a text, as all features are drawn together."""
+        n_latent, numbers = self.space.projection.shape[1], self.numbers
+        return lambda random: (numbers.centres + numbers.scales * self.gaussians.draw(label, random)[n_latent:]).tolist()
 
     def boundary(self) -> Boundary | None:
         """Return the linear boundaries in latent features and then numbers as they are; None with separate covariances."""

@@ -26,23 +26,24 @@ from nbtext.cli import panels
 @option.seed_option("process", "Seed of the random draws.", common=True)
 @option.output_option(
     "text", "tsv", "csv", "jsonl", default="text",
-    more="text has a document a line. The other forms have label and text, and models can be trained on them.",
+    more="text has a document a line. The other forms have label, text and columns, and models can be trained on them.",
 )  # fmt: skip
 @option.messages_options
 def command(model_path: str, label: str | None, limit: int, length: int | None, output: str | None, seed: int, **options: Any) -> None:
-    """Print random documents drawn from the language models of the classes: words, not sentences.
+    """Print random documents drawn from the model: words of the language models of the classes, not sentences, and values of its columns.
 
     Words are printed as the model stores them, so they are stems if it was trained with a stemmer; train on them with --stemmer none --stop-words none.
     Stop words and n-grams are not drawn. A bernoulli model tosses a coin for each word of the vocabulary; in documents of a
-    dirichlet-multinomial model words repeat. The same seed gives the same documents.
+    dirichlet-multinomial model words repeat. Every category, count and number is drawn from its distribution in the class; in jsonl, csv and tsv they have
+    the names that the model reads. The same seed gives the same documents.
 
     \b
     Examples:
       nbtext generate -n 3 --length 20 --seed 7
-      nbtext generate -n 1000 --output tsv
+      nbtext generate -n 1000 --output csv
     """
     from nbtext.inspection.generation import DocumentGenerator
     from nbtext.report.models import write_generated
 
     generator = DocumentGenerator(option.load_model(model_path), draw=options["draw"], seed=seed)
-    write_generated(generator.documents(limit, label, length), output or "text")
+    write_generated(generator, generator.documents(limit, label, length), output or "text")

@@ -26,8 +26,9 @@ from nbtext.language_model.sampling import (
 from nbtext.selection import PROBABILITIES_AT_ONCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    from nbtext.classifiers.base import DrawValues
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Floats, Whole
 
@@ -35,19 +36,20 @@ if TYPE_CHECKING:
 
 
 class Generated(NamedTuple):
-    """A drawn document: its class and its terms in order."""
+    """A drawn document: its class, its terms in order, and the values of its attributes."""
 
     label: str
     terms: list[str]
+    values: Sequence[str | float | None]
 
 
 class DocumentGenerator:
-    """Draw documents of single words, with the probabilities that these have among single words; n-grams and terms of fields are left out.
+    """Draw documents of single words and attributes: words with the probabilities that these have among single words; n-grams and terms of fields are left out.
 
     For Bernoulli naive Bayes a coin is tossed for each word, and those that show heads come in order of the vocabulary. For the
     Dirichlet-multinomial the words of each document come from an urn of its own. For every other classifier they are drawn from the language
-    model of the class. With ``draw`` the parameters of each class are drawn too, once, from their posterior. The first documents do not depend
-    on how many are drawn.
+    model of the class. With ``draw`` the parameters of the words of each class are drawn too, once, from their posterior. Each attribute is drawn
+    from its distribution in the class. The first documents do not depend on how many are drawn.
     """
 
     def __init__(self, model: TextClassifier, *, draw: bool = False, seed: int = 0) -> None:
@@ -64,12 +66,14 @@ class DocumentGenerator:
         if draw and model.settings.estimate == "ml":
             raise UsageError("--draw needs a posterior, and maximum likelihood has none", hint="train with --estimate mean or map")
         self._words = _words(model)
-        if not self._words.size:
-            raise UsageError("the model has no words to draw", hint="train it on documents that have some")
+        self.attributes = model.fitted.statistics.attributes.names
+        if not self._words.size and (draw or not self.attributes):
+            hint = "leave --draw out" if self.attributes else "train it on documents that have some"
+            raise UsageError("the model has no words to draw", hint=hint)
         self._names = model.fitted.statistics.vocabulary.single_terms()
         for term, word in most_frequent_forms(model).items():
             self._names[term] = word
-        self._ready: dict[int, DrawWords] = {}
+        self._ready: dict[int, tuple[DrawWords, DrawValues]] = {}
 
     def documents(self, n: int, label: str | None = None, length: int | None = None) -> Iterator[Generated]:
         """Draw ``n`` documents of a class; by default the class of each is drawn from the prior.
@@ -79,15 +83,26 @@ class DocumentGenerator:
         """
         if length is not None and self._coins is not None:
             raise UsageError("--length does not go with a bernoulli model: every word has a coin", hint="leave --length out")
+        if length is not None and not self._words.size:
+            raise UsageError("the model has no words to draw", hint="leave --length out")
         given = None if label is None else class_number(self._model.fitted, label)
         prior = Categorical(self._model.fitted.classifier.prior)
-        random = random_source(self._seed)
+        random, of_values = random_source(self._seed), random_source(self._seed, 0, 0)
         for _ in range(n):
             number = int(prior.draw(1, random)[0]) if given is None else given
             if number not in self._ready:
-                self._ready[number] = self._drawing(number)
-            drawn = self._words[self._ready[number](length, random)]
-            yield Generated(self._model.classes[number], [self._names[term] for term in drawn.tolist()])
+                self._ready[number] = self._drawing(number), self._model.fitted.classifier.drawing(number)
+            draw_words, draw_values = self._ready[number]
+            drawn = self._words[draw_words(length, random)]
+            yield Generated(self._model.classes[number], [self._names[term] for term in drawn.tolist()], draw_values(of_values))
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Names of label, text if there is one, and attributes: with attributes those that the model reads."""
+        reading, text = self._model.reading, ("text",) if self._words.size else ()
+        if not self.attributes:
+            return ("label", *text)
+        return (reading.label_column or "label", *((reading.text_column or "text",) if text else ()), *self.attributes)
 
     @property
     def words(self) -> list[str]:
@@ -106,6 +121,8 @@ class DocumentGenerator:
 
     def _drawing(self, number: int) -> DrawWords:
         """Return a function that draws the words of a document of a class, as places among `words`, given a length or None."""
+        if not self._words.size:
+            return lambda *_: self._words
         probability = self.probability(number)
         if self._coins is not None:
             return lambda _, random: draw_coins(probability, random)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from nbtext.evaluation.gathering import Provenance
-    from nbtext.inspection.generation import Generated
+    from nbtext.inspection.generation import DocumentGenerator, Generated
     from nbtext.inspection.health import Finding
     from nbtext.inspection.overview import (
         AttributeOverviews,
@@ -282,10 +282,14 @@ def print_findings(findings: Sequence[Finding]) -> None:
     show(grid(None, ("looked at", "result", "what was found"), rows))
 
 
-def write_generated(documents: Iterable[Generated], output: str) -> None:
-    """Print each document when it is drawn: as text, or with its class in columns or under keys that nbtext reads."""
-    pairs = ((label, " ".join(terms)) for label, terms in documents)
+def write_generated(generator: DocumentGenerator, documents: Iterable[Generated], output: str) -> None:
+    """Print each document when it is drawn: as text, or with its class and attributes in columns or under keys that nbtext reads."""
+    keys = generator.keys
+    rows = ((label, *([" ".join(terms)] if len(keys) > 1 + len(values) else []), *values) for label, terms, values in documents)
     if output == "text":
-        sys.stdout.writelines(visible_on_terminal(text) + "\n" for _, text in pairs)
+        names = (*[""] * (len(keys) - len(generator.attributes) - 1), *(f"{name}=" for name in generator.attributes))
+        lines = (" ".join(f"{name}{value}" for name, value in zip(names, row[1:], strict=True) if value is not None) for row in rows)
+        sys.stdout.writelines(visible_on_terminal(line) + "\n" for line in lines)
     else:
-        write(pairs, output, {"label": "0", "text": "1"}, record=lambda pair: {"label": pair[0], "text": pair[1]})
+        columns = {key: str(place) for place, key in enumerate(keys)}
+        write(rows, output, columns, record=lambda row: dict(zip(keys, row, strict=True)), tsv_heads=bool(generator.attributes))
