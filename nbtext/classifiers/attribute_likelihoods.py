@@ -28,7 +28,7 @@ from nbtext.document_parts import FARTHEST, declared_values
 from nbtext.errors import UsageError, listed
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.language_model.measures import Fit, fit_of_terms, log_evidence_of_classes
-from nbtext.language_model.sampling import Categorical
+from nbtext.language_model.sampling import Categorical, DrawValues
 from nbtext.language_model.smoothing import count_histogram, smoothing_by_evidence
 from nbtext.records import dataclass
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from fractions import Fraction
 
-    from nbtext.classifiers.base import DrawValues
     from nbtext.counts.moments import Moments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings

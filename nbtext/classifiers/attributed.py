@@ -20,8 +20,8 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nbtext.classifiers.base import DrawValues
     from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.language_model.sampling import DrawValues
     from nbtext.type_names import Arrays, Floats, Numbers, Whole
 
 ATTRIBUTE_SMOOTHING = "attribute_smoothing"

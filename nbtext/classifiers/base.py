@@ -7,7 +7,6 @@ from the others is in class attributes and in methods that return None or nothin
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
@@ -25,12 +24,13 @@ from nbtext.records import dataclass
 from nbtext.settings import CLASSIFIERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.polya import PolyaModels
+    from nbtext.language_model.sampling import DrawValues
     from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import ClassifierName, ClassPrior, Settings
     from nbtext.type_names import Arrays, Floats, Mask, Numbers, Truth, Whole
@@ -102,8 +102,6 @@ def log_prior_odds(kind: ClassPrior, documents: Numbers, n_documents: Numbers | 
     odds: Floats = np.log(documents + more) - np.log(n_documents - documents + more)
     return odds
 
-
-DrawValues = Callable[[np.random.Generator], Sequence[str | float | None]]
 
 OF_TOKENS = "that a token of the class is the term"
 

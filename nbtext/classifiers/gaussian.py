@@ -29,8 +29,8 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbtext.classifiers.base import DrawValues
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.language_model.sampling import DrawValues
     from nbtext.settings import Settings
     from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
 

@@ -28,7 +28,7 @@ from nbtext.selection import PROBABILITIES_AT_ONCE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from nbtext.classifiers.base import DrawValues
+    from nbtext.language_model.sampling import DrawValues
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Floats, Whole
 

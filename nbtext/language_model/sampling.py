@@ -7,6 +7,7 @@ Source: Gambosi's notes, "Probabilistic learning" (a language model as a generat
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.type_names import Floats, Numbers, Whole
+
+DrawValues = Callable[[np.random.Generator], Sequence[str | float | None]]
+"""Draws values of one document, None for one without a distribution."""
 
 
 def random_source(seed: int, *stream: int) -> np.random.Generator:
