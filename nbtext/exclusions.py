@@ -116,7 +116,7 @@ REVIEW = row("--review", lacks="several")
 MISTAKES = row("--errors", lacks="several", instead="leave it out; nbtext suspects lists labels that may be wrong")
 OTHER_SHARES = row("--prior-from", lacks="several", instead="leave it out; nbtext prevalence estimates the shares")
 JOINED_LABELS = row("relabel to a label that is there", lacks="several", instead="relabel the documents, and train again")
-LEAVE_ONE_OUT = row("leave-one-out", needs="leave-one-out alone")
+LEAVE_ONE_OUT = row("leave-one-out", needs="leave-one-out")
 
 
 def _offers(settings: Settings) -> frozenset[str]:

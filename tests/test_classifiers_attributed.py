@@ -5,6 +5,7 @@ Also tests `classifiers/attribute_likelihoods.py`.
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +21,12 @@ from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
 from nbtext.counts.moments import Moments
 from nbtext.errors import UsageError
 from nbtext.model.description import warnings
+from tests.process import json_lines, nbtext, write
 from tests.textbook import DATING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from nbtext.settings import ClassifierName, Estimate
@@ -242,3 +246,39 @@ def test_evidence_and_likelihood_of_counts_and_numbers_are_those_of_integration(
         total = integrate.trapezoid(integrate.trapezoid(density, mu), log_s2[:, 0])
         assert numbers[0][label, 0] == pytest.approx(math.log(total), abs=1e-3)
         assert numbers[1][label, 0] == pytest.approx(stats.norm.logpdf(own, own.mean(), own.std()).sum())
+
+
+@pytest.mark.parametrize(
+    "settings", [{"smoothing": 0.4}, {"estimate": "map", "smoothing": 2}, {"prior_shape": "background", "smoothing": 2}], ids=str
+)
+@pytest.mark.parametrize("text_column", ["none", "about"])
+def test_leaving_a_record_out_is_training_on_all_others(settings: dict[str, Any], text_column: str, tmp_path: Path) -> None:
+    random = np.random.default_rng(8)
+    rows: list[Row] = [
+        {"face": "abcd"[random.integers(4)], "calls": int(random.poisson(3)), "size": random.normal(n % 3, 2), "far": 1e6 + n / 3}
+        for n in range(15)
+    ]
+    rows[3] |= {"face": "once", "size": ""}
+    rows[5] |= {"calls": "", "far": 2e7, "face": ""}
+    labels = [*["a", "b", "a", "c", "b", "a", "b"] * 2, "alone"]
+    if text_column != "none":
+        rows = [{**row, "text": f"word{n % 4} other other"} for n, row in enumerate(rows)]
+    heads = [*rows[0], "label"]
+    lines = [",".join(map(str, (*row.values(), label))) for row, label in zip(rows, labels, strict=True)]
+    write("t.csv", "\n".join((",".join(heads).replace("text", "about"), *lines)) + "\n")
+    columns = ["--label-column", "label", "--categorical", "face=9", "--count", "calls", "--numeric", "size,far", "--text-column"]
+    options = [part for name, value in settings.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+    asked = ["--calibration", "none", "--leave-one-out", "--output", "json", "--predictions", "p.jsonl"]
+    result = json.loads(nbtext("cross-validate", "t.csv", *columns, text_column, *options, *asked).out)
+    assert result["n"] == 15
+    assert result["unknown_documents"] == {"alone": 1}
+    said, squares = json_lines((tmp_path / "p.jsonl").read_text()), []
+    for number, found in enumerate(said):
+        others = [place for place in range(15) if place != number]
+        model = TextClassifier(categorical="face=9", count="calls", numeric="size,far", calibration="none", **settings)
+        model.fit([rows[place] for place in others], [labels[place] for place in others])
+        probabilities = dict(zip(model.classes, model.predict_proba([rows[number]])[0].tolist(), strict=True))
+        assert found["probability"] == pytest.approx(max(probabilities.values()), rel=1e-5)
+        assert found["answer"] == max(probabilities, key=lambda label: probabilities[label])
+        squares.append(sum((probability - (label == labels[number])) ** 2 for label, probability in probabilities.items()))
+    assert result["known"]["brier"] == pytest.approx(np.mean(squares[:-1]), rel=1e-9)

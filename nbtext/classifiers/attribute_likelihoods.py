@@ -29,13 +29,14 @@ from nbtext.errors import UsageError, listed
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.language_model.measures import Fit, fit_of_terms, log_evidence_of_classes
 from nbtext.language_model.sampling import Categorical, DrawValues
-from nbtext.language_model.smoothing import count_histogram, smoothing_by_evidence
+from nbtext.language_model.smoothing import count_histogram, leave_one_out, smoothing_by_evidence
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from fractions import Fraction
 
+    from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.moments import Moments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
@@ -242,6 +243,31 @@ class AttributeLikelihoods:
             found = found + attribute.add_log_likelihood(scores, matrix)
         for columns, values in self._of_values(matrix):
             found = found + columns.add_log_likelihood(scores, values)
+        return found
+
+    def add_left_out(self, scores: Floats, documents: CountedDocuments, statistics: ClassStatistics, settings: Settings) -> Whole:
+        """Do the same for documents of the corpus, each with the distributions of all others."""
+        found = np.zeros(len(documents), np.int64)
+        for attribute in self.categorical:
+            of_values, known, _ = leave_one_out(attribute.values, documents)
+            scores += of_values
+            found += known
+        given, n_counts = given_smoothing(settings), len(statistics.attributes.counts)
+        pseudo_documents = PSEUDO_DOCUMENTS if given is None else given
+        if statistics.moments is None or documents.matrix.values is None:
+            return found
+        for column, name in enumerate(statistics.attributes.numbers):
+            values = documents.matrix.values[:, column]
+            others = statistics.moments.without_each(column, values, documents.classes)
+            of_others: _NumericAttributes = (
+                PoissonAttributes.estimate(others, pseudo_documents)
+                if column < n_counts
+                else NormalAttributes.estimate(others, pseudo_documents, [name] * values.size, statistics.classes)
+            )
+            here = ~np.isnan(values) & of_others.informative
+            for row in np.flatnonzero(here).tolist():
+                scores[row] += of_others.log_likelihood(row, values[row : row + 1, np.newaxis])[0]
+            found += here
         return found
 
     def each_alone(self, matrix: DocumentTermMatrix, n_classes: int) -> Iterator[Floats]:

@@ -20,6 +20,8 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nbtext.classifiers.base import Unseen
+    from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.language_model.sampling import DrawValues
     from nbtext.type_names import Arrays, Floats, Numbers, Whole
@@ -80,6 +82,14 @@ class AttributedClassifier(Classifier):
         """Return log p(d, a, C_k), shape (n_docs, n_classes), in nats, and the tokens and attributes that count, shape (n_docs,)."""
         scores, known = self.text.joint_log_likelihood(matrix)
         return scores, known + self.likelihoods.add_log_likelihood(scores, matrix)
+
+    def leave_one_out(self, documents: CountedDocuments) -> Unseen:
+        """Return log p(d, a, C_k) of documents of the corpus, each by the counts and moments of all others, with the pseudo-counts of all."""
+        unseen = self.text.leave_one_out(documents)
+        return unseen._replace(
+            lengths=unseen.lengths
+            + self.likelihoods.add_left_out(unseen.scores, documents, self.training.statistics, self.training.settings)
+        )
 
     def attribute_scores(self, matrix: DocumentTermMatrix) -> Iterator[Floats]:
         """Return the log-likelihood of each attribute, and for features of the classifier of texts what it says of them."""

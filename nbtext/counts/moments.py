@@ -79,6 +79,15 @@ class Moments(NamedTuple):
         """Add the moments of further documents, given as in `of`; new classes are numbered after these."""
         return self.scattered(np.arange(len(self.documents)), n_classes).plus(self.of(values, classes, n_classes))
 
+    def without_each(self, column: int, values: NDArray[np.float64], classes: NDArray[np.int64]) -> Moments:
+        """Return the moments of a column without each of its documents in turn, shapes (n_classes, n_docs), given as in `of`."""
+        rest = Moments(*(np.tile(part[:, column, np.newaxis], values.size) for part in self))
+        here = np.flatnonzero(~np.isnan(values))
+        x = np.array([Fraction(value) for value in values[here].tolist()], object)
+        for part, own in zip(rest, (1, x, x * x), strict=True):
+            part[classes[here], here] -= own
+        return rest
+
     def parted(self, n_columns: int) -> tuple[Moments, Moments]:
         """Return the moments of the first ``n_columns`` columns, and those of the others."""
         return Moments(*(part[:, :n_columns] for part in self)), Moments(*(part[:, n_columns:] for part in self))
