@@ -112,7 +112,6 @@ CRITERIA = row("a comparison by evidence, AIC or BIC", needs="evidence", lacks="
 CLUSTER = row("--scheduler", needs="sums", lacks="here")
 PATCH = row("--relabel", needs="here")
 SEVERAL_LABELS = row("documents of several labels", needs="several")
-REVIEW = row("--review", lacks="several")
 MISTAKES = row("--errors", lacks="several", instead="leave it out; nbtext suspects lists labels that may be wrong")
 OTHER_SHARES = row("--prior-from", lacks="several", instead="leave it out; nbtext prevalence estimates the shares")
 JOINED_LABELS = row("relabel to a label that is there", lacks="several", instead="relabel the documents, and train again")

@@ -72,6 +72,15 @@ def shown_label(label: str) -> str:
     return BETWEEN_LABELS.join(labels_in(label))
 
 
+def written_label(label: str) -> str:
+    r"""Return a label as `shown_label` does, or the text between labels alone for no label, so that a cell with it is not empty.
+
+    >>> written_label("\x1f"), separated("|", "|")
+    ('|', '\x1f')
+    """
+    return shown_label(label) or BETWEEN_LABELS
+
+
 def renamed(label: str, old: str, new: str) -> str:
     """Return a label, or a set of labels, with one label under another name."""
     names = [new if each == old else each for each in labels_in(label)]

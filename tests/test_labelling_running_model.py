@@ -52,7 +52,7 @@ def model_of(labels: dict[int, int], n_classes: int) -> RunningModel:
     for _ in range(n_classes):
         model.add_class()
     for row, number in labels.items():
-        model.add(POOL.reach(row), number)
+        model.add(POOL.reach(row), np.array([number]))
     return model
 
 
@@ -73,10 +73,10 @@ def test_the_sums_follow_from_the_labels_whatever_came_and_went(labels: dict[int
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     other, covered = model_of({}, 3), Coverage(POOL)
     for row, number in [*shuffled, (29, 1), (28, 0)]:
-        other.add(POOL.reach(row), number)
+        other.add(POOL.reach(row), np.array([number]))
         covered.add(POOL.reach(row))
     for row, number in ((29, 1), (28, 0)):
-        other.add(POOL.reach(row), number, -1)
+        other.add(POOL.reach(row), np.array([number]), -1)
         covered.add(POOL.reach(row), -1)
     at_once = model_of({}, 3)
     at_once.load(np.array(list(labels), np.int64), np.array(list(labels.values()), np.int64))

@@ -84,7 +84,7 @@ def test_the_estimate_counts_answers_of_models_without_the_document() -> None:
     right = 0
     for row in session.sample().tolist():
         other = Session(POOL)
-        other.load((each, session.classes[number]) for each, number in session.labels.items() if each != row)
+        other.load((each, of_each) for each, of_each in session.labels.items() if each != row)
         right += other.classes[int(other.model.scores(np.array([row]))[:, 0].argmax())] == TEXTS[row][0]
     estimate = session.estimate()
     assert (estimate.documents, estimate.right) == (len(session.sample()), right)

@@ -108,8 +108,8 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
             _take(session, options)
         else:
             _ask(session, screen, options)
-            labels, classes = quantity(len(session.labels), "label"), quantity(len(session.classes), "class")
-            messages.notice(f"{options['to']}: {labels}, {classes}; learn them with nbtext train {options['to']}")
+            classes = quantity(len(session.classes), session.nouns[1])
+            messages.notice(f"{options['to']}: {session.done}, {classes}; learn them with nbtext train {options['to']}")
     source.say_notices()
 
 
@@ -131,17 +131,21 @@ def _answers(options: option.Options, of_line: Callable[[str], Answer]) -> Answe
 
 def _session(paths: tuple[str, ...], options: option.Options, file: AnswerFile | None) -> tuple[Session, CommandCorpus]:
     """Return the session that goes on from the labels of ``--to``, and the pool as it was read; without ``file`` they are only read."""
+    from nbtext.label_sets import BETWEEN_LABELS, is_set
     from nbtext.labelling.session import Plan, open_session
 
     answers: Any = _read_answers(options["to"]) if file is None else file.answers
     source, analysis = _source(paths, options, labelled=False)
+    separator = options["label_separator"] or (BETWEEN_LABELS if any(is_set(answer.label) for answer in answers) else None)
     seeds: list[Seed] = []
     if options["seeds"] is not None:
         from nbtext.cli.option_files import read_seeds
+        from nbtext.exclusions import SEED_WORDS, SEVERAL_LABELS, require_fitting
         from nbtext.model.training import seed_terms
 
+        require_fitting(analysis.settings, SEED_WORDS, *[SEVERAL_LABELS] * (separator is not None))
         seeds = seed_terms(read_seeds(options["seeds"]), analysis)
-    plan = Plan(options["strategy"], options["random_share"], options["seed"])
+    plan = Plan(options["strategy"], options["random_share"], options["seed"], separator)
     return open_session(source.readable(), analysis, plan, answers, file, seeds), source
 
 
@@ -178,10 +182,12 @@ def _read_answers(path: str) -> list[Answer]:
 
 
 def _ask(session: Session, terminal: Terminal, options: option.Options) -> None:
-    from nbtext.cli.label_screen import LabelScreen
+    from nbtext.cli.label_screen import LabelScreen, LabelSetScreen
 
     with terminal:
-        LabelScreen(session, terminal, lambda row, label: session.answer(row, label, options["who"], now(options))).run()
+        (LabelScreen if session.plan.separator is None else LabelSetScreen)(
+            session, terminal, lambda row, label: session.answer(row, label, options["who"], now(options))
+        ).run()
 
 
 def _take(session: Session, options: option.Options) -> None:
@@ -193,8 +199,9 @@ def _take(session: Session, options: option.Options) -> None:
     rows = CommandCorpus((path,), reading, options, labelled=False, columns=("id", "label"), progress=False)
     new = sum(taken.is_new for taken in messages.reported(take(session, rows, options["who"], now(options))))
     rows.finish()
+    given, kinds = session.nouns
     messages.notice(
-        f"{options['to']}: {quantity(new, 'new label')}, {len(session.labels):,} in all, {quantity(len(session.classes), 'class')}"
+        f"{options['to']}: {quantity(new, f'new {given}')}, {len(session.labels):,} in all, {quantity(len(session.classes), kinds)}"
     )
 
 

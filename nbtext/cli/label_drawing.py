@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from rich.cells import cell_len, set_cell_size
 
@@ -46,11 +46,19 @@ def text_lines(pieces: Iterable[tuple[str, float]], width: int) -> list[str]:
     return drawing(shaded(shown, safe), width).splitlines()
 
 
-def class_lines(probabilities: Sequence[tuple[str, float]], width: int, most: int) -> list[str]:
-    """Return the classes with keys and probabilities in columns, at most so many lines: of too many classes the most probable."""
-    by_probability = sorted(range(len(probabilities)), key=lambda number: -probabilities[number][1])
+def class_lines(
+    probabilities: Sequence[tuple[str, float]], width: int, most: int, chosen: Container[str] | None = None, keys: str = KEYS
+) -> list[str]:
+    """Return the classes with keys and probabilities in columns, at most so many lines: of too many classes the most probable.
+
+    The most probable class is marked, or those that are ``chosen``, which come first.
+    """
+    marked = max(probabilities, key=lambda pair: pair[1], default=("", 0.0))[:1] if chosen is None else chosen
+    by_probability = sorted(
+        range(len(probabilities)), key=lambda number: (probabilities[number][0] not in marked, -probabilities[number][1])
+    )
     texts = [
-        f"{'>' if number == by_probability[0] else ' '}{KEYS[number : number + 1] or ' '} {probability:.2f} {safe(label)}"
+        f"{'>' if label in marked else ' '}{keys[number : number + 1] or ' '} {probability:.2f} {safe(label)}"
         for number, (label, probability) in enumerate(probabilities)
     ]
     widest = min(max(map(cell_len, texts), default=0) + 2, width)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from nbtext.cli.label_drawing import KEYS, class_lines, cut, safe, text_lines
 from nbtext.cli.label_terminal import BACKSPACE, CLOSED, DOWN, ENTER, ESCAPE, PAGE_DOWN, PAGE_UP, RESIZED, TAB, UP, Terminal
 from nbtext.errors import UsageError, quantity
+from nbtext.label_sets import label_set, labels_in, separated
 from nbtext.labelling.stopping import advice, outlook
 from nbtext.labelling.telling_words import TellingWords
 from nbtext.report.forms import shortened
@@ -25,9 +26,13 @@ FEWEST_TO_ESTIMATE = 5
 KEEP, COMMANDS = "k keep label  ", "Enter >class  1-0 class  n name  s skip  u undo  / search  f forecast"
 """On the last line, as many as fit. The keys that one would not guess come first."""
 
+SET_COMMANDS = "Enter store >labels  1-Z on, off  n name  s skip  u undo  / search  f forecast"
+
 
 class LabelScreen:
     """Asks about documents until none is left or the person leaves."""
+
+    keys, commands = KEYS, COMMANDS
 
     def __init__(self, session: Session, terminal: Terminal, answer: Callable[[int, str], None]) -> None:
         """``answer`` stores a label."""
@@ -37,6 +42,10 @@ class LabelScreen:
         self._row = self._top = 0
         self._message = self._wanted = ""
         self._page = 1
+        self._chosen: set[str] | None = None
+        """Of several labels those that Enter stores."""
+        self._new: list[str] = []
+        """Labels that were named for this document, and that no other has."""
 
     def run(self) -> None:
         """Ask until none is left, or the person leaves."""
@@ -47,15 +56,15 @@ class LabelScreen:
         }  # fmt: skip
         self._move(self._session.next_document())
         while not self._is_over:
-            self._draw(f"q quit  {KEEP * self._is_review}{COMMANDS}")
+            self._draw(f"q quit  {KEEP * self._is_review}{self.commands}")
             key = self._terminal.key()
             if key in ("q", CLOSED):
                 return
             if key == RESIZED:
                 continue
             self._message = ""
-            if key in KEYS and KEYS.index(key) < len(self._session.classes):
-                self._label(self._session.classes[KEYS.index(key)])
+            if (label := dict(zip(self.keys, self._names, strict=False)).get(key)) is not None:
+                self._press(label)
             elif key in actions:
                 actions[key]()
             else:
@@ -77,6 +86,13 @@ class LabelScreen:
         if not self._is_review and len(self._session.labels) % FORECAST_EVERY == 0:
             self._forecast()
         self._move(self._session.next_document())
+
+    def _press(self, label: str) -> None:
+        self._label(label)
+
+    @property
+    def _names(self) -> list[str]:
+        return [*self._session.classes, *self._new]
 
     def _accept(self) -> None:
         if len(self._session.classes) < 2:
@@ -152,7 +168,8 @@ class LabelScreen:
         width, height = self._terminal.size
         width -= 1  # a terminal may wrap after its last column
         probabilities = session.probabilities(self._row)
-        classes = class_lines(probabilities, width, max(min(height // 3, height - 5), 1))
+        shown = [*probabilities, *((label, 0.0) for label in self._new)]
+        classes = class_lines(shown, width, max(min(height // 3, height - 5), 1), self._chosen, self.keys)
         pieces = [(session.pool.text(self._row), 0.0)]
         if len(probabilities) > 1:
             first, second = (label for label, _ in sorted(probabilities, key=lambda pair: -pair[1])[:2])
@@ -177,3 +194,27 @@ class LabelScreen:
             return status
         low, high = estimate.interval
         return f"{status} | accuracy about {estimate.accuracy:.2f} ({low:.2f} to {high:.2f}, {estimate.documents} at random)"
+
+
+class LabelSetScreen(LabelScreen):
+    """Asks about documents that may have several labels: their keys switch them on and off, and Enter stores those that are on, or none."""
+
+    keys, commands = f"{KEYS}acdeghijlmoprtvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", SET_COMMANDS
+
+    _chosen: set[str]
+
+    def _move(self, row: int | None) -> None:
+        super()._move(row)
+        self._new, self._chosen = [], set() if row is None else {label for label, _ in self._session.proposed(row)}
+
+    def _press(self, label: str) -> None:
+        self._chosen ^= {label}
+
+    def _accept(self) -> None:
+        self._label(label_set(self._chosen))
+
+    def _name(self) -> None:
+        typed = self._prompt("labels: ", self._names)
+        for label in labels_in(separated(typed or "", self._session.plan.separator)):
+            self._new += [label] * (label not in self._names)
+            self._chosen.add(label)

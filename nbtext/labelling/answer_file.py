@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from nbtext.document_parts import FIELDS_KEY, fields_of_pairs
 from nbtext.errors import LockedError, PathError, reason
+from nbtext.label_sets import is_set, label_set, labels_in
 from nbtext.store.atomic import sync_folder
 from nbtext.strict_json import parsed_json
 
@@ -35,6 +36,7 @@ class Labelled(NamedTuple):
 
     id: str
     label: str
+    """Or a set of labels, which is a list on the line."""
     text: str
     who: str | None = None
     time: str | None = None
@@ -44,12 +46,17 @@ class Labelled(NamedTuple):
     @property
     def line(self) -> str:
         """The line, without its end."""
-        return json.dumps({name: value for name, value in self._asdict().items() if value is not None}, ensure_ascii=False)
+        record = {name: value for name, value in self._asdict().items() if value is not None}
+        if is_set(self.label):
+            record["label"] = labels_in(self.label)
+        return json.dumps(record, ensure_ascii=False)
 
     @classmethod
     def of_line(cls, line: str) -> Labelled:
         """Return the document of a line; raise `ValueError` if it is none."""
         record = parsed_json(line)
+        if isinstance(record, dict) and isinstance(labels := record.get("label"), list) and all(isinstance(each, str) for each in labels):
+            record["label"] = label_set(labels)
         if not isinstance(record, dict) or not all(isinstance(record.get(name), str) for name in ("id", "label", "text")):
             raise ValueError
         if not record["label"]:

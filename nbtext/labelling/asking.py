@@ -1,6 +1,6 @@
 """Choice of the document to ask about next.
 
-`uncertain` is one less the margin between the two most probable classes; `typical` is coverage; `mixed` is their product, and measures best
+`uncertain` is one less the margin between the two most probable classes, or of documents with several labels Σ p(1 − p) over the labels; `typical` is coverage; `mixed` is their product, and measures best
 (bench/labelling.py). Sources: D. Lewis, W. Gale, A sequential algorithm for training text classifiers (1994), for uncertainty; T. Scheffer, C. Decomain,
 S. Wrobel, Active hidden Markov models for information extraction (2001), for the margin; B. Settles, Active learning literature survey (2009).
 """
@@ -32,20 +32,10 @@ def tempered(scores: Floats, lengths: Floats) -> Floats:
 
 
 def uncertain(pool: DocumentPool, model: RunningModel, coverage: Coverage) -> Floats:
-    """Return 1 − (p(first class) − p(second class)) of each document, shape (n_docs,)."""
+    """Return how uncertain the model is of each document, shape (n_docs,)."""
     del coverage
     blocks = [slice(begin, begin + DOCUMENTS_AT_ONCE) for begin in range(0, len(pool), DOCUMENTS_AT_ONCE)]
-    return np.concatenate([1 - _margins(tempered(model.scores(block), pool.lengths[block])) for block in blocks])
-
-
-def _margins(scores: Floats) -> Floats:
-    """Return p(first class) − p(second class) by scores of shape (n_classes, n_docs)."""
-    first, second = np.full((2, scores.shape[1]), -np.inf)
-    for of_class in scores:
-        np.maximum(second, np.minimum(first, of_class), out=second)
-        np.maximum(first, of_class, out=first)
-    margins: Floats = (1 - np.exp(second - first)) / np.exp(scores - first).sum(axis=0)
-    return margins
+    return np.concatenate([model.doubts(tempered(model.scores(block), pool.lengths[block])) for block in blocks])
 
 
 def typical(pool: DocumentPool, model: RunningModel, coverage: Coverage) -> Floats:

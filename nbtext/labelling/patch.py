@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.corpus.streams import file_content
 from nbtext.errors import PathError, UsageError, listed, quantity
-from nbtext.label_sets import BETWEEN_LABELS, is_set, label_set, shown_label
+from nbtext.label_sets import BETWEEN_LABELS, is_set, separated, written_label
 from nbtext.labelling.answer_file import Reviewed, read_answers
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ class LabelPatch:
         if (found := self._rows.get(document.id)) is None:
             return document
         number, row = found
-        label = shown_label(document.label or "")
+        label = written_label(document.label or "")
         if label not in (row.before, row.after):
             message = f"{row.id} has the label {label!r}, not {row.before!r}"
             raise UsageError(message, where=f"{self.path}:{number}", hint="review it again, or remove the line")
         notices.relabelled.append(row.id)
-        after = label_set(row.after.split(BETWEEN_LABELS)) if is_set(document.label) else row.after
+        after = separated(row.after, BETWEEN_LABELS if is_set(document.label) else None)
         return document._replace(label=after)
 
     def warnings(self, notices: Notices) -> list[str]:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.decision import log_posterior
 from nbtext.evaluation.label_errors import suspects
-from nbtext.exclusions import REVIEW, SEVERAL_LABELS, require_fitting
+from nbtext.label_sets import BETWEEN_LABELS, EVERYTHING, labels_in, separated, written_label
 from nbtext.labelling.answer_file import AnswerFile, Reviewed
 from nbtext.labelling.asking import tempered
-from nbtext.labelling.session import Estimate, Session
+from nbtext.labelling.session import Estimate, Plan, Session
 
 if TYPE_CHECKING:
     from nbtext.labelling.pool import CountedPool
@@ -21,27 +20,28 @@ if TYPE_CHECKING:
 LARGEST_ODDS = 1e6
 """Larger odds are shown as this."""
 
+NO_LABEL = "without a label"
+
 
 class Review(Session):
     """A session that asks about the suspects among labelled documents. The corpus and the labels of the session stay as they are."""
 
     def __init__(self, counted: CountedPool, settings: Settings, file: AnswerFile) -> None:
         """Find the suspects that the file does not have yet; ``settings`` are those of training."""
-        require_fitting(settings, REVIEW, *[SEVERAL_LABELS] * (counted.documents.labels is not None))
-        super().__init__(counted.pool)
-        names = counted.statistics.classes
-        for name in names:
-            self._class_number(name)
-        self.load((row, names[number]) for row, number in enumerate(counted.documents.classes.tolist()))
+        super().__init__(counted.pool, Plan(separator=None if counted.documents.labels is None else BETWEEN_LABELS))
+        for name in counted.statistics.classes:
+            if name != EVERYTHING:
+                self.add_class(name)
+        self.load((row, document.label or "") for row, document in enumerate(self.pool.documents))
         self._reviews = file
         found = suspects(counted.statistics, counted.documents, settings)
         decided = {answer.id for answer in file.answers}
-        self._remarks = {
-            row: f"is {names[label]}, looks like {names[other]}, {min(exp(min(odds, 50.0)), LARGEST_ODDS):,.0f} to 1"
-            for row, label, other, odds, _ in zip(*(column.tolist() for column in found), strict=True)
-            if self.pool.documents[row].id not in decided
+        self._suspects = {
+            row: suspect
+            for row, suspect in zip(found.rows.tolist(), found.named([each.id for each in self.pool.documents], self.classes), strict=True)
+            if suspect.id not in decided
         }
-        self._queue = list(self._remarks)
+        self._queue = list(self._suspects)
 
     @property
     def n_left(self) -> int:
@@ -56,11 +56,20 @@ class Review(Session):
 
     def remark(self, row: int) -> str:
         """Return why the document is asked about."""
-        return self._remarks.get(row, "")
+        if row not in self._suspects:
+            return ""
+        suspect = self._suspects[row]
+        odds = min(exp(min(suspect.log_odds, 50.0)), LARGEST_ODDS)
+        return f"is {suspect.label or NO_LABEL}, looks like {suspect.suggested or NO_LABEL}, {odds:,.0f} to 1"
+
+    def proposed(self, row: int) -> list[tuple[str, float]]:
+        """Return the suggested classes, with the probability of what is suggested."""
+        suspect = self._suspects[row]
+        return [(label, suspect.probability) for label in labels_in(separated(suspect.suggested, self.plan.separator))]
 
     def kept_label(self, row: int) -> str | None:
         """Return the label that the document has."""
-        return self.classes[self.labels[row]]
+        return self.labels[row]
 
     def next_document(self) -> int | None:
         """Return the most suspicious document that waits, None if none is left."""
@@ -70,7 +79,7 @@ class Review(Session):
         """Write down which label a document is to have."""
         del who, time
         self.require_label(label)
-        self._reviews.append(Reviewed(self.pool.documents[row].id, self.classes[self.labels[row]], label))
+        self._reviews.append(Reviewed(self.pool.documents[row].id, written_label(self.labels[row]), written_label(label)))
         self._queue.remove(row)
 
     def undo(self) -> int | None:
@@ -97,8 +106,8 @@ class Review(Session):
     def probabilities(self, row: int) -> list[tuple[str, float]]:
         """Return the classes and their probabilities by the model of all other documents."""
         rows = np.array([row])
-        scores = self.model.left_out(rows, np.array([self.labels[row]]))
-        posterior = np.exp(log_posterior(tempered(scores, self.pool.lengths[rows]).T)[0])
+        scores = self.model.left_out(rows, self.truth(rows))
+        posterior = np.exp(self.model.log_posterior(tempered(scores, self.pool.lengths[rows]))[0])
         return list(zip(self.classes, posterior.tolist(), strict=True))
 
     def estimate(self) -> Estimate:

@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.calibration import Calibration, by_length
+from nbtext.decision import log_posterior
 from nbtext.labelling.pool import COUNTS, DocumentPool, Reach
 from nbtext.ragged import flat_indices, offsets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Truth, Whole
 
 NATS = 1 << 24
 """Log ratios are whole numbers of 1 / `NATS` nats: with `COUNTS`, the sum over a document of a million terms fits into 64 bits."""
@@ -68,6 +70,12 @@ class RunningModel:
         """D_k, shape (n_classes,)."""
         return self._documents
 
+    @staticmethod
+    def truth(numbers: Sequence[Sequence[int]], n_classes: int) -> Truth:
+        """Return the classes of documents, given the number of each in a list of its own, shape (n_docs,)."""
+        del n_classes
+        return np.array(numbers, np.int64).ravel()
+
     def add_class(self) -> None:
         """Add a class that has no documents."""
         self._documents, self._tokens = np.append(self._documents, 0), np.append(self._tokens, 0)
@@ -88,22 +96,23 @@ class RunningModel:
         for table in (self._counts, self._sums):
             table.resize((self.n_classes, table.shape[1]), refcheck=False)
 
-    def add(self, document: Reach, number: int, sign: int = 1) -> None:
-        """Count a document to a class, or with ``sign`` −1 take it away again."""
-        terms, of_class = document.terms, self._counts[number]
-        before = _log_ratios(of_class[terms])
-        of_class[terms] += sign * document.log_counts
-        change = _log_ratios(of_class[terms]) - before
-        self._pool.spread(document, change, self._by_term, self._sums[number])
-        self._documents[number] += sign
-        self._tokens[number] += sign * int(document.log_counts.sum())
+    def add(self, document: Reach, truth: Truth, sign: int = 1) -> None:
+        """Count a document to its class, or with ``sign`` −1 take it away again."""
+        for number in truth.tolist():
+            terms, of_class = document.terms, self._counts[number]
+            before = _log_ratios(of_class[terms])
+            of_class[terms] += sign * document.log_counts
+            change = _log_ratios(of_class[terms]) - before
+            self._pool.spread(document, change, self._by_term, self._sums[number])
+            self._documents[number] += sign
+            self._tokens[number] += sign * int(document.log_counts.sum())
 
-    def load(self, rows: Whole, classes: Whole) -> None:
+    def load(self, rows: Whole, truth: Truth) -> None:
         """Count many documents at once, to classes that have none yet; the result is that of `add` for each."""
         pool, sizes = self._pool, self._pool.matrix.entries[rows]
-        entries, of_entry = flat_indices(pool.matrix.offsets[rows], sizes), np.repeat(classes, sizes)
+        entries, of_entry = flat_indices(pool.matrix.offsets[rows], sizes), np.repeat(truth, sizes)
         np.add.at(self._counts, (of_entry, pool.matrix.terms[entries]), pool.log_counts[entries])
-        self._documents += np.bincount(classes, minlength=self.n_classes)
+        self._documents += np.bincount(truth, minlength=self.n_classes)
         for number in range(self.n_classes):
             self._tokens[number] = self._counts[number].sum()
             running = offsets(_log_ratios(self._counts[number])[pool.matrix.terms] * pool.log_counts)
@@ -120,23 +129,23 @@ class RunningModel:
         sums += np.where((self._documents > 0) | self._seeded, np.log(prior), -np.inf)[:, np.newaxis]
         return sums
 
-    def left_out(self, rows: Whole, classes: Whole) -> Floats:
+    def left_out(self, rows: Whole, truth: Truth) -> Floats:
         """Return s_k of labelled documents as if each were the only one without a label, shape (n_classes, n_docs).
 
-        ``classes`` are those counted. A class whose only document is left out is impossible: nobody would know of it.
+        ``truth`` is what was counted. A class whose only document is left out is impossible: nobody would know of it.
         """
-        scores = self.scores(rows)
+        scores = RunningModel.scores(self, rows)
         sizes = self._pool.matrix.entries[rows]
         entries = flat_indices(self._pool.matrix.offsets[rows], sizes)
         terms, counts = self._pool.matrix.terms[entries], self._pool.log_counts[entries].astype(np.int64)
         of_entry = np.repeat(np.arange(rows.size), sizes)
-        ratios = _log_ratios(self._counts[classes[of_entry], terms] - counts)
+        ratios = _log_ratios(self._counts[truth[of_entry], terms] - counts)
         own = np.zeros(rows.size, np.int64)
         np.add.at(own, of_entry, ratios * counts)
-        tokens = self._tokens[classes] - np.rint(self._pool.lengths[rows] * COUNTS).astype(np.int64)
-        left = self._documents[classes] - 1
-        log_prior = np.where((left > 0) | self._seeded[classes], np.log((left + 1) / (self._documents.sum() + self.n_classes)), -np.inf)
-        scores[classes, np.arange(rows.size)] = own / (NATS * COUNTS) - self._pool.lengths[rows] * self._log_tokens(tokens) + log_prior
+        tokens = self._tokens[truth] - np.rint(self._pool.lengths[rows] * COUNTS).astype(np.int64)
+        left = self._documents[truth] - 1
+        log_prior = np.where((left > 0) | self._seeded[truth], np.log((left + 1) / (self._documents.sum() + self.n_classes)), -np.inf)
+        scores[truth, np.arange(rows.size)] = own / (NATS * COUNTS) - self._pool.lengths[rows] * self._log_tokens(tokens) + log_prior
         return scores
 
     def term_scores(self, document: Reach) -> Floats:
@@ -144,6 +153,32 @@ class RunningModel:
         ratios = _log_ratios(self._counts[:, document.terms]) / NATS
         added: Floats = document.log_counts / COUNTS * (ratios - self._log_tokens(self._tokens)[:, np.newaxis])
         return added
+
+    @staticmethod
+    def answers(log_posterior: Floats) -> Truth:
+        """Return the most probable class of documents, shape (n_docs,)."""
+        found: Truth = log_posterior.argmax(axis=1)
+        return found
+
+    @staticmethod
+    def log_posterior(scores: Floats) -> Floats:
+        """Return log p(C_k | d), shape (n_docs, n_classes)."""
+        return log_posterior(scores.T)
+
+    @classmethod
+    def doubts(cls, scores: Floats) -> Floats:
+        """Return 1 − (p(first class) − p(second class)) of each document, shape (n_docs,)."""
+        first, second = np.full((2, scores.shape[1]), -np.inf)
+        for of_class in scores:
+            np.maximum(second, np.minimum(first, of_class), out=second)
+            np.maximum(first, of_class, out=first)
+        margins: Floats = (1 - np.exp(second - first)) / np.exp(scores - first).sum(axis=0)
+        return 1 - margins
+
+    def calibration(self, left_out: Floats, truth: Truth, lengths: Whole) -> Calibration | None:
+        """Return the calibration of documents left out, None if there are none of a known class."""
+        known = np.isfinite(left_out[truth, np.arange(truth.size)])
+        return by_length(left_out.T[known], truth[known], lengths[known]) if known.any() else None
 
     def _log_tokens(self, tokens: Whole) -> Floats:
         """Return log((N_k + αV) / αV), which is 0 for a class without documents."""

@@ -7,20 +7,23 @@ chose them, and their answers by models without them are an honest estimate: an 
 
 from __future__ import annotations
 
+from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.calibration import Calibration, by_length
 from nbtext.corpus.document import Document
 from nbtext.counts.layers import by_class
-from nbtext.decision import log_posterior
+from nbtext.decision import greatest_expected_f1
 from nbtext.document_parts import checked_fields, fields_of_pairs, without_separators
 from nbtext.errors import UsageError, quantity
+from nbtext.label_sets import labels_in, shown_label
 from nbtext.labelling.answer_file import AnswerFile, Labelled
 from nbtext.labelling.asking import STRATEGIES, tempered
 from nbtext.labelling.coverage import Coverage
 from nbtext.labelling.pool import DocumentPool, count_pool
+from nbtext.labelling.running_labels import RunningLabels
 from nbtext.labelling.running_model import ClassSeed, RunningModel
 from nbtext.metrics.intervals import Interval, wilson_interval
 from nbtext.text.analyzer import UNKNOWN
@@ -28,9 +31,10 @@ from nbtext.text.analyzer import UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from nbtext.calibration import Calibration
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import Seed
-    from nbtext.type_names import Whole
+    from nbtext.type_names import Floats, Mask, Truth, Whole
 
 FEWEST_TO_CALIBRATE = 20
 """Labels from which probabilities are calibrated by them."""
@@ -44,6 +48,8 @@ class Plan(NamedTuple):
     random_share: float = 0.1
     """The share of questions that goes to documents drawn at random."""
     seed: int = 0
+    separator: str | None = None
+    """What stands between labels, in rows and where they are typed, if a document may have several."""
 
 
 class Estimate(NamedTuple):
@@ -61,6 +67,12 @@ class Estimate(NamedTuple):
     def interval(self) -> Interval:
         """Wilson's interval of the accuracy."""
         return wilson_interval(self.right, self.documents)
+
+
+def right(answers: Truth, truth: Truth) -> Mask:
+    """Return which answers are right, of several labels the whole sets, shape (n_docs,)."""
+    found: Mask = (answers == truth).reshape(len(truth), -1).all(axis=1)
+    return found
 
 
 class Session:
@@ -81,10 +93,11 @@ class Session:
         """In the order in which they came, by number."""
         seeds = by_class(seeds, self.classes)
         self.seeds = [self._class_seed([seed for seed in seeds if seed.label == label]) for label in self.classes]
-        self.model, self.coverage = RunningModel(pool, self.seeds), Coverage(pool)
+        self.model = (RunningModel if plan.separator is None else RunningLabels)(pool, self.seeds)
+        self.coverage = Coverage(pool)
         _ = pool.lengths, pool.documents_by_term  # made now, and not at the first key
-        self.labels: dict[int, int] = {}
-        """The class of each labelled document, in the order in which they were labelled."""
+        self.labels: dict[int, str] = {}
+        """The label or set of labels of each labelled document, in the order in which they were labelled."""
         self._is_left = np.arange(len(pool)) < self.n_asked
         factor = np.random.default_rng(plan.seed).integers(1 << 63, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
         self._random_order = np.argsort(pool.hashes[: self.n_asked] * factor, kind="stable")
@@ -96,9 +109,9 @@ class Session:
     def load(self, answers: Iterable[tuple[int, str]]) -> None:
         """Take over labels that are in the file already, by document, before any is given."""
         for row, label in answers:
-            self.labels[row] = self._class_number(label)
+            self._name(row, label)
         rows = np.array(list(self.labels), np.int64)
-        self.model.load(rows, np.array(list(self.labels.values()), np.int64))
+        self.model.load(rows, self.truth(rows))
         self.coverage.load(rows)
         self._is_left[rows] = False
 
@@ -109,8 +122,13 @@ class Session:
 
     @property
     def done(self) -> str:
-        """The number of labels, in words."""
-        return quantity(len(self.labels), "label")
+        """The number of labels, or of documents with several, in words."""
+        return quantity(len(self.labels), self.nouns[0])
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """What is counted: what documents get, and what kinds of it there are."""
+        return ("label", "class") if self.plan.separator is None else ("document", "label")
 
     def remark(self, row: int) -> str:
         """Return a remark about a document, empty if there is none."""
@@ -138,21 +156,22 @@ class Session:
     def answer(self, row: int, label: str, who: str | None = None, time: str | None = None) -> None:
         """Label a document; the answer is in the file when this returns. Raise `UsageError` for what cannot be a label."""
         if row in self.labels:
-            raise UsageError(
-                f"{self.pool.documents[row].id} has the label {self.classes[self.labels[row]]!r} already", hint="undo it first"
-            )
+            raise UsageError(f"{self.pool.documents[row].id} has the label {shown_label(self.labels[row])!r} already", hint="undo it first")
         self.require_label(label)
         if self.file is not None:
             document = self.pool.documents[row]
             fields = [(name.decode(), content.decode()) for name, content in document.fields]
             self.file.append(Labelled(document.id, label, document.text.decode(), who, time, fields or None))
-        self._count(row, label)
+        self._name(row, label)
+        self._learn(row)
+        self._is_left[row] = False
 
     @staticmethod
     def require_label(label: str) -> None:
-        """Raise `UsageError` for what cannot be a label."""
-        if not label or label != label.strip() or not label.isprintable():
-            raise UsageError(f"{label!r} cannot be a label", hint="labels are printable text without blanks around it")
+        """Raise `UsageError` for what cannot be a label, or a set of labels."""
+        for each in labels_in(label):
+            if not each or each != each.strip() or not each.isprintable():
+                raise UsageError(f"{each!r} cannot be a label", hint="labels are printable text without blanks around it")
 
     def undo(self) -> int | None:
         """Take the last skip or answer of the file back and return its document, None if there is none."""
@@ -164,11 +183,12 @@ class Session:
             return None
         if self.file is not None:
             self.file.take_back()
-        row, number = self.labels.popitem()
-        self._learn(row, number, -1)
+        row = next(reversed(self.labels))
+        self._learn(row, -1)
+        del self.labels[row]
         self._is_left[row] = row < self.n_asked
         self._drawn = 0
-        if self.model.is_empty(number):  # the newest class: answers are taken back in turn
+        while self.classes and self.model.is_empty(len(self.classes) - 1):  # the newest: answers are taken back in turn
             self.model.drop_class()
             self.classes.pop()
         return row
@@ -190,22 +210,31 @@ class Session:
         """Return the classes and their probabilities, calibrated by the labels so far, in the order of the classes."""
         if not self.classes:
             return []
-        scores, calibration = self.model.scores(np.array([row])), self._calibration()
-        if calibration is None:
-            found = log_posterior(tempered(scores, self.pool.lengths[[row]]).T)
-        else:
-            found = calibration.log_posterior(scores.T, self._tokens(np.array([row])))
-        posterior = np.exp(found[0])
+        rows = np.array([row])
+        posterior = np.exp(self.log_posterior(self.model.scores(rows), rows)[0])
         return list(zip(self.classes, posterior.tolist(), strict=True))
 
+    def proposed(self, row: int) -> list[tuple[str, float]]:
+        """Return the classes that the model gives a document, with their probabilities, the most probable first."""
+        found = sorted(self.probabilities(row), key=lambda pair: -pair[1])
+        if self.plan.separator is None or not found:
+            return found[:1]
+        return list(compress(found, greatest_expected_f1(np.array([[p for _, p in found]]))[0]))
+
+    def log_posterior(self, scores: Floats, rows: Whole) -> Floats:
+        """Return log p of each class, shape (n_docs, n_classes), by scores of some documents, calibrated if there are labels enough."""
+        if self._calibration is None:
+            return self.model.log_posterior(tempered(scores, self.pool.lengths[rows]))
+        return self._calibration.log_posterior(scores.T, self._tokens(rows))
+
+    @cached_property
     def _calibration(self) -> Calibration | None:
         """Return the calibration of left-out labelled documents, None if there are too few."""
-        rows, classes = np.array(list(self.labels)), np.array(list(self.labels.values()))
+        rows = np.array(list(self.labels))
         if rows.size < FEWEST_TO_CALIBRATE:
             return None
-        left_out = self.model.left_out(rows, classes)
-        known = np.isfinite(left_out[classes, np.arange(rows.size)])
-        return by_length(left_out.T[known], classes[known], self._tokens(rows[known])) if known.any() else None
+        truth = self.truth(rows)
+        return self.model.calibration(self.model.left_out(rows, truth), truth, self._tokens(rows))
 
     def _tokens(self, rows: Whole) -> Whole:
         return self.pool.lengths[rows].astype(np.int64)
@@ -220,8 +249,9 @@ class Session:
         rows = self.sample()
         if not rows.size or len(self.classes) < 2:
             return Estimate(0, 0)
-        classes = np.array([self.labels[row] for row in rows.tolist()])
-        return Estimate(rows.size, int(np.count_nonzero(self.model.left_out(rows, classes).argmax(axis=0) == classes)))
+        truth = self.truth(rows)
+        answers = self.model.answers(self.log_posterior(self.model.left_out(rows, truth), rows))
+        return Estimate(rows.size, int(np.count_nonzero(right(answers, truth))))
 
     def search(self, wanted: str) -> list[int]:
         """Return the documents without label whose text holds some words, case-folded."""
@@ -241,20 +271,26 @@ class Session:
         terms, amounts = self.pool.vocabulary.find_terms([seed.term for seed in seeds]), np.array([seed.pseudo_count for seed in seeds])
         return ClassSeed(terms[terms != UNKNOWN], amounts[terms != UNKNOWN])
 
-    def _class_number(self, label: str) -> int:
-        if label not in self.classes:
-            self.classes.append(label)
-            self.model.add_class()
-        return self.classes.index(label)
+    def truth(self, rows: Whole) -> Truth:
+        """Return the classes of labelled documents, shape (n_docs,), or of several labels a mask of shape (n_docs, n_classes)."""
+        numbers = {name: number for number, name in enumerate(self.classes)}
+        return self.model.truth([[numbers[each] for each in labels_in(self.labels[row])] for row in rows.tolist()], len(numbers))
 
-    def _count(self, row: int, label: str) -> None:
-        self.labels[row] = self._class_number(label)
-        self._learn(row, self.labels[row])
-        self._is_left[row] = False
+    def _name(self, row: int, label: str) -> None:
+        self.labels[row] = label
+        for each in labels_in(label):
+            if each not in self.classes:
+                self.add_class(each)
 
-    def _learn(self, row: int, number: int, sign: int = 1) -> None:
+    def add_class(self, name: str) -> None:
+        """Add a class that no document has."""
+        self.classes.append(name)
+        self.model.add_class()
+
+    def _learn(self, row: int, sign: int = 1) -> None:
         document = self.pool.reach(row)
-        self.model.add(document, number, sign)
+        self.model.add(document, self.truth(np.array([row])), sign)
+        self.__dict__.pop("_calibration", None)
         self.coverage.add(document, sign)
 
 

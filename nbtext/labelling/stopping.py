@@ -6,17 +6,12 @@ law that is fitted to the points is that of `nbtext.evaluation.learning_curves`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from nbtext.errors import quantity
 from nbtext.evaluation.learning_curves import Forecast, forecast
-from nbtext.labelling.running_model import RunningModel
+from nbtext.labelling.session import Session, right
 from nbtext.metrics.intervals import Bootstrap
-
-if TYPE_CHECKING:
-    from nbtext.labelling.session import Session
 
 PARTS = 5
 """Parts of the sample, as if each came from a run of its own."""
@@ -37,7 +32,8 @@ def outlook(session: Session) -> Forecast:
     rows, n = session.sample(), len(session.labels)
     if rows.size < FEWEST_DRAWN:
         return Forecast(2 * n, withheld=f"{rows.size} of {FEWEST_DRAWN} documents drawn at random")
-    labelled, classes = np.array(list(session.labels)), np.array(list(session.labels.values()))
+    labelled = np.array(list(session.labels))
+    truth = session.truth(labelled)
     place = {row: number for number, row in enumerate(labelled.tolist())}
     places = np.array([place[row] for row in rows.tolist()])
     part = session.pool.part(labelled)
@@ -45,15 +41,14 @@ def outlook(session: Session) -> Forecast:
     sizes = np.unique(np.round(np.geomspace(fewest, n, SIZES)).astype(np.int64))
     figures = np.empty((PARTS, sizes.size))
     for column, size in enumerate(sizes.tolist()):
-        model = RunningModel(part, session.seeds)
-        while model.n_classes < len(session.classes):
+        model = type(session.model)(part, session.seeds)
+        for _ in session.classes[len(session.seeds) :]:
             model.add_class()
-        model.load(np.arange(size), classes[:size])
-        answers = model.scores(places).argmax(axis=0)
-        within = places < size
-        answers[within] = model.left_out(places[within], classes[places[within]]).argmax(axis=0)
-        right = answers == classes[places]
-        figures[:, column] = [right[number::PARTS].mean() for number in range(PARTS)]
+        model.load(np.arange(size), truth[:size])
+        scores, within = model.scores(places), places < size
+        scores[:, within] = model.left_out(places[within], truth[places[within]])
+        hits = right(model.answers(session.log_posterior(scores, rows)), truth[places])
+        figures[:, column] = [hits[number::PARTS].mean() for number in range(PARTS)]
     return forecast(sizes, figures, PARTS, n, 2 * n, Bootstrap())
 
 

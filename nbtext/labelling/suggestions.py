@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import DocumentError, UsageError
+from nbtext.label_sets import labels_in, separated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -14,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class _Suggestion(NamedTuple):
-    """A document to be labelled, with the most probable class; both are empty without labels."""
+    """A document to be labelled, with the most probable class, or the set of labels; both are empty without labels."""
 
     id: str
     label: str
     """To be filled in."""
     suggested: str
-    probability: float | None
+    probability: float | str | None
     text: str
 
 
@@ -37,12 +38,17 @@ class _Taken(NamedTuple):
 def suggest(session: Session, n: int) -> Iterator[_Suggestion]:
     """Yield the next n documents, or all that are left."""
     for row in session.suggestions(n):
-        best = max(session.probabilities(row), key=lambda pair: pair[1], default=("", None))
-        yield _Suggestion(session.pool.documents[row].id, "", best[0], best[1], session.pool.text(row))
+        found = session.proposed(row)
+        suggested: str
+        probability: float | str | None
+        suggested, probability = found[0] if found else ("", None)
+        if (separator := session.plan.separator) is not None and session.classes:
+            suggested, probability = separator.join(label for label, _ in found) or separator, separator.join(f"{p:.6g}" for _, p in found)
+        yield _Suggestion(session.pool.documents[row].id, "", suggested, probability, session.pool.text(row))
 
 
 def take(session: Session, rows: Iterable[Document], who: str | None = None, time: str | None = None) -> Iterator[_Taken]:
-    """Add the labels of rows, documents with the columns id and label, and yield for each whether it was taken.
+    """Add the labels of rows, documents with the columns id and label, and yield for each whether it was taken. A separator alone is no label.
 
     A row without a label is not filled in yet; it is skipped without a message.
     """
@@ -62,7 +68,8 @@ def _take(session: Session, identity: str, label: str, who: str | None, time: st
     row = session.pool.rows.get(identity)
     if row is None:
         raise DocumentError(f"the pool has no document {identity!r}", hint="leave the column id as it was printed")
-    if row in session.labels and session.classes[session.labels[row]] == label:
+    label = separated(label, session.plan.separator)
+    if row in session.labels and labels_in(session.labels[row]) == labels_in(label):
         return False
     session.answer(row, label, who, time)
     return True

@@ -24,13 +24,13 @@ class TellingWords:
         self._walker = WordWalker(pool.analysis, pool.vocabulary, np.ones(pool.n_terms, np.bool_))
 
     def pieces(self, row: int, first: str, second: str) -> Iterator[tuple[str, float]]:
-        """Yield the text in pieces as `nbtext.report.explanations.pieces` does, in nats for the first class; they join to the text of the pool."""
+        """Yield the text in pieces as `nbtext.report.explanations.pieces` does, in nats for the first class, of several labels over the rest; they join to the text of the pool."""
         session, pool = self._session, self._session.pool
         one, other = session.classes.index(first), session.classes.index(second)
         added = session.model.term_scores(pool.reach(row))
         document = pool.documents[row]
         located = self._walker.locate(document.text, document.fields, pairs=True)
-        nats = shared_out(located, pool.matrix.rows(np.array([row])), added[one] - added[other])
+        nats = shared_out(located, pool.matrix.rows(np.array([row])), added[one] - added[other] * (session.plan.separator is None))
         text, done = document.shown.encode(), 0
         for begin, end, contribution in zip(located.begins.tolist(), located.ends.tolist(), nats.tolist(), strict=True):
             if contribution and begin >= done:
