@@ -139,3 +139,28 @@ def test_fields_of_mail_stay_fields_in_the_file_of_labels(tmp_path: Path) -> Non
     assert b"subject:offer" in seen[0]
     write("odd.jsonl", '{"label": "a", "text": "x", "nbtext_fields": [["subject"]]}\n{"label": "a", "text": "y"}\n')
     assert b"is not a list of names and contents" in nbtext("train odd.jsonl").err
+
+
+def test_rows_with_several_labels_are_suggested_and_taken(pool: Path) -> None:
+    write(
+        "rows.csv",
+        "id,label\n" + "".join(f"pool/{row:02}.txt,{truth(f'pool/{row:02}')}|pets\n" for row in range(8)) + "pool/08.txt,|\npool/09.txt,\n",
+    )
+    assert (
+        nbtext("label pool --take rows.csv --label-separator | -v")
+        .notes[-1]
+        .startswith("nbtext: labels.jsonl: 9 new documents, 9 in all, ")
+    )
+    sets = [record["label"] for record in json_lines((pool / "labels.jsonl").read_bytes())]
+    assert sets[-1] == []
+    assert all(each == sorted([truth(f"pool/{row:02}"), "pets"]) for row, each in enumerate(sets[:-1]))
+    assert nbtext("label pool --take rows.csv -v").notes[-1].startswith("nbtext: labels.jsonl: 0 new documents, 9 in all, ")
+    for _, label, suggested, probability, _ in succeed("label pool --suggest 5").rows[1:]:
+        assert label == ""
+        assert suggested == "|" or len(suggested.split("|")) == len(probability.split("|"))
+    write("changed.csv", "id,label\npool/00.txt,pets\n")
+    assert f"pool/00.txt has the label '{'|'.join(sets[0])}' already" in nbtext("label pool --take changed.csv").notes[0]
+    write("seeds.tsv", "cats\tcat\n")
+    assert "documents of several labels and --seeds exclude each other" in fail(2, "label pool --suggest 2 --seeds seeds.tsv")
+    succeed("train labels.jsonl")
+    assert "pets" in succeed("classify pool").rows[0][1]

@@ -6,6 +6,7 @@ Also tests `cli/label_drawing.py`, `cli/label_terminal.py` and `labelling/review
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.cli.label_drawing import LONGEST, class_lines, text_lines
+from tests import test_classifiers_many_labels as made
 from tests.labelling import labelled_texts
 from tests.process import HOUSE, TIME_LIMIT, content, corpus, fail, json_lines, start, succeed, until
 
@@ -340,3 +342,102 @@ def test_classes_stand_in_columns_and_of_too_many_the_most_probable() -> None:
     assert all(len(line) <= 40 for line in lines)
     assert "class-29" in lines[-1]
     assert "class-00" not in "".join(lines)
+
+
+@pytest.fixture
+def tagged(tmp_path: Path) -> Path:
+    """A pool whose documents have some of two labels, or none."""
+    texts = {
+        f"pool/{row:02}.txt": f"{'purrs cat milk ' * (row % 2)}{'engine road wheel ' * (row // 2 % 2)}plain {row}" for row in range(24)
+    }
+    return corpus(tmp_path, texts)
+
+
+def set_of(document: str) -> list[str]:
+    row = int(document[5:7])
+    return ["cats"] * (row % 2) + ["engines"] * (row // 2 % 2)
+
+
+def switch_to(shown: Screen, wanted: list[str]) -> None:
+    """Switch known labels until those wanted are on, the first of the two being that of key 1."""
+    for key, label in (("1", "cats"), ("2", "engines")):
+        is_on = f">{key} " in shown.frame[-2]
+        if is_on != (label in wanted):
+            shown.type(key, f"{' ' if is_on else '>'}{key} ")
+
+
+def test_several_labels_are_switched_on_and_off_and_stored_together(tagged: Path) -> None:
+    with screen(tagged, "pool", "--label-separator", "|", "--times", "--who", "ada") as shown:
+        first = name(shown.wait("0 documents, 24 left"))
+        assert shown.frame[-1].startswith("q quit  Enter store >labels  1-Z on, off  n name")
+        shown.type("n", "labels: _")
+        shown.type("cats | engines", "engines_")
+        assert shown.type("\r", ">2 0.00 engines")[-2] == ">1 0.00 cats     >2 0.00 engines"
+        shown.type("2", " 2 0.00 engines")
+        second = name(shown.type("\r", "1 document, 23 left"))
+        switch_to(shown, [])
+        third = name(shown.type("\r", "2 documents, 22 left"))  # no label, which is not a skip
+        shown.type("s", "2 documents, 21 left")
+        assert name(shown.type("u", "taken back; label it again")) == third
+        assert name(shown.type("u", "1 document, 23 left")) == second
+        switch_to(shown, [])
+        shown.type("n", "labels: _")
+        shown.type("engines", "engines_")
+        shown.type("\r", ">2 0.00 engines")
+        switch_to(shown, ["engines"])
+        third = name(shown.type("\r", "2 documents, 22 left"))
+        assert "engines" in shown.frame[-2]
+        shown.type("u", "1 document, 23 left")
+        assert "engines" not in shown.frame[-2]  # no document has it any more
+        shown.type("n", "labels: _")
+        shown.type("engines", "engines_")
+        shown.type("\r", ">2 0.00 engines")
+        switch_to(shown, ["engines"])
+        assert name(shown.type("\r", "2 documents, 22 left")) == third
+        for n in range(3, 17):
+            switch_to(shown, set_of(name(shown.frame)))
+            shown.type("\r", f"{n} documents, {24 - n} left")
+        assert "of 25 documents drawn at random" in "\n".join(shown.type("f", "too early"))
+        shown.type("q", "")
+        assert shown.end() == 0
+        assert b"labels.jsonl: 16 documents, 2 labels; learn them with nbtext train labels.jsonl" in shown.raw
+    records = json_lines((tagged / "labels.jsonl").read_bytes())
+    assert [(record["id"], record["label"]) for record in records[:2]] == [(first, ["cats"]), (second, ["engines"])]
+    assert {len(record["label"]) for record in records} == {0, 1, 2}
+    assert all(record["label"] == set_of(record["id"]) for record in records[2:])
+    assert all(record["who"] == "ada" and record["time"].endswith("Z") for record in records)
+    with screen(tagged) as shown:  # the file says that there may be several
+        left = name(shown.wait("16 documents, 8 left"))
+        on = [label for key, label in (("1", "cats"), ("2", "engines")) if f">{key} " in shown.frame[-2]]
+        shown.type("\r", "17 documents, 7 left")
+        shown.type("q", "")
+        assert shown.end() == 0
+    assert json_lines((tagged / "labels.jsonl").read_bytes())[-1]["label"] == on == set_of(left)
+    succeed("train labels.jsonl --min-df 1")
+    assert json.loads(succeed("classify --text purrs -o jsonl -n 2").text)["labels"][0]["label"] == "cats"
+
+
+def test_a_review_of_several_labels_proposes_what_is_suspected(tmp_path: Path) -> None:
+    rows = [{"label": labels, "text": text} for text, labels in zip(made.TEXTS, made.SETS, strict=True)]
+    rows += [
+        {"label": ["corn", "oil"], "text": "corn0 corn1 corn2 corn0"},
+        {"label": [], "text": "corn1 corn2 grain1 grain2 grain0 grain3"},
+    ]
+    lines = [json.dumps({"id": f"d{number}", **row}) for number, row in enumerate(rows)]
+    corpus(tmp_path, {"all.jsonl": "\n".join(lines) + "\n"})
+    found = [row[:3] for row in succeed("suspects all.jsonl --stop-words default --id-column id").rows]
+    assert {tuple(row) for row in found} >= {("d60", "corn|oil", "corn")}
+    with screen(tmp_path, "all.jsonl", "--review", "--id-column", "id") as shown:
+        for n, (_, label, suggested) in enumerate(found):
+            shown.wait(f"{n} reviewed")
+            assert shown.frame[1].startswith(f"is {label or 'without a label'}, looks like {suggested or 'without a label'}, ")
+            if n == 0:
+                shown.type("k", "1 reviewed, 0 changed")
+            elif n < len(found) - 1:
+                shown.type("\r", f"{n + 1} reviewed, {n} changed")
+            else:
+                os.write(shown.ours, b"\r")
+        assert shown.end() == 0
+    patch = [line.split("\t") for line in (tmp_path / "review.tsv").read_text("utf-8").splitlines()]
+    assert patch == [[row, label or "|", (label if n == 0 else suggested) or "|"] for n, (row, label, suggested) in enumerate(found)]
+    succeed("train all.jsonl --id-column id --relabel review.tsv")

@@ -10,7 +10,7 @@ import pytest
 
 from nbtext import TextClassifier
 from tests import test_classifiers_many_labels as made
-from tests.process import at_terminal, content, fail, in_json, nbtext, succeed, write
+from tests.process import content, fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,8 +89,8 @@ def test_a_document_moves_to_another_set_of_labels(tmp_path: Path) -> None:
 
 
 def test_a_review_changes_sets_of_labels(tmp_path: Path) -> None:
-    first, review = of_rows("first.jsonl", ROWS), write("review.tsv", "d0\tgrain|wheat\twheat\nd1\tcrude\tcrude|wheat\n")
-    changed = of_rows("changed.jsonl", [{**ROWS[0], "label": ["wheat"]}, {**ROWS[1], "label": ["crude", "wheat"]}, ROWS[2]])
+    first, review = of_rows("first.jsonl", ROWS), write("review.tsv", "d0\tgrain|wheat\twheat\nd1\tcrude\t|\nd2\t|\train\n")
+    changed = of_rows("changed.jsonl", [{**ROWS[0], "label": ["wheat"]}, {**ROWS[1], "label": []}, {**ROWS[2], "label": ["rain"]}])
     succeed("train -m expected", changed)
     succeed("train --id-column id --relabel", review, first)
     assert TextClassifier.load("nbtext.joblib").counts.statistics == TextClassifier.load("expected").counts.statistics
@@ -172,13 +172,6 @@ def test_a_label_too_many_and_a_label_that_is_missing_are_suspect(tmp_path: Path
         assert all(len(set(row[1].split("|")) ^ set(row[2].split("|"))) <= 2 for row in above)
     succeed("train", "all.jsonl")
     assert "Suspects: of 63 training documents" in succeed("card").text
-
-
-def test_a_review_is_of_documents_of_one_label(tmp_path: Path) -> None:
-    of_rows("all.jsonl", ROWS)
-    result = at_terminal("label", "all.jsonl", "--review")
-    assert result.status == 2
-    assert b"documents of several labels and --review exclude each other" in result.err
 
 
 def test_promises_for_sets_of_labels(labels_model: Path, asked: Path) -> None:

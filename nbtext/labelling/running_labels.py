@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.label_sets import LabelSets
 from nbtext.decision import greatest_expected_f1
 from nbtext.label_calibration import by_label
 from nbtext.labelling.running_model import RunningModel
@@ -33,11 +32,6 @@ class RunningLabels(RunningModel):
     def __init__(self, pool: DocumentPool, seeds: Sequence[ClassSeed] = ()) -> None:
         super().__init__(pool, seeds)
         super().add_class()
-
-    @staticmethod
-    def truth(numbers: Sequence[Sequence[int]], n_classes: int) -> Truth:
-        """Return which labels documents have, given their numbers, shape (n_docs, n_classes)."""
-        return LabelSets.of(numbers).mask(n_classes)
 
     def add_class(self) -> None:
         """Add a label that no document has."""

@@ -70,12 +70,6 @@ class RunningModel:
         """D_k, shape (n_classes,)."""
         return self._documents
 
-    @staticmethod
-    def truth(numbers: Sequence[Sequence[int]], n_classes: int) -> Truth:
-        """Return the classes of documents, given the number of each in a list of its own, shape (n_docs,)."""
-        del n_classes
-        return np.array(numbers, np.int64).ravel()
-
     def add_class(self) -> None:
         """Add a class that has no documents."""
         self._documents, self._tokens = np.append(self._documents, 0), np.append(self._tokens, 0)

@@ -18,7 +18,7 @@ from nbtext.counts.layers import by_class
 from nbtext.decision import greatest_expected_f1
 from nbtext.document_parts import checked_fields, fields_of_pairs, without_separators
 from nbtext.errors import UsageError, quantity
-from nbtext.label_sets import labels_in, shown_label
+from nbtext.label_sets import LabelSets, labels_in, shown_label
 from nbtext.labelling.answer_file import AnswerFile, Labelled
 from nbtext.labelling.asking import STRATEGIES, tempered
 from nbtext.labelling.coverage import Coverage
@@ -274,7 +274,8 @@ class Session:
     def truth(self, rows: Whole) -> Truth:
         """Return the classes of labelled documents, shape (n_docs,), or of several labels a mask of shape (n_docs, n_classes)."""
         numbers = {name: number for number, name in enumerate(self.classes)}
-        return self.model.truth([[numbers[each] for each in labels_in(self.labels[row])] for row in rows.tolist()], len(numbers))
+        found = LabelSets.of([[numbers[each] for each in labels_in(self.labels[row])] for row in rows.tolist()])
+        return found.columns if self.plan.separator is None else found.mask(len(numbers))
 
     def _name(self, row: int, label: str) -> None:
         self.labels[row] = label
