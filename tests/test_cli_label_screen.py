@@ -369,7 +369,7 @@ def switch_to(shown: Screen, wanted: list[str]) -> None:
 def test_several_labels_are_switched_on_and_off_and_stored_together(tagged: Path) -> None:
     with screen(tagged, "pool", "--label-separator", "|", "--times", "--who", "ada") as shown:
         first = name(shown.wait("0 documents, 24 left"))
-        assert shown.frame[-1].startswith("q quit  Enter store >labels  1-Z on, off  n name")
+        assert shown.frame[-1].startswith("q quit  Enter >labels  1-Z on/off  n name")
         shown.type("n", "labels: _")
         shown.type("cats | engines", "engines_")
         assert shown.type("\r", ">2 0.00 engines")[-2] == ">1 0.00 cats     >2 0.00 engines"

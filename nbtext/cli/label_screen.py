@@ -26,7 +26,7 @@ FEWEST_TO_ESTIMATE = 5
 KEEP, COMMANDS = "k keep label  ", "Enter >class  1-0 class  n name  s skip  u undo  / search  f forecast"
 """On the last line, as many as fit. The keys that one would not guess come first."""
 
-SET_COMMANDS = "Enter store >labels  1-Z on, off  n name  s skip  u undo  / search  f forecast"
+SET_COMMANDS = "Enter >labels  1-Z on/off  n name  s skip  u undo  / search  f forecast"
 
 
 class LabelScreen:
