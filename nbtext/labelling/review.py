@@ -35,10 +35,10 @@ class Review(Session):
         self.load((row, document.label or "") for row, document in enumerate(self.pool.documents))
         self._reviews = file
         found = suspects(counted.statistics, counted.documents, settings)
-        decided = {answer.id for answer in file.answers}
+        decided, ids = {answer.id for answer in file.answers}, [document.id for document in self.pool.documents]
         self._suspects = {
             row: suspect
-            for row, suspect in zip(found.rows.tolist(), found.named([each.id for each in self.pool.documents], self.classes), strict=True)
+            for row, suspect in zip(found.rows.tolist(), found.named(ids, ids, self.classes), strict=True)  # the screen shows the texts
             if suspect.id not in decided
         }
         self._queue = list(self._suspects)
