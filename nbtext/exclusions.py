@@ -26,7 +26,10 @@ TRAITS = {
     "weights": ("that model counts all documents alike", "multinomial, bernoulli, complement and logistic take weights"),
     "joins": ("they join the counts of --classifier multinomial", LEAVE_OUT),
     "leave-one-out": ("it is exact only for --classifier multinomial without tf-idf", "use folds, or for --smoothing auto or a number"),
-    "evidence": ("evidence, AIC and BIC are those of --classifier multinomial --weighting counts", "cross-validate others"),
+    "evidence": (
+        "evidence, AIC and BIC are those of --classifier multinomial --weighting counts, bernoulli and gaussian",
+        "cross-validate others",
+    ),
     "prior": ("its scores have no class prior", "leave it out, or take another classifier"),
     "symmetric": ("the numbers themselves are the shape", LEAVE_OUT),
     "background": ("it takes symmetric", LEAVE_OUT),
@@ -75,9 +78,9 @@ KINDS = {
         "tfidf": "prior background own attributes",
     },
     "complement": {**dict.fromkeys(("counts", "binary", "log"), "sums weights background own"), "tfidf": "background own"},
-    "bernoulli": dict.fromkeys(("counts", "binary"), "sums weights prior own two attributes several"),
+    "bernoulli": dict.fromkeys(("counts", "binary"), "sums weights prior own two attributes several evidence"),
     "dirichlet-multinomial": {"counts": "sums prior background own attributes"},
-    "gaussian": {"counts": "prior background attributes"},
+    "gaussian": {"counts": "prior background attributes evidence"},
     "logistic": dict.fromkeys(("counts", "tfidf"), "weights prior background attributes several"),
     AVERAGE: {"counts": "attributes"},
 }

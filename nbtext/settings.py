@@ -46,6 +46,8 @@ class GivenSmoothing:
     """That of all terms that are not named."""
     own: Mapping[tuple[str, ...], float]
     """By term: one string, or those of an n-gram. A vocabulary need not hold it."""
+    given: Mapping[str, float]
+    """By word, as they were given; by value of a categorical column, as ``face=1``, they are only here."""
 
 
 if TYPE_CHECKING:
@@ -718,7 +720,7 @@ class Settings(Declared):
         "Pseudo-count added to each count: auto, evidence, leave-one-out, or a number. evidence: the number that makes the class counts most "
         "probable; leave-one-out: the number that makes sampled documents most probable, each under its own class without it; both at most 1 per term. auto: "
         "that of evidence, unless left-out documents are clearly answered better with another. A,B: two numbers for bernoulli, for documents with a term and "
-        "without. A file gives terms their own numbers: lines of a term, a tab and a number, and one of * for all others.",
+        "without. A file gives terms, and values of columns as face=1, their own numbers: lines of a term, a tab and a number, and one of * for all others.",
         common=True,
     )
     prior_shape: PriorShape = declared(

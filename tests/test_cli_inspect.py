@@ -53,7 +53,7 @@ def test_the_model_is_compared_with_others_of_its_counts(service_desk_model: Pat
             alone = in_json("inspect --criteria")
             assert each["log_evidence"] == pytest.approx(alone["criteria"]["evidence"])
     text = succeed("inspect -m", service_desk_model, "--criteria").text
-    assert "models of the same counts, equally probable before" in text
+    assert "models of the same data (text), equally probable before" in text
 
 
 def test_criteria_of_a_model_that_has_none_of_a_prior_or_none_at_all(pets: Path) -> None:
@@ -64,7 +64,7 @@ def test_criteria_of_a_model_that_has_none_of_a_prior_or_none_at_all(pets: Path)
     assert (found["evidence"], found["evidence_of_classes"]) == (None, None)
     assert found["evidence_of_labels"] == pytest.approx(4 * math.log(1 / 2))
     assert "not defined: there is no prior" in succeed("inspect --criteria").text
-    succeed("train pets --classifier bernoulli")
+    succeed("train pets --classifier complement")
     assert "--classifier multinomial" in fail(2, "inspect --criteria")
 
 
@@ -77,7 +77,11 @@ def test_criteria_count_the_columns_beside_the_texts(tmp_path: Path) -> None:
     assert found["parameters"] == 2 * (1 + 2 + 1) + 1
     assert [found[name] for name in ("log_likelihood", "aic", "bic")] == pytest.approx([-19.207, 56.41, 57.13], abs=0.005)
     assert [each["log_evidence"] for each in said["models"][:2]] == pytest.approx([-20.808, -21.887], abs=5e-4)
-    assert found["evidence"] == pytest.approx(sum(each["evidence"] for each in found["columns"].values()))
+    assert found["evidence"] == pytest.approx(sum(each["evidence"] or 0 for each in found["parts"]))
+    assert [each["part"] for each in found["parts"]] == ["class prior", "height", "hair", "eye"]
+    assert [sum(each[name] for each in found["parts"]) for name in ("parameters", "aic", "bic")] == pytest.approx(
+        [9, found["aic"], found["bic"]]
+    )
     [trial] = in_json("tune", *options, "--by", "evidence", "--smoothing", "1")["settings"]
     assert trial["evidence"] == found["evidence"]
     assert "hair" in succeed("inspect --criteria").text

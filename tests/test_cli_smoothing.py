@@ -57,14 +57,25 @@ def test_an_update_learns_with_the_numbers_that_the_model_remembers(pets: Path) 
     assert dict(zip(names, model.fitted.learnt.own.numbers.tolist(), strict=True)) == {"bark": 0.25, "kennel": 3.0, "sofa": 4.0}
 
 
-def test_a_value_of_an_attribute_is_no_term(pets: Path) -> None:
+def test_a_number_beside_the_text_has_no_pseudo_count_of_its_own(pets: Path) -> None:
     write("dice.csv", "die,face,text\nfair,1,a red one\nloaded,2,a blue one\n")
     options = ("dice.csv", "--label-column", "die", "--text-column", "text", "--smoothing", "alpha")
     write("alpha", "*\t1\nface=1\t3\nred\t2\n")
     for command in ("train", "cross-validate"):
-        refused = fail(2, command, *options, "--categorical", "face=6")
-        assert "--smoothing names 'face=1', a value of the attribute 'face', and is for terms of the text; leave the line out" in refused
+        refused = fail(2, command, *options, "--count", "face")
+        assert (
+            "--smoothing names 'face=1', a number at 'face', and is for terms and for values of --categorical; leave the line out"
+            in refused
+        )
     succeed("train", *options)
+    succeed("train", *options, "--categorical", "face=6")
+    found = in_json("inspect --term face=1 --term red --term face")
+    assert [word["terms"][0]["term"] for word in found["words"]] == ["face=1", "red", "face"]
+    assert found["words"][0]["terms"][0]["classes"]["fair"]["probability"] == pytest.approx((1 + 3) / (1 + 3 + 5))
+    assert found["words"][0]["terms"][0]["classes"]["fair"]["posterior"] == [4, 5]
+    assert found["attributes"]["face"]["classes"]["loaded"]["probability"] == pytest.approx(
+        {"1": 3 / 9, "2": 2 / 9, "(4 never seen)": 4 / 9}
+    )
 
 
 def json_of(result: Result) -> Any:

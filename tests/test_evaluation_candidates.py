@@ -104,7 +104,10 @@ def test_updatable_models_need_no_documents() -> None:
 @pytest.mark.parametrize("by", ["evidence", "aic", "bic"])
 @pytest.mark.parametrize(
     "name",
-    sorted({parameter.name for parameter in TRAINING} - {"smoothing", "prior_shape", "estimate", "class_prior"}),
+    sorted(
+        {parameter.name for parameter in TRAINING}
+        - {"smoothing", "prior_shape", "estimate", "class_prior", "covariance", "covariance_shape"}
+    ),
 )
 def test_criteria_of_counts_compare_no_other_counts(by: str, name: str) -> None:
     with pytest.raises(UsageError, match=f"by {by} cannot compare {name}: "):
@@ -121,7 +124,7 @@ def test_smoothing_and_prior_shape_compare_by_everything(by: str) -> None:
 @pytest.mark.parametrize(
     ("by", "settings", "message"),
     [
-        ("evidence", {"classifier": "bernoulli"}, "classifier multinomial"),
+        ("evidence", {"classifier": "complement"}, "classifier multinomial"),
         ("leave-one-out", {"classifier": "bernoulli"}, "classifier multinomial"),
         ("leave-one-out", {"weighting": "tfidf"}, "leave-one-out and weighting tfidf exclude each other"),
     ],

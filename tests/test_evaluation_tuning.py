@@ -11,7 +11,7 @@ from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.counting import Analysis
 from nbtext.errors import UsageError
 from nbtext.evaluation.tuning import FoldJudgement, Rung, Task, Trial, best_first, figures_of, is_worse, judge_by_counts, nested_figure
-from nbtext.inspection.overview import criteria
+from nbtext.inspection.criteria import criteria
 from nbtext.metrics.outcomes import judge_documents
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.settings import Settings
@@ -50,7 +50,7 @@ def test_criteria_are_those_of_the_model(by: str, smoothing: object) -> None:
     model = TextClassifier(**parameters)
     model.learn(CorpusCounts.of(subsets.statistics, subsets.documents, model.settings.sample))
     found = judge_by_counts(by, subsets, {0: parameters}, Task(0, 0))
-    assert found == {by: getattr(criteria(model.fitted.language_models, parameters), by), "smoothing": model.fitted.learnt.smoothing}
+    assert found == {by: getattr(criteria(model.fitted.classifier), by), "smoothing": model.fitted.learnt.smoothing}
 
 
 @pytest.mark.parametrize("parameters", [{"estimate": "ml"}, {"smoothing": 0}])

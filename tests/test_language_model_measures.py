@@ -1,6 +1,6 @@
 """Evidence, AIC, BIC, divergence and perplexity: slow twins, scipy, numbers worked by hand.
 
-Also tests `inspection/overview.py`.
+Also tests `inspection/criteria.py`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
 from nbtext.classifiers.base import class_prior
-from nbtext.errors import UsageError
-from nbtext.inspection.overview import FOR_ALL_CLASSES, compared_models, criteria
+from nbtext.inspection.criteria import FOR_ALL_CLASSES, compared_models, criteria
 from nbtext.language_model import measures as module
 from nbtext.language_model.measures import (
     HeldOutText,
@@ -29,9 +28,8 @@ from nbtext.language_model.measures import (
     maximum_likelihood_fit,
     perplexity,
 )
-from nbtext.settings import Settings
 from tests import oracle, strategies
-from tests.building import language_models, matrix_of, statistics_from_table, statistics_of
+from tests.building import language_models, matrix_of, multinomial, statistics_from_table, statistics_of
 from tests.textbook import CHINA
 
 if TYPE_CHECKING:
@@ -53,12 +51,12 @@ def alpha_of(counts: oracle.Counts, over: list[str], smoothing: float, shape: st
 
 def test_one_language_model_for_all_classes_has_the_evidence_of_one_class_with_all_documents() -> None:
     apart, together = (language_models(statistics_of(corpus), 0.5) for corpus in (LABELLED, [("all", terms) for _, terms in LABELLED]))
-    [pooled] = [each for each in compared_models(apart, Settings()) if each.language_models == FOR_ALL_CLASSES]
+    [pooled] = [each for each in compared_models(multinomial(apart)) if each.language_models == FOR_ALL_CLASSES]
     of_one = log_evidence_of_classes(together)
     assert of_one is not None
     assert pooled.log_evidence == pytest.approx(of_one.sum())
-    assert [each.smoothing for each in compared_models(together, Settings()) if each.language_models != FOR_ALL_CLASSES].count(0.5) == 1
-    assert compared_models(language_models(statistics_of(LABELLED), 0, "symmetric", "ml"), Settings()) == []
+    assert [each.smoothing for each in compared_models(multinomial(together)) if each.language_models != FOR_ALL_CLASSES].count(0.5) == 1
+    assert compared_models(multinomial(language_models(statistics_of(LABELLED), 0, "symmetric", "ml"))) == []
 
 
 @SHAPES
@@ -82,7 +80,7 @@ def test_the_evidence_of_each_class_is_the_formula(
 
 
 def test_documents_without_terms_are_certain() -> None:
-    assert criteria(language_models(statistics_of([("x", []), ("y", [])])), Settings.of({})).evidence == 0
+    assert criteria(multinomial(language_models(statistics_of([("x", []), ("y", [])])))).evidence == 0
 
 
 @pytest.mark.parametrize(
@@ -128,13 +126,10 @@ def test_the_likelihood_is_that_of_every_token_and_label(corpus: list[oracle.Lab
 
 def test_what_is_not_defined_is_none() -> None:
     statistics = statistics_of(LABELLED)
-    found = criteria(language_models(statistics, 0, "symmetric", "ml"), Settings.of({"estimate": "ml"}))
+    found = criteria(multinomial(language_models(statistics, 0, "symmetric", "ml")))
     assert (found.evidence, found.evidence_of_classes, found.evidence_of_labels) == (None, None, None)
-    impossible = Settings.of({"class_prior": {"yes": 1, "no": 0}})
-    found = criteria(language_models(statistics), impossible)
+    found = criteria(multinomial(language_models(statistics), {"yes": 1, "no": 0}))
     assert (found.aic, found.bic) == (math.inf, math.inf)
-    with pytest.raises(UsageError, match="classifier multinomial"):
-        criteria(language_models(statistics), Settings.of({"classifier": "bernoulli"}))
 
 
 def test_divergence_by_hand() -> None:

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -26,11 +26,12 @@ from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
 from nbtext.counts.vocabulary import category_term, is_category_of
 from nbtext.document_parts import FARTHEST, declared_values
 from nbtext.errors import UsageError, listed
-from nbtext.language_model.dirichlet import LanguageModels
-from nbtext.language_model.measures import Fit, fit_of_terms, log_evidence_of_classes
+from nbtext.language_model.dirichlet import LanguageModels, OwnPseudoCounts
+from nbtext.language_model.measures import Fit, PartFit, fit_of_terms, log_evidence_of_classes
 from nbtext.language_model.sampling import Categorical, DrawValues
 from nbtext.language_model.smoothing import count_histogram, leave_one_out, smoothing_by_evidence
 from nbtext.records import dataclass
+from nbtext.settings import ALL_OTHERS, GivenSmoothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,10 +61,13 @@ class CategoricalAttribute:
         Raises `UsageError` if there are more values than declared.
         """
         terms = is_category_of(statistics.vocabulary, name)
-        shape, estimate = settings.prior_shape, settings.estimate
-        n_seen = int(np.count_nonzero(terms))
-        n_unseen = 0 if n_values is None else n_values - n_seen
-        if n_unseen < 0:
+        shape, estimate, given = settings.prior_shape, settings.estimate, own_of_values(settings, name)
+        places = statistics.vocabulary.find([category_term(name, value) for value in given])
+        own = {place: number for place, number in zip(places, given.values(), strict=True) if place >= 0}
+        never_seen = [number for place, number in zip(places, given.values(), strict=True) if place < 0]
+        n_seen = int(np.count_nonzero(terms)) + len(never_seen)
+        n_unseen = len(never_seen) + (0 if n_values is None else n_values - n_seen)
+        if n_values is not None and n_values < n_seen:
             raise UsageError(f"{name!r} has {n_seen:,} values, and {n_values:,} are declared", hint=f"declare at least {name}={n_seen}")
         if shape == "background" or estimate == "ml":  # give no probability to what never occurred
             n_unseen = 0
@@ -72,7 +76,8 @@ class CategoricalAttribute:
             if n_unseen:
                 histogram = histogram._replace(base_measure=np.full(1, 1 / (n_seen + n_unseen)), n_terms=n_seen + n_unseen)
             smoothing = smoothing_by_evidence(histogram, shape)
-        return cls(name, LanguageModels(statistics, terms, smoothing, shape, estimate, n_unseen=n_unseen))
+        of_own, more = OwnPseudoCounts.of_terms(own, smoothing), sum(never_seen) - smoothing * len(never_seen)
+        return cls(name, LanguageModels(statistics, terms, smoothing, shape, estimate, of_own, n_unseen, more))
 
     def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix) -> Whole:
         """Add log p(a_d | C_k) to the scores, shape (n_docs, n_classes), in nats, and return which documents have a value, shape (n_docs,).
@@ -218,7 +223,7 @@ class AttributeLikelihoods:
     def estimate(cls, statistics: ClassStatistics, settings: Settings, smoothing: Sequence[float] | None, *, with_numbers: bool) -> Self:
         """Return the likelihoods with the ``smoothing`` of each categorical attribute; for None with that of the settings."""
         names, pseudo_count = statistics.attributes, given_smoothing(settings)
-        chosen: Sequence[float | None] = smoothing or [pseudo_count] * len(names.categorical)
+        chosen: Sequence[float | None] = smoothing or [given_smoothing(settings, name) for name in names.categorical]
         categorical = tuple(
             CategoricalAttribute.estimate(statistics, name, each, settings, n_values)
             for name, each, n_values in zip(names.categorical, chosen, declared_values(settings.reading), strict=True)
@@ -289,6 +294,27 @@ class AttributeLikelihoods:
             if part is not None:
                 yield part.drawing(label)
 
+    def fits(self, statistics: ClassStatistics, settings: Settings) -> list[PartFit]:
+        """Return the fit of each attribute to its values; n are the documents that have one.
+
+        Raises `UsageError` for numbers that are all the same in a class: their likelihood is infinite.
+        """
+        found = [PartFit(each.name, log_evidence_of_classes(each.values), fit_of_terms(each.values)) for each in self.categorical]
+        if statistics.moments is None:
+            return found
+        names, given = statistics.attributes, given_smoothing(settings)
+        pseudo_documents = PSEUDO_DOCUMENTS if given is None else given
+        of_counts, of_numbers = statistics.moments.parted(len(names.counts))
+        kinds = [(1, names.counts, poisson_fits, of_counts), (2, names.numeric, normal_fits, of_numbers)]
+        for per_value, columns, fits, moments in kinds[: 1 if self.numbers is None else 2]:
+            evidence, log_likelihood = fits(moments, pseudo_documents)
+            if impossible := [name for name, finite in zip(columns, np.isfinite(log_likelihood).all(axis=0), strict=True) if not finite]:
+                raise UsageError(f"AIC and BIC are not defined for {listed(impossible, 3)}: in a class all documents have the same number")
+            for place, name in enumerate(columns):
+                fit = Fit(float(log_likelihood[:, place].sum()), per_value * len(evidence), int(moments.documents[:, place].sum()))
+                found.append(PartFit(name, evidence[:, place] if pseudo_documents else None, fit))
+        return found
+
     def _of_values(self, matrix: DocumentTermMatrix) -> Iterator[tuple[_NumericAttributes, Floats]]:
         """Return counts and numbers, each with its columns of the values."""
         if matrix.values is not None and self.counts is not None:
@@ -296,43 +322,6 @@ class AttributeLikelihoods:
             yield self.counts, matrix.values[:, :n_counts]
             if self.numbers is not None:
                 yield self.numbers, matrix.values[:, n_counts:]
-
-
-class _ColumnFit(NamedTuple):
-    """How well the distributions of one attribute fit its values."""
-
-    evidence: Floats | None
-    """Of each class, in nats, shape (n_classes,); None without a prior."""
-    fit: Fit
-
-
-def column_fits(
-    attributes: AttributeLikelihoods, statistics: ClassStatistics, settings: Settings, smoothing: float | None = None
-) -> dict[str, _ColumnFit]:
-    """Return the fit of each attribute by name, with its own pseudo-count, or ``smoothing`` for each value.
-
-    Raises `UsageError` for numbers that are all the same in a class: their likelihood is infinite.
-    """
-    found = {}
-    for each in attributes.categorical:
-        scale = each.values.n_selected if each.values.prior_shape == "background" else 1
-        values = replace(each.values, statistics=statistics, smoothing=each.values.smoothing if smoothing is None else scale * smoothing)
-        found[each.name] = _ColumnFit(log_evidence_of_classes(values), fit_of_terms(values))
-    if statistics.moments is None:
-        return found
-    names = statistics.attributes
-    given = given_smoothing(settings) if smoothing is None else smoothing
-    pseudo_documents = PSEUDO_DOCUMENTS if given is None else given
-    kinds = ((names.counts, poisson_fits), (names.numeric, normal_fits))
-    for (columns, fits), moments in zip(kinds, statistics.moments.parted(len(names.counts)), strict=True):
-        evidence, log_likelihood = fits(moments, pseudo_documents)
-        if impossible := [name for name, finite in zip(columns, np.isfinite(log_likelihood).all(axis=0), strict=True) if not finite]:
-            raise UsageError(f"AIC and BIC are not defined for {listed(impossible, 3)}: in a class all documents have the same number")
-        per_value = 1 if fits is poisson_fits else 2
-        for place, name in enumerate(columns):
-            fit = Fit(float(log_likelihood[:, place].sum()), per_value * len(evidence), int(moments.documents[:, place].sum()))
-            found[name] = _ColumnFit(evidence[:, place] if pseudo_documents else None, fit)
-    return found
 
 
 def poisson_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
@@ -370,11 +359,24 @@ def normal_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
         return evidence, np.where(n > 0, -n / 2 * (np.log(2 * np.pi * variance) + 1), 0.0)
 
 
-def given_smoothing(settings: Settings) -> float | None:
-    """Return the pseudo-count given by the settings; None if each attribute has its own, as with ``auto`` or pseudo-counts by term."""
+def given_smoothing(settings: Settings, name: str = "") -> float | None:
+    """Return the pseudo-count given for the values of an attribute; None if it has its own, as with ``auto``, or if only others are named by term."""
+    given = settings.smoothing
     if settings.estimate == "ml":
         return 0.0
-    return float(settings.smoothing) if isinstance(settings.smoothing, (int, float)) else None
+    if isinstance(given, (int, float)):
+        return float(given)
+    return _given_by_name(settings)[ALL_OTHERS] if name and own_of_values(settings, name) else None
+
+
+def own_of_values(settings: Settings, name: str) -> dict[str, float]:
+    """Return the pseudo-counts given for single values of a categorical column, by value."""
+    return {key.removeprefix(f"{name}="): number for key, number in _given_by_name(settings).items() if key.startswith(f"{name}=")}
+
+
+def _given_by_name(settings: Settings) -> Mapping[str, float]:
+    given = settings.smoothing.given if isinstance(settings.smoothing, GivenSmoothing) else settings.smoothing
+    return given if isinstance(given, Mapping) and settings.estimate != "ml" else {}
 
 
 def mean_and_variance(moments: Moments) -> tuple[Floats, Floats]:

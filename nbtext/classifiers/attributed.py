@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nbtext.classifiers.base import Unseen
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.language_model.measures import PartFit
     from nbtext.language_model.sampling import DrawValues
     from nbtext.type_names import Arrays, Floats, Numbers, Whole
 
@@ -56,9 +57,12 @@ class AttributedClassifier(Classifier):
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         of_text = {name: array for name, array in arrays.items() if name != ATTRIBUTE_SMOOTHING}
         smoothing = arrays.get(ATTRIBUTE_SMOOTHING, np.empty(0)).astype(np.float64).tolist()
-        given, n_terms = given_smoothing(training.settings), training.statistics.n_terms
-        possible = [could_be_chosen(each, n_terms) if given is None else each == given for each in smoothing]
-        fit = len(smoothing) == len(training.statistics.attributes.categorical) and all(possible)
+        names, n_terms = training.statistics.attributes.categorical, training.statistics.n_terms
+        given = [given_smoothing(training.settings, name) for name in names]
+        possible = [
+            could_be_chosen(each, n_terms) if number is None else each == number for each, number in zip(smoothing, given, strict=False)
+        ]
+        fit = len(smoothing) == len(names) and all(possible)
         require(fit, "its attributes and their smoothing do not fit")
         return cls._of(classifier_class(training.settings.classifier).restored(training, of_text), training, smoothing)
 
@@ -109,6 +113,10 @@ class AttributedClassifier(Classifier):
         """Return those of the texts, and of the values of each categorical attribute."""
         values = [TermProbabilities.of_models(each.values, f"the values of {each.name!r}") for each in self.likelihoods.categorical]
         return (*self.text.distributions(), *values)
+
+    def fits(self) -> list[PartFit]:
+        """Return those of the classifier of texts, and of each attribute."""
+        return [*self.text.fits(), *self.likelihoods.fits(self.training.statistics, self.training.settings)]
 
     def warnings(self) -> list[str]:
         """Return those of the classifier of texts."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.language_model.measures import PartFit
     from nbtext.language_model.polya import PolyaModels
     from nbtext.language_model.sampling import DrawValues
     from nbtext.language_model.smoothing import CountHistogram
@@ -137,7 +138,7 @@ class TermProbabilities:
         """Return those of language models."""
         whole = models.statistics.cell_counts.dtype.kind != "f"
         posteriors = partial(beta_posteriors, models) if whole else None
-        unseen = models.n_unseen * np.exp(models.log_unseen()) if models.n_unseen else None
+        unseen = models.probability_of_unseen() if models.n_unseen else None
         return cls("φ", meaning, models.selected, models.probability, models.statistics.counts_of, posteriors, unseen=unseen)
 
 
@@ -375,6 +376,13 @@ class Classifier(ABC):
         """Return all probabilities of terms that scores are made of."""
         found = self.term_probabilities()
         return () if found is None else (found,)
+
+    def fits(self) -> list[PartFit]:
+        """Return how well each part of the model but the class prior fits its counts; raise `UsageError` where that is not defined.
+
+        Empty for a model that is not generative.
+        """
+        return []
 
     def warnings(self) -> list[str]:
         """Return warnings for the user, such as a fit that did not converge."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from nbtext.classifiers.base import LinearClassifier, TermProbabilities, Training
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, in_blocks
+from nbtext.counts.statistics import ClassStatistics, whole_or_float
 from nbtext.language_model.dirichlet import share
 from nbtext.language_model.smoothing import CountHistogram, coin_histogram
 from nbtext.records import dataclass
@@ -21,7 +22,7 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.language_model.measures import PartFit
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Whole
 
@@ -126,6 +127,29 @@ class BernoulliNaiveBayes(LinearClassifier):
         """Return θ_jk."""
         meaning, counts = "that a document of the class holds the term", self.training.statistics.documents_of
         return TermProbabilities("θ", meaning, self.known(), self.probability, counts, self.posteriors, self.absence)
+
+    def fits(self) -> list[PartFit]:
+        """Return log B(n_1 + a, n_0 + b) − log B(a, b) and at maximum likelihood n_1 log θ + n_0 log(1 − θ), summed over coins; n are documents."""
+        from scipy.special import betaln, xlogy
+
+        from nbtext.language_model.measures import Fit, PartFit
+
+        training, statistics, more = self.training, self.training.statistics, float(self.training.settings.estimate == "map")
+
+        def evidence(terms: Whole) -> Floats:
+            with np.errstate(invalid="ignore"):
+                found: Floats = betaln(*self.posteriors(terms)) - betaln(*(side + more for side in self._pseudo_counts(terms)))
+            return np.where(np.isnan(found), 0.0, found)  # a is 0, and no document holds the term
+
+        cells = self.known()[statistics.cell_terms]
+        holding = statistics.cell_documents[cells].astype(np.float64)
+        tosses = statistics.class_documents[statistics.cell_classes[cells]]
+        log_likelihood = xlogy(holding, holding / tosses) + xlogy(tosses - holding, 1 - holding / tosses)
+        n_coins = statistics.n_classes * int(np.count_nonzero(self.known()))
+        fit = Fit(float(log_likelihood.sum()), n_coins, whole_or_float(statistics.class_documents.sum()))
+        pseudo_counts = training.smoothing + training.own.numbers.sum() + (training.settings.absence_smoothing or 0.0) + more
+        has_prior = training.settings.estimate != "ml" and pseudo_counts > 0
+        return [PartFit("text", self._sum_over_terms(evidence) if has_prior else None, fit)]
 
     def _pseudo_counts(self, terms: Whole) -> tuple[Floats, Floats]:
         """Return those of presences and of absences, each of shape (n, 1)."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.language_model.measures import PartFit
     from nbtext.language_model.sampling import DrawValues
     from nbtext.settings import Settings
     from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
@@ -313,6 +314,35 @@ class GaussianDiscriminantAnalysis(Classifier):
         n_latent = self.space.projection.shape[1]
         of_numbers = weights[:, n_latent:] / self.numbers.scales
         return Boundary(np.hstack((weights[:, :n_latent], of_numbers)), bias - of_numbers @ self.numbers.centres)
+
+    def fits(self) -> list[PartFit]:
+        """Return that of Gaussians of maximum likelihood in the features of all documents, numbers in their own units.
+
+        |θ| = K·p + p(p + 1)/2 for a full covariance that K classes share, p features; K·p + K·p(p + 1)/2 with one each. Raises `UsageError` if the model does
+        not keep all documents, or a covariance has no inverse.
+        """
+        from nbtext.language_model.measures import Fit, PartFit
+
+        documents, settings, n_classes = self.training.documents, self.training.settings, self.training.statistics.n_classes
+        if documents is None:
+            raise UsageError(
+                "AIC and BIC need all documents, and the model keeps a sample of them",
+                hint="train with a larger --sample, or use nbtext tune",
+            )
+        features, _, here = _features_of(documents.matrix, self.space, self.numbers)
+        features, classes = features[here], documents.classes[here]
+        separate, shape = settings.covariance == "separate", settings.covariance_shape
+        try:
+            likeliest = GaussianClasses.estimate(features, classes, n_classes, separate=separate, shape=shape, shrinkage=0.0)
+        except UsageError:
+            raise UsageError(
+                "AIC and BIC are not defined: a covariance has no inverse", hint="use fewer features or a simpler covariance"
+            ) from None
+        of_documents = likeliest.log_density(features)[np.arange(classes.size), classes] - np.log(self.numbers.scales).sum()
+        p = features.shape[1]
+        of_covariance = {"full": p * (p + 1) // 2, "diagonal": p, "spherical": 1}[shape]
+        parameters = n_classes * p + _roots_of(settings, n_classes) * of_covariance
+        return [PartFit("features", None, Fit(float(of_documents.sum()), parameters, classes.size))]
 
     def arrays(self) -> dict[str, Numbers]:
         """Return V, the means, and the roots of the inverse covariances, triangular ones without their zeros; all in float32."""

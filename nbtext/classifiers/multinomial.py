@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
+    from nbtext.language_model.measures import PartFit
     from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import Settings
     from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
@@ -126,6 +127,12 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
     def term_probabilities(self) -> TermProbabilities:
         """Return φ_jk, on weighted counts shares of weights."""
         return TermProbabilities.of_models(self.language_models, OF_WEIGHTS.get(self.weighting, OF_TOKENS))
+
+    def fits(self) -> list[PartFit]:
+        """Return that of the language models."""
+        from nbtext.language_model.measures import PartFit, fit_of_terms, log_evidence_of_classes
+
+        return [PartFit("text", log_evidence_of_classes(self.language_models), fit_of_terms(self.language_models))]
 
     def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> tuple[Floats, Whole] | None:
         """Return Σ_j n_jd log φ_jk / n_d under the best class; an unknown token counts as one of a term that no document held.

@@ -258,13 +258,13 @@ def untrained(paths: Sequence[str], options: Options, *, labelled: bool = True) 
     """Return a model as the options say, to be trained on the paths, and its settings as `nbtext.model.training.learn` takes them."""
     from nbtext.counts.counting import require_words
     from nbtext.model import TextClassifier
-    from nbtext.model.training import looked_up, require_words_of_texts
+    from nbtext.model.training import looked_up, require_words_or_categories
 
     reading = Reading.of(given(READING, options))
     model = TextClassifier(**given(TRAINING, options))
     model.reading = recognised(reading, paths, labelled=labelled)
     require_words(model.settings)
-    require_words_of_texts(model.settings)
+    require_words_or_categories(model.settings)
     return model, looked_up(model.analysis)
 
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 @option.limit_option("Show N terms of each class.", 8, least=0, old_name="--top")
 @panels.option(
     "--criteria", group="model", common=True, is_flag=True,
-    help="Show evidence, AIC and BIC. Also shown is how probable the model is compared to others of the same counts.",
+    help="Show evidence, AIC and BIC of each part. Also shown is how probable the model is compared to others of the same data.",
 )  # fmt: skip
 @panels.option(
     "--term", "words", group="model", common=True, multiple=True, metavar="WORD",
-    help="Show how often and how probably each class uses a word. It may be a term as the model prints it, such as un*. The option can be given several times.",
+    help="Show how often and how probably each class uses a word. It may be a term as the model prints it, such as un*, or a category, such as face=1. The option can be given several times.",
 )  # fmt: skip
 @panels.option(
     "--class", "labels", group="model", common=True, multiple=True, metavar="CLASS", shell_complete=option.suggest_classes,
@@ -55,8 +55,8 @@ def command(model_path: str, limit: int, output: str | None, **options: Any) -> 
     --criteria, --term, --class, --similarity, --thresholds and --perplexity show something else instead; the JSON object has it in addition. Options of reading
     apply to the documents of --perplexity.
 
-    --criteria compares the model with other pseudo-counts, and with one language model for all classes, by p(m | counts) and Bayes factors, in
-    the words of Kass and Raftery (1995).
+    --criteria has a row for the class prior, the text, each column beside it, and the whole. It compares the model with other pseudo-counts, and with one
+    distribution for all classes, by p(m | data) and Bayes factors, in the words of Kass and Raftery (1995).
 
     Probabilities of terms are those that the classifier scores by; for complement, gaussian, logistic and average they are those of the language
     models. Credible intervals hold a probability with 95 % of its posterior. --class shows the most probable terms, those most above their
@@ -107,14 +107,14 @@ def command(model_path: str, limit: int, output: str | None, **options: Any) -> 
 def _asked_for(model: TextClassifier, options: option.Options, limit: int) -> dict[str, tuple[Any, Callable[[Any], None]]]:
     """Return by its key in JSON what is shown in place of the overview, each with its printer."""
     from nbtext.decision import DecisionRule
-    from nbtext.inspection import overview, terms
+    from nbtext.inspection import criteria, overview, terms
     from nbtext.report import models, rankings
 
     parts: dict[str, tuple[Any, Callable[[Any], None]]] = {}
     if options["criteria"]:
-        counted = model.fitted.language_models, model.settings
-        parts["criteria"] = overview.criteria(*counted), models.print_criteria
-        if others := overview.compared_models(*counted):
+        classifier = criteria.classifier_of(model)
+        parts["criteria"] = criteria.criteria(classifier), models.print_criteria
+        if others := criteria.compared_models(classifier):
             parts["models"] = others, models.print_compared_models
     if words := options["words"]:
         parts["words"] = terms.term_details(model, words), rankings.print_terms

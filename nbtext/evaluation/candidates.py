@@ -55,8 +55,11 @@ MOST_SETTINGS = 1000
 OF_THE_SAME_COUNTS = ("evidence", "aic", "bic")
 """Criteria that compare settings over the same counts only."""
 
-SHARING_COUNTS = ("smoothing", "prior_shape", "estimate", "class_prior")
+SHARING_COUNTS = ("smoothing", "prior_shape", "estimate", "class_prior", "covariance", "covariance_shape")
 """Parameters that change neither the counts nor what is counted."""
+
+OTHER_DATA = ("classifier", "weighting", "latent", "class_weight")
+"""Parameters that decide what the probabilities are of: tokens, presence, latent features."""
 
 UNLIKE_TERMS = frozenset(
     {"language", "stop_words", "stemmer", "encoded_lines", "unspaced", "ngrams", "char_ngrams", "min_df", "max_df", "top", "by"}
@@ -222,7 +225,8 @@ def _require_comparable(by: str, candidates: Sequence[Candidate]) -> None:
     tried = tried_parameters(candidates)
     if by in OF_THE_SAME_COUNTS and (others := sorted(tried.difference(SHARING_COUNTS))):
         other_terms = "settings with other terms have other counts, whose probabilities do not compare"
-        reason = other_terms if others[0] in UNLIKE_TERMS else f"it has no part in {by}"
+        other_data = f"these are models of other data, whose {by} does not compare"
+        reason = other_terms if others[0] in UNLIKE_TERMS else other_data if others[0] in OTHER_DATA else f"it has no part in {by}"
         raise UsageError(f"--by {by} cannot compare --{others[0].replace('_', '-')}: {reason}", hint="use --by cross-validation")
     if by == "leave-one-out" and tried & {"top", "by"}:
         raise UsageError(

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nbtext.classifiers.base import Training
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.documents import DocumentSample
 from nbtext.counts.layers import estimated, weights_of
 from nbtext.errors import UsageError
 from nbtext.evaluation.candidates import OF_THE_SAME_COUNTS
 from nbtext.evaluation.cross_validation import HeldOutEvaluation, evaluate_leave_one_out, train_and_score
-from nbtext.fitted.fitted_model import language_models
-from nbtext.inspection.overview import criteria
+from nbtext.fitted.fitted_model import class_for
+from nbtext.inspection.criteria import criteria
 from nbtext.language_model.measures import model_posteriors
 from nbtext.metrics.evaluation import known_result
 from nbtext.metrics.intervals import Bootstrap
@@ -120,7 +121,9 @@ def judge_by_counts(by: str, subsets: Subsets, settings_of: Mapping[int, Setting
         return {"accuracy": result.accuracy, "macro_f1": result.macro_f1, "log_loss": result.log_loss}
     sample = DocumentSample.of(subsets.documents, settings.sample)
     learnt = terms_and_smoothing(CorpusCounts(subsets.statistics, sample), settings, weights_of(subsets.statistics, settings))
-    figures = criteria(language_models(estimated(subsets.statistics, learnt.weights), learnt, settings), settings)
+    statistics = estimated(subsets.statistics, learnt.weights)
+    training = Training(statistics, learnt.selected, learnt.smoothing, settings, subsets.documents, own=learnt.own)
+    figures = criteria(class_for(statistics, settings).estimate(training))
     if by == "evidence" and figures.evidence_of_classes is None:
         raise UsageError("without a prior there is no evidence", hint="use a smoothing above 0 and no --estimate ml")
     value = getattr(figures, by)

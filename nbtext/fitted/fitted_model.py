@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.counts.documents import CountedDocuments
     from nbtext.type_names import Arrays, Fields, Floats, Mask, Numbers, Whole
     from nbtext.typicality import Profile, Typicality
 
@@ -185,9 +186,9 @@ def language_models(statistics: ClassStatistics, learnt: Learnt, settings: Setti
     return LanguageModels(statistics, learnt.selected, learnt.smoothing, settings.prior_shape, settings.estimate, learnt.own)
 
 
-def classifier(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Classifier:
+def classifier(statistics: ClassStatistics, learnt: Learnt, settings: Settings, documents: CountedDocuments | None = None) -> Classifier:
     """Return the classifier of a sum of layers; raise `ModelError` if its fitted arrays cannot be its own."""
-    training = Training(statistics, learnt.selected, learnt.smoothing, settings, own=learnt.own)
+    training = Training(statistics, learnt.selected, learnt.smoothing, settings, documents, own=learnt.own)
     return class_for(statistics, settings).restored(training, learnt.fitted)
 
 

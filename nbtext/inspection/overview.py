@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf, isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, CategoricalAttribute, column_fits
-from nbtext.classifiers.base import class_prior
 from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.layers import by_class
 from nbtext.counts.vocabulary import is_of_field
 from nbtext.errors import UsageError
-from nbtext.exclusions import CRITERIA, SEVERAL_LABELS, require_fitting
 from nbtext.inspection.terms import ClassSize, class_size, ranking, term_name
 from nbtext.label_sets import labels_in
 from nbtext.language_model.measures import (
     HeldOutText,
-    fit_of_labels,
-    fit_of_terms,
     held_out,
     jensen_shannon,
-    log_evidence_of_classes,
-    log_evidence_of_labels,
-    maximum_likelihood_fit,
-    model_posteriors,
 )
 from nbtext.metrics.results import IF_KNOWN
 from nbtext.model.training import calibration_method
@@ -36,126 +27,10 @@ from nbtext.ragged import blocks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
     from nbtext.fitted.fitted_model import Choices
-    from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Parsed
-
-
-@dataclass(frozen=True)
-class Criteria:
-    """The fit of a model to its counts, in nats; infinite where something impossible has occurred."""
-
-    evidence: float | None
-    """Of all counts and labels; of the counts alone if the labels have none; None if the counts have none."""
-    evidence_of_labels: float | None
-    """None for an empirical class prior: it is maximum likelihood and has none."""
-    evidence_of_classes: dict[str, float] | None
-    log_likelihood: float
-    """At maximum likelihood, as all below."""
-    parameters: int
-    tokens: float
-    aic: float
-    bic: float
-    columns: dict[str, _ColumnCriteria] | None = field(default=None, metadata=IF_KNOWN)
-    """The parts of the columns beside the texts; None without any."""
-
-
-class _ColumnCriteria(NamedTuple):
-    """The part of one column."""
-
-    evidence: float | None
-    log_likelihood: float
-    parameters: int
-    documents: float
-    """That have a value: n of the BIC."""
-    aic: float
-    bic: float
-
-
-def criteria(models: LanguageModels, settings: Settings) -> Criteria:
-    """Return the criteria of a model; raise `UsageError` for other kinds of models, and as `column_fits`.
-
-    With columns each part has its own n in the BIC, and the class prior is a part whose n is the number of documents.
-    """
-    require_fitting(settings, CRITERIA, *[SEVERAL_LABELS] * (models.statistics.everything is not None))
-    statistics, kind, attributes = models.statistics, settings.class_prior, _attributes(models, settings)
-    prior = class_prior(kind, statistics)
-    of_classes = _evidence(models, settings, attributes)
-    of_labels = log_evidence_of_labels(kind, prior, statistics.class_documents)
-    fit = maximum_likelihood_fit(models, kind, prior)
-    evidence, by_class = None, None
-    if of_classes is not None:
-        evidence, by_class = float(of_classes.sum()) + (of_labels or 0.0), dict(zip(statistics.classes, of_classes.tolist(), strict=True))
-    if attributes is None:
-        return Criteria(evidence, of_labels, by_class, *fit, fit.aic, fit.bic)
-    columns = column_fits(attributes, statistics, settings)
-    parts = [fit_of_terms(models), fit_of_labels(kind, prior, statistics.class_documents), *(each.fit for each in columns.values())]
-    log_likelihood, parameters, aic, bic = (
-        sum(getattr(part, name) for part in parts) for name in ("log_likelihood", "parameters", "aic", "bic")
-    )
-    of_columns = {
-        name: _ColumnCriteria(None if found is None else float(found.sum()), *fit, fit.aic, fit.bic)
-        for name, (found, fit) in columns.items()
-    }
-    return Criteria(evidence, of_labels, by_class, log_likelihood, parameters, fit.tokens, aic, bic, of_columns)
-
-
-def _attributes(models: LanguageModels, settings: Settings) -> AttributeLikelihoods | None:
-    statistics = models.statistics
-    return AttributeLikelihoods.estimate(statistics, settings, None, with_numbers=True) if statistics.attributes.names else None
-
-
-def _evidence(
-    models: LanguageModels, settings: Settings, attributes: AttributeLikelihoods | None, smoothing: float | None = None
-) -> Floats | None:
-    """Return the log evidence of each class, of its counts and columns, shape (n_classes,); None if a part has no prior."""
-    columns = {} if attributes is None else column_fits(attributes, models.statistics, settings, smoothing)
-    parts = [log_evidence_of_classes(models), *(column.evidence for column in columns.values())]
-    known = [part for part in parts if part is not None]
-    return np.sum(known, axis=0) if len(known) == len(parts) else None
-
-
-COMPARED = (0.01, 0.1, 1.0)
-"""Pseudo-counts per term that a model's own is compared with."""
-
-FOR_EACH_CLASS, FOR_ALL_CLASSES = "one for each class", "one for all classes"
-
-
-@dataclass(frozen=True)
-class ComparedModel:
-    """A model of the counts of all classes, beside others of the same counts."""
-
-    language_models: str
-    """`FOR_EACH_CLASS` or `FOR_ALL_CLASSES`."""
-    smoothing: float
-    log_evidence: float
-    """Of the counts, in nats."""
-    probability: float
-    log_bayes_factor: float
-    evidence_for_best: str
-    """This and the two before are those of `nbtext.language_model.measures.ModelPosterior`."""
-
-
-def compared_models(models: LanguageModels, settings: Settings) -> list[ComparedModel]:
-    """Return the models and others of the same counts, most probable first; none if they have no evidence.
-
-    The others have the pseudo-counts of `COMPARED`, or the same language model for all classes, as if labels said nothing of words.
-    """
-    scale, attributes = models.n_selected if models.prior_shape == "background" else 1, _attributes(models, settings)
-    pooled = models.statistics.regrouped(np.zeros(models.statistics.n_classes, np.int64), ("",), models.statistics.layers)
-    others = [(FOR_EACH_CLASS, replace(models, smoothing=scale * each), each) for each in COMPARED if scale * each != models.smoothing]
-    tried = [(FOR_EACH_CLASS, models, None), (FOR_ALL_CLASSES, replace(models, statistics=pooled), None), *others]
-    evidences = [(name, each.smoothing, _evidence(each, settings, attributes, smoothing)) for name, each, smoothing in tried]
-    found = [(name, smoothing, float(evidence.sum())) for name, smoothing, evidence in evidences if evidence is not None]
-    if evidences[0][-1] is None or not any(isfinite(evidence) for *_, evidence in found):
-        return []
-    posteriors = model_posteriors([evidence for *_, evidence in found])
-    return sorted(
-        (ComparedModel(*each, *posterior) for each, posterior in zip(found, posteriors, strict=True)),
-        key=lambda each: each.log_bayes_factor,
-    )
+    from nbtext.type_names import Parsed
 
 
 @dataclass(frozen=True)
@@ -310,7 +185,7 @@ def _categories(model: TextClassifier, attribute: CategoricalAttribute) -> Categ
     probability = values.probability(listed)
     if values.n_unseen:
         names.append(f"({values.n_unseen:,} never seen)")
-        probability = np.vstack((probability, values.n_unseen * np.exp(values.log_unseen())))
+        probability = np.vstack((probability, values.probability_of_unseen()))
     classes = {label: {"probability": dict(zip(names, probability[:, k].tolist(), strict=True))} for k, label in enumerate(model.classes)}
     return CategoriesOverview("categorical", int(documents[terms].sum()), int(terms.size), values.smoothing, classes)
 

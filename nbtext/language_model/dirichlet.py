@@ -140,6 +140,8 @@ class LanguageModels:
     """Empty with the prior shape ``background``."""
     n_unseen: int = 0
     """Outcomes that are possible and that nothing was counted of; each has the pseudo-count A, none with the prior shape ``background``."""
+    more_for_unseen: float = 0.0
+    """The pseudo-counts of these outcomes beyond A each, in all."""
 
     @property
     def n_selected(self) -> int:
@@ -162,7 +164,7 @@ class LanguageModels:
         if self.prior_shape == "background":
             return self.smoothing
         own = self.own.among(self.selected)
-        return self.smoothing * (self.n_selected - len(own)) + float(own.numbers.sum())
+        return self.smoothing * (self.n_selected - len(own)) + float(own.numbers.sum()) + self.more_for_unseen
 
     def pseudo_tokens_without(self, gone: DocumentTermMatrix) -> Floats:
         """Return `pseudo_tokens` without the selected terms of each document, shape (n_docs,); not for the prior shape ``background``."""
@@ -206,6 +208,11 @@ class LanguageModels:
         of_corpus = 1.0 if self.prior_shape == "symmetric" else 1 / max(self.corpus_tokens, 1.0)
         with np.errstate(divide="ignore"):
             return np.log(share(np.full_like(tokens, self.smoothing * of_corpus), tokens + total))
+
+    def probability_of_unseen(self) -> Floats:
+        """Return the probability of all outcomes that nothing was counted of, shape (n_classes,)."""
+        more = share(np.full_like(self.class_tokens, self.more_for_unseen), self.class_tokens + self.pseudo_tokens)
+        return self.n_unseen * np.exp(self.log_unseen()) + more
 
     @property
     def same_where_unseen(self) -> bool:

@@ -135,6 +135,7 @@ class Fit(NamedTuple):
     parameters: int
     """|θ|, free parameters."""
     tokens: float
+    """n of the BIC: tokens of a text, documents of anything else."""
 
     @property
     def aic(self) -> float:
@@ -145,6 +146,15 @@ class Fit(NamedTuple):
     def bic(self) -> float:
         """BIC = |θ| log n − 2 log L, n tokens; lower is better."""
         return self.parameters * float(np.log(max(self.tokens, 1))) - 2 * self.log_likelihood
+
+
+class PartFit(NamedTuple):
+    """How well a part of a model fits its data."""
+
+    part: str
+    evidence: Floats | None
+    """Of each class, in nats, shape (n_classes,); None without a prior."""
+    fit: Fit
 
 
 def log_evidence_of_classes(models: LanguageModels) -> Floats | None:

@@ -53,14 +53,16 @@ Term = tuple[str, ...]
 """A single term, or the terms of an n-gram."""
 
 
-def require_words_of_texts(settings: Settings) -> None:
-    """Raise `UsageError` for a pseudo-count of the value of an attribute, which would change nothing: those by term are of the text."""
-    attributes = set(Attributes.of(settings.reading).names)
+def require_words_or_categories(settings: Settings) -> None:
+    """Raise `UsageError` for a pseudo-count of a number beside the text, which would change nothing."""
+    numbers = set(Attributes.of(settings.reading).numbers)
     for word in settings.smoothing if isinstance(settings.smoothing, dict) else ():
         name, equals, _ = word.partition("=")
-        if equals and name in attributes:
-            hint = "leave the line out; --smoothing auto or one number holds for values too"
-            raise UsageError(f"--smoothing names {word!r}, a value of the attribute {name!r}, and is for terms of the text", hint=hint)
+        if equals and name in numbers:
+            hint = "leave the line out"
+            raise UsageError(
+                f"--smoothing names {word!r}, a number at {name!r}, and is for terms and for values of --categorical", hint=hint
+            )
 
 
 def looked_up(analysis: Analysis) -> Settings:
@@ -77,7 +79,8 @@ def looked_up(analysis: Analysis) -> Settings:
 
 def _smoothing_by_term(numbers: Mapping[str, float], analysis: Analysis) -> GivenSmoothing:
     """Return the pseudo-counts by term; raise `UsageError` for a word that is no term, and for two that are the same and have different numbers."""
-    named = [word for word in numbers if word != ALL_OTHERS]
+    columns = set(Attributes.of(analysis.settings.reading).categorical)
+    named = [word for word in numbers if word != ALL_OTHERS and not ("=" in word and word.partition("=")[0] in columns)]
     own: dict[Term, float] = {}
     first: dict[Term, str] = {}
     for word, term in zip(named, terms_of_words(named, analysis, "--smoothing"), strict=True):
@@ -85,7 +88,7 @@ def _smoothing_by_term(numbers: Mapping[str, float], analysis: Analysis) -> Give
             hint = "give one of them, or both the same"
             raise UsageError(f"--smoothing has two numbers for {' '.join(term)!r}, by {first[term]!r} and {word!r}", hint=hint)
         first.setdefault(term, word)
-    return GivenSmoothing(numbers[ALL_OTHERS], own)
+    return GivenSmoothing(numbers[ALL_OTHERS], own, numbers)
 
 
 def terms_of_words(named: list[str], analysis: Analysis, option: str) -> list[Term]:

@@ -27,14 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from nbtext.evaluation.gathering import Provenance
+    from nbtext.inspection.criteria import ComparedModel, Criteria
     from nbtext.inspection.generation import DocumentGenerator, Generated
     from nbtext.inspection.health import Finding
     from nbtext.inspection.overview import (
         AttributeOverviews,
         CalibrationOverview,
         ClassBoundary,
-        ComparedModel,
-        Criteria,
         Overview,
         Perplexities,
         Similarity,
@@ -46,13 +45,13 @@ if TYPE_CHECKING:
 
 
 PARTS = {
-    "column": "0", "log evidence": "1.evidence:,.2f", "log likelihood": "1.log_likelihood:,.2f", "parameters": "1.parameters:,", "AIC": "1.aic:,.2f",
-    "BIC": "1.bic:,.2f",
+    "part": "0", "log evidence": "1.evidence:,.2f", "log likelihood": "1.log_likelihood:,.2f", "parameters": "1.parameters:,", "n": "2:,",
+    "AIC": "1.aic:,.2f", "BIC": "1.bic:,.2f",
 }  # fmt: skip
 
 
 def print_criteria(criteria: Criteria) -> None:
-    """Print the result of `nbtext.inspection.overview.criteria`."""
+    """Print the result of `nbtext.inspection.criteria.criteria`."""
     labels, classes, evidence = criteria.evidence_of_labels, criteria.evidence_of_classes, criteria.evidence
     lines = {
         "log evidence": "not defined: there is no prior"
@@ -67,8 +66,8 @@ def print_criteria(criteria: Criteria) -> None:
     }
     show(
         listing(lines),
-        table(None, {"class": "0", "log evidence of its counts (nats)": "1:,.2f"}, classes.items()) if classes else "",
-        table(None, PARTS, criteria.columns.items()) if criteria.columns else "",
+        table(None, {"class": "0", "log evidence of its data (nats)": "1:,.2f"}, classes.items()) if classes else "",
+        table(None, PARTS, [*((part.part, part, part.observations) for part in criteria.parts), ("the whole", criteria, "")]),
     )
 
 
@@ -77,14 +76,14 @@ def _nats(value: float) -> str:
 
 
 COMPARED = {
-    "language models": "language_models", "pseudo-count": "smoothing:g", "log evidence of the counts (nats)": "log_evidence:,.2f",
-    "p(m | counts)": "probability:.4g", "log Bayes factor": "log_bayes_factor:,.2f", "evidence for the first": "evidence_for_best",
+    "distributions": "language_models", "pseudo-count": "smoothing:g", "log evidence (nats)": "log_evidence:,.2f",
+    "p(m | data)": "probability:.4g", "log Bayes factor": "log_bayes_factor:,.2f", "evidence for the first": "evidence_for_best",
 }  # fmt: skip
 
 
 def print_compared_models(models: Sequence[ComparedModel]) -> None:
-    """Print the result of `nbtext.inspection.overview.compared_models`."""
-    show(table("models of the same counts, equally probable before", COMPARED, models))
+    """Print the result of `nbtext.inspection.criteria.compared_models`."""
+    show(table(f"models of the same data ({models[0].data}), equally probable before", COMPARED, models))
 
 
 PERPLEXITIES = {"class": "0", "documents": "1.documents:,", "tokens": "1.tokens:,", "unknown": "2:.1%", "perplexity": "3:,.1f"}

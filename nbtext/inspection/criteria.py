@@ -1,0 +1,150 @@
+"""How well a model fits its data, part by part, by evidence, AIC and BIC; and how probable it is beside others of the same data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext.counts.statistics import whole_or_float
+from nbtext.exclusions import CRITERIA, SEVERAL_LABELS, require_fitting
+from nbtext.fitted.fitted_model import classifier
+from nbtext.language_model.dirichlet import NO_OWN
+from nbtext.language_model.measures import PartFit, fit_of_labels, log_evidence_of_labels, model_posteriors
+
+if TYPE_CHECKING:
+    from nbtext.classifiers.base import Classifier
+    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.type_names import Floats
+
+CLASS_PRIOR = "class prior"
+
+
+class PartCriteria(NamedTuple):
+    """The criteria of a part of a model: the class prior, the text, or a column."""
+
+    part: str
+    evidence: float | None
+    """None if the part has no prior."""
+    log_likelihood: float
+    """At maximum likelihood, as all below."""
+    parameters: int
+    observations: float
+    """n of the BIC: tokens of a text, documents of anything else."""
+    aic: float
+    bic: float
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """The fit of a model to its data, in nats; infinite where something impossible has occurred."""
+
+    evidence: float | None
+    """Of all data and labels; of the data alone if the labels have none; None if the data have none."""
+    evidence_of_labels: float | None
+    """None for an empirical class prior: it is maximum likelihood and has none."""
+    evidence_of_classes: dict[str, float] | None
+    log_likelihood: float
+    """At maximum likelihood, as all below."""
+    parameters: int
+    tokens: float
+    aic: float
+    bic: float
+    parts: list[PartCriteria]
+
+
+def criteria(model: Classifier) -> Criteria:
+    """Return the criteria of a model; raise `UsageError` for kinds that have none, and as its `fits`.
+
+    Each part has its own n in the BIC. That of the class prior is the number of documents, or beside a text alone that of its tokens.
+    """
+    statistics, settings = model.training.statistics, model.training.settings
+    require_fitting(settings, CRITERIA, *[SEVERAL_LABELS] * (statistics.everything is not None))
+    fits, kind = model.fits(), settings.class_prior
+    of_labels, of_classes = log_evidence_of_labels(kind, model.prior, statistics.class_documents), _evidence(fits)
+    labels = fit_of_labels(kind, model.prior, statistics.class_documents)
+    if not statistics.attributes.names:
+        labels = labels._replace(tokens=fits[0].fit.tokens)
+    found = [
+        PartCriteria(part, None if evidence is None else float(np.sum(evidence)), *fit, fit.aic, fit.bic)
+        for part, evidence, fit in (PartFit(CLASS_PRIOR, None, labels), *fits)
+        if part == CLASS_PRIOR or fit.tokens
+    ]
+    found[0] = found[0]._replace(evidence=of_labels)
+    log_likelihood, parameters, aic, bic = (
+        sum(getattr(part, name) for part in found) for name in ("log_likelihood", "parameters", "aic", "bic")
+    )
+    evidence, by_class = None, None
+    if of_classes is not None:
+        evidence, by_class = float(of_classes.sum()) + (of_labels or 0.0), dict(zip(statistics.classes, of_classes.tolist(), strict=True))
+    tokens = whole_or_float(statistics.tokens_of(model.training.selected).sum())
+    return Criteria(evidence, of_labels, by_class, log_likelihood, parameters, tokens, aic, bic, found)
+
+
+def classifier_of(model: TextClassifier) -> Classifier:
+    """Return the classifier of a model, estimated from the documents that it keeps if these are all."""
+    fitted, sample = model.fitted, model.counts.sample
+    return classifier(fitted.statistics, fitted.learnt, model.settings, sample.documents if sample.is_complete else None)
+
+
+def _evidence(fits: list[PartFit]) -> Floats | None:
+    """Return the log evidence of each class, shape (n_classes,), all parts together; None if one has no prior."""
+    known = [fit.evidence for fit in fits if fit.evidence is not None]
+    return np.sum(known, axis=0) if len(known) == len(fits) else None
+
+
+COMPARED = (0.01, 0.1, 1.0)
+"""Pseudo-counts per term that a model's own is compared with."""
+
+FOR_EACH_CLASS, FOR_ALL_CLASSES = "one for each class", "one for all classes"
+
+
+@dataclass(frozen=True)
+class ComparedModel:
+    """A model of the data of all classes, beside others of the same data."""
+
+    data: str
+    """The names of the parts that it has in common with the others."""
+    language_models: str
+    """`FOR_EACH_CLASS` or `FOR_ALL_CLASSES`, and whether a file gave the pseudo-counts."""
+    smoothing: float
+    log_evidence: float
+    """Of the data, in nats."""
+    probability: float
+    log_bayes_factor: float
+    evidence_for_best: str
+    """This and the two before are those of `nbtext.language_model.measures.ModelPosterior`."""
+
+
+def compared_models(model: Classifier) -> list[ComparedModel]:
+    """Return the model and others of the same data, most probable first; none if they have no evidence.
+
+    The others have the pseudo-counts of `COMPARED`, or the same distributions for all classes, as if labels said nothing of documents.
+    """
+    training, fits = model.training, model.fits()
+    own, data = _evidence(fits), ", ".join(fit.part for fit in fits if fit.fit.tokens)
+    if own is None:
+        return []
+    models = training.language_models(training.statistics)
+    scale = models.n_selected if models.prior_shape == "background" else 1
+    pooled = training.statistics.regrouped(np.zeros(own.size, np.int64), ("",), training.statistics.layers)
+    of_all = model.estimate_again(replace(training, statistics=pooled))
+    by_file = "" if isinstance(training.settings.smoothing, str | float | int | tuple) else ", by the file"
+    tried = [
+        (FOR_EACH_CLASS + by_file, training.smoothing, own),
+        (FOR_ALL_CLASSES + by_file, training.smoothing, _evidence(of_all.fits())),
+    ]
+    for smoothing in (scale * each for each in COMPARED if by_file or scale * each != training.smoothing):
+        settings = replace(training.settings, smoothing=smoothing)
+        other = type(model).estimate(replace(training, settings=settings, smoothing=smoothing, own=NO_OWN))
+        tried.append((FOR_EACH_CLASS, smoothing, _evidence(other.fits())))
+    found = [(name, smoothing, float(evidence.sum())) for name, smoothing, evidence in tried if evidence is not None]
+    if not any(isfinite(evidence) for *_, evidence in found):
+        return []
+    posteriors = model_posteriors([evidence for *_, evidence in found])
+    return sorted(
+        (ComparedModel(data, *each, *posterior) for each, posterior in zip(found, posteriors, strict=True)),
+        key=lambda each: each.log_bayes_factor,
+    )

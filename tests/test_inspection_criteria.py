@@ -1,0 +1,178 @@
+"""Evidence, log-likelihood and parameters of each part of a model: numbers of textbooks by the command, slow twins by fractions and scipy."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from nbtext import TextClassifier
+from nbtext.inspection.criteria import classifier_of, compared_models, criteria
+from tests.process import corpus, fail, in_json, nbtext, succeed, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nbtext.inspection.criteria import Criteria
+
+TEXTS = [("x", "ant bee"), ("x", "ant"), ("y", "bee cow"), ("x", ""), ("y", "cow cow dog")]
+TERMS = ["ant", "bee", "cow", "dog"]
+
+POINTS = [("a", 1, 2.0), ("a", 2, 2.5), ("a", 3, 1.0), ("a", 2, 9.0), ("b", 5, 2.0), ("b", 7, 3.0), ("b", 6, 9.0), ("b", 9, 4.0)]
+
+
+def found_of(parameters: dict[str, Any], rows: list[tuple[str, str]]) -> Criteria:
+    model = TextClassifier(stemmer="none", **parameters)
+    model.fit([text for _, text in rows], [label for label, _ in rows])
+    return criteria(classifier_of(model))
+
+
+def chain(smoothing: dict[str, Fraction], absence: Fraction | None, more: int) -> float:
+    """Return the log of the product of the predictive probabilities of the documents of each class, one after the other."""
+    total = Fraction(1)
+    for label in ("x", "y"):
+        seen: list[set[str]] = []
+        for own in (set(text.split()) for each, text in TEXTS if each == label):
+            for term in TERMS:
+                a = smoothing.get(term, smoothing["*"]) + more
+                b = (a - more if absence is None else absence) + more
+                holding = sum(term in earlier for earlier in seen)
+                here = (holding + a) / (len(seen) + a + b)
+                total *= here if term in own else 1 - here
+            seen.append(own)
+    return math.log(total)
+
+
+@pytest.mark.parametrize(
+    ("smoothing", "numbers", "absence"),
+    [
+        (1, {"*": Fraction(1)}, None),
+        ((0.5, 2), {"*": Fraction(1, 2)}, Fraction(2)),
+        ({"*": 0.5, "cow": 3}, {"*": Fraction(1, 2), "cow": Fraction(3)}, None),
+    ],
+)
+@pytest.mark.parametrize("estimate", ["mean", "map"])
+def test_the_evidence_of_coins_is_the_product_of_predictions(
+    smoothing: object, numbers: dict[str, Fraction], absence: Fraction | None, estimate: str
+) -> None:
+    for order in list(permutations(TEXTS))[::29]:
+        found = found_of({"classifier": "bernoulli", "smoothing": smoothing, "estimate": estimate}, list(order))
+        assert found.evidence == pytest.approx(chain(numbers, absence, int(estimate == "map")), abs=1e-9)
+
+
+def test_coins_at_maximum_likelihood() -> None:
+    found = found_of({"classifier": "bernoulli", "smoothing": 1}, list(TEXTS))
+    share = {"x": 3 / 5, "y": 2 / 5}
+    wanted = 0.0
+    for label, text in TEXTS:
+        of_class = [set(other.split()) for each, other in TEXTS if each == label]
+        wanted += math.log(share[label])
+        for term in TERMS:
+            theta = sum(term in each for each in of_class) / len(of_class)
+            wanted += math.log(theta if term in text.split() else 1 - theta)
+    assert found.log_likelihood == pytest.approx(wanted)
+    assert (found.parameters, found.tokens) == (2 * 4 + 1, 8)
+    assert found.bic == pytest.approx(9 * math.log(5) - 2 * wanted)
+    assert found_of({"classifier": "bernoulli", "estimate": "ml"}, list(TEXTS)).evidence is None
+
+
+def test_one_coin_for_all_classes_is_that_of_a_corpus_of_one_class() -> None:
+    model = TextClassifier(stemmer="none", classifier="bernoulli", smoothing=0.5)
+    model.fit([text for _, text in TEXTS], [label for label, _ in TEXTS])
+    pooled = found_of({"classifier": "bernoulli", "smoothing": 0.5}, [("all", text) for _, text in TEXTS])
+    compared = {(each.language_models, each.smoothing): each.log_evidence for each in compared_models(classifier_of(model))}
+    assert compared["one for all classes", 0.5] == pytest.approx(pooled.evidence)
+    one = found_of({"classifier": "bernoulli", "smoothing": 1}, list(TEXTS))
+    assert compared["one for each class", 1.0] == pytest.approx(one.evidence)
+
+
+@pytest.mark.parametrize("covariance", ["shared", "separate"])
+@pytest.mark.parametrize(("shape", "parameters"), [("full", 3), ("diagonal", 2), ("spherical", 1)])
+def test_discriminant_analysis_at_maximum_likelihood(tmp_path: Path, covariance: str, shape: str, parameters: int) -> None:
+    """Spherical is of numbers in units of their standard deviations."""
+    write("points.csv", "\n".join(["label,x,y", *(",".join(map(str, row)) for row in POINTS)]))
+    options = ("--classifier", "gaussian", "--covariance", covariance, "--covariance-shape", shape)
+    succeed("train points.csv --label-column label --numeric x,y", *options)
+    found = in_json("inspect --criteria")["criteria"]
+    points = np.array([row[1:] for row in POINTS])
+    scale = points.std(axis=0) if shape == "spherical" else np.ones(2)
+    points = points / scale
+    centred = np.vstack([points[:4] - points[:4].mean(axis=0), points[4:] - points[4:].mean(axis=0)])
+    wanted = 8 * math.log(1 / 2) - 8 * np.log(scale).sum()
+    for rows in (slice(0, 4), slice(4, 8)):
+        spread = centred if covariance == "shared" else centred[rows]
+        moments = spread.T @ spread / len(spread)
+        if shape != "full":
+            moments = np.diag(np.diag(moments))
+        if shape == "spherical":
+            moments = np.eye(2) * np.trace(moments) / 2
+        wanted += stats.multivariate_normal(points[rows].mean(axis=0), moments).logpdf(points[rows]).sum()
+    assert found["log_likelihood"] == pytest.approx(wanted)
+    assert found["parameters"] == 1 + 2 * 2 + parameters * (1 if covariance == "shared" else 2)
+    assert found["bic"] == pytest.approx(found["parameters"] * math.log(8) - 2 * wanted)
+    assert (found["evidence"], found["parts"][1]["part"]) == (None, "features")
+    [trial] = in_json("tune points.csv --label-column label --numeric x,y --by bic", *options)["settings"]
+    assert trial["bic"] == pytest.approx(found["bic"])
+
+
+def test_discriminant_analysis_without_its_documents_or_an_inverse(tmp_path: Path) -> None:
+    write("points.csv", "\n".join(["label,x,y", *(",".join(map(str, row)) for row in POINTS)]))
+    succeed("train points.csv --label-column label --numeric x,y --classifier gaussian --sample 3")
+    assert "need all documents" in fail(2, "inspect --criteria")
+    write("points.csv", "label,x,y\na,1,1\na,2,2\nb,3,3\nb,5,5\n")
+    succeed("train points.csv --label-column label --numeric x,y --classifier gaussian")
+    assert "AIC and BIC are not defined: a covariance has no inverse" in fail(2, "inspect --criteria")
+
+
+def test_columns_are_products_of_predictions_too(tmp_path: Path) -> None:
+    """Predictive distributions under A = 2: negative binomial of counts, without x!, and Student's t of numbers."""
+    write("points.csv", "\n".join(["label,x,y", *(",".join(map(str, row)) for row in POINTS)]))
+    succeed("train points.csv --label-column label --count x --numeric y --smoothing 2 --class-prior smoothed:1")
+    parts = {part["part"]: part["evidence"] for part in in_json("inspect --criteria")["criteria"]["parts"]}
+    x, y = np.array([row[1] for row in POINTS]), np.array([row[2] for row in POINTS])
+    of_counts, of_numbers = sum(math.lgamma(count + 1) for count in x.tolist()), 0.0
+    for rows in (slice(0, 4), slice(4, 8)):
+        a, b = 2 * x.mean(), 2.0
+        for count in x[rows].tolist():
+            of_counts += stats.nbinom.logpmf(count, a, b / (b + 1))
+            a, b = a + count, b + 1
+        n, mean, squares = 2.0, y.mean(), 2 * y.var()  # κ = ν = n, and ν σ²
+        for number in y[rows].tolist():
+            of_numbers += stats.t.logpdf(number, n, mean, math.sqrt(squares / n * (1 + 1 / n)))
+            squares += n / (n + 1) * (number - mean) ** 2
+            mean, n = mean + (number - mean) / (n + 1), n + 1
+    assert parts == pytest.approx({"class prior": math.log(math.factorial(4) ** 2 / math.factorial(9)), "x": of_counts, "y": of_numbers})
+
+
+def test_a_coin_with_a_beta_prior(tmp_path: Path) -> None:
+    corpus(tmp_path, {"coin.csv": "coin,side\n" + "c,heads\n" * 3 + "c,tails\n" * 2})
+    for estimate, a, wanted in (("mean", 2, 5 / 9), ("map", 1, 4 / 7)):
+        write("beta", f"side=heads\t{a}\nside=tails\t{a}\n*\t1\n")
+        assert nbtext("train coin.csv --label-column coin --categorical side --smoothing beta --estimate", estimate).status == 0
+        found = in_json("inspect --term side=heads --criteria")
+        [term] = found["words"][0]["terms"]
+        assert term["classes"]["c"]["probability"] == pytest.approx(wanted)
+        assert term["classes"]["c"]["posterior"] == [5, 4]
+        assert term["classes"]["c"]["interval"] == pytest.approx(stats.beta(5, 4).ppf([0.025, 0.975]).tolist())
+        assert found["criteria"]["evidence"] == pytest.approx(math.log(Fraction(2 * 3 * 4 * 2 * 3, 4 * 5 * 6 * 7 * 8)))
+        assert "side=heads" in succeed("inspect --term side=heads").text
+
+
+def test_a_die_with_faces_never_seen(tmp_path: Path) -> None:
+    corpus(tmp_path, {"die.csv": "die,face\n" + "".join(f"d,{face}\n" for face in (1, 1, 2, 3)), "alpha": "face=1\t3\nface=6\t2\n*\t1\n"})
+    assert nbtext("train die.csv --label-column die --categorical face=6 --smoothing alpha").status == 0
+    found = in_json("inspect --criteria")
+    total = 4 + 3 + 2 + 4
+    faces = {"1": 5 / total, "2": 2 / total, "3": 2 / total, "(3 never seen)": 4 / total}
+    assert found["attributes"]["face"]["classes"]["d"]["probability"] == pytest.approx(faces)
+    assert found["criteria"]["evidence"] == pytest.approx(math.log(Fraction(3 * 4, 9 * 10 * 11 * 12)))
+    assert {each["data"] for each in found["models"]} == {"face"}
+    assert "one for each class, by the file" in {each["language_models"] for each in found["models"]}
+    succeed("inspect --verify")
+    write("alpha", "face=1\t1\nface=2\t1\nface=6\t1\n*\t1\n")
+    assert "'face' has 4 values, and 3 are declared" in fail(2, "train die.csv --label-column die --categorical face=3 --smoothing alpha")
