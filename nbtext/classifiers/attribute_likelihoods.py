@@ -91,7 +91,7 @@ class CategoricalAttribute:
     def drawing(self, label: int) -> DrawValues:
         """Return a function that draws a ~ φ_k; those never seen are numbered, and a class without a distribution has None."""
         terms, n_unseen, vocabulary = np.flatnonzero(self.values.selected), self.values.n_unseen, self.values.statistics.vocabulary
-        of_unseen = n_unseen * np.exp(self.values.log_unseen()[label]) if n_unseen else 0.0
+        of_unseen = self.values.probability_of_unseen()[label] if n_unseen else 0.0
         weights = np.append(self.values.probability(terms)[:, label], of_unseen)
         if not np.any(weights > 0):
             return lambda _: [None]
