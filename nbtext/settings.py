@@ -386,7 +386,7 @@ Unspaced = Literal["auto", "pairs", "words"]
 PriorShape = Literal["symmetric", "background"]
 Estimate = Literal["mean", "map", "ml"]
 Covariance = Literal["shared", "separate"]
-CovarianceShape = Literal["full", "diagonal", "spherical"]
+CovarianceShape = Literal["full", "diagonal", "spherical", "spherical-unscaled"]
 ClassWeight = Literal["balanced"]
 CalibrationName = Literal["auto", "length", "temperature", "isotonic", "none"]
 OnError = Literal["record", "skip", "fail"]
@@ -755,8 +755,8 @@ class Settings(Declared):
     )
     covariance_shape: CovarianceShape = declared(
         "full", "SHAPE", _one_of(*get_args(CovarianceShape)),
-        "For gaussian: full, diagonal or spherical covariance. diagonal: features are independent in a class (Gaussian naive Bayes with --covariance separate); "
-        "spherical: they also have the same variance.",
+        "For gaussian: full, diagonal, spherical or spherical-unscaled covariance. diagonal: features are independent in a class (Gaussian naive Bayes with --covariance separate); "
+        "spherical: they also have the same variance, each number in units of its standard deviation; spherical-unscaled: numbers in their own units.",
         only_for="gaussian",
     )
     shrinkage: str | float = declared(

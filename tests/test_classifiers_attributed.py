@@ -172,7 +172,7 @@ def test_the_boundary_of_numbers_is_in_their_own_units() -> None:
     assert isinstance(classifier, GaussianDiscriminantAnalysis)
     boundary = classifier.boundary()
     assert boundary is not None
-    weights, bias = boundary
+    weights, bias = boundary[:2]
     scores = np.array(FLOWERS) @ weights.T + bias
     found = model.joint_log_likelihood(SIZES)
     np.testing.assert_allclose(scores - scores[:, :1], found - found[:, :1], rtol=1e-6, atol=1e-6)

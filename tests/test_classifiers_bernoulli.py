@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from nbtext.language_model.dirichlet import beta_intervals
 from nbtext.settings import Settings
 from tests import oracle, strategies
 from tests.building import matrix_of, statistics_of
-from tests.process import succeed
+from tests.process import in_json, succeed, write
 from tests.textbook import CHINA, CHINA_LABELS, CHINA_TEXTS
 
 if TYPE_CHECKING:
@@ -157,3 +158,31 @@ def test_presence_and_absence_can_have_pseudo_counts_of_their_own(tmp_path: Path
 def test_two_pseudo_counts_on_the_command_line(tmp_path: Path, pets: Path) -> None:
     succeed("train pets -m", "m", "--classifier", "bernoulli", "--smoothing", "0.1,2")
     assert "0.1 with a term, 2 without" in succeed("inspect -m", "m").text
+
+
+def test_two_classes_are_a_linear_model_which_inspect_lists(tmp_path: Path) -> None:
+    texts = {"spam": ["offer is secret", "click secret link", "secret sports link"], "ham": ["play sports today", "secret sports event"]}
+    write("t.tsv", "".join(f"{label}\t{text}\n" for label, of_class in texts.items() for text in of_class))
+    succeed("train t.tsv --classifier bernoulli --smoothing 1 --stop-words none --stemmer none --calibration none")
+    linear = in_json("inspect", "--limit", "50")["linear"]
+    words = {word for of_class in texts.values() for text in of_class for word in text.split()}
+    theta = {
+        (label, word): Fraction(sum(word in text.split() for text in of_class) + 1, len(of_class) + 2)
+        for label, of_class in texts.items()
+        for word in words
+    }
+    assert set(linear["terms"]) == words
+    for word, weight in linear["terms"].items():
+        ham, spam = theta["ham", word], theta["spam", word]
+        assert weight == pytest.approx(math.log(ham * (1 - spam) / (spam * (1 - ham))), abs=1e-12)
+    b = math.log(Fraction(2, 3)) + sum(math.log((1 - theta["ham", word]) / (1 - theta["spam", word])) for word in words)
+    assert linear["b"] == pytest.approx(b, abs=1e-12)
+    odds = TextClassifier.load("nbtext.joblib").joint_log_likelihood(["secret sports link"])[0]
+    found = linear["b"] + sum(linear["terms"][word] for word in ("secret", "sports", "link"))
+    assert odds[0] - odds[1] == pytest.approx(found, abs=1e-12)
+    few = succeed("inspect --limit 1").text
+    assert "term, for ham above 0, for spam below" in few
+    assert "b, without any term" in few
+    write("three.tsv", "a\tone\nb\ttwo\nc\tthree\n")
+    succeed("train three.tsv --classifier bernoulli")
+    assert "linear" not in in_json("inspect")

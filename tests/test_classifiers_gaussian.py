@@ -109,7 +109,7 @@ def test_shared_covariances_are_linear_discriminant_analysis(shrinkage: float) -
     asked = drawn(3)[0]
     joint = model.log_density(asked) + np.log(prior_of(classes))
     np.testing.assert_allclose(log_posterior(joint), reference.predict_log_proba(asked), rtol=1e-7, atol=1e-7)
-    weights, bias = model.boundary(prior_of(classes))
+    weights, bias = model.boundary(prior_of(classes))[:2]
     np.testing.assert_allclose(weights, reference.coef_, rtol=1e-7)
     np.testing.assert_allclose(bias, reference.intercept_, rtol=1e-7)
     np.testing.assert_allclose(log_posterior(asked @ weights.T + bias), log_posterior(joint), rtol=1e-7, atol=1e-7)
@@ -271,7 +271,7 @@ def test_scores_are_those_of_scikit_learn_on_the_same_features() -> None:
     assert model.predict(asked).tolist() == reference.predict(others).tolist()
     boundary = of(model).boundary()
     assert boundary is not None
-    weights, bias = boundary
+    weights, bias = boundary[:2]
     np.testing.assert_allclose(weights, reference.coef_, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(bias, reference.intercept_, rtol=1e-4)
 
@@ -319,3 +319,45 @@ def test_inspect_shows_the_linear_boundary(tmp_path: Path) -> None:
     succeed(*train, "--covariance", "separate")
     assert in_json("inspect")["boundary"] is None
     assert "linear" not in succeed("inspect").text
+
+
+@pytest.mark.parametrize("covariance", ["shared", "separate"])
+@pytest.mark.parametrize("shape", ["full", "diagonal", "spherical", "spherical-unscaled"])
+def test_inspect_shows_means_covariances_and_boundaries_of_numbers_in_their_units(covariance: str, shape: str, tmp_path: Path) -> None:
+    points, classes = drawn(n_features=3)
+    points *= [1.0, 10.0, 0.1]
+    lines = [",".join([f"c{label}", *map(repr, point)]) for point, label in zip(points.tolist(), classes.tolist(), strict=True)]
+    write("t.csv", "label,a,b,c\n" + "\n".join(lines) + "\n")
+    asked = f"--label-column label --numeric a,b,c --classifier gaussian --covariance {covariance} --covariance-shape {shape} --shrinkage 0"
+    succeed(f"train t.csv {asked}")
+    shown = in_json("inspect")["boundary"]
+    scale = np.ones(3) if shape == "spherical-unscaled" else points.std(axis=0)
+    means = np.array([points[classes == k].mean(axis=0) for k in range(3)])
+    scores = []
+    for k in range(3):
+        rows = (points - means[classes])[slice(None) if covariance == "shared" else classes == k] / scale
+        wanted = simplified(rows.T @ rows / len(rows), shape.partition("-")[0]) * np.outer(scale, scale)
+        found = shown[f"c{k}"]
+        np.testing.assert_allclose(found["mean"], means[k], rtol=1e-5)
+        np.testing.assert_allclose(found["covariance"], wanted, rtol=1e-4, atol=1e-5 * float(np.abs(wanted).max()))
+        exact = multivariate_normal(found["mean"], found["covariance"]).logpdf(points) + np.log(prior_of(classes)[k])
+        linear = points @ found["w"] + found["w_0"]
+        assert ("matrix" in found) == (covariance == "separate")
+        quadratic = np.einsum("np,pq,nq->n", points, found["matrix"], points) if "matrix" in found else 0.0
+        scores.append((exact, linear + quadratic))
+    for k in (1, 2):
+        np.testing.assert_allclose(scores[k][1] - scores[0][1], scores[k][0] - scores[0][0], rtol=1e-5, atol=1e-5)
+    if (covariance, shape) == ("shared", "full"):
+        oracle = LinearDiscriminantAnalysis(solver="lsqr").fit(points, classes)
+        of_classes = np.array([shown[f"c{k}"]["w"] for k in range(3)])
+        np.testing.assert_allclose(of_classes - of_classes[0], oracle.coef_ - oracle.coef_[0], rtol=1e-3, atol=1e-4)
+    table = succeed("inspect").text
+    assert ("W a" in table) == (covariance == "separate")
+    assert all(f"c{k}, w_0 " in table for k in range(3))
+
+
+def test_numbers_without_a_scale_must_fit_the_model_file(tmp_path: Path) -> None:
+    write("t.csv", "label,a\nx,1e40\nx,2e40\ny,7e40\ny,8e40\n")
+    train = "train t.csv --label-column label --numeric a --classifier gaussian --covariance-shape"
+    assert "too large or too small without a scale" in fail(2, f"{train} spherical-unscaled")
+    succeed(f"{train} spherical")

@@ -205,12 +205,18 @@ def loss_after_calibration(unseen: Unseen) -> float:
 
 
 class Boundary(NamedTuple):
-    """Linear boundaries: class k is preferred to l where (w_k − w_l)ᵀx + w_k0 − w_l0 > 0."""
+    """Boundaries: class k is preferred to l where xᵀ(W_k − W_l)x + (w_k − w_l)ᵀx + w_k0 − w_l0 > 0, without W where they are linear."""
 
     weights: Floats
     """w_k, shape (n_classes, n_features)."""
     bias: Floats
     """w_k0, shape (n_classes,), in nats."""
+    matrices: Floats | None = None
+    """W_k, shape (n_classes, n_features, n_features); None where boundaries are linear."""
+    means: Floats | None = None
+    """μ_k, shape (n_classes, n_features); None for latent features, and so is the next."""
+    covariances: Floats | None = None
+    """Σ, shape (1, n_features, n_features), or one for each class."""
 
 
 HELD_OUT = 5
@@ -357,7 +363,11 @@ class Classifier(ABC):
         return None
 
     def boundary(self) -> Boundary | None:
-        """Return the linear boundaries between classes in features that are not terms; None if there are none."""
+        """Return the boundaries between classes in features that are not terms; None if there are none."""
+        return None
+
+    def two_class_weights(self) -> tuple[Whole, Floats, float] | None:
+        """Return terms, w_j and b of two classes, the first preferred where wᵀx + b > 0; None where the score is no such sum over present terms."""
         return None
 
     def member_weights(self) -> dict[str, tuple[float, float]]:

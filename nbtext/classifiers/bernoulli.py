@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import LinearClassifier, TermProbabilities, Training
+from nbtext.classifiers.base import LinearClassifier, TermProbabilities, Training, difference
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, in_blocks
 from nbtext.counts.statistics import ClassStatistics, whole_or_float
 from nbtext.language_model.dirichlet import share
@@ -73,6 +73,14 @@ class BernoulliNaiveBayes(LinearClassifier):
         with np.errstate(divide="ignore"):
             weights: Floats = np.log(self.probability(terms)) - _finite_log(self.absence(terms))
         return weights
+
+    def two_class_weights(self) -> tuple[Whole, Floats, float] | None:
+        """Return w_j = log θ_j(1 − θ'_j) / (θ'_j(1 − θ_j)) and b = log π/π' + Σ_j log (1 − θ_j)/(1 − θ'_j) for the classes θ and θ'."""
+        if self.training.statistics.n_classes != 2:
+            return None
+        terms = np.flatnonzero(self.known())
+        weights = self.weights(terms)
+        return terms, difference(weights[:, 0], weights[:, 1]), float(difference(self.bias[:1], self.bias[1:])[0])
 
     def against(self, everything: Self, terms: Whole) -> Floats:
         """Return log θ_jk/(1 − θ_jk) less that of the documents without the class, shape (n, n_classes), in nats."""

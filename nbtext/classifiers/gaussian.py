@@ -41,6 +41,9 @@ SINGULAR = 1e-13
 MEAN_ROUNDING = 1e-14
 """Relative rounding error of a mean."""
 
+UNSCALED = "spherical-unscaled"
+"""The shape of Σ = λI for numbers in their own units."""
+
 PRIOR_DOCUMENTS_PER_FEATURE = 5
 """ν by the number of features. Of 0.5, 1, 2 and 5, on latent features, the last has the lowest log loss on three corpora and the best accuracy on 20 Newsgroups."""
 
@@ -164,14 +167,26 @@ class GaussianClasses:
         return drawn
 
     def boundary(self, prior: Floats) -> Boundary:
-        """Return w_k = Σ⁻¹ μ_k and w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k under class priors π, shape (n_classes,).
+        """Return w_k = Σ_k⁻¹ μ_k and w_k0 = −½ μ_kᵀ Σ_k⁻¹ μ_k + log π_k under class priors π, shape (n_classes,).
 
-        For two classes w_1 − w_2 = Σ⁻¹ (μ_1 − μ_2). Only for a covariance that all classes share.
+        For two classes with one covariance w_1 − w_2 = Σ⁻¹ (μ_1 − μ_2). Separate covariances have W_k = −½ Σ_k⁻¹ too, and −½ log |Σ_k| in w_k0.
         """
-        root = self.roots[0]
-        weights = self.means * root**2 if root.ndim == 1 else self.means @ root @ root.T
         with np.errstate(divide="ignore"):
-            return Boundary(weights, -0.5 * (weights * self.means).sum(axis=1) + np.log(prior))
+            bias, matrices = np.log(prior), None
+        if self.shares_covariance:
+            root = self.roots[0]
+            weights = self.means * root**2 if root.ndim == 1 else self.means @ root @ root.T
+        else:
+            inverses = self.inverses()
+            weights, matrices = np.einsum("kpq,kq->kp", inverses, self.means), -0.5 * inverses
+            bias = bias + np.linalg.slogdet(inverses)[1] / 2
+        return Boundary(weights, bias - 0.5 * (weights * self.means).sum(axis=1), matrices)
+
+    def inverses(self) -> Floats:
+        """Return Σ⁻¹ = U Uᵀ, shape (n, n_features, n_features)."""
+        roots = self.roots if self.roots.ndim == 3 else self.roots[:, np.newaxis] * np.eye(self.roots.shape[1])
+        inverses: Floats = roots @ np.swapaxes(roots, 1, 2)
+        return inverses
 
     def _distances(self, features: Floats) -> Floats:
         """Return |Uᵀ(x − μ_k)|², shape (n_docs, n_classes)."""
@@ -230,13 +245,13 @@ class StandardNumbers:
     scales: Floats
 
     @classmethod
-    def of(cls, statistics: ClassStatistics) -> Self:
-        """Return those of a corpus; a number that is the same everywhere has the scale 1."""
+    def of(cls, statistics: ClassStatistics, shape: str) -> Self:
+        """Return those of a corpus for a shape of covariances; a number that is the same everywhere has the scale 1, and for `UNSCALED` each."""
         if statistics.moments is None:
             return cls(np.empty(0), np.empty(0))
         _, of_numbers = statistics.moments.parted(len(statistics.attributes.counts))
         mean, variance = mean_and_variance(of_numbers.total())
-        return cls(mean[0], np.sqrt(np.where(variance[0] > 0, variance[0], 1.0)))
+        return cls(mean[0], np.sqrt(np.where((variance[0] > 0) & (shape != UNSCALED), variance[0], 1.0)))
 
     def features(self, matrix: DocumentTermMatrix) -> Floats:
         """Return the standard numbers of documents, shape (n_docs, n_columns), nan for missing ones, none beyond `FARTHEST`."""
@@ -265,7 +280,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         statistics, settings, documents = training.statistics, training.settings, training.documents
         documents = documents.rows(np.lexsort((documents.classes, documents.hashes)))  # rounding depends on the order
         space = LatentSpace.of(statistics, training.selected, documents.matrix, settings.latent)
-        numbers = StandardNumbers.of(statistics)
+        numbers = StandardNumbers.of(statistics, settings.covariance_shape)
         n_roots, n_features = _roots_of(settings, statistics.n_classes), space.projection.shape[1] + numbers.centres.size
         if n_roots * (n_features**2 if settings.covariance_shape == "full" else n_features) > MOST_ROOTS:
             raise UsageError(
@@ -278,9 +293,11 @@ class GaussianDiscriminantAnalysis(Classifier):
             documents.classes[here],
             statistics.n_classes,
             separate=settings.covariance == "separate",
-            shape=settings.covariance_shape,
+            shape="spherical" if settings.covariance_shape == UNSCALED else settings.covariance_shape,
             shrinkage=None if isinstance(settings.shrinkage, str) else settings.shrinkage,
         )
+        if not all(np.all(np.abs(part) <= LARGEST_ROOT) for part in (gaussians.means, gaussians.roots)):
+            raise UsageError("the numbers are too large or too small without a scale", hint="use --covariance-shape spherical")
         return cls(training, space, numbers, GaussianClasses(_rounded(gaussians.means), _rounded(gaussians.roots)))
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
@@ -307,13 +324,17 @@ class GaussianDiscriminantAnalysis(Classifier):
         return lambda random: (numbers.centres + numbers.scales * self.gaussians.draw(label, random)[n_latent:]).tolist()
 
     def boundary(self) -> Boundary | None:
-        """Return the linear boundaries in latent features and then numbers as they are; None with separate covariances."""
-        if not self.gaussians.shares_covariance:
-            return None
-        weights, bias = self.gaussians.boundary(self.prior)
+        """Return the boundaries in latent features and numbers as they are, with means and covariances of numbers alone; None for quadratic latent ones."""
         n_latent = self.space.projection.shape[1]
-        of_numbers = weights[:, n_latent:] / self.numbers.scales
-        return Boundary(np.hstack((weights[:, :n_latent], of_numbers)), bias - of_numbers @ self.numbers.centres)
+        if n_latent and not self.gaussians.shares_covariance:
+            return None
+        scales = np.append(np.ones(n_latent), self.numbers.scales)
+        means = self.gaussians.means * scales + np.append(np.zeros(n_latent), self.numbers.centres)
+        roots = self.gaussians.roots
+        found = GaussianClasses(means, roots / (scales if roots.ndim == 2 else scales[:, np.newaxis]))
+        boundary = found.boundary(self.prior)
+        covariances = np.linalg.inv(found.inverses()).astype(np.float64)
+        return boundary if n_latent else boundary._replace(means=means, covariances=covariances)
 
     def fits(self) -> list[PartFit]:
         """Return that of Gaussians of maximum likelihood in the features of all documents, numbers in their own units.
@@ -358,7 +379,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         require(set(arrays) <= {"projection", "means", "roots"}, "what it keeps of Gaussian classes has other names")
         settings, n_classes = training.settings, training.statistics.n_classes
         projection, means, roots = (arrays.get(name, np.empty(0)) for name in ("projection", "means", "roots"))
-        numbers = StandardNumbers.of(training.statistics)
+        numbers = StandardNumbers.of(training.statistics, settings.covariance_shape)
         known = latent_terms(training.statistics, training.selected, settings.latent)
         n_known, n_features = int(np.count_nonzero(known)), means.size // n_classes
         n_latent = n_features - numbers.centres.size

@@ -211,12 +211,26 @@ class CalibrationOverview:
 
 @dataclass(frozen=True)
 class ClassBoundary:
-    """The linear function of a class in a Gaussian model whose classes share a covariance."""
+    """The function of a class in a Gaussian model whose differences are the boundaries, and the distribution of its numbers, in their units."""
 
     w_0: float | None
     """None for a class that the prior rules out."""
     w: list[float]
     """One weight for each latent feature, then for each numeric attribute."""
+    matrix: list[list[float]] | None = field(default=None, metadata=IF_KNOWN)
+    """W_k; None where boundaries are linear."""
+    mean: list[float] | None = field(default=None, metadata=IF_KNOWN)
+    """None, like the covariance, where there are latent features."""
+    covariance: list[list[float]] | None = field(default=None, metadata=IF_KNOWN)
+
+
+@dataclass(frozen=True)
+class TwoClassWeights:
+    """A classifier of two classes as a linear model in what a document holds: the first class where b + Σ w_j is above 0."""
+
+    b: float
+    terms: dict[str, float]
+    """w_j of the terms that speak most for either class, those for the first class first."""
 
 
 @dataclass(frozen=True)
@@ -272,6 +286,7 @@ class Overview:
     l2: float | None = field(metadata=IF_KNOWN)
     """Strength of the penalty of a logistic model."""
     boundary: dict[str, ClassBoundary] | None
+    linear: TwoClassWeights | None = field(metadata=IF_KNOWN)
     members: dict[str, _LengthPower]
     """Of an average, by name; else empty."""
     attributes: AttributeOverviews
@@ -307,6 +322,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
         calibration=None if judgement is None else CalibrationOverview(calibration_method(model.settings), temperature, **judgement),
         l2=model.fitted.classifier.of_texts.penalty(),
         boundary=_boundary(model),
+        linear=_linear(model, top),
         members={name: _LengthPower(*weight) for name, weight in model.fitted.classifier.of_texts.member_weights().items()},
         attributes=attributes_overview(model),
         sample=_SampleOverview(len(sample.documents), sample.is_complete),
@@ -347,12 +363,26 @@ def _fields(model: TextClassifier) -> dict[str, int] | None:
 
 
 def _boundary(model: TextClassifier) -> dict[str, ClassBoundary] | None:
-    """Return the boundary of each class; None for any model but a Gaussian one with a shared covariance."""
+    """Return the boundary of each class; None for any model but a Gaussian one, and for a quadratic one in latent features."""
     boundary = model.fitted.classifier.of_texts.boundary()
     if boundary is None:
         return None
-    weights, bias = (np.round(part, 9).tolist() for part in boundary)
-    return {label: ClassBoundary(w_0 if w_0 > -inf else None, w) for label, w_0, w in zip(model.classes, bias, weights, strict=True)}
+    n_classes, found = len(model.classes), {}
+    weights, bias = (np.round(part, 9).tolist() for part in boundary[:2])
+    rest = [[None] * n_classes if part is None else np.resize(part, (n_classes, *part.shape[1:])).tolist() for part in boundary[2:]]
+    for label, w_0, *parts in zip(model.classes, bias, weights, *rest, strict=True):
+        found[label] = ClassBoundary(w_0 if w_0 > -inf else None, *parts)
+    return found
+
+
+def _linear(model: TextClassifier, top: int) -> TwoClassWeights | None:
+    found = model.fitted.classifier.of_texts.two_class_weights()
+    if found is None:
+        return None
+    terms, weights, b = found
+    order = np.argsort(-weights, kind="stable")
+    shown = order if order.size <= 2 * top else np.concatenate((order[:top], order[order.size - top :]))
+    return TwoClassWeights(b, {term_name(model, int(terms[place])): float(weights[place]) for place in shown.tolist()})
 
 
 def _top_terms(model: TextClassifier, top: int) -> list[list[str]]:

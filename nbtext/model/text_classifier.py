@@ -116,7 +116,7 @@ class TextClassifier:
         For "gaussian": number of latent features.
     covariance : {"shared", "separate"}
         For "gaussian": one covariance for all classes, or one for each.
-    covariance_shape : {"full", "diagonal", "spherical"}
+    covariance_shape : {"full", "diagonal", "spherical", "spherical-unscaled"}
         For "gaussian": shape of the covariance.
     shrinkage : {"auto"} or float
         For "gaussian": weight of a simpler covariance, from 0 to 1.

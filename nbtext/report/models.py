@@ -158,6 +158,11 @@ def print_overview(overview: Overview) -> None:
         rows = [(FIGURES[name], calibration.before[name], calibration.after[name]) for name in PROBABILITY_FIGURES]
         head = f"{quantity(calibration.documents, 'document')}, each judged by a model without it"
         blocks.append(table(None, {head: "0", "before": "1:.4f", "after calibration": "2:.4f"}, rows))
+    if (linear := overview.linear) is not None:
+        first, second = overview.classes
+        head = f"term, for {first} above 0, for {second} below"
+        blocks.append(table(None, {head: "0", "w": "1:.4f"}, [*linear.terms.items(), ("b, without any term", linear.b)]))
+    blocks.extend(_boundary_tables(overview))
     show(*blocks, *_attribute_tables(overview.attributes), table(None, CLASSES, overview.classes.items()))
 
 
@@ -199,8 +204,34 @@ def _penalty(overview: Overview, l2: float) -> str:
 
 
 def _boundary(boundary: Mapping[str, ClassBoundary]) -> str:
-    n_features = max(len(of_class.w) for of_class in boundary.values())
-    return f"linear in {quantity(n_features, 'feature')}; w and w_0 of each class with --output json"
+    first = next(iter(boundary.values()))
+    return f"{'quadratic' if first.matrix else 'linear'} in {quantity(len(first.w), 'feature')}; w and w_0 of each class with --output json"
+
+
+def _boundary_tables(overview: Overview) -> Iterable[str]:
+    """Yield for each class of a Gaussian model of numbers alone what it is in their units; a covariance or matrix has a column for each number."""
+    for label, found in (overview.boundary or {}).items():
+        if not found.mean or not found.covariance:
+            return
+        names = list(overview.attributes)[-len(found.w) :]
+        matrices = {"Σ": found.covariance, **({"W": found.matrix} if found.matrix else {})}
+        columns = (
+            f"{label}, w_0 {'−∞' if found.w_0 is None else format(found.w_0, '.6g')}",
+            "μ",
+            "w",
+            *(f"{symbol} {name}" for symbol in matrices for name in names),
+        )
+        rows = [
+            (
+                name,
+                *(
+                    f"{value:.6g}"
+                    for value in (found.mean[place], found.w[place], *(x for matrix in matrices.values() for x in matrix[place]))
+                ),
+            )
+            for place, name in enumerate(names)
+        ]
+        yield grid(None, columns, rows, numeric=range(1, len(columns)))
 
 
 def _seeds(seeds: Mapping[str, Mapping[str, float]]) -> str:
