@@ -100,3 +100,9 @@ def test_a_drift_gate_trips_on_another_language_and_not_on_new_mail(short: Path,
     for documents_, met in (((test,), True), (tweets, False), ((test,), True)):
         succeed("classify", *documents_, "--drift", "log")
         assert nbtext("drift log --fail-over any=1").status == (0 if met else 6)
+
+
+def test_two_thirds_of_20_newsgroups_give_the_accuracy_of_the_course(tmp_path: Path) -> None:
+    folder = unpacked("20news-19997.tar.xz", tmp_path)
+    labels = next(path.parent for path in sorted(folder.rglob("alt.atheism")))
+    assert in_json("cross-validate", labels, "--folds", "3")["accuracy"] > 0.89
