@@ -92,7 +92,7 @@ def test_one_coin_for_all_classes_is_that_of_a_corpus_of_one_class() -> None:
 
 
 @pytest.mark.parametrize("covariance", ["shared", "separate"])
-@pytest.mark.parametrize(("shape", "parameters"), [("full", 3), ("diagonal", 2), ("spherical", 1)])
+@pytest.mark.parametrize(("shape", "parameters"), [("full", 3), ("diagonal", 2), ("spherical", 1), ("spherical-unscaled", 1)])
 def test_discriminant_analysis_at_maximum_likelihood(tmp_path: Path, covariance: str, shape: str, parameters: int) -> None:
     """Spherical is of numbers in units of their standard deviations."""
     write("points.csv", "\n".join(["label,x,y", *(",".join(map(str, row)) for row in POINTS)]))
@@ -109,7 +109,7 @@ def test_discriminant_analysis_at_maximum_likelihood(tmp_path: Path, covariance:
         moments = spread.T @ spread / len(spread)
         if shape != "full":
             moments = np.diag(np.diag(moments))
-        if shape == "spherical":
+        if shape.startswith("spherical"):
             moments = np.eye(2) * np.trace(moments) / 2
         wanted += stats.multivariate_normal(points[rows].mean(axis=0), moments).logpdf(points[rows]).sum()
     assert found["log_likelihood"] == pytest.approx(wanted)

@@ -352,7 +352,7 @@ class GaussianDiscriminantAnalysis(Classifier):
             )
         features, _, here = _features_of(documents.matrix, self.space, self.numbers)
         features, classes = features[here], documents.classes[here]
-        separate, shape = settings.covariance == "separate", settings.covariance_shape
+        separate, shape = settings.covariance == "separate", settings.covariance_shape.removesuffix("-unscaled")
         try:
             likeliest = GaussianClasses.estimate(features, classes, n_classes, separate=separate, shape=shape, shrinkage=0.0)
         except UsageError:
