@@ -38,6 +38,7 @@ pygments_dark_style = "monokai"
 default_role = "literal"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+viewcode_follow_imported_members = False  # else the source of a module links back to the names that another one gives what it imports
 toc_object_entries = False  # the entries of four thousand functions make each page slow to build and to read
 
 lexers["crontab"] = BashLexer()

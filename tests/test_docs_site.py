@@ -4,7 +4,9 @@ import re
 import runpy
 import shutil
 import sys
+from html.parser import HTMLParser
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -43,6 +45,24 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "pages"
 
 
+class Links(HTMLParser):
+    """Anchors of a page, and what it links to."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.targets: set[str] = set()
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del tag
+        for name, value in attrs:
+            if value and name == "id":
+                self.anchors.add(value)
+            elif value and name in {"href", "src"}:
+                self.targets.add(value)
+
+
 @pytest.fixture(scope="module")
 def reader() -> Iterator[browser.Browser]:
     if browser.found() is None:
@@ -73,6 +93,20 @@ def test_formulas_have_subscripts_and_lead_to_their_functions(site: Path) -> Non
 def test_links_to_pages_are_called_by_their_titles(site: Path) -> None:
     for page in site.glob("*.html"):
         assert not re.search(r'<a class="reference internal"[^>]*>(<[^>]*>)*[\w/-]+\.md<', page.read_text(encoding="utf-8")), page
+
+
+def test_no_link_is_dead(site: Path) -> None:
+    pages = {page: Links(page) for page in site.rglob("*.html")}
+    dead, followed = [], 0
+    for page, links in pages.items():
+        for target in map(urlsplit, links.targets):
+            if not target.scheme and not target.netloc:
+                followed += 1
+                aim = (page.parent / unquote(target.path)).resolve() if target.path else page
+                if not aim.exists() or (target.fragment and aim in pages and unquote(target.fragment) not in pages[aim].anchors):
+                    dead.append((str(page.relative_to(site)), target.geturl()))
+    assert dead == []
+    assert followed > 10_000
 
 
 def test_search_puts_the_pages_of_the_code_last(site: Path) -> None:
