@@ -82,7 +82,7 @@ COMMANDS = {
     "evaluate dashes": ["evaluate", "bad.dash", "--format", "dashes", "-o", "json"],
     "train help": ["train", "--help-all"],
     "evaluate": ["evaluate", "TEST", "-m", "MODEL", "-o", "json"],
-    "evaluate table": ["evaluate", "TEST", "-m", "MODEL"],
+    "evaluate table": ["evaluate", "TEST", "-m", "MODEL", "--all"],
     "gate": ["evaluate", "TEST", "-m", "MODEL", "--fail-under", "kappa=0.999"],
     "wrong gate": ["evaluate", "TEST", "-m", "MODEL", "--fail-over", "kappa=0.5"],
     "select": ["select-features", "--by", "probability-range", "--limit", "3", "-m", "MODEL"],

@@ -178,7 +178,7 @@ def test_answers_are_judged_by_label_and_by_document(labels_model: Path, judged:
     assert found["unknown_labels"] == ["maize"]
     assert "maize: 1 document, counted as mistakes" in done.err.decode()
     assert "confusion" not in found
-    table = nbtext("evaluate", judged, "-m", labels_model).text
+    table = nbtext("evaluate --all", judged, "-m", labels_model).text
     assert f"micro F1           {found['micro_f1']:.4f}" in table
     assert "precision at 3" in table
 

@@ -15,7 +15,7 @@ from nbtext.counts.documents import NO_DOCUMENTS
 from nbtext.counts.layers import seed_vocabulary
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.document_parts import joined_parts
-from nbtext.errors import DocumentError, ModelError, UsageError
+from nbtext.errors import DocumentError, ModelError, UsageError, quantity
 from nbtext.exclusions import SEED_WORDS, needs_documents, require_fitting
 from nbtext.fitted.fitted_model import FittedModel, ScoredTexts, require_additive
 from nbtext.fitted.scoring import Answer, ClassSets, answers_to, scored
@@ -203,7 +203,7 @@ class TextClassifier:
         """Show the parameters and what was learnt, for a notebook."""
         from html import escape
 
-        learnt = f"{len(self.classes)} classes, {self.fitted.statistics.n_documents:,} documents" if self._fitted else "not trained"
+        learnt = f"{quantity(len(self.classes), 'class')}, {quantity(self.fitted.statistics.n_documents, 'document')}" if self._fitted else "not trained"
         return f"<pre>{escape(repr(self))}\n{learnt}</pre>"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - scikit-learn's signature
