@@ -203,7 +203,11 @@ class TextClassifier:
         """Show the parameters and what was learnt, for a notebook."""
         from html import escape
 
-        learnt = f"{quantity(len(self.classes), 'class')}, {quantity(self.fitted.statistics.n_documents, 'document')}" if self._fitted else "not trained"
+        learnt = (
+            f"{quantity(len(self.classes), 'class')}, {quantity(self.fitted.statistics.n_documents, 'document')}"
+            if self._fitted
+            else "not trained"
+        )
         return f"<pre>{escape(repr(self))}\n{learnt}</pre>"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - scikit-learn's signature
