@@ -182,6 +182,8 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
         r"evidence, AIC and BIC are those of --(classifier multinomial|weighting counts)",
         (given("classifier"), given("weighting"), given("unlabelled")),
     ),
+    ("AIC and BIC need all documents, and the model keeps a sample of them", (given("sample"),)),
+    ("AIC and BIC are not defined: a covariance has no inverse", (among("classifier", "gaussian"),)),
     ("no document of the pool has a word that counts", NO_TEXT),
     (r"shares of \d classes take at least \d+ labelled documents, and the model has", ANY),
     ("none of the .* terms? is left; lower --min-df", ANY),
