@@ -27,7 +27,7 @@ TRAITS = {
     "joins": ("they join the counts of --classifier multinomial", LEAVE_OUT),
     "leave-one-out": ("it is exact only for --classifier multinomial without tf-idf", "use folds, or for --smoothing auto or a number"),
     "evidence": (
-        "evidence, AIC and BIC are those of --classifier multinomial --weighting counts, bernoulli and gaussian",
+        "evidence, AIC and BIC are those of --classifier multinomial --weighting counts, bernoulli, dirichlet-multinomial and gaussian",
         "cross-validate others",
     ),
     "prior": ("its scores have no class prior", "leave it out, or take another classifier"),
@@ -79,7 +79,7 @@ KINDS = {
     },
     "complement": {**dict.fromkeys(("counts", "binary", "log"), "sums weights background own"), "tfidf": "background own"},
     "bernoulli": dict.fromkeys(("counts", "binary"), "sums weights prior own two attributes several evidence"),
-    "dirichlet-multinomial": {"counts": "sums prior background own attributes"},
+    "dirichlet-multinomial": {"counts": "sums prior background own attributes evidence"},
     "gaussian": {"counts": "prior background attributes evidence"},
     "logistic": dict.fromkeys(("counts", "tfidf"), "weights prior background attributes several"),
     AVERAGE: {"counts": "attributes"},

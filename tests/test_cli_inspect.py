@@ -63,7 +63,7 @@ def test_criteria_of_a_model_that_has_none_of_a_prior_or_none_at_all(pets: Path)
     assert "models" not in said
     assert (found["evidence"], found["evidence_of_classes"]) == (None, None)
     assert found["evidence_of_labels"] == pytest.approx(4 * math.log(1 / 2))
-    assert "not defined: there is no prior" in succeed("inspect --criteria").text
+    assert "not defined: its parameters have no prior" in succeed("inspect --criteria").text
     succeed("train pets --classifier complement")
     assert "--classifier multinomial" in fail(2, "inspect --criteria")
 

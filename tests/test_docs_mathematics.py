@@ -105,6 +105,8 @@ FORMULAS = {
     "categorical column": "classifiers.attribute_likelihoods.AttributeLikelihoods.fits",
     "Bernoulli: evidence": "classifiers.bernoulli.BernoulliNaiveBayes.fits",
     "Bernoulli: log L and parameters": "classifiers.bernoulli.BernoulliNaiveBayes.fits",
+    "Dirichlet-multinomial: log L": "language_model.polya.maximum_log_likelihood",
+    "Dirichlet-multinomial: parameters": "classifiers.dirichlet_multinomial.DirichletMultinomialNaiveBayes.fits",
     "Gaussian discriminant analysis: log L and parameters": "classifiers.gaussian.GaussianDiscriminantAnalysis.fits",
     "all parts of a model": "inspection.criteria.criteria",
     "column of counts": "classifiers.attribute_likelihoods.poisson_fits",

@@ -164,6 +164,15 @@ class Training:
         """Return the terms that count if only these documents are known, shape (n_terms,)."""
         return self.selected & (np.diff(statistics.term_offsets) > 0) if self.choose is None else self.choose(statistics)
 
+    def all_documents(self) -> CountedDocuments:
+        """Return all documents; raise `UsageError` if there is only a sample of them."""
+        if self.documents is None:
+            raise UsageError(
+                "AIC and BIC need all documents, and the model keeps a sample of them",
+                hint="train with a larger --sample, or use nbtext tune",
+            )
+        return self.documents
+
     def language_models(self, statistics: ClassStatistics, estimate: str | None = None) -> LanguageModels:
         """Return the language models of these counts under the settings, but with another ``estimate`` if one is given."""
         shape, estimate = self.settings.prior_shape, estimate or self.settings.estimate

@@ -24,13 +24,21 @@ import numpy as np
 from nbtext.classifiers.base import AdditiveClassifier, TermProbabilities, Training
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
 from nbtext.errors import require
-from nbtext.language_model.polya import LEAST_CONCENTRATION, MOST_CONCENTRATION, PolyaModels, likeliest_concentration, log_rise
+from nbtext.language_model.polya import (
+    LEAST_CONCENTRATION,
+    MOST_CONCENTRATION,
+    PolyaModels,
+    likeliest_concentration,
+    log_rise,
+    maximum_log_likelihood,
+)
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
+    from nbtext.language_model.measures import PartFit
     from nbtext.settings import Settings
     from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
 
@@ -91,6 +99,18 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
     def term_probabilities(self) -> TermProbabilities:
         """Return the means φ_jk."""
         return TermProbabilities.of_models(self.language_models, "that a token of the class is the term, on average over documents")
+
+    def fits(self) -> list[PartFit]:
+        """Return that of Pólya distributions of maximum likelihood; |θ| = K (V − 1) + 1, n are the documents with a term, and no parameter has a prior.
+
+        Raises `UsageError` if the model does not keep all documents.
+        """
+        from nbtext.language_model.measures import Fit, PartFit
+
+        documents, known = self.training.all_documents(), self.known()
+        parameters = self.training.statistics.n_classes * max(int(np.count_nonzero(known)) - 1, 0) + 1
+        with_terms = int(np.count_nonzero(documents.matrix.of_terms(known).lengths))
+        return [PartFit("text", None, Fit(maximum_log_likelihood(documents, known), parameters, with_terms))]
 
     @property
     def bias(self) -> Floats:

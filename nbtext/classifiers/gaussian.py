@@ -344,12 +344,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         """
         from nbtext.language_model.measures import Fit, PartFit
 
-        documents, settings, n_classes = self.training.documents, self.training.settings, self.training.statistics.n_classes
-        if documents is None:
-            raise UsageError(
-                "AIC and BIC need all documents, and the model keeps a sample of them",
-                hint="train with a larger --sample, or use nbtext tune",
-            )
+        documents, settings, n_classes = self.training.all_documents(), self.training.settings, self.training.statistics.n_classes
         features, _, here = _features_of(documents.matrix, self.space, self.numbers)
         features, classes = features[here], documents.classes[here]
         separate, shape = settings.covariance == "separate", settings.covariance_shape.removesuffix("-unscaled")

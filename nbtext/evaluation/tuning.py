@@ -122,10 +122,11 @@ def judge_by_counts(by: str, subsets: Subsets, settings_of: Mapping[int, Setting
     sample = DocumentSample.of(subsets.documents, settings.sample)
     learnt = terms_and_smoothing(CorpusCounts(subsets.statistics, sample), settings, weights_of(subsets.statistics, settings))
     statistics = estimated(subsets.statistics, learnt.weights)
-    training = Training(statistics, learnt.selected, learnt.smoothing, settings, subsets.documents, own=learnt.own)
+    documents = subsets.documents
+    training = Training(statistics, learnt.selected, learnt.smoothing, settings, documents, documents, learnt.own)
     figures = criteria(class_for(statistics, settings).estimate(training))
     if by == "evidence" and figures.evidence_of_classes is None:
-        raise UsageError("without a prior there is no evidence", hint="use a smoothing above 0 and no --estimate ml")
+        raise UsageError("without a prior there is no evidence", hint="use --by aic or bic, or a smoothing above 0 and no --estimate ml")
     value = getattr(figures, by)
     return {by: value if np.isfinite(value) else None, "smoothing": learnt.smoothing}
 

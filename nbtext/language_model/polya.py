@@ -13,14 +13,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.language_model.smoothing import psi_rise, where_it_turns
+from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.language_model.dirichlet import LanguageModels
-    from nbtext.type_names import Floats, Numbers
+    from nbtext.type_names import Floats, Mask, Numbers
 
 LEAST_CONCENTRATION, MOST_CONCENTRATION = 1e-2, 1e8
 """Bounds of the concentration; without repetition the likelihood grows without end."""
+
+LEAST_GAIN = 1e-6
+"""Nats over all documents that are worth another step."""
 
 SUMMED = 16
 """Steps of `log_rise` that are summed; from there on Stirling's series is as exact."""
@@ -69,12 +74,15 @@ def likeliest_concentration(models: LanguageModels, documents: CountedDocuments)
     1/s; Minka's fixed point converges to the same place by smaller steps. `MOST_CONCENTRATION` if no document has two tokens.
     """
     matrix = documents.matrix.of_terms(models.selected)
-    lengths = matrix.lengths.astype(np.float64)
+    repeated = np.flatnonzero(matrix.counts > 1)
+    return _likeliest(matrix, models.probability_in(matrix.terms[repeated], documents.classes[matrix.entry_documents[repeated]]))
+
+
+def _likeliest(matrix: DocumentTermMatrix, probabilities: Floats) -> float:
+    """Return the likeliest concentration, given φ of the entries with n_jd above 1."""
+    lengths, more = matrix.lengths.astype(np.float64), matrix.counts[matrix.counts > 1].astype(np.float64) - 1
     if lengths.max(initial=0) < 2:
         return MOST_CONCENTRATION
-    repeated = np.flatnonzero(matrix.counts > 1)
-    probabilities = models.probability_in(matrix.terms[repeated], documents.classes[matrix.entry_documents[repeated]])
-    more = matrix.counts[repeated].astype(np.float64) - 1
 
     def slope(concentration: float) -> float:
         gained = matrix.terms.size / concentration
@@ -83,3 +91,23 @@ def likeliest_concentration(models: LanguageModels, documents: CountedDocuments)
         return gained - float(psi_rise(np.full(1, concentration), lengths).sum())
 
     return float(f"{where_it_turns(slope, LEAST_CONCENTRATION, MOST_CONCENTRATION):.6g}")
+
+
+def maximum_log_likelihood(documents: CountedDocuments, selected: Mask) -> float:
+    """Return the greatest Σ_d log p(d | s, φ_k) over all means φ_k and one concentration s, in nats.
+
+    By Minka's fixed point φ_jk ∝ φ_jk Σ_d [ψ(s·φ_jk + n_jd) − ψ(s·φ_jk)] over the documents of the class, in turn with the concentration, from
+    Elkan's φ_jk ∝ d_jk; neither step lowers it.
+    """
+    matrix = documents.matrix.of_terms(selected)
+    cells, place = np.unique(pair(documents.classes[matrix.entry_documents], matrix.terms), return_inverse=True)
+    of_class, counts = unpair(cells)[0], matrix.counts.astype(np.float64)
+    shares, best = np.bincount(place, np.ones(place.size)), -np.inf
+    while True:
+        probabilities = (shares / np.bincount(of_class, shares)[of_class])[place]
+        concentration = _likeliest(matrix, probabilities[matrix.counts > 1])
+        found = log_rise(concentration * probabilities[:, np.newaxis], counts).sum()
+        found -= log_rise(np.full((matrix.n_documents, 1), concentration), matrix.lengths).sum()
+        if found < best + LEAST_GAIN:
+            return float(max(found, best))
+        best, shares = float(found), np.bincount(place, probabilities * psi_rise(concentration * probabilities, counts))

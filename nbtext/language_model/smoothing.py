@@ -173,7 +173,7 @@ def psi_rise(start: Floats, steps: Floats) -> Floats:
     The first `SUMMED` terms of the sum, the recurrence of ψ, are shared by all whole n; beyond them, x is large and the difference of two
     asymptotic series is short and loses no digits. Source of the recurrence: H. Wallach, Structured topic models for language (2008), section 2.3.
     """
-    if start.size > 1 or not np.array_equal(steps, np.floor(steps)):
+    if start.size != 1 or not np.array_equal(steps, np.floor(steps)):
         return psi(start + steps) - psi(start)
     sums = np.zeros(SUMMED + 1)
     np.cumsum(1 / (start + np.arange(SUMMED)), out=sums[1:])

@@ -54,7 +54,7 @@ def print_criteria(criteria: Criteria) -> None:
     """Print the result of `nbtext.inspection.criteria.criteria`."""
     labels, classes, evidence = criteria.evidence_of_labels, criteria.evidence_of_classes, criteria.evidence
     lines = {
-        "log evidence": "not defined: there is no prior"
+        "log evidence": "not defined: its parameters have no prior"
         if evidence is None
         else _nats(evidence) + ", without the labels" * (labels is None),
         "of the labels": "not defined: the class prior is of maximum likelihood" if labels is None else _nats(labels),
