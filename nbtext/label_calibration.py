@@ -7,7 +7,8 @@ The log odds of label k over the rest are s_k for the words of the document and 
 
 Naive Bayes counts dependent words as independent evidence, as in `nbtext.calibration`, and for each label apart: a document of one topic looks like one of
 several related ones. The second line lets labels compete, from not at all (rivalry 0) to a softmax with a class for no label (rivalry 1, level 0).
-The parameters make left-out documents most probable; slope and offset of each label are drawn towards those of all.
+The parameters make left-out documents most probable; slope and offset of each label are drawn towards those of all. Documents without known tokens have the
+log odds o whatever the parameters are, so they have no part in the fit.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class LabelCalibration(Calibration):
     def log_posterior(self, scores: Floats, lengths: Whole) -> Floats:
         """Return log p(label k | d), shape (n_docs, n_labels), in nats; the labels of a document need not sum to 1. Scores are s + o."""
         z = (scores - self.prior) * (self.slopes / self.temperature(lengths)[:, np.newaxis]) + self.offsets
-        odds = z - self.rivalry * _rivals(np.clip(z, -LARGEST_LOG, LARGEST_LOG), self.level)
+        odds = np.where(lengths[:, np.newaxis] > 0, z - self.rivalry * _rivals(np.clip(z, -LARGEST_LOG, LARGEST_LOG), self.level), self.prior)
         found: Floats = -np.logaddexp(0.0, -odds)
         return found
 
@@ -118,7 +119,7 @@ class _Fit:
     """The loss of left-out documents as a function of the parameters, flat, with its gradient."""
 
     def __init__(self, scores: Floats, truth: Mask, lengths: Whole, weights: Floats, prior: Floats) -> None:
-        known = np.isfinite(scores)
+        known = np.isfinite(scores) & (lengths > 0)[:, np.newaxis]
         s, signs = np.where(known, scores - prior, 0.0), np.where(truth, -1.0, 1.0)
         columns = (s, signs, known * weights[:, np.newaxis], np.log(np.maximum(lengths, 1))[:, np.newaxis])
         step = max(_PAIRS_AT_ONCE // prior.size, 1)
