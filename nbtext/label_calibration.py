@@ -55,7 +55,9 @@ class LabelCalibration(Calibration):
     def log_posterior(self, scores: Floats, lengths: Whole) -> Floats:
         """Return log p(label k | d), shape (n_docs, n_labels), in nats; the labels of a document need not sum to 1. Scores are s + o."""
         z = (scores - self.prior) * (self.slopes / self.temperature(lengths)[:, np.newaxis]) + self.offsets
-        odds = np.where(lengths[:, np.newaxis] > 0, z - self.rivalry * _rivals(np.clip(z, -LARGEST_LOG, LARGEST_LOG), self.level), self.prior)
+        odds = np.where(
+            lengths[:, np.newaxis] > 0, z - self.rivalry * _rivals(np.clip(z, -LARGEST_LOG, LARGEST_LOG), self.level), self.prior
+        )
         found: Floats = -np.logaddexp(0.0, -odds)
         return found
 

@@ -8,7 +8,9 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.classifiers.many_labels import LabelsAgainstRest
+from nbtext.corpus.document import Document
 from nbtext.counts.counting import content_hashes
+from nbtext.explain.explanation import Explainer
 from nbtext.fitted.fitted_model import classifier
 from nbtext.settings import Settings
 
@@ -77,6 +79,38 @@ def test_a_label_is_weighed_against_the_documents_without_it() -> None:
     holding = np.array([sum(label in labels for labels in SETS) for label in LABELS])
     assert of_models(model).bias == pytest.approx(np.log((holding + 0.5) / (len(SETS) - holding + 0.5)))
     assert statistics.n_documents == len(SETS)
+
+
+@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "logistic"])
+def test_words_of_documents_without_labels_alone_are_known(classifier: str) -> None:
+    """They speak against all labels, in scores, in explanations and in the limits of documents."""
+    texts, labels = [*TEXTS, *["hello there"] * 20], [*SETS, *[[]] * 20]
+    model = trained(texts, labels, classifier=classifier, stop_words="none")
+    scored = model.fitted.score([b"hello there", b"nothing known", b"there"])
+    assert (scored.lengths.tolist(), scored.unknown.tolist()) == ([2, 0, 1], [0, 2, 0])
+    hello, nothing, _ = model.predict_proba(["hello there", "nothing known", "there"])
+    assert (hello < nothing).all()
+    shares = np.array([sum(label in each for each in labels) for label in LABELS])
+    assert nothing == pytest.approx((shares + 0.5) / (len(texts) + 1), rel=1e-6)
+    explained, unknown = (
+        next(iter(Explainer(model.fitted).explain([Document("-", None, text)]))) for text in (b"hello there", b"nothing known")
+    )
+    assert explained.explanation is not None
+    assert [(word.nats < 0, word.note) for word in explained.explanation.words] == [(True, None)] * 2
+    assert (explained.notice, unknown.notice) == (None, "no-known-terms")
+    pruned = trained(texts, labels, classifier=classifier, stop_words="none", max_df=0.2)
+    assert pruned.fitted.score([b"hello there"]).lengths.tolist() == [0]  # 20 of 80 documents
+
+
+def test_leaving_out_a_document_that_shares_its_words_with_unlabelled_ones_alone() -> None:
+    texts, labels = [*TEXTS, "hello there word1", "hello you"], [*SETS, ["corn"], []]
+    whole = trained(texts, labels, calibration="none", stop_words="none")
+    found = of_models(whole).leave_one_out(whole.counts.sample.documents)
+    rows = {content: row for row, content in enumerate(whole.counts.sample.documents.hashes.tolist())}
+    row = rows[int(content_hashes([b"hello there word1"])[0])]
+    apart = trained([*TEXTS, "hello you"], [*SETS, []], calibration="none", stop_words="none")
+    assert found.scores[row] == pytest.approx(apart.joint_log_likelihood(["hello there word1"])[0])
+    assert (found.lengths[row], found.unknown[row]) == (2, 1)
 
 
 def test_documents_of_one_label_join_those_of_several() -> None:

@@ -42,8 +42,8 @@ def test_without_a_fit_labels_are_independent() -> None:
 
 def test_documents_without_known_tokens_get_the_prior_and_have_no_part_in_the_fit() -> None:
     fitted = by_label(SCORES, TRUTH, LENGTHS, None, PRIOR)
-    more = [np.concatenate(pair) for pair in ((SCORES, [PRIOR] * 50), (TRUTH, np.ones((50, L), np.bool_)), (LENGTHS, np.zeros(50, np.int64)))]
-    with_empty = by_label(*more, None, PRIOR)
+    scores, truth = np.concatenate((SCORES, [PRIOR] * 50)), np.concatenate((TRUTH, np.ones((50, L), np.bool_)))
+    with_empty = by_label(scores, truth, np.concatenate((LENGTHS, np.zeros(50, np.int64))), None, PRIOR)
     assert with_empty.log_posterior(SCORES, LENGTHS) == pytest.approx(fitted.log_posterior(SCORES, LENGTHS))
     assert np.exp(fitted.log_posterior(PRIOR[np.newaxis], np.array([0]))[0]) == pytest.approx(1 / (1 + np.exp(-PRIOR)))
 

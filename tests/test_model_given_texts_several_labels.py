@@ -16,7 +16,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from nbtext import TextClassifier, UsageError
 from nbtext.label_sets import label_set, labels_in
 
-TEXTS = ["corn rose", "oil fell", "wheat and corn", "rose fell", "oil and wheat"] * 4
+TEXTS = ["corn rose", "oil fell", "wheat and corn", "hello there", "oil and wheat"] * 4
 SETS = [["corn", "grain"], ["crude"], ["grain"], [], ["crude", "grain"]] * 4
 NAMES = ["corn", "crude", "grain"]
 MATRIX = MultiLabelBinarizer().fit_transform(SETS)

@@ -162,7 +162,7 @@ class Training:
 
     def selected_in(self, statistics: ClassStatistics) -> Mask:
         """Return the terms that count if only these documents are known, shape (n_terms,)."""
-        return self.selected & (np.diff(statistics.term_offsets) > 0) if self.choose is None else self.choose(statistics)
+        return self.selected & statistics.held if self.choose is None else self.choose(statistics)
 
     def all_documents(self) -> CountedDocuments:
         """Return all documents; raise `UsageError` if there is only a sample of them."""

@@ -227,6 +227,11 @@ class ClassStatistics:
         """Term id of each cell, shape (n_cells,)."""
         return self.of_cells(np.arange(self.n_terms))
 
+    @property
+    def held(self) -> NDArray[np.bool_]:
+        """Whether a document holds each term, shape (n_terms,); in a part of a corpus some are in none."""
+        return np.diff((self.everything or self).term_offsets) > 0
+
     @cached_property
     def term_counts(self) -> Numbers:
         """Occurrences of each term in the whole corpus, shape (n_terms,)."""

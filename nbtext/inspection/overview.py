@@ -343,7 +343,7 @@ def _unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
     weight, classes = 0.0, dict.fromkeys(labelled.classes, 0.0)
     for of_layer, derived in model.counts.statistics.derived():
         weight, classes = of_layer, dict(zip(derived.classes, (derived.class_documents / derived.unit).tolist(), strict=True))
-    n_terms = int(np.count_nonzero(np.diff(labelled.term_offsets) == 0))
+    n_terms = int(np.count_nonzero(~labelled.held))
     return UnlabelledOverview(figures.documents, weight, n_terms, dict(figures.losses), classes)
 
 

@@ -103,7 +103,7 @@ def _by_held_out(counts: CorpusCounts, settings: Settings, selected: Mask, docum
     is_fitted = np.ones(len(documents), np.bool_)
     is_fitted[held_out] = False
     statistics = Subsets(counts.statistics, documents).part(is_fitted)
-    here = selected & (np.diff(statistics.term_offsets) > 0)
+    here = selected & statistics.held
     training = Training(statistics, here, chosen.PSEUDO_COUNT, settings, documents=documents.rows(np.flatnonzero(is_fitted)))
     fitted, left_out = chosen.estimate(training), documents.rows(held_out)
 

@@ -368,7 +368,7 @@ def _counts(part: Parts, values: Mapping[str, Parsed], settings: Settings, seeds
     statistics, (of_class, of_layer) = counts.statistics, counts.statistics.column_parts
     without = {*labels} - {labels[number] for number in of_class[statistics.class_documents > 0].tolist()}
     require(without <= {seed.label for seed in seeds}, "a label has neither documents nor seed words")
-    n_seeded = np.count_nonzero(np.diff(statistics.term_offsets) == 0)  # terms that only seeds name, and the parts of n-grams
+    n_seeded = np.count_nonzero(~statistics.held)  # terms that only seeds name, and the parts of n-grams
     require(n_seeded <= sum(2 * len(seed.term) - 1 for seed in seeds), "its terms and cells do not fit")
     if values["unlabelled"] is not None:
         documents = statistics.class_documents[of_layer >= len(counted)].sum()

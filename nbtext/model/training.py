@@ -321,13 +321,13 @@ def _selector(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -
     within &= ~dropped_terms(statistics.vocabulary, settings, learnt.choices)
 
     def select(fewer: ClassStatistics) -> Mask:
-        return _top(fewer, replace(learnt, selected=within & (np.diff(fewer.term_offsets) > 0)), settings)
+        return _top(fewer, replace(learnt, selected=within & fewer.held), settings)
 
     return select
 
 
 def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: float) -> Mask:
-    here, n_terms = np.diff(statistics.term_offsets) > 0, statistics.n_terms  # in a part of a corpus some terms may have no cells
+    here, n_terms = statistics.held, statistics.n_terms
     if has_categories(statistics.vocabulary):
         categories = is_category(statistics.vocabulary)
         here &= ~categories

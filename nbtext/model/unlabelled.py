@@ -134,7 +134,7 @@ def without_unlabelled(counts: CorpusCounts) -> CorpusCounts:
     if not counts.statistics.n_documents:
         hint = "train it again, with labelled documents or others without labels"
         raise UsageError("the model has learnt from seed words and unlabelled documents alone, so nothing would be left", hint=hint)
-    return counts.restricted(np.diff(counts.statistics.term_offsets) > 0)
+    return counts.restricted(counts.statistics.held)
 
 
 def _against_the_rest(model: MultinomialNaiveBayes) -> Callable[[Whole], Floats]:
@@ -179,7 +179,7 @@ class _ExpectationMaximisation:
     @classmethod
     def over_all_terms(cls, counts: CorpusCounts, settings: Settings, learnt: Learnt, pool: UnlabelledDocuments) -> Self:
         """Begin with counts over the terms of the pool too, without cells where no labelled document holds them."""
-        kept, held = is_known(counts.statistics.vocabulary, pool.vocabulary), np.diff(counts.statistics.term_offsets) > 0
+        kept, held = is_known(counts.statistics.vocabulary, pool.vocabulary), counts.statistics.held
         if not counts.is_closed:
             dropped = is_category(pool.vocabulary) | dropped_terms(pool.vocabulary, settings, learnt.choices)
             kept |= (pool.term_documents >= LEAST_DOCUMENTS) & ~dropped
@@ -281,4 +281,4 @@ class _ExpectationMaximisation:
         return MultinomialNaiveBayes(Training(sums, self._selected(sums), smoothing, settings, own=self.learnt.own), sums)
 
     def _selected(self, sums: ClassStatistics) -> NDArray[np.bool_]:
-        return self.learnt.selected & (np.diff(sums.term_offsets) > 0)
+        return self.learnt.selected & sums.held
