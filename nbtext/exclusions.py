@@ -46,6 +46,7 @@ TRAITS = {
     "free": ("labels choose the terms", LEAVE_OUT),
     "equal": ("all classes must weigh alike", LEAVE_OUT),
     "source": ("only one of them can be read", LEAVE_OUT),
+    "text": ("one of them is the text", LEAVE_OUT),
     "records": ("a mail filter reads one message and writes it", LEAVE_OUT),
     "messages": ("one asks for more messages, the other for none", LEAVE_OUT),
     "here": ("the cluster does the counting", "use --jobs without --scheduler"),
@@ -190,6 +191,8 @@ OF_READING, OF_ANALYSIS = (
 EVERYWHERE = (
     _Entry("--text --from-folder", needs="source", lacks="source"),
     _Entry("CORPUS --files-from", lacks="source"),
+    _Entry("--file-column", needs="text"),
+    _Entry("--text-column --text", lacks="text"),
     _Entry("--null", wants="--files-from"),
     _Entry("--verbose", needs="messages"),
     _Entry("--quiet", lacks="messages"),
@@ -245,7 +248,11 @@ COMMANDS = {
     "label": (_Entry("--suggest --take --review", needs="mode", lacks="mode"),),
     "card": (_Entry("--evaluation", needs="judged-documents"), _Entry("CORPUS --files-from", lacks="judged-documents")),
     "report": (_Entry("--evaluation", needs="judged-documents"), _Entry("CORPUS --files-from", lacks="judged-documents")),
-    "suspects": (_Entry("--paths --print0", lacks="rows"), _Entry("--output", needs="rows")),
+    "suspects": (
+        _Entry("--null", wants="--files-from --paths"),
+        _Entry("--paths --print0", lacks="rows"),
+        _Entry("--output", needs="rows"),
+    ),
     "tune": (
         _Entry("--by=leave-one-out", lacks="divided"),
         _Entry("--by=evidence --by=aic --by=bic", lacks="divided answers"),
@@ -253,9 +260,14 @@ COMMANDS = {
         _Entry("--folds --seed", needs="divided"),
         _Entry("--within --tries", needs="divided limit", lacks="limit"),
     ),
-    "tokens": (_Entry(OF_ANALYSIS, wants="--no-model"),),
+    "tokens": (_Entry(OF_ANALYSIS, wants="--model=none --no-model"),),
 }
 """Of one command besides."""
+
+
+def _entries(command: str) -> Iterable[_Entry]:
+    """Return the entries about a command; its own about an option stands for the one everywhere."""
+    return {each.options: each for each in (*EVERYWHERE, *COMMANDS.get(command, ()))}.values()
 
 
 def _options_rows(command: str, given: Mapping[str, str]) -> Iterator[Row]:
@@ -263,7 +275,7 @@ def _options_rows(command: str, given: Mapping[str, str]) -> Iterator[Row]:
 
     Raise `UsageError` for one that is given without another.
     """
-    for entry in (*EVERYWHERE, *COMMANDS.get(command, ())):
+    for entry in _entries(command):
         for name in entry.options.split():
             if not _is_given(name, given):
                 continue
@@ -280,9 +292,8 @@ def require_options(command: str, given: Mapping[str, str]) -> None:
 
 def options_in_words(command: str, names: Container[str]) -> Iterator[str]:
     """Yield a line for each rule of the table about options of a command."""
-    entries = (*EVERYWHERE, *COMMANDS.get(command, ()))
     having: dict[str, tuple[list[str], list[str]]] = {}
-    for entry in entries:
+    for entry in _entries(command):
         there = [name.replace("=", " ") for name in entry.options.split() if name.partition("=")[0] in names]
         if there and entry.wants:
             wanted = [name.replace("=", " ") for name in entry.wants.split() if name.partition("=")[0] in names]

@@ -137,6 +137,25 @@ def columns(value: object) -> str:
     return ",".join(parts)
 
 
+def condition(value: object) -> str:
+    """Check for a column's name or number and a value, with an equals sign between them."""
+    name, equals, _ = str(value).partition("=")
+    if not equals:
+        raise ValueError("COLUMN=VALUE, such as split=train")
+    column(name)
+    return str(value)
+
+
+def _group(value: object) -> str:
+    """Check for a regular expression with one group."""
+    try:
+        if re.compile(text(value)).groups == 1:
+            return str(value)
+    except re.error:
+        pass
+    raise ValueError("a regular expression with one group, such as '([a-z]+)_'")
+
+
 def text_columns(value: object) -> str:
     """Check for a column's name or number, or for several with commas between them."""
     return columns(value) if isinstance(value, str) and "," in value else column(value)
@@ -310,8 +329,6 @@ class Format(NamedTuple):
     """Suffixes of files that ``auto`` takes for this format."""
     beginning: bytes = b""
     """First bytes of files that ``auto`` takes for this format in training."""
-    labelled: bool = True
-    """Documents can have classes."""
     columns: bool = False
     """Documents can have columns or keys beside label, text and id."""
     mail: bool = False
@@ -324,6 +341,13 @@ class Format(NamedTuple):
     """Files can be cut at any line end, so that several processes share one."""
     file_per_document: bool = False
     """A path is a directory of files with a document in each."""
+    archive: bool = False
+    """A path is an archive of files with a document in each."""
+
+    @property
+    def of_files(self) -> bool:
+        """Whether each document is a whole file."""
+        return self.file_per_document or self.archive
 
 
 KINDS_OF_FILES = {".eml": "mail", **dict.fromkeys((".html", ".htm", ".xhtml"), "html")}
@@ -336,8 +360,11 @@ FORMATS = {
     "dir": Format("one sub-directory per class", "directory.files", file_per_document=True),
     "csv": Format("quoted", "table.delimited", (".csv",), columns=True),
     "tsv": Format("a quote is a character", "table.delimited", (".tsv", ".tab"), columns=True, line_per_document=True),
-    "jsonl": Format("one JSON object a line", "lines.jsonl", (".jsonl", ".ndjson"), columns=True, decoded=True, line_per_document=True),
-    "lines": Format("one document a line, no labels", "lines.lines", labelled=False, line_per_document=True),
+    "tar": Format("an archive of dir", "archive.archived", (".tar", ".tgz"), archive=True),
+    "jsonl": Format(
+        "one JSON object a line, or an array", "lines.jsonl", (".jsonl", ".ndjson"), columns=True, decoded=True, line_per_document=True
+    ),
+    "lines": Format("one document a line, the class is the name of the file", "lines.lines", line_per_document=True),
     "fasttext": Format("__label__x text", "lines.fasttext", (".ft",), b"__label__", line_per_document=True),
     "svmlight": Format("counted features", "lines.svmlight", (".svm", ".svmlight"), counted=True, line_per_document=True),
     "mbox": Format("the class is the name of the file or folder", "mailboxes.mbox", (".mbox",), b"From ", mail=True),
@@ -538,6 +565,10 @@ class Reading(Declared):
         "By default it is recognised by the header or the values, else it is column 1.",
         common=True,
     )
+    label_pattern: str | None = declared(
+        None, "REGEX", _group,
+        "The class is in the name of the file: what the group of this regular expression finds first, as '([a-z]+)_' in spam_17.txt. Folders are no classes.",
+    )
     label_separator: str | None = declared(
         None, "TEXT", text,
         "Documents have several labels: this text stands between two, as in grain;wheat. An empty cell has none. White space around labels is dropped.",
@@ -547,6 +578,10 @@ class Reading(Declared):
         "Columns of the text, joined if there are several: names, or numbers from 1. In jsonl they are keys, a.b for b inside a, by default text. By default the "
         "column is recognised as that of the class is, else it is column 2. none: there is no text.",
         common=True,
+    )
+    file_column: str | None = declared(
+        None, "COLUMN", column,
+        "Column of paths, from the folder of the table: each document is the file at the path. In jsonl it is a key.",
     )
     tag_fields: str | None = declared(
         None, "NAMES", columns,
@@ -589,7 +624,7 @@ class Reading(Declared):
     )
     max_unpacked_size: str = declared(
         "4G", "SIZE", size,
-        "Fail if a compressed file of many documents unpacks to more than this. Compression is gzip, xz or bzip2.",
+        "Fail if a compressed file of many documents unpacks to more than this. Compression is gzip, xz, bzip2 or zstd.",
     )
 
     @property
@@ -606,9 +641,19 @@ class Reading(Declared):
         return (self.label_column or "").lower() if self.document == "mail" and not self.has_columns else ""
 
     @property
+    def label_of_document(self) -> str:
+        """What shows the label in each document: a header of mail or the pattern of file names; empty if the path or a column does."""
+        return self.label_header or ("" if self.has_columns else self.label_pattern or "")
+
+    @property
     def has_columns(self) -> bool:
         """Whether documents can have columns or keys."""
         return self.format in FORMATS and FORMATS[self.format].columns
+
+    @property
+    def of_files(self) -> bool:
+        """Whether each document is a whole file, found in a folder or an archive, or named in a table."""
+        return self.format in FORMATS and (FORMATS[self.format].of_files or (self.has_columns and self.file_column is not None))
 
     @property
     def is_counted(self) -> bool:
@@ -639,6 +684,10 @@ INPUT = (
         "classes, such as train, expect a corpus on each line, not a single document.",
     ),
     Parameter("null", False, "", _flag, "Paths in --files-from end with NUL, as find -print0 writes them."),
+    Parameter(
+        "where", None, "COLUMN=VALUE", condition,
+        "Read only rows with this value in this column, such as split=train. In jsonl it is a key.",
+    ),
     Parameter(
         "on_error", "record", "WHAT", _one_of(*get_args(OnError)),
         "What to do with a document that cannot be read: record, skip or fail. It is reported and makes the exit status 1. record: read the others, and "

@@ -40,7 +40,9 @@ REPRESENTATIVES: dict[str, tuple[Value, ...]] = {
     "structure": (True, False),
     "label_column": ("topic", "1"),
     "label_separator": ("|",),
+    "label_pattern": ("([^/.-]+)-",),
     "text_column": ("body", "subject,body", "none"),
+    "file_column": ("file",),
     "tag_fields": ("subject,sender",),
     "id_column": ("id",),
     "categorical": ("colour", "colour=9,sender"),
@@ -61,6 +63,7 @@ INPUTS: dict[str, tuple[Value, ...]] = {
     "unlabelled": (None, "pool"),
     "source": (None, "files-from", "from-folder", "relabel", "once"),
     "on_error": (None, "skip", "fail"),
+    "where": (None, "part=train"),
     "compression": (None, "gz", "bz2", "xz"),
 }
 """What is not a parameter of a model."""
@@ -99,6 +102,7 @@ COLUMNS = tuple(name for name, layout in FORMATS.items() if layout.columns)
 TABLES = among("format", None, *(name for name in COLUMNS if not FORMATS[name].decoded))
 MAIL = (among("document", "mail"), among("format", *(name for name, layout in FORMATS.items() if layout.mail)))
 COLUMNED = among("format", None, *COLUMNS)
+FILES = among("format", *(name for name, layout in FORMATS.items() if layout.of_files or name in ("lines", "mbox")))
 SEVERAL = (among("labels", "several"), given("label_separator"))
 OF_GAUSSIAN = (among("classifier", "gaussian"), among("members", "gaussian+logistic"))
 
@@ -123,7 +127,9 @@ NEEDS: tuple[tuple[Condition, tuple[Condition, ...]], ...] = (
     (among("labels", "none"), (among("source", None),)),
     (SEVERAL[0], (among("format", "jsonl", "fasttext"),)),
     (SEVERAL[1], (COLUMNED,)),
-    (among("format", "lines"), (among("labels", "none"),)),
+    (given("label_pattern"), (FILES,)),
+    (given("file_column"), (COLUMNED,)),
+    (given("where"), (COLUMNED,)),
     (among("smoothing", "0.1,2"), (among("classifier", "bernoulli"),)),
 )
 """What a value needs to have a part in a model: one of some conditions. Without it, it is idle."""
@@ -136,6 +142,7 @@ AVERAGE = among("classifier", "average")
 NO_POSTERIOR = (among("smoothing", 0), among("estimate", "ml"))
 
 REFUSED: tuple[tuple[Condition, ...], ...] = (
+    (given("file_column"), given("text_column")),
     (among("classifier", "bernoulli"), among("weighting", "log", "tfidf")),
     (among("classifier", "dirichlet-multinomial", "gaussian", "average"), given("weighting", "counts")),
     (among("classifier", "logistic"), among("weighting", "binary", "log")),
@@ -176,11 +183,11 @@ REFUSED: tuple[tuple[Condition, ...], ...] = (
     ),
     *((several, among("classifier", None), among("weighting", "tfidf")) for several in SEVERAL),
     *((among("format", "svmlight"), each) for each in WORDS),
-    (among("encoding", "utf-16"), among("format", *(name for name, layout in FORMATS.items() if not (layout.mail or layout.file_per_document)), None)),
+    (among("encoding", "utf-16"), among("format", *(name for name, layout in FORMATS.items() if not (layout.mail or layout.of_files)), None)),
     *(
         (among("header", False), each)
         for each in (
-            among("label_column", "topic"), among("text_column", "body", "subject,body"), given("tag_fields"), given("id_column"),
+            among("label_column", "topic"), among("text_column", "body", "subject,body"), given("file_column"), given("where"), given("tag_fields"), given("id_column"),
             *ATTRIBUTES, among("weight_column", "weight"),
         )
     ),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import json
 import lzma
 import random
+import tarfile
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,7 +27,7 @@ COMMON = ("the", "and", "in", "of", "don't", "house", "day", "street", "running"
 ENCODED = "TWFuIGlzIGRpc3Rpbmd1aXNoZWQsIG5vdCBvbmx5IGJ5IGhpcyByZWFzb24sIGJ1dCBieSB0aGlz"
 COLOURS = {"garden": "red green", "küche": "white red", "clock": "black white"}
 SENDERS = ("ann@example.org", "bob@example.org", "cid@example.com")
-COLUMNS = ("topic", "body", "subject", "sender", "id", "colour", "visits", "size", "weight")
+COLUMNS = ("topic", "body", "subject", "sender", "id", "colour", "visits", "size", "weight", "file", "part")
 
 SEEDS = "garden\trose\ngarden\tcompost\t3\nküche\tsoup\t5\nküche\tleek\nclock\tpendulum\nclock\tdial\t0.5\n"
 FILES = {
@@ -64,6 +66,8 @@ def documents(number: int, seed: int) -> list[Made]:
             "colour": draw.choice(COLOURS[label].split()) if place % 7 else "",
             "visits": str(draw.randrange(3) + 4 * class_number),
             "size": "" if place % 8 == 1 else f"{draw.gauss(2 * class_number, 1):.3f}",
+            "file": f"files/d{seed}-{place}",
+            "part": "test" if place % 11 == 4 else "train",
             "weight": ("1", "2", "0.5", "1", "0", "0.125", "3")[place % 7],
         }
         lines = (" ".join(words[:middle]) + ",", *([ENCODED] if place % 5 == 0 else []), " ".join(words[middle:]) + ".")
@@ -89,19 +93,53 @@ class Writer:
         """Write documents; return the paths, with ``name`` in them."""
         if self.format in ("dir", "maildir"):
             return self.folders(name, made, labelled=labelled)
+        if self.format == "tar":
+            return (self.archive(name, made, labelled=labelled),)
+        if self.format == "lines" and labelled:
+            classes = {label: [document for document in made if document.values["topic"] == label] for label in TOPICS}
+            return tuple(
+                self.put(
+                    f"{name}/{self.file_name(label, '')}.txt",
+                    "".join(f"{self.cell(each) or '.'}\n" for each in mine).encode(self.encoding, "replace"),
+                )
+                for label, mine in classes.items()
+            )
         if self.format == "mbox":
             boxes: dict[str, bytes] = {}
             for document in made:
-                box = document.values["topic"] if labelled else name
+                box = self.file_name(document.values["topic"], "") if labelled else name
                 message = b"From ann@example.org Sat Jan  3 01:05:34 2026\n" + self.content(document) + b"\n\n"
                 boxes[box] = boxes.get(box, b"") + message
             return tuple(self.put(f"{name}/{box}.mbox", content) for box, content in boxes.items())
         rows = [
             {**document.values, "topic": self.topic(document.values) if labelled else "", "body": self.cell(document)} for document in made
         ]
+        if self.given.get("file_column"):
+            for document in made:
+                self.put_document(document.values["file"], document)
         lines = self.table(rows) if self.format in ("csv", "tsv") else [self.line(row) for row in rows]
         suffix = {"fasttext": "ft", "svmlight": "svm", "lines": "txt"}.get(self.format, self.format)
         return (self.put(f"{name}.{suffix}", "".join(f"{line}\n" for line in lines).encode(self.encoding, "replace")),)
+
+    def file_name(self, label: str, rest: str) -> str:
+        """Return the name of a file of a class, which shows it where a pattern is given."""
+        return f"{label}-{rest}" if self.given.get("label_pattern") else label + rest
+
+    def put_document(self, path: str, document: Made) -> None:
+        """Write a document as a file beside the corpus."""
+        Path(path).parent.mkdir(exist_ok=True)
+        Path(path).write_bytes(self.content(document))
+
+    def archive(self, name: str, made: Sequence[Made], *, labelled: bool) -> str:
+        """Write an archive of folders."""
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w") as archive:
+            for number, document in enumerate(made):
+                label, content = document.values["topic"], self.content(document)
+                member = tarfile.TarInfo(f"all/{label}/{self.file_name(label, '-')}{number}" if labelled else f"all/{number}")
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+        return self.put(f"{name}.tar", packed.getvalue())
 
     def put(self, path: str, content: bytes) -> str:
         """Write a file; return its path."""
@@ -130,7 +168,8 @@ class Writer:
         """Write a file for each document."""
         for number, document in enumerate(made):
             folder = f"{name}/{document.values['topic']}" if labelled else name
-            self.put(f"{folder}/cur/{number}" if self.format == "maildir" else f"{folder}/{number}", self.content(document))
+            file = self.file_name(document.values["topic"], str(number)) if labelled else str(number)
+            self.put(f"{folder}/cur/{file}" if self.format == "maildir" else f"{folder}/{file}", self.content(document))
             for other in ("new", "tmp") if self.format == "maildir" else ():
                 Path(folder, other).mkdir(exist_ok=True)
         return (name,)
@@ -161,7 +200,18 @@ class Writer:
 
     def table(self, rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
         """Yield the lines of a table, with a header if a column is called by name."""
-        options = ("label_column", "text_column", "id_column", "weight_column", "tag_fields", "categorical", "count", "numeric")
+        options = (
+            "label_column",
+            "text_column",
+            "id_column",
+            "weight_column",
+            "tag_fields",
+            "categorical",
+            "count",
+            "numeric",
+            "file_column",
+            "where",
+        )
         named = any(self.given.get(option) not in (None, "1", "none") for option in options)
         delimiter = self.given.get("delimiter") or {"csv": ",", "tsv": "\t"}[self.format]
         if named if self.given.get("header") is None else self.given["header"]:

@@ -19,7 +19,7 @@ def documents(*paths: str | Path, labelled: bool = True, notices: Notices | None
     """All documents of some paths."""
     names = [path if isinstance(path, str) else str(path) for path in paths]
     settings = Reading.of(reading)
-    settings = replace(settings, format=resolve_format(names, settings.format))
+    settings = replace(settings, format=resolve_format(names, settings.format, labelled=labelled))
     return list(read_corpus(names, settings, notices or Notices(), labelled=labelled))
 
 

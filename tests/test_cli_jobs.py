@@ -165,7 +165,7 @@ def test_documents_that_cannot_be_read_are_told_of_as_by_one_process(corpora: Pa
 
 @pytest.mark.parametrize(
     "arguments",
-    [("empty.tsv",), ("plain.tsv", "--label-column", "topic"), ("texts.txt", "--format", "lines"), ("plain.tsv", "--encoding", "utf-16")],
+    [("empty.tsv",), ("plain.tsv", "--label-column", "topic"), ("one.tsv", "--format", "svmlight"), ("plain.tsv", "--encoding", "utf-16")],
 )
 def test_what_cannot_be_trained_on_fails_as_in_one_process(corpora: Path, arguments: tuple[str, ...]) -> None:
     first = trained(corpora, "1", *arguments)

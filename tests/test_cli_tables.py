@@ -128,7 +128,7 @@ def test_tables_of_paths_are_warned_of(tables: Path) -> None:
         (tables / "files" / str(number)).write_text(text)
     write("files/list.csv", "path,label\n" + "".join(f"{number},{label}\n" for number, (_, label) in enumerate(PETS)))
     (said,) = warnings(nbtext("train files/list.csv --text-column path --label-column label"))
-    assert said.startswith("files/list.csv: the texts are names of files, and the names are counted, not the files; ")
+    assert said.startswith("files/list.csv: the texts are names of files, and the names are counted, not the files; give --file-column ")
 
 
 def test_semicolons_are_recognised(tables: Path) -> None:
@@ -285,8 +285,14 @@ def test_tables_of_other_programs_are_named(tables: Path) -> None:
     for name, remedy in (("t.parquet", "make it jsonl first"), ("t.xlsx", "save the sheet as csv first")):
         (tables / name).write_bytes(b"PAR1")
         assert remedy in fail(2, "train", name)
-    write("list.json", '[\n  {"label": "a", "text": "b"}\n]\n')
-    assert "jsonl first" in fail(2, "train list.json")
+    for name, begins, remedy in (
+        ("t.db", b"SQLite format 3\0", "sqlite3 -csv"),
+        ("t.pdf", b"%PDF-1.4\n", "pdftotext"),
+        ("t.feather", b"ARROW1\0\0", "make it jsonl"),
+        ("t.pkl", b"\x80\x04]", "make it csv"),
+    ):
+        write(name, begins)
+        assert remedy in fail(2, "train", name)
     write("packed.zip", b"PK\3\4")
     assert "unpack the archive first" in fail(2, "train packed.zip")
     write("quoted.tsv", 'cats\t"it said ""purr"" twice"\ndogs\tit barks\n')

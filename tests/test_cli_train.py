@@ -114,7 +114,7 @@ def test_a_table_on_standard_input(tmp_path: Path) -> None:
 
 
 WRONG = {
-    "format": ["xml", ""], "document": ["pdf"], "headers": ["", ","], "label_column": ["0", ""], "label_separator": [""], "text_column": ["0"], "id_column": ["0"],
+    "format": ["xml", ""], "document": ["pdf"], "headers": ["", ","], "label_column": ["0", ""], "label_separator": [""], "label_pattern": ["", "[a-z]", "(a)(b)", "("], "file_column": ["0", ""], "text_column": ["0"], "id_column": ["0"],
     "delimiter": ["", "ab", "\n", '"'], "encoding": ["klingon", ""], "classifier": ["svm"], "language": ["klingon"],
     "encoded_lines": ["perhaps", ""], "unspaced": ["triples", ""], "members": ["", "svm", "logistic"], "class_weight": ["heavy", ""], "weight_column": ["0", ""],
     "stop_words": [""], "stemmer": ["klingon"], "ngrams": ["0", "-1", "1.5", "x", ""], "char_ngrams": ["0", "5-3", "3-", "x", ""], "min_df": ["0", "x"], "max_df": ["-0.1", "1.1", "nan", "x"],

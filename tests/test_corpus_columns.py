@@ -131,6 +131,7 @@ OTHERS = {
     "svmlight": "c/a/1",
     "mbox": "c/a/1",
     "maildir": "c",
+    "tar": "c/a/1",
 }
 
 

@@ -255,8 +255,7 @@ def test_lines(tmp_path: Path) -> None:
     path = table(tmp_path, "\ufefffirst\r\n\nthird\u2028 \x85still\x0c\nlast")
     assert texts(path, format="lines", labelled=False) == [(None, text) for text in ("first", "", "third\u2028 \x85still\x0c", "last")]
     assert [d.id for d in documents(path, format="lines", labelled=False)] == [f"{path}:{n}" for n in (1, 2, 3, 4)]
-    with pytest.raises(UsageError, match="format lines has no classes"):
-        documents(path, format="lines")
+    assert [label for label, _ in texts(path, format="lines")] == [path.name] * 3
 
 
 @pytest.mark.parametrize("name", ["labels.csv", "labels.tsv", "labels.jsonl"])

@@ -56,10 +56,10 @@ def test_labels_of_documents_with_several(tmp_path: Path) -> None:
     )
 
 
-def test_texts_without_classes(tmp_path: Path) -> None:
-    corpus(tmp_path, {"texts": "one\ntwo\n"})
-    figures, warnings = look(tmp_path / "texts", format="lines")
-    assert (figures["documents"], figures["class_sizes"], warnings) == (2, {}, [])
+def test_a_class_in_each_file(tmp_path: Path) -> None:
+    corpus(tmp_path, {"c/good.txt": "one\ntwo\n", "c/bad.txt": "three\nfour\n"})
+    figures, warnings = look(tmp_path / "c")
+    assert (figures["format"], figures["class_sizes"], warnings) == ("lines", {"bad": 2, "good": 2}, [])
 
 
 def test_documents_that_are_not_utf8(tmp_path: Path) -> None:

@@ -69,9 +69,8 @@ class Session:
         for name, content in FILES.items():
             Path(name).write_text(content, encoding="utf-8")
         writer = Writer(configuration)
-        has_classes = configuration.get("format") != "lines"
         self.first, self.more, self.both = (
-            writer.write(name, made, labelled=has_classes)
+            writer.write(name, made, labelled=True)
             for name, made in (("first", LABELLED[:20]), ("more", LABELLED[20:]), ("both", LABELLED))
         )
         self.pool, self.few = (writer.write(name, made, labelled=False) for name, made in (("pool", POOL), ("few", POOL[4:6])))
@@ -98,10 +97,12 @@ class Session:
             return [*paths, "--once"]
         if source == "from-folder":
             folders = paths if self.configuration["format"] == "mbox" else sorted(map(str, Path(paths[0]).iterdir()))
-            return [word for folder in folders for word in ("--from-folder", f"{Path(folder).name.partition('.')[0]}={folder}")]
+            return [word for folder in folders for word in ("--from-folder", f"{Path(folder).name.partition('.')[0].rstrip('-')}={folder}")]
         reading = Reading.of({name: value for name, value in self.configuration.items() if name in READ})
         ids = [
-            document.id for document in Corpus(paths, resolved(reading, paths, labelled=True), labelled=True) if document.label == "garden"
+            document.id
+            for document in Corpus(paths, resolved(reading, paths, labelled=True), labelled=True, where=self.configuration.get("where"))
+            if document.label == "garden"
         ]
         Path(f"{name}.patch").write_text(f"{ids[0]}\tgarden\tclock\n", encoding="utf-8")
         return [*paths, "--relabel", f"{name}.patch"]
@@ -113,6 +114,7 @@ class Session:
             *(["--seeds", given["seeds"]] if "seeds" in given else []),
             *(self.unlabelled() if "unlabelled" in given else []),
             *(["--on-error", given["on_error"]] if "on_error" in given else []),
+            *(["--where", given["where"]] if "where" in given else []),
         ]
 
     def unlabelled(self) -> list[str]:
@@ -167,7 +169,6 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
     ("an exact change of a model and --(classifier|members|weighting) .* exclude each other", NOT_SUMS),
     ("an exact change of a model and what it learnt from unlabelled documents exclude each other", (given("unlabelled"),)),
     ("^nbtext: .* and .* exclude each other", ANY),
-    ("--format lines has no classes", (among("format", "lines"),)),
     ("--text is for models of texts", (among("format", "svmlight"),)),
     ("keeps no documents to leave out; train with a --sample above 0", NO_LEFT_OUT),
     (r"--classifier .* kept no answers to left-out documents", NO_LEFT_OUT),
@@ -270,10 +271,9 @@ def test_every_command_works_on_every_configuration(configuration: Configuration
     assert result.status == int(session.some_unreadable), (configuration, result)
     check_model(has_ledger=configuration.get("source") == "once")
     check_commands(session)
-    if configuration.get("format") != "lines":
-        check_answers(session)
-        check_training_commands(session)
-        check_changes(session)
+    check_answers(session)
+    check_training_commands(session)
+    check_changes(session)
 
 
 def check_model(*, has_ledger: bool) -> None:

@@ -36,6 +36,7 @@ ALWAYS_WRONG: tuple[object, ...] = ("", [], {}, object(), b"", (), math.nan, mat
 
 TAKES: dict[str, tuple[type, ...]] = {
     "label_column": (object,),
+    "file_column": (object,),
     "text_column": (object,),
     "id_column": (object,),
     "weight_column": (object,),
@@ -51,6 +52,8 @@ WRONG: dict[str, tuple[object, ...]] = {
     "label_column": ("", "0", 0, "00"),
     "text_column": ("", "0", 0),
     "id_column": ("", "0", 0),
+    "label_pattern": ("spam", "(a)(b)", "(", "[a-z]+_"),
+    "where": ("split", "=x", "0=x"),
     "weight_column": ("", "0", 0),
     "class_weight": ("Balanced", "none"),
     "header": ("yes", 1, 0, "true"),

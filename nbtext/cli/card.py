@@ -20,7 +20,7 @@ card_options = option.several(
         "--evaluation", group="documents", type=InputPath(),
         help="Take the figures of a model card from FILE, which nbtext evaluate --output json printed, instead of from CORPUS.",
     ),
-    panels.option("--name", group="output", metavar="TEXT", shown_default="the name of the model file", help="Name of the model in a model card."),
+    panels.option("--name", group="output", hidden=True, metavar="TEXT", shown_default="the name of the model file", help="Name of the model in a model card."),
     panels.option("--dataset", group="output", metavar="TEXT", shown_default="CORPUS", help="Name of the test documents in a model card."),
     panels.option("--license", group="output", metavar="NAME", help="License in a model card, such as mit. Left out unless it is given."),
 )  # fmt: skip

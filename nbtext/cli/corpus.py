@@ -58,16 +58,19 @@ class CommandCorpus(Corpus):
         reading = recognised(reading, paths, labelled=labelled)
         if reading.format == "dir" and reading.document == "text" and not (labelled or options.get("format")):
             _ask_about_lines(paths)
-        is_text = reading.format in ("csv", "tsv") and reading.text_column not in columns  # label --take asks for ids
+        is_text = (
+            reading.format in ("csv", "tsv") and not reading.of_files and reading.text_column not in columns
+        )  # label --take asks for ids
         if is_text and paths:
             from nbtext.corpus.columns import holds_paths
 
             if holds_paths(first_rows(paths[0], reading), reading, Path(paths[0]).parent):
                 messages.warn(
-                    f"{paths[0]}: the texts are names of files, and the names are counted, not the files; make a table of their texts, or a folder per class"
+                    f"{paths[0]}: the texts are names of files, and the names are counted, not the files; give --file-column {reading.text_column or 2}"
                 )
         super().__init__(paths, reading, labelled, columns, str(on_error), messages.document_failed)
         self.reports_progress = progress and not typed
+        self.where = options.get("where")
         self.patch = self._patch = _label_patch(options) if labelled else None
 
     def say_notices(self) -> None:
@@ -144,6 +147,8 @@ def recognised(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Rea
         messages.notice(
             f"{paths[0]}: each file is read by its name, {', '.join(f'{suffix} as {kind}' for suffix, kind in KINDS_OF_FILES.items())}; if not, give --document"
         )
+    if (reading.format, found.format) == ("auto", "lines"):
+        messages.notice(f"{paths[0]}: the name of each file is its class, each line a document; if not, give --format")
     if not FORMATS[found.format].columns:
         return found
     from nbtext.corpus.columns import described, holds_quoted_cells
@@ -182,7 +187,7 @@ def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) ->
 
 def _say_format(trained: str, found: str, paths: Sequence[str]) -> None:
     """Say that documents have another format than those of training, and warn of paths that their names show to have yet another."""
-    families = [{name for name, layout in FORMATS.items() if layout.columns}, {"dir", "maildir"}]
+    families = [{name for name, layout in FORMATS.items() if getattr(layout, trait)} for trait in ("columns", "of_files")]
     if trained not in (found, "auto") and not any({trained, found} <= family for family in families):
         shown = "one document" if found == "dir" and not os.path.isdir(paths[0]) else found  # noqa: PTH112 - does not raise
         messages.notice(f"{paths[0]}: read as {shown}, not as {trained} like the training documents; if not, give --format")

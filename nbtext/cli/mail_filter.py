@@ -43,7 +43,7 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> 
         model = TextClassifier.load(model_path)
         reading = reading_of(model, (), options)
         layout = FORMATS.get(reading.format)  # none for a model that was trained from Python
-        is_text = layout is None or not (layout.file_per_document or layout.mail) or reading.document == BY_NAME  # without headers, or name
+        is_text = layout is None or not (layout.of_files or layout.mail) or reading.document == BY_NAME  # without headers, or name
         reading = replace(reading, format="dir", document="mail" if is_text and not options["document"] else reading.document)
         limit = in_bytes(reading.max_document_size)
         rest = source.read(max(limit + 1 - len(start), 0))

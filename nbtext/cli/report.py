@@ -19,7 +19,14 @@ from nbtext.errors import UsageError
 @option.to_option(
     "Write the page to FILE, or a model card if its name ends in .md.", PAGE + rb"|" + CARD, "-o", "--output", default="report.html",
 )  # fmt: skip
-@panels.option("--title", group="output", common=True, metavar="TEXT", shown_default="Report on MODEL", help="Heading of the page.")
+@panels.option(
+    "--title",
+    group="output",
+    common=True,
+    metavar="TEXT",
+    shown_default="Report on MODEL",
+    help="Heading of the page, or name of the model in a card.",
+)
 @panels.option(
     "--training", group="documents", common=True, multiple=True, metavar="CORPUS", type=InputPath(),
     help="Add a learning curve on this training corpus. The page then also has the accuracy without test documents that are in the corpus too. The corpus is "
@@ -43,16 +50,16 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
       nbtext report corpora/service-desk/test --training corpora/service-desk/train
       nbtext report test.csv --model topics.joblib --to topics.html --title Topics
       nbtext report corpora/service-desk/test --to README.md --license mit
-      nbtext report --to card.md --name "Service desk"
+      nbtext report --to card.md --title "Service desk"
     """
     is_card = to.endswith(".md")
-    for name in ("title", "training") if is_card else ("evaluation", "name", "dataset", "license"):
-        if {**options, "title": title}[name]:
+    for name in ("training",) if is_card else ("evaluation", "name", "dataset", "license"):
+        if options[name]:
             raise UsageError(
                 f"--{name} and --to {to} exclude each other", hint=f"it is for a {'page' if is_card else 'model card, --to card.md'}"
             )
     if is_card:
-        write_card(corpus, model_path, to, options)
+        write_card(corpus, model_path, to, {**options, "name": options["name"] or title})
         messages.notice(f"wrote {to}")
         return
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch

@@ -23,8 +23,11 @@ ON_SCREEN = 20
     more="tsv has document, label, suggested class, log odds and the beginning of the text.",
 )
 @option.excel_safe_option
-@panels.option("--paths", group="output", common=True, is_flag=True, help="Print only the paths of the documents, one a line.")
-@panels.option("--print0", group="output", is_flag=True, help="Print only the paths, each followed by NUL, for xargs -0.")
+@panels.option(
+    "--paths", group="output", common=True, is_flag=True,
+    help="Print only the paths of the documents, one a line; with --null each followed by NUL, for xargs -0.",
+)  # fmt: skip
+@panels.option("--print0", group="output", is_flag=True, hidden=True, help="Print only the paths, each followed by NUL, for xargs -0.")
 @option.limit_option(f"Print at most N documents, by default {ON_SCREEN} in a table, else all.")
 @panels.option(
     "--min-log-odds", group="answer", common=True, type=option.Number(0), default=0.0, show_default=False, metavar="X",
@@ -43,7 +46,7 @@ def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **op
     Examples:
       nbtext suspects corpora/service-desk/train
       nbtext suspects corpora/service-desk/train --min-log-odds 2.3 --paths
-      nbtext suspects corpora/service-desk/train --limit 5 --print0 | xargs -0 head
+      nbtext suspects corpora/service-desk/train -n 5 --paths -0 | xargs -0 head
     """
     from nbtext.cli.corpus import corpus_paths, read_and_count
     from nbtext.evaluation.label_errors import suspects
@@ -52,7 +55,8 @@ def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **op
 
     if options["top"] is not None:
         messages.warn("--top saw all labels, so wrong labels look right; leave it out")
-    form = "print0" if options["print0"] else "paths" if options["paths"] else option.row_form(output)
+    is_null = options["print0"] or (options["paths"] and options["null"])
+    form = "print0" if is_null else "paths" if options["paths"] else option.row_form(output)
     safe, limit = option.safe_cells(options, form), limit or (ON_SCREEN if form == "table" else None)
     (counts, names, texts), settings, _, source = read_and_count(corpus_paths(corpus, options), options, note=beginning_of)
     found = suspects(counts.statistics, counts.documents, settings, options["min_log_odds"], options["jobs"])

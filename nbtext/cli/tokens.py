@@ -14,7 +14,7 @@ from nbtext.settings import READING, Reading
 @option.text_option
 @option.model_option
 @panels.option(
-    "--no-model", group="model", common=True, is_flag=True,
+    "--no-model", group="model", hidden=True, is_flag=True,
     help="Analyse words by the options given here, without a model. There are then no term ids, and no term is unknown.",
 )  # fmt: skip
 @option.analysis_options
@@ -26,6 +26,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     For each word there are its place, the word as written, the word that was analysed, its stem, the id of that term in the model, and the reason
     if it does not count: no-letters-or-digits, too-short, too-long, encoded-line, stop-word, not-in-model or not-selected.
 
+    With --model none words are analysed by the options given here. There are then no term ids, and no term is unknown.
+
     Documents are read like those of training unless options say otherwise. Places are bytes of the text in UTF-8, after reading; fields follow it
     as lines. N-grams are listed with their first word; in the table those that do not count are in brackets. TSV has a line for each word,
     n-gram and character n-gram: document, start, end, kind, form, word, term, term id, dropped.
@@ -34,7 +36,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     Examples:
       nbtext tokens letter.txt
       nbtext tokens --text "my bin is full"
-      nbtext tokens --no-model --ngrams 2 --output jsonl - < letter.txt
+      nbtext tokens --model none --ngrams 2 --output jsonl - < letter.txt
     """
     from nbtext.cli.corpus import CommandCorpus, analysis_of, corpus_paths, reading_of
     from nbtext.corpus.reading import resolved
@@ -42,7 +44,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
     from nbtext.report.explanations import write_tokens
 
     paths = corpus_paths(corpus, options)
-    if options["no_model"]:
+    if options["no_model"] or model_path == "none":
         reading = resolved(Reading.of(option.given(READING, options)), paths, labelled=False)
         walker = WordWalker(analysis_of(options, reading))
     else:

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbtext.corpus.decoding import decoded_name
 from nbtext.document_parts import NO_TEXT, Attributes
 from nbtext.errors import DocumentError, UsageError, listed
+from nbtext.settings import FORMATS
+from nbtext.strict_json import DECODER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from nbtext.settings import Reading
@@ -173,12 +175,38 @@ def recognise(rows: Sequence[Sequence[str]], reading: Reading, *, labelled: bool
     return replace(reading, **written, header=True if adds_header else reading.header)  # type: ignore[arg-type]
 
 
+def keys_of(record: Mapping[str, object], before: str = "") -> Iterator[str]:
+    """Yield the keys of a JSON object, with dots those of objects inside it."""
+    for key, value in record.items():
+        yield from keys_of(value, f"{before}{key}.") if isinstance(value, dict) else (before + key,)
+
+
+def recognise_keys(start: bytes, reading: Reading, *, labelled: bool) -> Reading:
+    """Return the settings with the keys of label and text that the first record of JSON shows by their names, where they do not say them.
+
+    Nothing changes where the record has the usual keys.
+    """
+    try:
+        record, _ = DECODER.raw_decode(start.decode("utf-8-sig", "replace").lstrip("[ \t\r\n"))
+        keys = [key for key in keys_of(record) if "," not in key]
+    except (AttributeError, ValueError, RecursionError):  # reading it reports it
+        return reading
+    for name, usual, known in (("label_column", "label", LABEL_NAMES), ("text_column", "text", TEXT_NAMES)):
+        found = next((same for each in known if (same := [key for key in keys if _plain(key.rpartition(".")[2]) == each])), [])
+        if reading[name] is None and usual not in record and len(found) == 1 and (labelled or name == "text_column"):
+            reading = replace(reading, **{name: found[0]})  # type: ignore[arg-type] # the names are those of columns
+    return reading
+
+
 def described(before: Reading, after: Reading, *, labelled: bool) -> str | None:
     """Return in words what was recognised, and how to say otherwise; None if nothing was."""
     names = [name for name in ("label_column", "text_column", "delimiter") if before[name] != after[name] != NO_TEXT]
     if not names:
         return None
-    options = [f"--{name.replace('_', '-')}" for name in names] + ["--no-header" if names_a_column(after) else "--header"]
+    options = [f"--{name.replace('_', '-')}" for name in names]
+    if FORMATS[after.format].decoded:
+        return f"class at the key {after.label_column or 'label'}, text at {after.text_column or 'text'}; if not, give --label-column or --text-column"
+    options.append("--no-header" if names_a_column(after) else "--header")
     return f"{columns_in_words(after, labelled=labelled)}; if not, give {', '.join(options[:-1])} or {options[-1]}"
 
 

@@ -112,7 +112,10 @@ def refuse_binary(body: bytes, *, whole_file: bool = False) -> None:
 
     A ``whole_file`` is also known by its first bytes.
     """
-    if b"\0" not in body and b"\x1e" not in body and b"\x1f" not in body:  # few binary files have none of these, and none of any size
+    is_pdf = whole_file and body.startswith(b"%PDF-") and b"endobj" in body  # it may be all ASCII
+    if not (
+        is_pdf or b"\0" in body or b"\x1e" in body or b"\x1f" in body
+    ):  # few other binary files have none of these, and none of any size
         return
     found = len(body) - len(body.translate(None, _NO_TEXT_BYTES))
     if whole_file and (kind := _kind_of_file(body)):

@@ -23,22 +23,25 @@ if TYPE_CHECKING:
 
 def files(path: str, source: Source) -> Iterator[ListedFile]:
     """Yield the files of class directories, labelled with the directory's name; if labels are not wanted, of any file or directory."""
-    if not source.labelled or source.reading.label_header:
+    if not source.labelled or source.reading.label_of_document:
         yield from unlabelled_files(path)
         return
     if path == "-" or not stat.S_ISDIR(must_exist(path).st_mode):
         raise UsageError(
             f"{path} is not a directory with one sub-directory per class",
-            hint="a path names a whole corpus, also in a list of --files-from; for a table use --format csv or tsv, and see --format for others",
+            hint="a path names a whole corpus, also in a list of --files-from; for a table use --format csv or tsv, for a class in each file lines, and see --format for others",
         )
     try:
-        visible = _visible(path)
+        inside = visible_paths(path)
     except OSError as problem:
         raise PathError(f"cannot read the directory: {reason(problem)}", where=path) from None
-    folders = [file for file, is_folder in visible if is_folder]
-    source.notices.unlabelled.extend(sorted({file for file, is_folder in visible if not is_folder}))
+    folders = [file for file, is_folder in inside if is_folder]
+    source.notices.unlabelled.extend(sorted({file for file, is_folder in inside if not is_folder}))
     if not folders:
-        raise UsageError(f"{path} has no sub-directories", hint="a corpus has one sub-directory per class, with its documents inside")
+        raise UsageError(
+            f"{path} has no sub-directories",
+            hint="a corpus has one sub-directory per class, with its documents inside; give --format lines if each file is a class, --label-pattern if its name shows the class",
+        )
     found = (
         labelled_files([folder], decoded_name(os.fsencode(Path(folder).name)), source.notices, f"{folder}: no documents in this class")
         for folder in folders
@@ -109,7 +112,7 @@ def files_below(folder: str, *, linked: bool = False) -> Iterator[tuple[str, Doc
             yield path, DocumentError("a symbolic link to a directory, not followed", hint="give it as a path of its own")
         else:
             try:
-                inside = _visible(path)
+                inside = visible_paths(path)
             except OSError as problem:
                 yield path, DocumentError(f"cannot read the directory: {reason(problem)}")
                 continue
@@ -136,7 +139,7 @@ def names_below(paths: Iterable[str], *, labelled: bool) -> Iterator[str]:
             yield path
 
 
-def _visible(folder: str) -> list[tuple[str, bool | None]]:
+def visible_paths(folder: str) -> list[tuple[str, bool | None]]:
     """Return the paths in a folder whose names do not begin with a dot, in the order of the names' bytes: whether each is a directory, None for neither it nor a file."""
     with os.scandir(folder) as entries:
         visible = {entry.name: entry for entry in entries if not entry.name.startswith(".")}

@@ -144,6 +144,8 @@ class Source:
     leave_out: Callable[[str, DocumentError], object] | None = None
     patch: Callable[[Document, Notices], Document] | None = None
     """Gives documents other labels."""
+    where: str | None = None
+    """The value that the column before the others must have, if documents are chosen by one."""
 
     @property
     def text_columns(self) -> list[str]:
@@ -156,7 +158,12 @@ class Source:
         """Whether there may be blocks in place of documents: wanted, and documents are nothing but labels and texts in UTF-8."""
         reading = self.reading
         is_plain = self.blocks and self.labelled and not self.columns and self.patch is None
-        return is_plain and reading.document == "text" and reading.encoding in ("auto", "utf-8")
+        return (
+            is_plain
+            and reading.document == "text"
+            and reading.encoding in ("auto", "utf-8")
+            and not (reading.file_column or reading.label_of_document)
+        )
 
     @cached_property
     def limit(self) -> int:

@@ -1,17 +1,20 @@
-"""Formats of one document a line: ``lines`` without labels, ``fasttext``, ``svmlight`` and ``jsonl``."""
+"""Formats of one document a line: ``lines``, ``fasttext``, ``svmlight`` and ``jsonl``."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from codecs import BOM_UTF8
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, cast
 
 from nbtext.corpus.decoding import decoded_name, plain_lines, to_utf8
-from nbtext.corpus.document import WHOLE_RECORD, Document, Source, problem_of, too_large
-from nbtext.corpus.streams import line_blocks, numbered_lines, open_stream
+from nbtext.corpus.document import WHOLE_RECORD, Document, LabelledFolder, Source, problem_of, too_large
+from nbtext.corpus.parts import ARRAY
+from nbtext.corpus.streams import beginning, line_blocks, numbered_lines, open_stream
 from nbtext.document_parts import FIELDS_KEY, NO_TEXT, fields_of_pairs, holds_separators, without_separators
-from nbtext.errors import DocumentError
+from nbtext.errors import DocumentError, PathError, listed
 from nbtext.label_sets import MARK, label_set, one_label
 from nbtext.ragged import LabelledBlock
 from nbtext.settings import FORMATS
@@ -27,6 +30,9 @@ PREFIX = FORMATS["fasttext"].beginning
 
 _ABSENT = object()
 """In place of the value at a key that a record does not have."""
+
+_LONGEST_MARGIN = 1 << 10
+"""White space before an array, at most."""
 
 _ITEM = re.compile(rb"\S+")
 _COUNTED = re.compile(rb"[^\s:][^\s]*:0*[1-9][0-9]{0,8}")
@@ -74,8 +80,22 @@ def _one_by_one(
 
 
 def lines(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
-    """Yield a document for each line, also for an empty one."""
-    return each_line(path, source, lambda name, line: Document(name, None, line))
+    """Yield a document for each line of a file, or of the files in a folder.
+
+    If labels are wanted, the class is the name of the file, and an empty line is no document.
+    """
+    if os.path.isdir(path):  # noqa: PTH112 - does not raise
+        from nbtext.corpus.directory import files_below
+
+        below = [file for file, problem in files_below(path) if problem is None]
+        named = [LabelledFolder(file, path.label) for file in below] if isinstance(path, LabelledFolder) else below
+        return chain.from_iterable(lines(file, source) for file in named)
+    if not source.labelled:
+        return each_line(path, source, lambda name, line: Document(name, None, line))
+    from nbtext.corpus.mailboxes import class_of
+
+    label = class_of(path, source, ".txt", ".text")
+    return each_line(path, source, lambda name, line: Document(name, label, line) if line.strip() else None)
 
 
 def fasttext(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
@@ -158,13 +178,11 @@ def svmlight(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
 def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each line of one JSON object, named by its id or else ``path:line``; skip empty lines.
 
-    Label, text, id and columns are at keys; ``a.b`` is the key b of the object at a.
+    Label, text, id and columns are at keys; ``a.b`` is the key b of the object at a. A file may also be an array of objects.
     """
-    reading = source.reading
-    label_key = reading.label_column or "label"
-    text_keys = [] if reading.text_column == NO_TEXT else source.text_columns or (["text"] if reading.text_column is None else [])
-    n_attributes = len(source.attributes.names) + len(source.tagged)
-    attributes, others = source.columns[:n_attributes], source.columns[n_attributes:]
+    reading, of_record = source.reading, _record_reader(source)
+    if source.part is None and ARRAY.match(beginning(path, _LONGEST_MARGIN, of_pipe=0)):
+        return _each_element(path, source, of_record)
 
     def document(name: str, line: bytes) -> Document | None:
         if not line or line.isspace():
@@ -172,22 +190,50 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
         record, transcoded = parsed_record(line, reading.encoding)
         if transcoded:
             source.notices.transcoded += 1
+        return of_record(name, record)
+
+    def block(content: bytes) -> LabelledBlock | None:
+        text_keys = source.text_columns or ["text"]
+        return _block_of_records(content, reading.label_column or "label", text_keys[0]) if len(text_keys) == 1 else None
+
+    return each_line(path, source, document, block)
+
+
+def _each_element(path: str, source: Source, of_record: Callable[[str, dict[str, object]], Document]) -> Iterator[Document]:
+    """Yield a document for each element of an array, named by its id or else ``path:number``; the whole array is in memory."""
+    with open_stream(path, source.unpacked_limit) as stream:
+        try:
+            elements, transcoded = _parsed(stream.read(), source.reading.encoding)
+        except DocumentError as problem:
+            raise PathError(problem.message, where=path) from None
+    source.notices.transcoded += transcoded
+    for number, element in enumerate(cast("list[object]", elements), 1):
+        name = f"{path}:{number}"
+        yield of_record(name, element) if isinstance(element, dict) else Document(name, problem=_not_an_object())
+
+
+def _record_reader(source: Source) -> Callable[[str, dict[str, object]], Document]:
+    """Return a function from a name and a JSON object to the document that it is."""
+    reading = source.reading
+    label_key = reading.label_column or "label"
+    text_keys = [] if reading.text_column == NO_TEXT else source.text_columns or (["text"] if reading.text_column is None else [])
+    n_attributes = len(source.attributes.names) + len(source.tagged)
+    attributes, others = source.columns[:n_attributes], source.columns[n_attributes:]
+
+    def document(name: str, record: dict[str, object]) -> Document:
         if reading.id_column is not None:
             name = _scalar(record, reading.id_column) or name
         try:
             label = _label(record, label_key) if source.labelled else None
             if source.labelled and label is None:
-                return Document(name, problem=DocumentError(f"no value at the key {label_key!r}", hint="see --label-column"))
+                return Document(name, problem=_without_value(record, label_key, "--label-column"))
             columns = (*(_scalar(record, key) or "" for key in attributes), *(_column(record, key) for key in others))
             fields = _fields_of(record) if reading.document == "text" else ()
             return Document(name, label, b"\n".join([_text_at(record, key) for key in text_keys]), fields, columns=columns)
         except DocumentError as problem:
             return Document(name, problem=problem)
 
-    def block(content: bytes) -> LabelledBlock | None:
-        return _block_of_records(content, label_key, text_keys[0]) if len(text_keys) == 1 else None
-
-    return each_line(path, source, document, block)
+    return document
 
 
 def _block_of_records(content: bytes, label_key: str, text_key: str) -> LabelledBlock | None:
@@ -230,8 +276,18 @@ def _text_at(record: dict[str, object], key: str) -> bytes:
     text = _value_at(record, key)
     if isinstance(text, str):
         return text.encode("utf-8", "replace")
-    problem = f"no value at the key {key!r}" if text is None or text is _ABSENT else f"the value at the key {key!r} is not text"
-    raise DocumentError(problem, hint="see --text-column")
+    if text is None or text is _ABSENT:
+        raise _without_value(record, key, "--text-column")
+    raise DocumentError(f"the value at the key {key!r} is not text", hint="see --text-column")
+
+
+def _without_value(record: dict[str, object], key: str, option: str) -> DocumentError:
+    from nbtext.corpus.columns import cut_short, keys_of
+
+    there = (
+        "" if _value_at(record, key) is not _ABSENT else f"the keys are {listed([cut_short(each, 30) for each in keys_of(record)], 10)}; "
+    )
+    return DocumentError(f"no value at the key {key!r}", hint=f"{there}see {option}")
 
 
 def _value_at(record: dict[str, object], key: str) -> object:
@@ -278,15 +334,25 @@ def _as_text(value: object, key: str) -> str | None:
 
 def parsed_record(line: bytes, encoding: str) -> tuple[dict[str, object], bool]:
     """Return the object on a line, and whether the line was read as Windows-1252; raise `DocumentError` if there is none."""
+    record, transcoded = _parsed(line, encoding)
+    if not isinstance(record, dict):
+        raise _not_an_object()
+    return record, transcoded
+
+
+def _not_an_object() -> DocumentError:
+    return DocumentError("not a JSON object")
+
+
+def _parsed(content: bytes, encoding: str) -> tuple[object, bool]:
+    """Return the value of a JSON text, and whether it was read as Windows-1252; raise `DocumentError` if it is none."""
     try:
-        body, transcoded = to_utf8(line.removeprefix(BOM_UTF8), encoding)  # each line is a JSON text; RFC 8259 (8.1) allows a mark
-        record = DECODER.decode(body.decode())
+        body, transcoded = to_utf8(content.removeprefix(BOM_UTF8), encoding)  # each line is a JSON text; RFC 8259 (8.1) allows a mark
+        return DECODER.decode(body.decode()), transcoded
     except RecursionError:
         raise DocumentError("JSON nested too deeply") from None
     except json.JSONDecodeError as problem:
-        raise DocumentError(f"not valid JSON ({problem.msg.lower().removesuffix(' at')} at column {problem.pos + 1})") from None
+        line = f"line {problem.lineno}, " if problem.lineno > 1 else ""
+        raise DocumentError(f"not valid JSON ({problem.msg.lower().removesuffix(' at')} at {line}column {problem.colno})") from None
     except ValueError as problem:
         raise DocumentError(f"not valid JSON ({str(problem).partition(';')[0]})") from None
-    if not isinstance(record, dict):
-        raise DocumentError("not a JSON object")
-    return record, transcoded

@@ -52,9 +52,10 @@ def label_of(path: str, *suffixes: str) -> str:
     return decoded_name(os.fsencode(name))
 
 
-def _is_class(path: str, source: Source) -> bool:
-    """Return whether the mail of a path is labelled by the path, not by a header."""
-    return source.labelled and (not source.reading.label_header or isinstance(path, LabelledFolder))
+def class_of(path: str, source: Source, *suffixes: str) -> str | None:
+    """Return the class of all documents of a path; None if labels are not wanted, or each document has its own."""
+    is_class = source.labelled and (not source.reading.label_of_document or isinstance(path, LabelledFolder))
+    return label_of(path, *suffixes) if is_class else None
 
 
 def _is_maildir(path: str) -> bool:
@@ -91,10 +92,10 @@ def maildir(path: str, source: Source) -> Iterator[ListedFile]:
         yield from with_several_labels(chain.from_iterable(maildir(each, source) for each in several))
         return
     folders = [os.path.join(path, folder) for folder in FOLDERS[:2]] if _is_maildir(path) else None  # noqa: PTH118
-    if _is_class(path, source):
+    if (label := class_of(path, source)) is not None:
         if folders is None and not (stat.S_ISDIR(must_exist(path).st_mode) and isinstance(path, LabelledFolder)):
             raise PathError("not a Maildir: a folder cur, new or tmp is missing", where=path)
-        yield from labelled_files(folders or [path], label_of(path), source.notices, f"{path}: no messages in this Maildir")
+        yield from labelled_files(folders or [path], label, source.notices, f"{path}: no messages in this Maildir")
     elif folders is None:
         yield from unlabelled_files(path)
     else:
@@ -121,11 +122,13 @@ def mbox(path: str, source: Source) -> Iterator[Document]:
 
     If classes are wanted, raise `PathError` for a file that does not begin like an mbox; if not, it is one message.
     """
-    label = label_of(path, ".mbox", ".mbx") if _is_class(path, source) else None
+    label = class_of(path, source, ".mbox", ".mbx")
     limit = source.limit
     with open_stream(path, source.unpacked_limit, source.part) as stream:
         if source.labelled and not stream.peek(len(SEPARATOR)).startswith(SEPARATOR) and stream.peek(1):
-            raise PathError('not an mbox: it does not begin with "From "', where=path)
+            raise PathError(
+                'not an mbox: it does not begin with "From "', where=path, hint="if each line is a document, give --format lines"
+            )
         for number, message in enumerate(_messages(stream, limit), source.records_before + 1):
             problem = too_large(limit) if message is None else None
             yield Document(f"{path}:{number}", label, message or b"", problem=problem)

@@ -6,6 +6,7 @@ A part of a compressed file brings its content along, since only one process sho
 from __future__ import annotations
 
 import os
+import re
 import stat
 from codecs import BOM_UTF8
 from functools import partial
@@ -39,6 +40,9 @@ LONGEST_RECORD = 1 << 22
 """Bytes after which no end of a record is looked for: the rest of the file is one part."""
 
 _MESSAGE = b"\nFrom "
+
+ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:\{|\]\s*\Z)")
+"""Beginning of an array of JSON objects, in place of one a line."""
 
 
 class Shard(NamedTuple):
@@ -208,7 +212,8 @@ def _records_of(source: Source) -> Records | None:
     if name == "csv":
         delimiter = (source.reading.delimiter or ",").encode("utf-8", "surrogateescape")
         return Records(_end_of_record, partial(_records_in, delimiter=delimiter)) if len(delimiter) == 1 else None
-    return Records(_end_of_line, _lines_in) if FORMATS[name].line_per_document else None
+    layout = FORMATS[name]
+    return Records(_end_of_line, _lines_in, lambda start: not (layout.decoded and ARRAY.match(start))) if layout.line_per_document else None
 
 
 def _end_of_line(content: bytearray, begin: int, least: int, end: int) -> int:

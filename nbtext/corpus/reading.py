@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbtext.corpus.decoding import detect_encoding, is_ascii_compatible, is_plain, refuse_binary, to_utf8
+from nbtext.corpus.decoding import decoded_name, detect_encoding, is_ascii_compatible, is_plain, refuse_binary, to_utf8
 from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
-from nbtext.corpus.parts import Shard, reader
+from nbtext.corpus.parts import ARRAY, Shard, reader
 from nbtext.corpus.streams import LINES_AT_ONCE, LONGEST_FIRST_LINE, beginning, uncompressed_name
 from nbtext.document_parts import KINDS, NO_TEXT, WEIGHT_UNIT, Attributes, checked_fields, field_name, weight_in_units, without_separators
 from nbtext.errors import DocumentError, UsageError, quantity
@@ -37,18 +37,22 @@ _LOOKED_AT = 1 << 16
 _FEWEST_LINES, _WIDEST_LINE = 3, 100
 """Lines of documents, at least, and bytes of a line of prose, at most."""
 
+_CLASS_FILE = re.compile(r"\D+?(\.txt|\.text)?(\.gz|\.bz2|\.xz|\.zst)?", re.IGNORECASE)
+"""Names of files that may be classes."""
+
 CONVERTED = {
     ".parquet": "make it jsonl first, as with python -c \"import pandas; pandas.read_parquet('FILE').to_json('FILE.jsonl', orient='records', lines=True)\"",
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as csv first"),
 }
 """What to do with files of tables that are not read, by suffix."""
 
-_ARRAY = re.compile(rb"\s*\[\s*\{")
-
 _CONVERTED_BY_CONTENT = {
-    _ARRAY: "make the array of objects jsonl first, one object a line, as with jq -c '.[]'",
-    re.compile(rb"PK\x03\x04"): "unpack the archive first",
+    re.compile(rb"PK\x03\x04"): "unpack the archive first, or save the text of an Office document",
     re.compile(rb"PAR1"): CONVERTED[".parquet"],
+    re.compile(rb"ARROW1|FEA1"): CONVERTED[".parquet"].replace("parquet", "feather"),
+    re.compile(rb"\x80[\x02-\x05]"): "a pickle can run code when it is loaded; make it csv first, where it comes from",
+    re.compile(rb"SQLite format 3\0"): "make it csv first, as with sqlite3 -csv -header FILE 'select label, text from TABLE'",
+    re.compile(rb"%PDF-"): "make it text first, as with pdftotext FILE",
 }
 """The same by the beginning of a file that is to be learnt."""
 
@@ -71,11 +75,12 @@ def read_corpus(
 def read_shard(shard: Shard, source: Source) -> Iterator[Any]:
     """Yield the documents of a shard as `read_corpus` does, but without names where the source allows a `LabelledBlock` of many."""
     undecoded, separator = _undecoded(shard, source), source.reading.label_separator
+    folder = os.path.dirname(shard.path) if source.reading.of_files and not FORMATS[source.reading.format].of_files else None  # noqa: PTH120 - a text
     for item in _packed(undecoded, source.limit) if source.in_blocks else [undecoded]:
         if isinstance(item, LabelledBlock):
             yield replace(item, labels=[separated(label, separator) for label in item.labels])
         else:
-            yield from _kept(_decoded(item, source), source)
+            yield from _kept(_decoded(item, source, folder), source)
 
 
 def _kept(documents: Iterable[Document], source: Source) -> Iterator[Document]:
@@ -117,7 +122,7 @@ def _packed(items: Iterable[LabelledBlock | Document], limit: int) -> Iterator[L
 def _sorted_out(documents: Sequence[Document], limit: int) -> Iterator[LabelledBlock | list[Document]]:
     """Yield those documents that have a problem, or that are to be decoded, and the others as a block."""
     joined = b"\n".join([document.text for document in documents])
-    all_plain = is_plain(joined) and BOM_UTF8 not in joined
+    all_plain = is_plain(joined) and BOM_UTF8 not in joined and b"%PDF-" not in joined
     odd, labels, texts = [], [], []
     for document in documents:
         _, label, text, fields, _, problem, *_ = document
@@ -126,7 +131,7 @@ def _sorted_out(documents: Sequence[Document], limit: int) -> Iterator[LabelledB
             and label
             and not fields
             and len(text) <= limit
-            and (all_plain or (is_plain(text) and not text.startswith(BOM_UTF8)))
+            and (all_plain or (is_plain(text) and not text.startswith((BOM_UTF8, b"%PDF-"))))
         ):
             labels.append(label)
             texts.append(text)
@@ -140,7 +145,7 @@ def _sorted_out(documents: Sequence[Document], limit: int) -> Iterator[LabelledB
 
 def read_bytes(identity: str, body: bytes, reading: Reading) -> Document:
     """Return the document that some bytes are, read as those of a file; its problem comes with it if they cannot be read."""
-    source = source_of(replace(reading, format="dir"), Notices(), labelled=False)
+    source = source_of(replace(reading, format="dir", file_column=None), Notices(), labelled=False)
     return next(_decoded([Document(identity, None, body)], source))
 
 
@@ -148,7 +153,24 @@ def resolve_format(paths: Sequence[str], file_format: str, *, labelled: bool = F
     """Return the format that ``auto`` means: by the kind or name of the first path; with ``labelled`` also by its beginning."""
     if file_format != "auto" or not paths:
         return "dir" if file_format == "auto" else file_format
-    return format_by_name(paths[0]) or (_format_by_content(paths[0]) if labelled else None) or "dir"
+    found = format_by_name(paths[0])
+    if labelled and found in (None, "dir"):
+        found = (None if found else _format_by_content(paths[0])) or ("lines" if _are_classes(paths) else "dir")
+    return found or "dir"
+
+
+def _are_classes(paths: Sequence[str]) -> bool:
+    """Return whether files, or those in the folder given, are surely a class each, with one document a line: their names are words, and each has as many lines as there are files."""
+    from nbtext.corpus.directory import visible_paths
+
+    try:
+        files = visible_paths(paths[0]) if len(paths) == 1 else [(path, os.path.isdir(path)) for path in paths]  # noqa: PTH112 - does not raise
+    except OSError:
+        return False
+    are_files = len(files) > 1 and not any(
+        is_folder is not False or _CLASS_FILE.fullmatch(Path(file).name) is None for file, is_folder in files
+    )
+    return are_files and all(len(_lines_at(file)) >= len(files) for file, _ in files)
 
 
 def format_by_name(path: str) -> str | None:
@@ -168,26 +190,22 @@ def _format_by_content(path: str) -> str | None:
     from nbtext.corpus.columns import table_format
 
     start = beginning(path, _LOOKED_AT, of_pipe=_LOOKED_AT)
-    _refuse_converted(path, start, _CONVERTED_BY_CONTENT)
+    if refused := next((hint for signature, hint in _CONVERTED_BY_CONTENT.items() if signature.match(start)), None):
+        raise UsageError(f"{path} cannot be read", hint=refused)
     line = start.partition(b"\n")[0]
     text = line.removeprefix(BOM_UTF8)
     for name, layout in FORMATS.items():
         if layout.beginning and (line if layout.mail else text).startswith(layout.beginning):
             return name
-    return "jsonl" if _is_record(text) else table_format(start, complete=len(start) < _LOOKED_AT)
+    return "jsonl" if _holds_records(start) else table_format(start, complete=len(start) < _LOOKED_AT)
 
 
-def _refuse_converted(path: str, start: bytes, signatures: Iterable[re.Pattern[bytes]]) -> None:
-    for signature in signatures:
-        if signature.match(start):
-            raise UsageError(f"{path} cannot be read", hint=_CONVERTED_BY_CONTENT[signature])
-
-
-def _is_record(line: bytes) -> bool:
+def _holds_records(start: bytes) -> bool:
+    """Return whether a file with this beginning is JSON: an object on the first line, or an array of objects."""
     from nbtext.corpus.lines import parsed_record
 
     try:
-        return bool(parsed_record(line, "auto"))
+        return ARRAY.match(start) is not None or bool(parsed_record(start.partition(b"\n")[0], "auto")[0])
     except DocumentError:
         return False
 
@@ -200,15 +218,18 @@ def format_like(paths: Sequence[str], trained: Reading) -> str:
     path, *later = paths
     layout = FORMATS.get(trained.format)
     by_name = None if layout is None or layout.counted else format_by_name(path)
+    if trained.format == "lines" and by_name == "dir" and _are_classes(paths):
+        return "lines"
     if layout is None or layout.counted or by_name is not None:
         return by_name or trained.format
     is_file = os.path.isfile(path)  # noqa: PTH113 - does not raise
-    if layout.file_per_document:
+    if layout.of_files:
         from nbtext.corpus.mailboxes import is_mbox
 
         start = beginning(path, _LOOKED_AT, of_pipe=0) if is_file else b""  # what comes through a pipe is one document
-        _refuse_converted(path, start, [_ARRAY])
-        return "mbox" if is_mbox(start) else "dir" if trained.format == "maildir" and is_file else trained.format
+        if ARRAY.match(start):
+            return "jsonl"
+        return "mbox" if is_mbox(start) else "dir" if layout.archive or (trained.format == "maildir" and is_file) else trained.format
     if not layout.columns or Attributes.of(trained).names or not (path == "-" or os.path.exists(path)):  # noqa: PTH110
         return trained.format
     return trained.format if any(format_by_name(each) not in (None, "dir") for each in later) else _format_like_table(path, trained)
@@ -220,6 +241,8 @@ def reading_like(trained: Reading, paths: Sequence[str], given: Mapping[str, obj
     Raises `UsageError` where counted features would meet a model of texts, and for other attributes than the model has.
     """
     reading = Reading.of({**trained, **given})
+    if "text_column" in given and "file_column" not in given:
+        reading = replace(reading, file_column=None)
     if paths and "format" not in given:
         reading = replace(reading, format=format_like(paths, trained))
         if "label_column" not in given and reading.has_columns != trained.has_columns:
@@ -241,13 +264,12 @@ def _format_like_table(path: str, trained: Reading) -> str:
     from nbtext.corpus.columns import is_table, split_rows
 
     start = beginning(path, _LOOKED_AT, of_pipe=0)
-    _refuse_converted(path, start, [_ARRAY])
     text = start.removeprefix(BOM_UTF8)
     if not text.strip():
         return trained.format
     if FORMATS[trained.format].decoded:
-        return trained.format if text[:256].lstrip().startswith(b"{") else "dir"
-    if _is_record(text.partition(b"\n")[0]):
+        return "jsonl" if text[:256].lstrip().startswith((b"{", b"[")) else "dir"
+    if _holds_records(text):
         return "jsonl"
     complete = len(start) < _LOOKED_AT
     rows = split_rows(start, trained.delimiter or (",", "\t")[trained.format == "tsv"], quoted=trained.format == "csv", complete=complete)
@@ -259,26 +281,33 @@ def lines_of_document(path: str) -> int | None:
 
     That has empty lines, or lines that are broken at about the same width.
     """
-    start = beginning(path, _LOOKED_AT, of_pipe=0)
-    lines = start.splitlines()[: None if len(start) < _LOOKED_AT else -1]
+    lines = _lines_at(path)
     longest = max(map(len, lines), default=0)
     shorter = sum(len(line) < 0.75 * longest for line in lines[:-1])
     is_broken = longest <= _WIDEST_LINE and shorter <= len(lines) / 10
-    return len(lines) if len(lines) >= _FEWEST_LINES and all(map(bytes.strip, lines)) and not is_broken else None
+    return len(lines) if len(lines) >= _FEWEST_LINES and not is_broken else None
+
+
+def _lines_at(path: str) -> list[bytes]:
+    """Return the whole lines in the beginning of a file; none if one is empty."""
+    start = beginning(path, _LOOKED_AT, of_pipe=0)
+    lines = start.splitlines()[: None if len(start) < _LOOKED_AT else -1]
+    return lines if all(map(bytes.strip, lines)) else []
 
 
 def resolved(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Reading:
     """Return reading settings with ``auto`` replaced by the format and the kind of documents that it means."""
-    file_format = resolve_format(paths, reading.format, labelled=labelled)
-    layout = FORMATS[file_format]
+    file_format = resolve_format(paths, reading.format, labelled=labelled and reading.label_pattern is None)
+    reading, layout = replace(reading, format=file_format), FORMATS[file_format]
     document = "mail" if layout.mail else "text" if layout.counted else reading.document
-    if document in ("auto", BY_NAME) and not layout.file_per_document:
+    if document in ("auto", BY_NAME) and not reading.of_files:
         document = "text"
     elif document == "auto":
-        document = _kind_of_files(paths, labelled=labelled and reading.label_column is None)
-    text_column = reading.text_column or (NO_TEXT if Attributes.of(reading).names else None)
-    found = replace(reading, format=file_format, document=document, text_column=text_column)
-    return _with_columns(found, paths[0], labelled=labelled) if layout.columns and not layout.decoded and paths else found
+        by_class = labelled and not (reading.label_column or reading.label_pattern)
+        document = _kind_of_files(paths, labelled=by_class) if layout.file_per_document else BY_NAME
+    text_column = reading.file_column or reading.text_column or (NO_TEXT if Attributes.of(reading).names else None)
+    found = replace(reading, document=document, text_column=text_column)
+    return _with_columns(found, paths[0], labelled=labelled) if layout.columns and paths else found
 
 
 def _kind_of_file(path: str) -> str:
@@ -307,13 +336,16 @@ def _kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
 
 
 def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
-    """Return the settings of a table with the delimiter and the columns that its beginning shows, where they do not say them."""
-    from nbtext.corpus.columns import names_a_column, recognise
+    """Return the settings of a table or of JSON with the delimiter and the columns or keys that its beginning shows, where they do not say them."""
+    from nbtext.corpus.columns import names_a_column, recognise, recognise_keys
 
     are_given = reading.text_column is not None and (reading.label_column is not None or not labelled)
     if are_given and (reading.delimiter is not None or reading.format != "csv" or not names_a_column(reading)):
         return reading
-    delimiter, rows = _delimiter_and_rows(path, reading, of_pipe=_LOOKED_AT if labelled else 0)  # a pipe to be answered may be slow
+    of_pipe = _LOOKED_AT if labelled else 0  # a pipe to be answered may be slow
+    if FORMATS[reading.format].decoded:
+        return recognise_keys(beginning(path, _LOOKED_AT, of_pipe=of_pipe), reading, labelled=labelled)
+    delimiter, rows = _delimiter_and_rows(path, reading, of_pipe=of_pipe)
     reading = replace(reading, delimiter=delimiter)
     try:
         return reading if are_given else recognise(rows, reading, labelled=labelled)
@@ -371,14 +403,17 @@ def column_names(path: str, reading: Reading) -> tuple[str, ...]:
     return tuple(column_name(cell.encode("utf-8", "surrogateescape"), reading.encoding) for cell in first)
 
 
-def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Sequence[str] = (), blocks: bool = False) -> Source:
+def source_of(
+    reading: Reading, notices: Notices, *, labelled: bool, columns: Sequence[str] = (), blocks: bool = False, where: str | None = None
+) -> Source:
     """Return what the readers are given, from settings that are `resolved` and arguments of `read_corpus`; raise `UsageError` if they do not fit."""
     attributes = Attributes.of(reading)
     weight_column = reading.weight_column if labelled and reading.weight_column != NO_TEXT else None
     file_format, layout = reading.format, FORMATS[reading.format]
     tagged = tuple(reading.tag_fields.split(",")) if reading.tag_fields and layout.columns else ()
-    columns = (*attributes.names, *tagged, *([] if weight_column is None else [weight_column]), *columns)
-    if not (layout.file_per_document or layout.mail or is_ascii_compatible(reading.encoding)):
+    chosen, _, value = (where or "").partition("=")
+    columns = (*attributes.names, *tagged, *filter(None, (weight_column, chosen)), *columns)
+    if not (layout.of_files or layout.mail or is_ascii_compatible(reading.encoding)):
         message = f"--encoding {reading['encoding']} is for whole files, and --format {file_format} has lines or rows"
         raise UsageError(message, hint="make them UTF-8 first, as with iconv -t UTF-8")
     if columns and not layout.columns:
@@ -386,9 +421,7 @@ def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Se
         raise UsageError(f"--format {file_format} has no columns, such as {columns[0]}", hint=f"use {', '.join(others)} or {last}")
     if labelled and reading.tag_fields and not layout.columns and reading.document not in ("mail", BY_NAME):
         raise UsageError("--tag-fields names columns, keys or headers of mail, which these documents have not", hint="leave it out")
-    if labelled and not layout.labelled:
-        raise UsageError(f"--format {file_format} has no classes", hint="use dir, csv or tsv")
-    return Source(reading, notices, labelled, columns, attributes, tagged, weight_column, blocks=blocks)
+    return Source(reading, notices, labelled, columns, attributes, tagged, weight_column, blocks=blocks, where=value if chosen else None)
 
 
 def _decoders(reading: Reading) -> Callable[[str], Decoder]:
@@ -412,9 +445,9 @@ def _decoder(reading: Reading) -> Decoder:
     text_of = to_utf8
     if reading.document == "html":
         from nbtext.corpus.html import text_of_html_document as text_of
-    elif layout.decoded:
+    elif layout.decoded and not reading.of_files:
         return lambda body: (body, False, ())
-    if not layout.file_per_document:
+    if not reading.of_files:
         return lambda body: (*text_of(body, encoding), ())
 
     def text_of_file(body: bytes) -> tuple[bytes, bool, Fields]:
@@ -426,25 +459,28 @@ def _decoder(reading: Reading) -> Decoder:
     return text_of_file
 
 
-def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document]:
+def _decoded(documents: Iterable[Document], source: Source, folder: str | None = None) -> Iterator[Document]:  # noqa: C901 - the steps of one document
     """Yield the documents with their text in UTF-8, fields, values and weight; report what is wrong with one as its problem.
 
-    Documents of weight 0 are left out.
+    Documents of weight 0 are left out, and those that `Source.where` does not choose. With a ``folder`` texts are paths of files from there.
     """
     decoder_of = _decoders(source.reading)
     attributes, n_attributes, weight_column = source.attributes, len(source.attributes.names), source.weight_column
     layout, reading = FORMATS[source.reading.format], source.reading
-    may_be_binary = reading.encoding == "auto" and reading.document != "mail" and not (layout.decoded or layout.file_per_document)
+    may_be_binary = reading.encoding == "auto" and reading.document != "mail" and not (layout.decoded or reading.of_files)
     names = [field_name(name) for name in source.tagged]
     n_beside = n_attributes + len(names)
-    n_own = n_beside + (weight_column is not None)
+    n_own = n_beside + (weight_column is not None) + (source.where is not None)
     for identity, found_label, body, beside, _, found_problem, columns, _ in documents:
         label, problem, units = found_label, found_problem, WEIGHT_UNIT
         text, fields, values = _NOTHING
         if problem is None:
+            if source.where is not None and columns[n_own - 1] != source.where:
+                continue
             try:
-                label = _label(found_label, body, source)
-                found, transcoded, fields = decoder_of(identity)(body)
+                path, content = (identity, body) if folder is None else _file_in(folder, body, source)
+                label = _label(found_label, identity, content, source)
+                found, transcoded, fields = decoder_of(path)(content)
                 text = without_separators(found)
                 if text is not found and may_be_binary:
                     refuse_binary(body)
@@ -462,17 +498,35 @@ def _decoded(documents: Iterable[Document], source: Source) -> Iterator[Document
             yield Document(identity, label, text, fields, values, problem, columns[n_own:], units)
 
 
+def _file_in(folder: str, name: bytes, source: Source) -> tuple[str, bytes]:
+    """Return the path and the content of a regular file that a table names; raise `DocumentError` if there is none."""
+    from nbtext.corpus.directory import read_listed
+
+    path = os.path.join(folder, os.fsdecode(name))  # noqa: PTH118 - a text
+    if not os.path.isfile(path):  # noqa: PTH113 - does not raise
+        raise DocumentError(f"there is no file {path}")
+    document = read_listed((path, None, None), source)
+    if document.problem is not None:
+        raise document.problem
+    return path, document.text
+
+
 def _fields(names: Sequence[bytes], values: Sequence[str]) -> Fields:
     return [(name, value.encode()) for name, value in zip(names, values, strict=True) if value]
 
 
-def _label(found: str | None, body: bytes, source: Source) -> str | None:
+def _label(found: str | None, identity: str, body: bytes, source: Source) -> str | None:
     """Return the label of a document, or the set of its labels; raise `DocumentError` if there is none, or if the document is too large."""
     reading = source.reading
     if source.labelled and found is None and reading.label_header:
         from nbtext.corpus.mail.headers import labels_in_header
 
         found = labels_in_header(body, reading.label_header, reading.encoding)
+    elif source.labelled and found is None and (pattern := reading.label_of_document):
+        match = re.search(pattern, identity.rpartition("/")[2])
+        if match is None or not match[1]:
+            raise DocumentError("--label-pattern finds no class in the name of the file")
+        found = decoded_name(os.fsencode(match[1]))
     label = None if found is None else separated(found, reading.label_separator)
     if source.labelled and not label:
         raise DocumentError("the label is empty")

@@ -1,6 +1,6 @@
 """Files of many documents, and standard input, as streams of bytes and of lines; also the files that options name.
 
-Compressed files (gzip, xz, bzip2) are unpacked while they are read, and never further than a limit.
+Compressed files (gzip, xz, bzip2, zstd) are unpacked while they are read, and never further than a limit.
 """
 
 from __future__ import annotations
@@ -10,29 +10,28 @@ import os
 import stat
 import sys
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
 from nbtext.corpus.document import FilePart, size_in_words, too_large
 from nbtext.errors import DocumentError, PathError, UsageError, reason
 
 if TYPE_CHECKING:
-    from bz2 import BZ2Decompressor
     from collections.abc import Generator, Iterator
     from io import BufferedReader
-    from lzma import LZMADecompressor
 
     from _typeshed import WriteableBuffer
 
-_SUFFIXES = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2"}
+_SUFFIXES = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2", ".zst": "zstd"}
 
 _ANY_SUFFIX = tuple(_SUFFIXES)
 
 _BEGINNINGS = {
     b"\x1f\x8b\x08": "gzip",
     b"\xfd7zXZ\0": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
     **{b"BZh%d%b" % (size, magic): "bzip2" for size in range(1, 10) for magic in (b"1AY&SY", b"\x17rE8P\x90")},  # the latter: empty
 }
 
@@ -76,9 +75,16 @@ class _Gzip:
         return unpacked
 
 
-def _unpacker(kind: str) -> _Gzip | BZ2Decompressor | LZMADecompressor:
+def _unpacker(kind: str) -> Any:  # noqa: ANN401 - all have the interface of `_Gzip`
     if kind == "gzip":
         return _Gzip()
+    if kind == "zstd":
+        from importlib import import_module
+
+        for module in ("compression.zstd", "backports.zstd"):
+            with suppress(ImportError):
+                return import_module(module).ZstdDecompressor()
+        raise PathError("this Python cannot unpack zstd", hint="pip install backports.zstd, or unpack it first with unzstd")
     import bz2
     import lzma
 
@@ -136,8 +142,6 @@ def unpacked(packed: IO[bytes], kind: str, limit: int) -> Generator[bytes]:
 
     Streams that follow one another are read as one, as the tools that write such files do; zeros after the last are padding.
     """
-    from lzma import LZMAError
-
     unpacker, size = _unpacker(kind), 0
     while True:
         content = b""
@@ -152,7 +156,9 @@ def unpacked(packed: IO[bytes], kind: str, limit: int) -> Generator[bytes]:
             raise PathError(f"the {kind} file is cut short")
         try:
             piece = unpacker.decompress(content, BUFFER)
-        except (OSError, EOFError, ValueError, zlib.error, LZMAError) as problem:
+        except MemoryError:
+            raise
+        except Exception as problem:  # noqa: BLE001 - each unpacker has errors of its own
             raise PathError(f"the {kind} file is damaged ({str(problem).lower()})") from None
         size += len(piece)
         if size > limit:
@@ -169,7 +175,7 @@ def unpacked_document(path: str, content: bytes, limit: int) -> bytes:
     try:
         found = stream_of(unpacked(io.BytesIO(content), kind, 1 << 62)).read(limit + 1)
     except PathError as problem:
-        raise DocumentError(problem.message) from None
+        raise DocumentError(problem.message, hint=problem.hint) from None
     if len(found) > limit:
         raise too_large(limit)
     return found

@@ -12,7 +12,7 @@ import numpy as np
 
 from nbtext.corpus.columns import columns_in_words, cut_short
 from nbtext.corpus.document import Notices, size_of
-from nbtext.corpus.reading import read_corpus, resolve_format, resolved
+from nbtext.corpus.reading import read_corpus, resolved
 from nbtext.errors import listed, quantity
 from nbtext.inspection.health import PASSED, WARNING, Finding
 from nbtext.label_sets import labels_in
@@ -56,14 +56,13 @@ class CorpusOverview:
 
 def look_at_corpus(paths: Sequence[str], reading: Reading) -> CorpusOverview:
     """Read a corpus; raise `PathError` or `UsageError` if training could not read it."""
-    layout = FORMATS[resolve_format(paths, reading.format, labelled=True)]
-    labelled = layout.labelled
-    reading = resolved(reading, paths, labelled=labelled)
+    reading = resolved(reading, paths, labelled=True)
+    layout = FORMATS[reading.format]
     notices = Notices()
     classes, sizes = Counter[str](), array("q")
     unreadable = 0
     named: list[_Unreadable] = []
-    for document in read_corpus(paths, reading, notices, labelled=labelled):
+    for document in read_corpus(paths, reading, notices, labelled=True):
         if document.problem is not None:
             unreadable += 1
             named += [_Unreadable(document.id, document.problem.message)][: NAMED - len(named)]

@@ -1,0 +1,155 @@
+"""Shapes of corpora that people have: a class in each file or in its name, tables of paths, rows by a value, arrays and archives."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.process import corpus, fail, in_json, nbtext, succeed
+
+TEXTS = {"pos": ["good film", "good music here", "a good end"], "neg": ["bad film", "bad music here", "a bad end"]}
+
+
+def classes_of(*training: str | Path) -> dict[str, int]:
+    """Train, and return the numbers of documents by class."""
+    succeed("train", *training)
+    return {name: found["documents"] for name, found in in_json("inspect -o json")["classes"].items()}
+
+
+@pytest.fixture
+def class_files(tmp_path: Path) -> Path:
+    """A folder with a file for each class, one document a line."""
+    corpus(tmp_path / "c", {f"{label}.txt": "".join(f"{text}\n" for text in texts) for label, texts in TEXTS.items()})
+    return tmp_path / "c"
+
+
+def test_the_name_of_a_file_of_lines_is_its_class(class_files: Path) -> None:
+    of_folder = classes_of(class_files)
+    assert of_folder == classes_of(class_files / "pos.txt", class_files / "neg.txt") == {"neg": 3, "pos": 3}
+    named = ("--from-folder", f"pos={class_files}/neg.txt", "--from-folder", f"neg={class_files}/pos.txt", "--format", "lines")
+    assert classes_of(*named) == of_folder
+    assert succeed("classify --text", "good film").rows[0][1] == "neg"
+
+
+def test_files_that_may_be_documents_are_no_classes(tmp_path: Path) -> None:
+    corpus(tmp_path / "numbered", {"letter1.txt": "one\ntwo\nthree\n", "letter2.txt": "one\ntwo\nthree\n"})
+    corpus(tmp_path / "paragraphs", {"a.txt": "one\n\ntwo\n", "b.txt": "one\n\ntwo\n"})
+    for folder in ("numbered", "paragraphs"):
+        line = fail(2, "train", folder)
+        assert "has no sub-directories; a corpus has one sub-directory per class" in line
+
+
+def test_a_pattern_finds_the_class_in_the_name_of_a_file(tmp_path: Path) -> None:
+    files = {f"{label}_{number}.txt": text for label, texts in TEXTS.items() for number, text in enumerate(texts)}
+    corpus(tmp_path / "c", files)
+    assert classes_of("c", "--label-pattern", "([a-z]+)_") == {"neg": 3, "pos": 3}
+    assert in_json("evaluate -q c")["n"] == 6
+    corpus(tmp_path / "c", {"3.txt": "what is this"})
+    result = nbtext("update c")
+    assert result.status == 1
+    assert "c/3.txt: --label-pattern finds no class in the name of the file" in result.notes[0]
+    fail(2, "train c --label-pattern [a-z]")
+
+
+def test_a_table_names_files_from_its_own_folder(tmp_path: Path) -> None:
+    corpus(tmp_path / "c", {f"texts/{label}{number}": text for label, texts in TEXTS.items() for number, text in enumerate(texts)})
+    rows = [f"{label},texts/{label}{number}\n" for label, texts in TEXTS.items() for number in range(len(texts))]
+    Path("c/table.csv").write_text("label,path\n" + "".join(rows), encoding="utf-8")
+    assert "give --file-column path" in nbtext("train c/table.csv").err.decode()
+    assert classes_of("c/table.csv", "--file-column", "path") == {"neg": 3, "pos": 3}
+    one_process = Path("nbtext.joblib").read_bytes()
+    succeed("train c/table.csv --file-column path --jobs 2")
+    assert Path("nbtext.joblib").read_bytes() == one_process
+    assert succeed("classify --text", "good film").rows[0][1] == "pos"
+    Path("c/table.csv").write_text("label,path\npos,texts/nowhere\npos,texts/pos0\n", encoding="utf-8")
+    result = nbtext("update c/table.csv")
+    assert result.status == 1
+    assert "there is no file c/texts/nowhere" in result.notes[0]
+
+
+def test_rows_are_chosen_by_a_value_each_time(tmp_path: Path) -> None:
+    rows = [f"{'test' if number == 2 else 'train'},{label},{text}\n" for label, texts in TEXTS.items() for number, text in enumerate(texts)]
+    (tmp_path / "all.csv").write_text("split,label,text\n" + "".join(rows), encoding="utf-8")
+    assert classes_of("all.csv", "--where", "split=train") == {"neg": 2, "pos": 2}
+    assert in_json("evaluate -q all.csv --where split=test")["n"] == 2
+    assert len(succeed("classify all.csv").rows) == 6
+    fail(2, "train all.csv --where split")
+    fail(4, "train all.csv --where nowhere=train")
+
+
+def test_an_array_of_json_and_keys_by_their_names(tmp_path: Path) -> None:
+    records = [{"meta": {"category": label}, "content": text} for label, texts in TEXTS.items() for text in texts]
+    Path("c.json").write_text(json.dumps(records), encoding="utf-8")
+    Path("c.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    assert classes_of("c.json") == classes_of("c.jsonl") == {"neg": 3, "pos": 3}
+    Path("other.jsonl").write_text('{"kind": "a", "words": "b c"}\n', encoding="utf-8")
+    assert "the keys are kind, words; see --label-column" in nbtext("train other.jsonl").notes[0]
+
+
+def archive(*members: tuple[str, bytes, bytes]) -> bytes:
+    """Return a tar archive of members, given their names, types and contents or the names that links lead to."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as made:
+        for name, kind, content in members:
+            member = tarfile.TarInfo(name)
+            member.type = kind
+            if kind == tarfile.REGTYPE:
+                member.size = len(content)
+            else:
+                member.linkname = content.decode()
+            made.addfile(member, io.BytesIO(content))
+    return out.getvalue()
+
+
+def test_names_and_links_of_an_archive_lead_nowhere(tmp_path: Path) -> None:
+    good = [(f"c/{label}/{number}", tarfile.REGTYPE, text.encode()) for label, texts in TEXTS.items() for number, text in enumerate(texts)]
+    secret = tmp_path / "secret"
+    secret.write_text("secret words", encoding="utf-8")
+    hostile = [
+        ("c/pos/link", tarfile.SYMTYPE, str(secret).encode()),
+        ("c/pos/hard", tarfile.LNKTYPE, b"../secret"),
+        ("c/neg/device", tarfile.CHRTYPE, b""),
+    ]
+    (tmp_path / "c.tar").write_bytes(archive(*good, *hostile))
+    result = nbtext("train c.tar")
+    assert result.status == 1
+    assert sum("not a regular file" in note for note in result.notes) == 3
+    assert {name: found["documents"] for name, found in in_json("inspect -o json")["classes"].items()} == {"neg": 3, "pos": 3}
+    (tmp_path / "up.tar").write_bytes(
+        archive(*good, ("../../pos/up", tarfile.REGTYPE, b"up here"), ("/neg/root", tarfile.REGTYPE, b"root here"))
+    )
+    nbtext("train up.tar -m other")
+    assert {path.name for path in tmp_path.iterdir()} == {"secret", "c.tar", "up.tar", "nbtext.joblib", "other"}
+
+
+@pytest.mark.parametrize("keep", [700, 1300, 2000])
+def test_an_archive_that_is_cut_short_is_no_corpus(tmp_path: Path, keep: int) -> None:
+    good = [(f"c/{label}/{number}", tarfile.REGTYPE, text.encode()) for label, texts in TEXTS.items() for number, text in enumerate(texts)]
+    (tmp_path / "c.tar").write_bytes(archive(*good)[:keep])
+    assert "the tar archive is" in fail(4, "train c.tar")
+
+
+def test_compression_that_cannot_be_unpacked_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "c.csv.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(60))
+    assert "zstd" in fail(4, "train c.csv.zst")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "hint"),
+    [
+        ("mail.db", b"SQLite format 3\0" + bytes(90), "sqlite3 -csv -header FILE"),
+        ("c.feather", b"ARROW1\0\0" + bytes(90), "to_json"),
+        ("c.pkl", b"\x80\x04" + bytes(90), "a pickle can run code when it is loaded"),
+        ("c.pdf", b"%PDF-1.4\n1 0 obj\n" + b"text " * 40, "pdftotext FILE"),
+    ],
+    ids=["database", "feather", "pickle", "pdf"],
+)
+def test_what_is_no_corpus_is_refused_with_what_to_do(tmp_path: Path, name: str, content: bytes, hint: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    line = fail(2, "train", name)
+    assert line.startswith(f"nbtext: {name} cannot be read; ")
+    assert hint in line
