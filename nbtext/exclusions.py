@@ -30,6 +30,10 @@ TRAITS = {
         "evidence, AIC and BIC are those of --classifier multinomial --weighting counts, bernoulli, dirichlet-multinomial and gaussian",
         "cross-validate others",
     ),
+    "mixes": (
+        "p(m | data) is of models of the same counts that have an evidence",
+        "name one of multinomial and bernoulli, with several pseudo-counts: multinomial:0.1+multinomial:1",
+    ),
     "prior": ("its scores have no class prior", "leave it out, or take another classifier"),
     "symmetric": ("the numbers themselves are the shape", LEAVE_OUT),
     "background": ("it takes symmetric", LEAVE_OUT),
@@ -73,13 +77,13 @@ TRAITS = {
 _MULTINOMIAL = "sums weights joins leave-one-out prior background own attributes"
 KINDS = {
     "multinomial": {
-        "counts": f"{_MULTINOMIAL} evidence several",
+        "counts": f"{_MULTINOMIAL} evidence mixes several",
         "binary": f"{_MULTINOMIAL} several",
         "log": f"{_MULTINOMIAL} several",
         "tfidf": "prior background own attributes",
     },
     "complement": {**dict.fromkeys(("counts", "binary", "log"), "sums weights background own"), "tfidf": "background own"},
-    "bernoulli": dict.fromkeys(("counts", "binary"), "sums weights prior own two attributes several evidence"),
+    "bernoulli": dict.fromkeys(("counts", "binary"), "sums weights prior own two attributes several evidence mixes"),
     "dirichlet-multinomial": {"counts": "sums prior background own attributes evidence"},
     "gaussian": {"counts": "prior background attributes evidence"},
     "logistic": dict.fromkeys(("counts", "tfidf"), "weights prior background attributes several"),
@@ -87,8 +91,8 @@ KINDS = {
 }
 """What each classifier offers with each weighting that it takes. An average besides offers what `_OF_ALL_MEMBERS` names if all members do."""
 
-_OFFERED = frozenset(_MULTINOMIAL.split()) | {"evidence", "two", "several"}
-_OF_ALL_MEMBERS = frozenset({"sums", "weights", "prior"})
+_OFFERED = frozenset(_MULTINOMIAL.split()) | {"evidence", "mixes", "two", "several"}
+_OF_ALL_MEMBERS = frozenset({"sums", "weights", "prior", "mixes"})
 _NEEDED = {"complement": {"smoothed"}, "logistic": {"smoothed"}, "dirichlet-multinomial": {"sample"}}
 NONE: frozenset[str] = frozenset()
 
@@ -133,6 +137,7 @@ def _offers(settings: Settings) -> frozenset[str]:
     offered = frozenset(kinds[settings.weighting].split())
     if settings.classifier == AVERAGE:
         offered |= _OF_ALL_MEMBERS.intersection(*(_offers(member) for member in settings.models))
+        offered -= {"mixes"} if len({(member.classifier, member.weighting) for member in settings.models}) > 1 else NONE
         offered -= {"attributes"} if any(member.classifier == "gaussian" for member in settings.models) else NONE
     return offered
 
@@ -146,6 +151,7 @@ def _settings_rows(settings: Settings) -> Iterator[Row]:
     yield Row(name, frozenset().union(*(_NEEDED.get(each.classifier, NONE) for each in settings.models)), lacking - by_weighting)
     yield Row(f"--weighting {weighting}", lacks=by_weighting)
     for is_set, found in (
+        (settings.is_mixture, row("p(m | data)", needs="mixes posterior smoothed")),
         (settings.prior_shape != "symmetric", row(f"--prior-shape {settings.prior_shape}", needs="background", lacks="symmetric")),
         (settings.class_prior not in ("empirical", "uniform"), row("--class-prior", needs="prior")),
         (not isinstance(settings.class_prior, str), row("--class-prior FILE", lacks="several")),
@@ -159,7 +165,7 @@ def _settings_rows(settings: Settings) -> Iterator[Row]:
         (not settings.sample, row("--sample 0", lacks="sample")),
         (settings.calibration == "none", row("--calibration none", lacks="calibrated")),
         (settings.estimate == "ml", row("--estimate ml", lacks="posterior smoothed several")),
-        (settings.smoothing == 0, row("--smoothing 0", lacks="smoothed several")),
+        (any(each.smoothing == 0 for each in settings.models), row("--smoothing 0", lacks="smoothed several")),
         (settings.smoothing == "leave-one-out", row("--smoothing leave-one-out", needs="leave-one-out sample", lacks="from-sums several")),
         (settings.calibration in ("temperature", "isotonic"), row(f"--calibration {settings.calibration}", lacks="several")),
         (isinstance(settings.smoothing, tuple), row("--smoothing A,B", needs="two")),

@@ -419,14 +419,20 @@ CalibrationName = Literal["auto", "length", "temperature", "isotonic", "none"]
 OnError = Literal["record", "skip", "fail"]
 
 
+BY_EVIDENCE = "evidence:"
+"""Before the members of an average that are weighed by their evidence."""
+
+_MEMBER = rf"({'|'.join(name for name in CLASSIFIERS if name != AVERAGE)})(?::({'|'.join(WEIGHTINGS)}))?(?::(\d{{1,12}}(?:\.\d{{1,12}})?))?"
+"""Classifier, weighting and pseudo-count of a member."""
+
+
 def members(value: object) -> str:
-    """Check for two or more different classifiers with + between them, each with a colon and its weighting if that is not counts."""
-    parts = [part.strip().lower().removesuffix(":counts") for part in value.replace(",", "+").split("+")] if isinstance(value, str) else []
-    named = [name for name in CLASSIFIERS if name != AVERAGE]
-    possible = {*named, *(f"{name}:{weighting}" for name in named for weighting in WEIGHTINGS)}
-    if len(parts) < 2 or len(set(parts)) < len(parts) or not possible.issuperset(parts):
+    """Check for two or more different classifiers with + between them, each with a weighting, if it is not counts, and a pseudo-count after colons."""
+    found = re.sub(r"\s|:counts", "", value.lower()).replace(",", "+") if isinstance(value, str) else ""
+    parts = found.removeprefix(BY_EVIDENCE).split("+")
+    if len(parts) < 2 or len(set(parts)) < len(parts) or not all(re.fullmatch(_MEMBER, part) for part in parts):
         raise ValueError("two or more different classifiers with + between them, such as multinomial:log+logistic")
-    return "+".join(parts)
+    return found
 
 
 GROUPS = ("documents", "words", "model", "answer", "output", "process")
@@ -783,7 +789,8 @@ class Settings(Declared):
     )
     members: str = declared(
         "multinomial:log+logistic", "A+B", members,
-        "For average: the models to combine, with + between them. A colon and a weighting may follow each.",
+        "For average: the models to combine, with + between them. A colon and a weighting may follow each, and another with a pseudo-count: multinomial:log:0.1. "
+        "After evidence: such models of the same counts are weighed by p(m | data): evidence:multinomial:0.1+multinomial:1.",
         only_for=AVERAGE,
     )
     l2: str | float = declared(
@@ -845,8 +852,21 @@ class Settings(Declared):
         """The settings of each member of an average; of any other classifier these settings."""
         if self.classifier != AVERAGE:
             return (self,)
-        named: Iterator[Any] = (member.partition(":") for member in self.members.split("+"))
-        return tuple(replace(self, classifier=name, weighting=weighting or "counts") for name, _, weighting in named)
+        named: Any = [re.fullmatch(_MEMBER, name) for name in self.member_names]
+        return tuple(
+            replace(self, classifier=name, weighting=weighting or "counts", smoothing=float(own) if own else self.smoothing)
+            for name, weighting, own in (each.groups() for each in named)
+        )
+
+    @property
+    def member_names(self) -> list[str]:
+        """The members of an average, as ``--members`` names them."""
+        return self.members.removeprefix(BY_EVIDENCE).split("+")
+
+    @property
+    def is_mixture(self) -> bool:
+        """True for an average whose members are weighed by their evidence."""
+        return self.classifier == AVERAGE and self.members.startswith(BY_EVIDENCE)
 
     @property
     def sums_logs(self) -> bool:

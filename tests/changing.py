@@ -44,6 +44,7 @@ ADDITIVE: dict[str, dict[str, Any]] = {
     "log": {"weighting": "log", "surface_forms": True},
     "log complement": {"classifier": "complement", "weighting": "log"},
     "binary": {"classifier": "complement", "weighting": "binary", "smoothing": 1},
+    "average by evidence": {"classifier": "average", "members": "evidence:bernoulli:0.5+bernoulli:2"},
     "average of counts": {"classifier": "average", "members": "multinomial:log+bernoulli"},
     **{name: {"classifier": name} for name in CLASSIFIERS if not needs_documents(Settings(classifier=name))},
 }

@@ -29,7 +29,12 @@ REPRESENTATIVES: dict[str, tuple[Value, ...]] = {
     "top": (12,),
     "weighting": ("counts", "binary", "log", "tfidf"),  # counts too: with a pool, what is not given is log
     "smoothing": ("evidence", "leave-one-out", 0.5, 0, "0.1,2", "smoothing.txt"),
-    "members": ("multinomial+dirichlet-multinomial", "complement:tfidf+bernoulli", "gaussian+logistic"),
+    "members": (
+        "multinomial+dirichlet-multinomial",
+        "complement:tfidf+bernoulli",
+        "gaussian+logistic",
+        "evidence:multinomial:0.5+multinomial",
+    ),
     "l2": (1,),
     "latent": (3,),
     "shrinkage": (0.5,),
@@ -104,6 +109,7 @@ MAIL = (among("document", "mail"), among("format", *(name for name, layout in FO
 COLUMNED = among("format", None, *COLUMNS)
 FILES = among("format", *(name for name, layout in FORMATS.items() if layout.of_files or name in ("lines", "mbox")))
 SEVERAL = (among("labels", "several"), given("label_separator"))
+BY_EVIDENCE = among("members", "evidence:multinomial:0.5+multinomial")
 OF_GAUSSIAN = (among("classifier", "gaussian"), among("members", "gaussian+logistic"))
 
 NEEDS: tuple[tuple[Condition, tuple[Condition, ...]], ...] = (
@@ -159,7 +165,7 @@ REFUSED: tuple[tuple[Condition, ...], ...] = (
     (among("classifier", "dirichlet-multinomial"), among("sample", 0)),
     (among("members", "multinomial+dirichlet-multinomial"), among("sample", 0)),
     *((among("classifier", "dirichlet-multinomial", "gaussian"), each) for each in WEIGHTS),
-    *((given("members"), each) for each in WEIGHTS),
+    *((given("members", "evidence:multinomial:0.5+multinomial"), each) for each in WEIGHTS),
     *((among("classifier", None, "complement"), among("weighting", "tfidf"), each) for each in WEIGHTS),
     *((each, weights) for each in ATTRIBUTES for weights in WEIGHTS),
     *((each, among("classifier", "complement")) for each in ATTRIBUTES),

@@ -14,14 +14,18 @@ from nbtext import TextClassifier
 from nbtext.calibration import by_length
 from nbtext.classifiers.average import PooledClassifier, fitted_pool
 from nbtext.errors import UsageError
+from nbtext.inspection.criteria import classifier_of, criteria
 from nbtext.inspection.overview import overview
 from nbtext.model.training import left_out_posteriors
 from nbtext.report.models import print_overview
 from nbtext.settings import Settings
 from tests.budget import examples
 from tests.explaining import TEXTS, model
+from tests.process import content, fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -128,16 +132,31 @@ def test_without_documents_weights_are_equal() -> None:
         ("multinomial:log, LOGISTIC", "multinomial:log+logistic"),
         ("multinomial:counts+bernoulli", "multinomial+bernoulli"),
         ("multinomial+multinomial:log", "multinomial+multinomial:log"),
+        ("Multinomial:0.1 + multinomial:counts:1+multinomial:log:2", "multinomial:0.1+multinomial:1+multinomial:log:2"),
     ],
 )
 def test_members_are_named_in_one_way(members: str, wanted: str) -> None:
     settings = Settings(classifier="average", members=members)
     assert settings.members == wanted
-    assert [f"{each.classifier}:{each.weighting}".removesuffix(":counts") for each in settings.models] == wanted.split("+")
+    own = [f":{each.smoothing:g}" if isinstance(each.smoothing, float) else "" for each in settings.models]
+    assert [
+        f"{each.classifier}:{each.weighting}".removesuffix(":counts") + a for each, a in zip(settings.models, own, strict=True)
+    ] == wanted.split("+")
 
 
 @pytest.mark.parametrize(
-    "members", ["multinomial", "multinomial+multinomial:counts", "average+logistic", "multinomial+svm", "multinomial:x+logistic", ""]
+    "members",
+    [
+        *("multinomial", "multinomial+multinomial:counts", "average+logistic", "multinomial+svm", "multinomial:x+logistic", ""),
+        *(
+            "multinomial:1:2+logistic",
+            "multinomial:-1+logistic",
+            "multinomial:1e20+logistic",
+            "evidence:multinomial:1",
+            "evidence:",
+            "proof:multinomial:1+multinomial",
+        ),
+    ],
 )
 def test_what_names_no_members_is_refused(members: str) -> None:
     with pytest.raises(UsageError, match="members must be two or more different classifiers"):
@@ -186,3 +205,101 @@ def test_inspect_shows_the_weights(capsys: pytest.CaptureFixture[str]) -> None:
     [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("weights")]
     assert f"multinomial:log {found.members['multinomial:log'].scale:.4g} · n^" in line
     assert overview(model(), 0).members == {}
+
+
+COINS = "multinomial:0.1+multinomial:1+multinomial"
+
+
+def by_evidence(members: str, rows: list[tuple[str, str]], **settings: Any) -> TextClassifier:
+    """An average by p(m | data) without calibration."""
+    plain = {"stemmer": "none", "stop_words": "none", "calibration": "none", "smoothing": 3, **settings}
+    of = TextClassifier(classifier="average", members=f"evidence:{members}", **plain)
+    return of.fit([text for _, text in rows], [label for label, _ in rows])
+
+
+ROWS = [("a", "ant bee ant"), ("a", "ant cat"), ("b", "bee cow"), ("b", "cow"), ("c", "dog dog ant")]
+ASKED = ["ant bee", "cow dog", "ant ant ant", "", "unheard"]
+
+
+@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli"])
+def test_a_mixture_weighs_the_posteriors_of_members_by_their_evidence(classifier: Any) -> None:
+    """Against models of each pseudo-count, whose evidence is the product of predictions for the multinomial: tokens of a class one after the other."""
+    of = by_evidence(f"{classifier}:0.1+{classifier}:1+{classifier}", ROWS)
+    posteriors: list[Floats] = []
+    evidences: list[float] = []
+    for a in (0.1, 1.0, 3.0):
+        alone = TextClassifier(classifier=classifier, stemmer="none", stop_words="none", calibration="none", smoothing=a)
+        alone.fit([text for _, text in ROWS], [label for label, _ in ROWS])
+        posteriors.append(alone.predict_proba(ASKED))
+        predictions = []
+        for label in "abc":
+            seen: list[str] = []
+            for token in " ".join(text for each, text in ROWS if each == label).split():
+                predictions.append(log((seen.count(token) + a) / (len(seen) + 5 * a)))
+                seen.append(token)
+        evidences.append(sum(predictions) if classifier == "multinomial" else criteria(classifier_of(alone)).evidence or 0.0)
+    shares = np.exp(np.array(evidences) - np.logaddexp.reduce(evidences))
+    assert 0.05 < shares.max() < 0.95
+    np.testing.assert_allclose(of.predict_proba(ASKED), np.einsum("m,mdk->dk", shares, posteriors), rtol=1e-9)
+    shown = of.fitted.classifier.member_weights()
+    assert list(shown) == [f"{classifier}:0.1", f"{classifier}:1", classifier]
+    assert [scale for scale, _ in shown.values()] == pytest.approx(shares.tolist(), rel=1e-9)
+
+
+def test_weights_by_evidence_follow_documents_that_come_and_go(tmp_path: Path) -> None:
+    """The evidence is a function of the counts."""
+    write("some.tsv", "".join(f"{label}\t{text}\n" for label, text in ROWS[:3]))
+    write("rest.tsv", "".join(f"{label}\t{text}\n" for label, text in ROWS[3:]))
+    options = f"--classifier average --combine evidence --members {COINS} --stemmer none"
+    succeed(f"train some.tsv --model some {options}")
+    succeed(f"train some.tsv rest.tsv --model all {options}")
+    prefixed = options.replace("--combine evidence --members ", "--members evidence:")
+    succeed(f"train some.tsv --model same {prefixed}")
+    assert content("same") == content("some")
+    succeed("update rest.tsv --model some")
+    assert content("some") == content("all") != content("same")
+    succeed("forget rest.tsv --model some")
+    assert content("some") == content("same")
+    weights = in_json("inspect --model all")["members"]
+    assert sum(weight["scale"] for weight in weights.values()) == pytest.approx(1)
+    assert f"multinomial:1 {weights['multinomial:1']['scale']:.4g}, " in (shown := succeed("inspect --model all").text)
+    assert ", p(m | data)\n" in shown
+    succeed("inspect --verify --model all")
+    assert f"--members evidence:{COINS}" in nbtext(f"tune some.tsv {options} --try ngrams=1,2 --folds 2 --model tuned").text
+
+
+@pytest.mark.parametrize(
+    ("members", "why"),
+    [
+        ("multinomial:1+bernoulli:1", "p(m | data) is of models of the same counts"),
+        ("multinomial:log:1+multinomial:log:2", "p(m | data) is of models of the same counts"),
+        ("dirichlet-multinomial:1+dirichlet-multinomial:2", "p(m | data) is of models of the same counts"),
+        ("gaussian:1+gaussian:2", "p(m | data) is of models of the same counts"),
+        ("multinomial:0+multinomial:1", "a count of 0 would decide alone"),
+        ("multinomial:1+multinomial:2 --estimate ml", "maximum likelihood has no prior"),
+    ],
+)
+def test_members_without_an_evidence_or_of_other_data_are_refused(pets: Path, members: str, why: str) -> None:
+    assert why in fail(2, f"train pets --classifier average --combine evidence --members {members}")
+
+
+def test_a_model_that_evidence_rules_out_leaves_all_to_the_others() -> None:
+    rows = [("a", "ant " * 3000), ("b", "bee " * 3000)]
+    of = by_evidence("multinomial:0.1+multinomial:1000", rows)
+    assert of.predict_proba(["ant"])[0].tolist() == pytest.approx(model_of(rows, 0.1).predict_proba(["ant"])[0].tolist())
+
+
+def model_of(rows: list[tuple[str, str]], a: float) -> TextClassifier:
+    of = TextClassifier(stemmer="none", calibration="none", smoothing=a)
+    return of.fit([text for _, text in rows], [label for label, _ in rows])
+
+
+@pytest.mark.usefixtures("tmp_path")
+def test_members_of_a_pool_have_pseudo_counts_of_their_own() -> None:
+    of = model(classifier="average", members="multinomial:0.1+multinomial:5+bernoulli", calibration="none")
+    average = of.fitted.classifier
+    assert isinstance(average, PooledClassifier)
+    chosen = model(classifier="bernoulli").fitted.learnt.smoothing
+    assert [member.training.smoothing for member in average.members] == [0.1, 5.0, chosen]
+    of.save("m")
+    np.testing.assert_array_equal(TextClassifier.load("m").joint_log_likelihood(ASKED), of.joint_log_likelihood(ASKED))

@@ -145,6 +145,7 @@ FORMULAS = {
     "logistic": "classifiers.logistic.LogisticRegression.weights",
     "log-count ratio": "classifiers.logistic.log_count_ratio",
     "average": "classifiers.average.PooledClassifier.joint_log_likelihood",
+    "average by evidence": "classifiers.average.PooledClassifier.joint_log_likelihood",
     "average, weight of a member": "classifiers.average.Pool.weights",
     "average, fit": "classifiers.average.fitted_pool",
     "logistic, fit": "classifiers.logistic.minimise",

@@ -384,7 +384,7 @@ def check_explanations(session: Session, corpus: list[str], answers: dict[str, d
         assert math.isclose(found["log_odds"], scores[found["label"]] - scores[found["against"]], rel_tol=1e-6, abs_tol=1e-6), found
         parts = [found["prior"], found.get("rest", 0.0), *(part["nats"] for part in (*found["words"], *found["attributes"]))]
         assert math.isclose(sum(parts), found["log_odds"], rel_tol=1e-6, abs_tol=1e-6), found
-        assert found["adds_up"] or any(holds(each, session.configuration) for each in OF_GAUSSIAN), found
+        assert found["adds_up"] or any(holds(each, session.configuration) for each in (*OF_GAUSSIAN, BY_EVIDENCE)), found
 
 
 def check_drift(drift: dict[str, Any], *, is_whole: bool) -> None:

@@ -28,6 +28,7 @@ from nbtext.classifiers.base import (
     split,
 )
 from nbtext.counts.corpus_counts import Subsets
+from nbtext.decision import log_posterior
 from nbtext.errors import require
 from nbtext.records import dataclass
 from nbtext.settings import MOST_PSEUDO_COUNT, Settings
@@ -49,6 +50,9 @@ MOST_SCORES = 1 << 21
 
 POOL_FOLDS = 5
 """Parts of the left-out documents; each is scored with weights fitted to the others, since calibration and promises take them for new ones."""
+
+LEAST_WEIGHT = 1e-300
+"""Of a member by its evidence: its logarithm is finite."""
 
 POOL, SMOOTHING = "pool", "smoothing"
 """Arrays in the model file: c and β, and the pseudo-counts of the members."""
@@ -122,6 +126,8 @@ class PooledClassifier(AdditiveClassifier):
             training = replace(training, documents=documents)
         trainings = _trainings(training, _member_smoothing(training))
         members = tuple(classifier_class(each.settings.classifier).estimate(each) for each in trainings)
+        if training.settings.is_mixture:
+            return cls(training, members, Pool(posterior_weights(members), np.zeros(len(members))))
         model = cls(training, members, Pool.equal(len(members)))
         return model if documents is None or not len(documents) else model._with_weights(documents)
 
@@ -172,7 +178,7 @@ class PooledClassifier(AdditiveClassifier):
     @classmethod
     def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
-        n_members, given = len(training.settings.models), training.settings.smoothing
+        n_members = len(training.settings.models)
         pool, smoothing = (arrays.get(name, np.empty(0)).astype(np.float64) for name in (POOL, SMOOTHING))
         of_members: list[dict[str, Numbers]] = [{} for _ in range(n_members)]
         for name, array in arrays.items():
@@ -184,26 +190,35 @@ class PooledClassifier(AdditiveClassifier):
         possible = pool.shape == (2 * n_members,) and np.all(pool[:n_members] > 0) and np.isfinite(pool).all()
         require(possible, "its weights do not fit its members")
         possible = smoothing.shape == (n_members,) and smoothing.min() >= 0 and smoothing.max() <= MOST_PSEUDO_COUNT
+        given = _given_smoothing(training)
         require(
-            possible and (isinstance(given, str) or np.all(smoothing == training.smoothing)), "the smoothing of its members is impossible"
+            possible and all(number in {None, own} for number, own in zip(given, smoothing.tolist(), strict=True)),
+            "the smoothing of its members is impossible",
         )
         trainings = _trainings(training, smoothing.tolist())
         members = [classifier_class(each.settings.classifier).restored(each, own) for each, own in zip(trainings, of_members, strict=True)]
         return cls(training, tuple(members), Pool(pool[:n_members], pool[n_members:]))
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
-        """Return Σ_m u_m s_mk of each document, shape (n_docs, n_classes), in nats, and the tokens that count, shape (n_docs,)."""
-        scores, lengths = self.members[0].joint_log_likelihood(matrix)
+        """Return Σ_m u_m s_mk of each document, shape (n_docs, n_classes), in nats, and the tokens that count, shape (n_docs,).
+
+        Of a mixture log Σ_m p(m | data) p_m(C_k | d).
+        """
+        found = [member.joint_log_likelihood(matrix) for member in self.members]
+        scores, lengths = found[0]
+        if self.training.settings.is_mixture:
+            shares = zip(np.log(self.pool.scale).tolist(), found, strict=True)
+            return np.logaddexp.reduce([log_share + log_posterior(of_member) for log_share, (of_member, _) in shares]), lengths
         weights = self.pool.weights(lengths)
         scores *= weights[:, :1]
-        for place, member in enumerate(self.members[1:], 1):
-            scores += weights[:, [place]] * member.joint_log_likelihood(matrix)[0]
+        for place, (of_member, _) in enumerate(found[1:], 1):
+            scores += weights[:, [place]] * of_member
         return scores, lengths
 
     @property
     def additive(self) -> AdditiveClassifier | None:
-        """The classifier itself if the scores of all members are sums over terms, else None."""
-        return self if all(member.additive is not None for member in self.members) else None
+        """The classifier itself if its scores and those of all members are sums over terms, else None."""
+        return self if not self.training.settings.is_mixture and all(member.additive is not None for member in self.members) else None
 
     @property
     def _additive_members(self) -> list[AdditiveClassifier]:
@@ -252,7 +267,7 @@ class PooledClassifier(AdditiveClassifier):
 
     def member_weights(self) -> dict[str, tuple[float, float]]:
         """Return scale and exponent of the weight of each member, by its name as in ``--members``."""
-        return dict(zip(self.training.settings.members.split("+"), zip(*(part.tolist() for part in self.pool), strict=True), strict=True))
+        return dict(zip(self.training.settings.member_names, zip(*(part.tolist() for part in self.pool), strict=True), strict=True))
 
     def distributions(self) -> tuple[TermProbabilities, ...]:
         """Return those of the members."""
@@ -269,13 +284,32 @@ def _pooled(scores: Floats, weights: Floats) -> Floats:
     return pooled
 
 
+def posterior_weights(members: Sequence[Classifier]) -> Floats:
+    """Return p(m | data) of models of the same data, shape (n_members,), equally probable before; at least `LEAST_WEIGHT`, so that none is 0."""
+    from nbtext.language_model.measures import model_posteriors
+
+    evidences = [float(part.evidence.sum()) for member in members for part in member.fits() if part.evidence is not None]
+    return np.array([max(each.probability, LEAST_WEIGHT) for each in model_posteriors(evidences)])
+
+
+def _given_smoothing(training: Training) -> list[float | None]:
+    """Return the pseudo-count of each member that is given, None where it is chosen."""
+    if training.settings.estimate == "ml":
+        return [training.smoothing] * len(training.settings.models)
+    return [each.smoothing if isinstance(each.smoothing, float) else None for each in training.settings.models]
+
+
 def _member_smoothing(training: Training) -> list[float]:
     """Return the pseudo-count of each member: the given one, or what each chooses for itself."""
-    settings, smoothing = training.settings, training.smoothing
-    if settings.estimate == "ml" or not isinstance(settings.smoothing, str):
-        return [smoothing] * len(settings.models)
     counted = training.statistics, training.selected
-    return [smoothing, *(classifier_class(each.classifier).smoothing(*counted, each, training.documents) for each in settings.models[1:])]
+    return [
+        number
+        if number is not None
+        else classifier_class(each.classifier).smoothing(*counted, each, training.documents)
+        if place
+        else training.smoothing
+        for place, (each, number) in enumerate(zip(training.settings.models, _given_smoothing(training), strict=True))
+    ]
 
 
 def _trainings(training: Training, smoothing: Sequence[float]) -> list[Training]:

@@ -14,7 +14,7 @@ from nbtext.cli import messages, panels
 from nbtext.cli.option_files import MODEL, Address, InputPath, OutputPath, PathList, from_file, read_costs
 from nbtext.errors import NbtextError, UsageError, did_you_mean
 from nbtext.report.forms import excel_safe
-from nbtext.settings import ANALYSIS, INPUT, LANGUAGES, READING, SEARCH, TRAINING, Parameter
+from nbtext.settings import ANALYSIS, BY_EVIDENCE, INPUT, LANGUAGES, READING, SEARCH, TRAINING, Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -328,6 +328,9 @@ def _table_options(table: Iterable[Parameter], *, defaults: bool) -> Callable[[C
             names, attributes = ["-0", parameter.option], {"is_flag": True}
         else:
             names, attributes = [f"{parameter.option}/--no-{parameter.option[2:]}"], {"default": None}
+        if parameter.name == "members":
+            options.append(panels.option("--combine", group="model", hidden=True, is_eager=True, type=panels.Choice(["pool", "evidence"])))
+            attributes["callback"] = lambda ctx, _, value: f"{BY_EVIDENCE}{value or ''}" if ctx.params["combine"] == "evidence" else value
         attributes["old_names"] = ["--label-header"] if parameter.name == "label_column" else []
         options.append(
             panels.option(*names, parameter.name, group=parameter.group, common=parameter.common, help=parameter.meaning, **attributes)

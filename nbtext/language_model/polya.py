@@ -109,5 +109,5 @@ def maximum_log_likelihood(documents: CountedDocuments, selected: Mask) -> float
         found = log_rise(concentration * probabilities[:, np.newaxis], counts).sum()
         found -= log_rise(np.full((matrix.n_documents, 1), concentration), matrix.lengths).sum()
         if found < best + LEAST_GAIN:
-            return float(max(found, best))
+            return float(found)
         best, shares = float(found), np.bincount(place, probabilities * psi_rise(concentration * probabilities, counts))

@@ -109,7 +109,8 @@ class TextClassifier:
     estimate : {"mean", "map", "ml"}
         Estimate of term probabilities: mean or mode of the posterior, or maximum likelihood.
     members : str
-        For "average": the models that are combined, such as "multinomial:log+logistic"; after a colon a weighting other than counts.
+        For "average": the models that are combined, such as "multinomial:log+logistic"; after a colon a weighting other than counts, and after another a pseudo-count.
+        "evidence:multinomial:0.1+multinomial:1" weighs models of the same counts by p(m | data).
     l2 : {"auto"} or float
         For "logistic": ``l2 / 2`` times the sum of squared weights is added to the loss, in nats.
     latent : int

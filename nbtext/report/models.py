@@ -21,6 +21,7 @@ from nbtext.report.forms import (
     write,
     write_result,
 )
+from nbtext.settings import BY_EVIDENCE
 from nbtext.version import __version__
 
 if TYPE_CHECKING:
@@ -172,7 +173,9 @@ def _lines(overview: Overview) -> dict[str, str | None]:
     selected = f", {overview.selected_terms:,} selected" if overview.selected_terms != overview.terms else ""
     own = f", {quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if (n_own := overview.terms_with_own_smoothing) else ""
     pair = f" with a term, {given[1]:g} without" if isinstance(given := overview.training["smoothing"], tuple) else ""
-    weights = [f"{name} {weight.scale:.4g} · n^{weight.exponent:.4g}" for name, weight in overview.members.items()]
+    by_evidence = str(overview.training["members"]).startswith(BY_EVIDENCE)
+    power, meaning = ("", "p(m | data)") if by_evidence else (" · n^{0.exponent:.4g}", "n the document's known tokens")
+    weights = [f"{name} {weight.scale:.4g}{power.format(weight)}" for name, weight in overview.members.items()]
     return {
         "classes": f"{len(overview.classes):,}",
         "documents": f"{overview.documents:,}",
@@ -183,7 +186,7 @@ def _lines(overview: Overview) -> dict[str, str | None]:
         "smoothing": f"{overview.smoothing:g}{pair}{own}{f' ({chosen})' if (chosen := overview.choices.of_smoothing) else ''}",
         "penalty": None if overview.l2 is None else _penalty(overview, overview.l2),
         "boundary": None if overview.boundary is None else _boundary(overview.boundary),
-        "weights": f"{', '.join(weights)}, n the document's known tokens" if weights else None,
+        "weights": f"{', '.join(weights)}, {meaning}" if weights else None,
         "calibration": _calibration(overview.calibration),
         "sample": f"{quantity(overview.sample.documents, 'document')}{', all there are' if overview.sample.complete else ''}",
         "seed words": None if overview.seeds is None else _seeds(overview.seeds),
