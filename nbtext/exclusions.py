@@ -151,7 +151,7 @@ def _settings_rows(settings: Settings) -> Iterator[Row]:
     yield Row(name, frozenset().union(*(_NEEDED.get(each.classifier, NONE) for each in settings.models)), lacking - by_weighting)
     yield Row(f"--weighting {weighting}", lacks=by_weighting)
     for is_set, found in (
-        (settings.is_mixture, row("p(m | data)", needs="mixes posterior smoothed")),
+        (settings.is_mixture, row("p(m | data) of --members", needs="mixes posterior smoothed")),
         (settings.prior_shape != "symmetric", row(f"--prior-shape {settings.prior_shape}", needs="background", lacks="symmetric")),
         (settings.class_prior not in ("empirical", "uniform"), row("--class-prior", needs="prior")),
         (not isinstance(settings.class_prior, str), row("--class-prior FILE", lacks="several")),

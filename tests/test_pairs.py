@@ -26,7 +26,7 @@ from nbtext.label_sets import labels_in
 from nbtext.model import TextClassifier
 from nbtext.settings import ANALYSIS, READING, TRAINING, Reading, Settings
 from tests.budget import exhaustive, some
-from tests.pairs import AVERAGE, NO_POSTERIOR, OF_GAUSSIAN, SEVERAL, VALUES, among, configurations, given, holds, refused_alone
+from tests.pairs import AVERAGE, BY_EVIDENCE, NO_POSTERIOR, OF_GAUSSIAN, SEVERAL, VALUES, among, configurations, given, holds, refused_alone
 from tests.pairs_corpus import FILES, Writer, documents
 from tests.process import Result
 
