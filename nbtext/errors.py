@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from nbtext.records import dataclass
+
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 
 
@@ -82,6 +84,27 @@ class LockedError(NbtextError):
     """Another process kept the model locked."""
 
     exit_status = 5
+
+
+PASSED, WARNING, FAILED = "ok", "warning", "failed"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one check."""
+
+    check: str
+    result: str
+    """``ok``, ``warning`` or ``failed``."""
+    detail: str
+    """The finding."""
+    fix: str | None = None
+    """The remedy, if one is needed."""
+
+    @property
+    def line(self) -> str:
+        """Finding and remedy in one line."""
+        return f"{self.detail}; {self.fix}" if self.fix else self.detail
 
 
 def reason(problem: OSError) -> str:

@@ -220,7 +220,7 @@ def test_attributes_are_parameters_that_copies_keep() -> None:
 
 def test_an_attribute_of_no_document_is_told() -> None:
     model = TextClassifier(categorical="colour,shape", numeric="age").fit([{"colour": "red"}, {"colour": "blue"}], ["a", "b"])
-    assert warnings(model.fitted) == ["no document has a value of shape, age"]
+    assert warnings(model.fitted) == ["no document has a value of shape, age; leave it out, or name another column"]
     assert model.predict([{"colour": "red", "shape": "round", "age": 3}]).tolist() == ["a"]
 
 

@@ -78,7 +78,7 @@ def test_stems_of_another_version(pets: Path, monkeypatch: pytest.MonkeyPatch) -
     findings = [of for of in health.health("nbtext.joblib", named=True) if of.result != "ok"]
     assert [of.check for of in findings] == ["model"]
     assert f"its stems are those of PyStemmer {installed}, and PyStemmer 99.9 is installed" in findings[0].detail
-    assert findings[0].problem is None
+    assert not isinstance(findings[0], health.Failure)
 
 
 def test_packages_that_are_missing_or_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,6 +99,7 @@ def test_a_folder_that_cannot_be_written(pets: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(f"nbtext.inspection.health.{place}", full)
     findings = {of.check: of for of in health.health("nbtext.joblib", named=True)}
     folder = findings["folder"]
+    assert isinstance(folder, health.Failure)
     assert (folder.result, folder.problem.exit_status if folder.problem else 0) == ("failed", 4)
     assert "no space left on device" in folder.detail
     assert "lock" not in findings

@@ -47,7 +47,7 @@ def test_warnings_and_notices(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/only/1": b"caf\xe9"})
     lines = said(nbtext("train c -v", *AS_JSON))
     assert [line["level"] for line in lines] == ["notice", "warning", "notice", "notice"]
-    assert lines[1]["message"] == "there is only one class, only; every answer will be that"
+    assert lines[1]["message"] == "there is only one class, only; every answer will be that; add documents of another class"
     assert nbtext("train c -q", *AS_JSON).err == b""
 
 

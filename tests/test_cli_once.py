@@ -188,7 +188,7 @@ def test_through_a_link_the_ledger_is_in_the_file(days: Path) -> None:
     assert (days / "link").is_symlink()
 
 
-SEVERAL = "1 text under several labels, the last of which holds: first c/cats/2 (cats) and c/zebras/copy (zebras)"
+SEVERAL = "1 text under several labels: first c/cats/2 (cats) and c/zebras/copy (zebras); keep one of them; --once takes the last"
 
 
 def test_equal_documents_of_one_class_count_once_in_training(tmp_path: Path) -> None:

@@ -57,7 +57,10 @@ def test_joblib_loads_the_model(service_desk_model: Path) -> None:
 def test_one_class_works_and_warns(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/only/1": "some words"})
     done = nbtext("train c")
-    assert (done.status, done.notes) == (0, ["nbtext: warning: there is only one class, only; every answer will be that"])
+    assert (done.status, done.notes) == (
+        0,
+        ["nbtext: warning: there is only one class, only; every answer will be that; add documents of another class"],
+    )
     assert nbtext("train c -q").notes == []
     assert succeed("classify -", stdin=b"anything").rows == [["-", "only", "1"]]
     assert in_json("evaluate -q c")["accuracy"] == 1
@@ -69,7 +72,10 @@ def test_one_class_works_and_warns(tmp_path: Path) -> None:
 def test_documents_without_terms(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/a/1": "", "c/b/1": "? !", "c/b/2": ""})
     done = nbtext("train c")
-    assert (done.status, done.notes) == (0, ["nbtext: warning: the documents hold no terms; every answer will be the same"])
+    assert (done.status, done.notes) == (
+        0,
+        ["nbtext: warning: the documents hold no terms; every answer will be the same; nbtext tokens shows why a word is dropped"],
+    )
     assert succeed("classify -", stdin=b"anything").rows == [["-", "b", "0.666667"]]
     assert succeed("select-features").out == b""
     succeed("inspect")
@@ -92,8 +98,8 @@ def test_what_is_noticed_is_said_when_asked(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/a/1": b"caf\xe9", "c/b/1": "z w", "c/README": "r", "c/empty/.keep": ""})
     done = nbtext("train c -v")
     assert done.notes[:3] == [
-        "nbtext: warning: c/empty: no documents in this class",
-        "nbtext: not valid UTF-8 and read as Windows-1252: 1 document; see --encoding",
+        "nbtext: warning: c/empty: no documents in this class; add some, or leave it out",
+        "nbtext: not valid UTF-8 and read as Windows-1252: 1 document; if letters look wrong, see --encoding",
         "nbtext: c/README: in no class directory, left out",
     ]
     assert nbtext("train c").notes == done.notes[:1]

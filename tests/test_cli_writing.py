@@ -23,7 +23,7 @@ def test_an_empty_night_changes_nothing(pets_and_more: Path) -> None:
         assert nbtext(command, "night", "-q").status == 0
         assert nbtext(command, "night", "-v").notes == [
             "nbtext: there is nothing to " + ("learn" if command == "update" else "forget"),
-            "nbtext: warning: night/cats: no documents in this class",
+            "nbtext: warning: night/cats: no documents in this class; add some, or leave it out",
         ]
     assert (pets_and_more / "nbtext.joblib").stat().st_ino == before
 

@@ -39,7 +39,7 @@ def test_an_empty_class_is_warned_of(tmp_path: Path) -> None:
     corpus(tmp_path, {"a/1": "x"})
     (tmp_path / "b/deeper").mkdir(parents=True)
     assert len(documents(tmp_path, notices=notices)) == 1
-    assert notices.warnings == [f"{tmp_path / 'b'}: no documents in this class"]
+    assert [found.line for found in notices.warnings] == [f"{tmp_path / 'b'}: no documents in this class; add some, or leave it out"]
 
 
 def test_what_is_no_corpus_is_told(tmp_path: Path) -> None:

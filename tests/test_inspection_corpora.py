@@ -1,86 +1,262 @@
-"""`nbtext doctor CORPUS`: what a corpus looks like before training."""
+"""`nbtext doctor CORPUS`: what a corpus looks like before training, and each thing that may be unusual in it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nbtext.inspection.corpora import corpus_findings, look_at_corpus
-from nbtext.settings import Reading
-from tests.process import PETS, corpus, fail, in_json, nbtext, succeed
+import pytest
+
+from nbtext.inspection.corpora import FEW, KINDS_OF_TEXT
+from tests.process import PETS, corpus, fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+CLEAN = [
+    f"the {pet} that we saw at the {place} on day {day}" for day in range(FEW) for place in ("vet", "zoo") for pet in ("kitten", "puppy")
+]
+"""Texts of the labels cats and dogs, in turns, with nothing unusual."""
 
-def look(path: Path, **given: Any) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Return the figures, and what was looked at with a result that is not ok."""
-    overview = look_at_corpus([str(path)], Reading.of(given))
-    return vars(overview), [(found.check, found.detail) for found in corpus_findings(overview) if found.result != "ok"]
+
+def table(texts: Sequence[str] = CLEAN, labels: Sequence[str] = ("cats", "dogs"), more: str = "") -> str:
+    """A table whose labels take turns, and further rows."""
+    quoted = (text.replace('"', '""') for text in texts)
+    return "label,text\n" + "".join(f'{labels[number % len(labels)]},"{text}"\n' for number, text in enumerate(quoted)) + more
+
+
+def sizes(*arguments: str | Path) -> dict[str, Any]:
+    """What the command says of a corpus in figures."""
+    figures: dict[str, Any] = in_json("doctor", *arguments)["corpus"]
+    return figures
+
+
+def unusual(*arguments: str | Path) -> list[tuple[str, str, str]]:
+    """Check, finding and remedy of all that is not ok."""
+    checks = in_json("doctor", *arguments)["checks"]
+    assert {found["result"] for found in checks} <= {"ok", "warning"}
+    return [(found["check"], found["detail"], found["fix"]) for found in checks if found["result"] == "warning"]
 
 
 def test_a_corpus_in_which_nothing_is_unusual(tmp_path: Path) -> None:
-    corpus(tmp_path, {"c/a/1": "x" * 10, "c/a/2": "x" * 20, "c/b/1": "é" * 20})
-    figures, warnings = look(tmp_path / "c")
-    assert warnings == []
-    assert figures == {
-        "format": "dir", "kind": "text", "columns": None, "class_sizes": {"a": 2, "b": 1}, "documents": 3, "empty": 0, "median_bytes": 20, "most_bytes": 40,
-        "unreadable": 0, "first_unreadable": (), "not_utf8": 0,
+    write("c.csv", table())
+    assert unusual("c.csv") == []
+    assert sizes("c.csv") == {
+        "format": "csv", "kind": "text", "columns": "class in column 'label', text in column 'text', the first line is a header",
+        "class_sizes": {"cats": 10, "dogs": 10}, "documents": 20, "empty": 0, "median_bytes": 41, "most_bytes": 42,
+        "unreadable": 0, "first_unreadable": [], "not_utf8": 0,
     }  # fmt: skip
-
-
-def test_what_is_unusual_is_a_warning(tmp_path: Path) -> None:
-    corpus(tmp_path, {"c.tsv": b"text\tlabel\n" + b"".join(b"text %d\ta\n" % number for number in range(20)) + b"alone\nempty\t\n"})
-    figures, warnings = look(tmp_path / "c.tsv", header=False, label_column="1")
-    assert (figures["documents"], figures["empty"], figures["unreadable"], len(figures["class_sizes"])) == (22, 1, 1, 22)
-    assert [check for check, _ in warnings] == ["documents", "documents", "classes"]
-    assert "without text: 1 document" in warnings[0][1]
-    assert warnings[1][1] == f"could not be read: 1 document; first {tmp_path}/c.tsv:22: expected 2 columns, found 1"
-    assert "22 classes: alone" not in warnings[2][1]
-    assert warnings[2][1].endswith("and others; nearly every document is a class of its own")
-    assert look(tmp_path / "c.tsv", label_column="label", text_column="text")[1][-1][0] == "classes"
-
-
-def test_the_columns_of_a_table(tmp_path: Path) -> None:
-    path = corpus(tmp_path, {"c.csv": "body,topic\nit purrs,cats\nit barks,dogs\n"}) / "c.csv"
-    assert look(path)[0]["columns"] == "class in column 'topic', text in column 'body', the first line is a header"
-    assert look(path, header=False)[0]["columns"] == "class in column 1, text in column 2, no header"
-    assert "columns" in succeed("doctor", path).text
-
-
-def test_labels_of_documents_with_several(tmp_path: Path) -> None:
-    path = corpus(tmp_path, {"c.csv": "label,text\na;b,one\nb,two\n,three\n,four\na;b;c,five\n"}) / "c.csv"
-    assert look(path, label_separator=";")[0]["class_sizes"] == {"b": 3, "a": 2, "c": 1}
+    shown = succeed("doctor c.csv").text
+    assert "2 classes: cats 10, dogs 10" in shown
+    assert "→" not in shown
     assert (
-        "classes\tok\t3 classes: b 3, a 2, c 1; 1.20 labels a document"
-        in nbtext("doctor", path, "--label-separator", ";", "-o", "tsv").text
+        unusual(corpus(tmp_path, {"c/a/1": "é" * 20, **{f"c/{label}/{n}": f"{label}{n}" for label in "ab" for n in range(2, 7)}}) / "c")
+        == []
     )
 
 
+def fillers(label: str, n: int = FEW) -> str:
+    return "".join(f"{label},{label} number {number} is here\n" for number in range(n))
+
+
+FOUND = {
+    "empty texts": (
+        "c.csv", table(more="cats,\n"),
+        ("documents", "without text: 1 document", "see --text-column and --document"),
+    ),
+    "unreadable": (
+        "c.csv", table(more="cats\ncats\n"),
+        ("documents", "could not be read: 2 documents; first c.csv:22: expected 2 columns, found 1; check --delimiter", "mend or remove them; train leaves them out"),
+    ),
+    "repeated": (
+        "c.csv", table(more=f"cats,{CLEAN[0]}\ncats,{CLEAN[2]}\n"),
+        ("documents", "with the text of another: 2 documents; first c.csv:2, like c.csv:22", "to count each text once, give --once to train"),
+    ),
+    "one class": (
+        "c.csv", table(labels=["cats"]),
+        ("classes", "there is only one class, cats; every answer will be that", "add documents of another class"),
+    ),
+    "small classes": (
+        "c.csv", table(more=f"fish,it swims\n{fillers('birds', FEW - 1)}"),
+        ("classes", "with fewer than 5 documents: birds 4, fish 1", "add documents, join such classes, or leave them out"),
+    ),
+    "similar labels": (
+        "c.csv", table(labels=["cats", "dogs", "Cats", "dogs "]),
+        ("labels", "labels that differ only in case, spaces or Unicode form: 'Cats' and 'cats', 'dogs' and 'dogs '", "write them alike, or join them with nbtext relabel"),
+    ),
+    "a class each": (
+        "c.csv", table(labels=CLEAN),
+        ("columns", "nearly every document is a class of its own: 20 classes, 20 documents", "see --label-column and --text-column"),
+    ),
+    "quoted cells": (
+        "c.tsv", table().replace(',"', '\t"').replace("label,text\n", ""),
+        ("columns", "c.tsv: cells look quoted, and in tsv a quote is a character", "if they are, give --format csv --delimiter tab"),
+    ),
+    "paths": (
+        "c.csv", table([f"mails/{number}.txt" for number in range(20)]),
+        ("columns", "c.csv: the texts are names of files, and the names are counted, not the files", "give --file-column text"),
+    ),
+    "html": (
+        "c.csv", table([f'<p class="x">{text}</p>' for text in CLEAN[:4]] + CLEAN[4:]),
+        ("texts", "read as text, and look like html: 4 documents", "give --document html"),
+    ),
+    "mail": (
+        "c.jsonl", "".join(f'{{"label": "{n % 2}", "text": "Path: a!b\\nX-Long: a\\n b\\nSubject: {text}\\n\\nhello"}}\n' for n, text in enumerate(CLEAN)),
+        ("texts", "read as text, and look like mail: 20 documents", "give --document mail"),
+    ),
+    "another language": (
+        "c.csv", table([f"das ist der {n}. Hund, den wir nicht bei dem Arzt gesehen haben" for n in range(20)]),
+        ("texts", "by its stop words the language is german, not english", "give --language german"),
+    ),
+    "one of two languages": (
+        "c.csv", table([f"det er nu den {n}. hund som jeg ikke har set hos os, og han kan være syg" for n in range(20)]),
+        ("texts", "by its stop words the language is danish or norwegian, not english", "give --language danish or norwegian"),
+    ),
+    "no terms": (
+        "c.csv", table(["!" * n for n in range(1, 21)]),
+        ("texts", "the documents hold no terms; every answer will be the same", "nbtext tokens shows why a word is dropped"),
+    ),
+    "not UTF-8": (
+        "c.jsonl", b"".join(b'{"label": "%d", "text": "caf\xe9 %d"}\n' % (n % 2, n) for n in range(20)),
+        ("encoding", "not valid UTF-8 and read as Windows-1252: 20 documents", "if letters look wrong, see --encoding"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("tmp_path")
+@pytest.mark.parametrize("kind", FOUND)
+def test_what_is_unusual_is_found_and_nothing_else(kind: str) -> None:
+    name, content, expected = FOUND[kind]
+    write(name, content)
+    assert unusual(name) == [expected]
+    assert f"→ {expected[2]}" in succeed("doctor", name).text
+
+
+WARNED = ["one class", "similar labels", "a class each", "quoted cells", "paths", "no terms"]
+
+
+@pytest.mark.usefixtures("tmp_path")
+@pytest.mark.parametrize("kind", WARNED)
+def test_training_warns_in_the_same_words(kind: str) -> None:
+    name, content, (_, detail, fix) = FOUND[kind]
+    write(name, content)
+    assert nbtext("train", name).notes == [f"nbtext: warning: {detail}; {fix}"]
+    assert nbtext("train", name, "-q").notes == []
+
+
+def test_a_header_read_as_a_row(tmp_path: Path) -> None:
+    write("c.csv", table().replace("label", "topic"))
+    (found,) = unusual("c.csv", "--no-header")
+    assert found == ("columns", "the only document of class 'topic' looks like the header of the table", "if it is, give --header")
+    assert f"nbtext: warning: {found[1]}; {found[2]}" in nbtext("train c.csv --no-header").notes
+
+
+def test_texts_under_several_labels(tmp_path: Path) -> None:
+    write("c.csv", table([*CLEAN] * 6, labels=["cats", "dogs"], more=f"dogs,{CLEAN[0]}\ndogs,{CLEAN[2]}\ncats,{CLEAN[0]}\n"))
+    last = unusual("c.csv")[-1]
+    assert last == (
+        "labels",
+        "2 texts under several labels: first c.csv:4 (cats) and c.csv:123 (dogs)",
+        "keep one of them; --once takes the last",
+    )
+    assert f"nbtext: {last[1]}; {last[2]}" not in nbtext("train c.csv -v").notes
+    assert any("2 texts under several labels" in note for note in nbtext("train c.csv -v --once").notes)
+
+
+def test_few_repeated_texts_and_equal_empty_ones_are_usual(tmp_path: Path) -> None:
+    rows = [f"{text} {number}" for number in range(6) for text in CLEAN]
+    write("c.csv", table(rows, more=f"cats,{rows[0]}\ncats,\ndogs,\n"))
+    assert [detail for _, detail, _ in unusual("c.csv")] == ["without text: 2 documents"]
+
+
+def test_documents_with_several_labels(tmp_path: Path) -> None:
+    path = write("c.csv", table([*CLEAN, *CLEAN], labels=["a;b", "b", "", "", "a;b;A"]))
+    assert sizes(path, "--label-separator", ";")["class_sizes"] == {"b": 24, "a": 16, "A": 8}
+    assert "classes\tok\t3 classes: b 24, a 16, A 8; 1.20 labels a document" in nbtext("doctor c.csv --label-separator ; -o tsv").text
+    assert [(check, detail.partition(":")[0]) for check, detail, _ in unusual(path, "--label-separator", ";")] == [
+        ("labels", "labels that differ only in case, spaces or Unicode form"),
+        ("documents", "with the text of another"),
+    ]
+    write("one.csv", table(labels=["a", ""]))
+    assert unusual("one.csv", "--label-separator", ";") == []
+
+
+def test_a_field_that_alone_tells_the_classes(tmp_path: Path) -> None:
+    mails = {f"c/{label}/{n}.eml": f"Subject: about {label}\n\nwords {label} {n}\n" for label in ("ham", "spam") for n in range(20)}
+    corpus(tmp_path, mails)
+    (found,) = unusual("c")
+    assert found[0] == "fields"
+    assert found[1].startswith("the field subject alone tells the classes of 100.0% of the training documents, by terms such as subject:")
+    assert nbtext("train c").notes == [f"nbtext: warning: {found[1]}; {found[2]}"]
+
+
+def test_the_language_of_the_settings(tmp_path: Path) -> None:
+    name, content, _ = FOUND["another language"]
+    write(name, content)
+    assert unusual(name, "--language", "de") == []
+    assert unusual(name, "--language", "japanese")[0][1] == "by its stop words the language is german, not japanese"
+    write("nbtext.toml", 'language = "german"\n')
+    assert unusual(name) == []
+    write("few.csv", table(["das ist der"]))
+    assert "stop words" not in str(unusual("few.csv"))
+    write("codes.csv", table([f"a{n} die b{n} c{n} d{n} e{n} f{n} g{n} h{n}" for n in range(40)]))
+    assert unusual("codes.csv") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("From a@b Mon\nReceived: by x\n\tfor y\nSubject: z\n\n", {"mail"}), ("From: a\r\nTo: b\r\n", {"mail"}), ("Subject: only\n\nhello", set()),
+        ("Q: why?\nA: so\n\nTo: you", set()), ("from: here on\nit goes", set()), ("12:30 x\nto: y\ndate: z", set()),
+        ("a<br/>b", {"html"}), ("<!DOCTYPE HTML>", {"html"}), ("</P >", {"html"}), ("a < b and c > d", set()), ("<a.b@c.d>", set()), ("<alice>", set()),
+        ("Received: x\nSubject: y\n\n<p>", {"mail", "html"}),
+    ],
+)  # fmt: skip
+def test_how_mail_and_html_begin(text: str, kinds: set[str]) -> None:
+    assert {kind for kind, find in KINDS_OF_TEXT.items() if find(text.encode())} == kinds
+
+
+def test_documents_that_are_read_as_mail_or_html_may_look_so(tmp_path: Path) -> None:
+    for kind in ("html", "mail"):
+        name, content, _ = FOUND[kind]
+        write(name, content)
+        assert kind not in str(unusual(name, "--document", kind))
+
+
+def test_the_columns_of_a_table(tmp_path: Path) -> None:
+    path = write("c.csv", "body,topic\nit purrs,cats\nit barks,dogs\n")
+    assert sizes(path)["columns"] == "class in column 'topic', text in column 'body', the first line is a header"
+    assert sizes(path, "--no-header")["columns"] == "class in column 1, text in column 2, no header"
+    assert "columns" in succeed("doctor", path).text
+
+
 def test_a_class_in_each_file(tmp_path: Path) -> None:
-    corpus(tmp_path, {"c/good.txt": "one\ntwo\n", "c/bad.txt": "three\nfour\n"})
-    figures, warnings = look(tmp_path / "c")
-    assert (figures["format"], figures["class_sizes"], warnings) == ("lines", {"bad": 2, "good": 2}, [])
+    corpus(tmp_path, {f"c/{name}.txt": "".join(f"{name} {n}\n" for n in range(FEW)) for name in ("good", "bad")})
+    figures = sizes("c")
+    assert (figures["format"], figures["class_sizes"], unusual("c")) == ("lines", {"bad": FEW, "good": FEW}, [])
 
 
-def test_documents_that_are_not_utf8(tmp_path: Path) -> None:
-    corpus(tmp_path, {"c.jsonl": b"".join(b'{"label": "%d", "text": "caf\xe9"}\n' % (n % 2) for n in range(4))})
-    figures, warnings = look(tmp_path / "c.jsonl")
-    assert figures["not_utf8"] == 4
-    assert warnings == [("encoding", "not valid UTF-8 and read as Windows-1252: 4 documents")]
-    assert look(tmp_path / "c.jsonl", encoding="windows-1250")[1] == []
-    done = nbtext("train c.jsonl -v")
-    assert "nbtext: not valid UTF-8 and read as Windows-1252: 4 documents; see --encoding" in done.notes
+def test_formats_without_words(tmp_path: Path) -> None:
+    write("c.svm", "".join(f"{n % 2} die:9 der:9 {n}:1\n" for n in range(20)))
+    assert unusual("c.svm") == []
+    write("c.csv", "label,age\n" + "".join(f"{'ab'[n % 2]},{n}\n" for n in range(20)))
+    assert unusual("c.csv", "--numeric", "age") == []
 
 
-def test_the_command(pets: Path) -> None:
-    corpus(pets, {"pets/dogs/bad": b"\0"})
-    table = succeed("doctor pets").text
-    assert "2 classes: cats 2, dogs 2" in table
-    assert "could not be read: 1 document; first pets/dogs/bad: binary, not text (control bytes, the first at 0)" in table
-    assert "Python" not in table
-    record = in_json("doctor pets")
-    assert record["corpus"]["class_sizes"] == {"cats": 2, "dogs": 2}
-    assert record["corpus"]["first_unreadable"] == [{"id": "pets/dogs/bad", "error": "binary, not text (control bytes, the first at 0)"}]
-    assert {check["check"] for check in record["checks"]} == {"format", "documents", "classes", "encoding"}
+def test_files_in_no_class_and_classes_without_files(tmp_path: Path) -> None:
+    corpus(tmp_path, {**{f"c/{label}/{n}": f"word {label}{n}" for label in "ab" for n in range(FEW)}, "c/README": "r", "c/empty/.keep": ""})
+    assert unusual("c") == [("classes", "c/empty: no documents in this class", "add some, or leave it out")]
+    assert "c/README: in no class directory, left out" in succeed("doctor c").text
+
+
+def test_a_corpus_of_which_nothing_can_be_read(pets: Path) -> None:
+    corpus(pets, {"bad/a/1": b"\0", "bad/b/2": b"\0"})
+    record = in_json("doctor bad")
+    assert record["corpus"]["first_unreadable"][0] == {"id": "bad/a/1", "error": "binary, not text (control bytes, the first at 0)"}
+    assert [found["result"] for found in record["checks"]] == ["ok", "warning", "ok", "warning"]
+    assert "Python" not in succeed("doctor pets").text
     assert "cannot read" in fail(4, "doctor missing")
+    write("cut.csv.gz", b"\x1f\x8b\x08\x00")
+    assert "cut.csv.gz" in fail(4, "doctor cut.csv.gz")
+    assert sizes("pets")["class_sizes"] == {"cats": 2, "dogs": 2}
     assert len(PETS) == 4

@@ -83,9 +83,9 @@ def test_texts_under_several_labels_are_counted_and_the_first_is_shown(corpus: C
         labels.setdefault(text, set()).add(label)
     several = [text for text, of_text in labels.items() if len(of_text) > 1]
     names = [f"{number} {text}" for number, (_, text) in enumerate(corpus)]
-    said = batch_of(corpus, TextClassifier())._replace(names=names).overruled()
-    assert (said is None) == (not several)
-    if said is not None:
+    found = list(batch_of(corpus, TextClassifier())._replace(names=names).overruled())
+    assert len(found) == bool(several)
+    for said in (each.detail for each in found):
         assert said.startswith(f"{len(several)} text{'s' * (len(several) > 1)} under several labels")
         last = {text: (name, label) for name, (label, text) in zip(names, corpus, strict=True)}
         first = next((name, text, label) for name, (label, text) in zip(names, corpus, strict=True) if label != last[text][1])

@@ -16,9 +16,9 @@ from nbtext.cli.messages import SHOWN
 from nbtext.cli.options import ANALYSING, given
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.document import LabelledFolder
-from nbtext.corpus.reading import first_rows, format_by_name, lines_of_document, reading_like, resolved
+from nbtext.corpus.reading import format_by_name, lines_of_document, quoted_cells, reading_like, resolved
 from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
-from nbtext.errors import UsageError, listed, quantity
+from nbtext.errors import UsageError, listed
 from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, READING, TRAINING, Reading, Settings
 
 if TYPE_CHECKING:
@@ -58,16 +58,6 @@ class CommandCorpus(Corpus):
         reading = recognised(reading, paths, labelled=labelled)
         if reading.format == "dir" and reading.document == "text" and not (labelled or options.get("format")):
             _ask_about_lines(paths)
-        is_text = (
-            reading.format in ("csv", "tsv") and not reading.of_files and reading.text_column not in columns
-        )  # label --take asks for ids
-        if is_text and paths:
-            from nbtext.corpus.columns import holds_paths
-
-            if holds_paths(first_rows(paths[0], reading), reading, Path(paths[0]).parent):
-                messages.warn(
-                    f"{paths[0]}: the texts are names of files, and the names are counted, not the files; give --file-column {reading.text_column or 2}"
-                )
         super().__init__(paths, reading, labelled, columns, str(on_error), messages.document_failed)
         self.reports_progress = progress and not typed
         self.where = options.get("where")
@@ -76,12 +66,10 @@ class CommandCorpus(Corpus):
     def say_notices(self) -> None:
         """Say what was noticed while reading; raise what made it end early."""
         self.finish()
-        for warning in [*self.notices.warnings, *(self._patch.warnings(self.notices) if self._patch else [])]:
-            messages.warn(warning)
-        if self.notices.transcoded and messages.shows_notices():
-            messages.notice(f"not valid UTF-8 and read as Windows-1252: {quantity(self.notices.transcoded, 'document')}; see --encoding")
-        if files := self.notices.unlabelled:
-            messages.notice(f"{listed(files, 1)}: in no class directory, left out")
+        for found in [*self.notices.warnings, *(self._patch.warnings(self.notices) if self._patch else [])]:
+            messages.warn(found.line)
+        for found in self.notices.findings:
+            messages.notice(found.line)
         messages.documents_failed(self.notices.unnamed)
 
 
@@ -151,16 +139,12 @@ def recognised(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Rea
         messages.notice(f"{paths[0]}: the name of each file is its class, each line a document; if not, give --format")
     if not FORMATS[found.format].columns:
         return found
-    from nbtext.corpus.columns import described, holds_quoted_cells
+    from nbtext.corpus.columns import described
 
     if (columns := described(reading, found, labelled=labelled)) is not None:
         messages.notice(f"{paths[0]}: {columns}")
-    if (
-        (reading.format, found.format) == ("auto", "tsv")
-        and Path(paths[0]).is_file()
-        and holds_quoted_cells(beginning(paths[0], 1 << 16, of_pipe=0))
-    ):
-        messages.warn(f"{paths[0]}: cells look quoted, and in tsv a quote is a character; if they are, give --format csv --delimiter tab")
+    for unusual in quoted_cells(paths[0], reading, found):
+        messages.warn(unusual.line)
     return found
 
 

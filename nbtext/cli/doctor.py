@@ -17,10 +17,12 @@ from nbtext.errors import NbtextError
 @option.output_option("table", "tsv", "csv", "json", "jsonl", default="table")
 @option.messages_options
 @option.reading_options
+@option.language_option
 def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> None:
     """Check the installation and the model, or with CORPUS a corpus, and print what to do about each problem.
 
-    A corpus is read as training would read it: its format, documents, classes and encoding.
+    A corpus is read as training would read it. Found are what training warns of, repeated texts, texts under several labels, small classes, mail or
+    HTML read as text, and a language other than --language.
 
     Otherwise the command checks versions, optional parts, the model file, its folder and its lock. Nothing is changed.
 
@@ -41,13 +43,13 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
 
 
 def _examine(model_path: str, output: str | None) -> None:
-    from nbtext.inspection.health import health, installed_versions
+    from nbtext.inspection.health import Failure, health, installed_versions
     from nbtext.report.forms import write_result
     from nbtext.report.models import print_findings
 
     named = bool(os.environ.get("NBTEXT_MODEL")) or model_path != option.DEFAULT_MODEL
     findings = list(health(model_path, named=named))
-    problem = next((found.problem for found in findings if found.problem is not None), None)
+    problem = next((found.problem for found in findings if isinstance(found, Failure)), None)
     record = {"exit_status": 0 if problem is None else problem.exit_status, "versions": installed_versions(), "checks": findings}
     write_result(output, record, findings, lambda _: print_findings(findings))
     if problem is not None:
@@ -56,11 +58,10 @@ def _examine(model_path: str, output: str | None) -> None:
 
 
 def _look_at(corpus: tuple[str, ...], options: option.Options, output: str | None) -> None:
-    from nbtext.inspection.corpora import corpus_findings, look_at_corpus
+    from nbtext.inspection.corpora import look_at_corpus
     from nbtext.report.forms import write_result
     from nbtext.report.models import print_findings
     from nbtext.settings import READING, Reading
 
-    overview = look_at_corpus(corpus, Reading.of(option.given(READING, options)))
-    findings = list(corpus_findings(overview))
+    overview, findings = look_at_corpus(corpus, Reading.of(option.given(READING, options)), options["language"] or "english")
     write_result(output, {"corpus": overview, "checks": findings}, findings, lambda _: print_findings(findings))

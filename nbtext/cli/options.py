@@ -371,6 +371,10 @@ analysis_options = _table_options(ANALYSING, defaults=True)
 """The parameters of `ANALYSIS`, for a command that works without a model too."""
 
 
+language_option = _table_options(ANALYSING[:1], defaults=True)
+"""``--language`` alone."""
+
+
 def given(table: Iterable[Parameter], options: Mapping[str, object]) -> dict[str, Any]:
     """Return the parameters of a table that the user gave, checked; in place of the path of a file its numbers by name."""
     return {

@@ -153,8 +153,8 @@ def _under_label(label: str, document: Document, _: Notices) -> Document:
 
 def say_overruled(batch: Batch) -> None:
     """Say which documents of ``--once`` have the text of others under another label."""
-    if (found := batch.overruled()) is not None:
-        messages.notice(found)
+    for found in batch.overruled():
+        messages.notice(found.line)
 
 
 def say_model(model: TextClassifier, path: str, before: TextClassifier | None = None, more: str = "") -> None:

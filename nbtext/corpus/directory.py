@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
 from nbtext.corpus.streams import can_be_read_here_only, must_exist, opened, unpacked_document
-from nbtext.errors import DocumentError, PathError, UsageError, reason
+from nbtext.errors import WARNING, DocumentError, Finding, PathError, UsageError, reason
 from nbtext.label_sets import label_set
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def labelled_files(folders: Iterable[str], label: str, notices: Notices, warning
             empty = False
             yield file, label, problem
     if empty:
-        notices.warnings.append(warning)
+        notices.warnings.append(Finding("classes", WARNING, warning, "add some, or leave it out"))
 
 
 def unlabelled_files(path: str) -> Iterator[ListedFile]:

@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from nbtext.document_parts import NO_ATTRIBUTES, WEIGHT_UNIT, Attributes, joined_parts, shown
-from nbtext.errors import DocumentError, NbtextError, PathError
+from nbtext.errors import PASSED, WARNING, DocumentError, Finding, NbtextError, PathError, listed, quantity
 from nbtext.records import dataclass
 from nbtext.settings import Reading, in_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from nbtext.type_names import Fields
 
@@ -65,17 +65,26 @@ def contents(documents: Sequence[Document]) -> tuple[list[bytes], list[Fields], 
 
 @dataclass()
 class Notices:
-    """What a reader noticed that is no failure: shown on a terminal or with --verbose; ``warnings`` are always shown."""
+    """What a reader noticed that is no failure."""
 
     transcoded: int = 0
     """Documents that were not valid UTF-8 and were read as Windows-1252."""
     unlabelled: list[str] = field(default_factory=list)
     """Files that are in no class directory and were left out of training."""
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[Finding] = field(default_factory=list)
     unnamed: int = 0
     """Documents that could not be read and are not named, because many of the same shard are."""
     relabelled: list[str] = field(default_factory=list)
     """Documents that `Source.patch` gave another label."""
+
+    @property
+    def findings(self) -> Iterator[Finding]:
+        """What mostly needs no action."""
+        if self.transcoded:
+            detail = f"not valid UTF-8 and read as Windows-1252: {quantity(self.transcoded, 'document')}"
+            yield Finding("encoding", WARNING, detail, "if letters look wrong, see --encoding")
+        if self.unlabelled:
+            yield Finding("documents", PASSED, f"{listed(self.unlabelled, 1)}: in no class directory, left out")
 
     def add(self, other: Notices) -> None:
         """Add the notices of a later shard."""

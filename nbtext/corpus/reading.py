@@ -17,7 +17,7 @@ from nbtext.corpus.document import Document, Notices, Source, problem_of, too_la
 from nbtext.corpus.parts import ARRAY, Shard, reader
 from nbtext.corpus.streams import LINES_AT_ONCE, LONGEST_FIRST_LINE, beginning, uncompressed_name
 from nbtext.document_parts import KINDS, NO_TEXT, WEIGHT_UNIT, Attributes, checked_fields, field_name, weight_in_units, without_separators
-from nbtext.errors import DocumentError, UsageError, quantity
+from nbtext.errors import WARNING, DocumentError, Finding, UsageError, quantity
 from nbtext.label_sets import separated
 from nbtext.ragged import LabelledBlock, blocks
 from nbtext.settings import BY_NAME, FORMATS, KINDS_OF_FILES, Reading
@@ -104,7 +104,7 @@ def _undecoded(shard: Shard, source: Source) -> Iterator[Any]:
         read = read_message if layout.mail else read_listed
         return (read(file, source) for file in shard.files or reader(layout)(shard.path, source))
     if layout.columns and not layout.decoded and not (shard.part and shard.part.start):
-        _refuse_header(shard.path, source)
+        _check_rows(shard.path, source)
     return reader(layout)(shard.path, replace(source, part=shard.part))
 
 
@@ -359,6 +359,19 @@ def first_rows(path: str, reading: Reading) -> list[list[str]]:
     return _delimiter_and_rows(path, replace(reading, delimiter=reading.delimiter or _delimiter_of(reading)))[1]
 
 
+def quoted_cells(path: str, reading: Reading, found: Reading) -> Iterator[Finding]:
+    """Yield the finding that cells look quoted, if a table was recognised as tsv."""
+    from nbtext.corpus.columns import holds_quoted_cells
+
+    if (reading.format, found.format) == ("auto", "tsv") and holds_quoted_cells(beginning(path, _LOOKED_AT, of_pipe=0)):
+        yield Finding(
+            "columns",
+            WARNING,
+            f"{path}: cells look quoted, and in tsv a quote is a character",
+            "if they are, give --format csv --delimiter tab",
+        )
+
+
 def _delimiter_of(reading: Reading) -> str:
     return "," if reading.format == "csv" else "\t"
 
@@ -378,14 +391,27 @@ def _delimiter_and_rows(path: str, reading: Reading, *, of_pipe: int = 0) -> tup
     return delimiter, rows
 
 
-def _refuse_header(path: str, source: Source) -> None:
-    from nbtext.corpus.columns import refuse_header
+def _check_rows(path: str, source: Source) -> None:
+    """Raise `UsageError` for a header that is none by the settings; note that texts are paths."""
+    from nbtext.corpus.columns import holds_paths, refuse_header
 
+    reading, rows = source.reading, first_rows(path, source.reading)
     try:
-        refuse_header(first_rows(path, source.reading), source.reading, source.columns)
+        refuse_header(rows, reading, source.columns)
     except UsageError as problem:
         problem.where = path
         raise
+    if (
+        not reading.of_files and reading.text_column not in source.columns and holds_paths(rows, reading, Path(path).parent)
+    ):  # label --take asks for ids
+        source.notices.warnings.append(
+            Finding(
+                "columns",
+                WARNING,
+                f"{path}: the texts are names of files, and the names are counted, not the files",
+                f"give --file-column {reading.text_column or 2}",
+            )
+        )
 
 
 def column_names(path: str, reading: Reading) -> tuple[str, ...]:

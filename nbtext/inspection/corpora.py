@@ -1,26 +1,61 @@
-"""Look at a corpus before training: what it is read as, its classes, lengths and encodings, and what is unusual in it."""
+"""Look at a corpus before training, in one pass: what it is read as, its classes, lengths and encodings, and what is unusual in it."""
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from sys import intern
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.corpus.collection import Corpus
 from nbtext.corpus.columns import columns_in_words, cut_short
-from nbtext.corpus.document import Notices, size_of
-from nbtext.corpus.reading import read_corpus, resolved
-from nbtext.errors import listed, quantity
-from nbtext.inspection.health import PASSED, WARNING, Finding
+from nbtext.corpus.reading import quoted_cells, resolved
+from nbtext.counts.counting import Analysis, count
+from nbtext.errors import PASSED, WARNING, Finding, NoDocumentsError, listed, quantity
 from nbtext.label_sets import labels_in
-from nbtext.model.description import is_class_each
-from nbtext.settings import FORMATS, Reading
+from nbtext.model.changing import contradictions, last_equal
+from nbtext.model.description import corpus_findings
+from nbtext.settings import FORMATS, LANGUAGES, Reading, Settings
+from nbtext.store.ledger import fingerprint
+from nbtext.text.words import stop_words
+
+if TYPE_CHECKING:
+    from nbtext.corpus.document import Document
+    from nbtext.counts.statistics import ClassStatistics
+    from nbtext.type_names import Whole
 
 NAMED, LONGEST = 10, 50
 """Classes and documents that are named, the others are counted; characters of a class that are shown."""
+
+FEW = 5
+"""A class of fewer documents is small."""
+
+REPEATED = 0.01
+"""Share of documents with the text of another from which there is a warning."""
+
+BEGINNING, SHARE_OF_KIND = 4096, 0.2
+"""Bytes of a text that show whether it is mail or HTML, and the share of such texts from which there is a warning."""
+
+KINDS_OF_TEXT = {
+    "mail": re.compile(
+        rb"(?:From [^\n]*\n)?(?:[a-z][\w-]*:[^\n]*\n(?:[ \t][^\n]*\n)*)+?(?:from|to|subject|date|received|message-id):",
+        re.IGNORECASE,
+    ).match,
+    "html": re.compile(rb"<(?:!doctype html|/?(?:html|body|head|div|p|br|span|table|td|a|li)(?=[\s/>])[^<>]*)>", re.IGNORECASE).search,
+}
+"""What finds in the beginning of a text that it is no plain text."""
+
+LIKELY, FEWEST_WORDS = 0.15, 20
+"""Share of the words of a text that are stop words of its language, at least, and their least number."""
+
+NEARLY = 0.8
+"""Languages with this share of the stop words of the likeliest are as likely."""
 
 
 class _Unreadable(NamedTuple):
@@ -54,71 +89,119 @@ class CorpusOverview:
     """Documents that were not valid UTF-8 and were read as Windows-1252."""
 
 
-def look_at_corpus(paths: Sequence[str], reading: Reading) -> CorpusOverview:
-    """Read a corpus; raise `PathError` or `UsageError` if training could not read it."""
-    reading = resolved(reading, paths, labelled=True)
-    layout = FORMATS[reading.format]
-    notices = Notices()
-    classes, sizes = Counter[str](), array("q")
-    unreadable = 0
-    named: list[_Unreadable] = []
-    for document in read_corpus(paths, reading, notices, labelled=True):
-        if document.problem is not None:
-            unreadable += 1
-            named += [_Unreadable(document.id, document.problem.message)][: NAMED - len(named)]
-            continue
-        sizes.append(size_of(document))
-        if document.label is not None:
-            classes.update(labels_in(document.label))
+def look_at_corpus(paths: Sequence[str], reading: Reading, language: str) -> tuple[CorpusOverview, list[Finding]]:
+    """Return sizes of a corpus, and what was found in it; raise `PathError` or `UsageError` if training could not read it."""
+    found = resolved(reading, paths, labelled=True)
+    layout = FORMATS[found.format]
+    settings = Settings(reading=found, language=language, stemmer="none", stop_words="none", unspaced="words", sample=0)
+    corpus = Corpus(paths, found, labelled=True)
+    sizes, digests, names, labels = array("q"), bytearray(), list[str](), list[str]()
+    classes, kinds, unreadable = Counter[str](), Counter[str](), list[_Unreadable]()
+
+    def readable() -> Iterator[Document]:
+        """Yield the documents to count, and note some numbers of each."""
+        for document in corpus:
+            if document.problem is not None:
+                kinds["unreadable"] += 1
+                unreadable.extend([_Unreadable(document.id, document.problem.line)][: NAMED - len(unreadable)])
+                continue
+            content, label = document.joined, intern(document.label or "")
+            sizes.append(len(content))
+            classes.update(labels_in(label))
+            if content:  # empty texts are all equal
+                digests.extend(fingerprint(content)[:8])
+                names.append(document.id)
+                labels.append(label)
+            kinds.update(kind for kind, find in KINDS_OF_TEXT.items() if find(document.text, 0, BEGINNING))
+            yield document
+
+    findings: list[Finding] = []
+    with suppress(NoDocumentsError):
+        statistics = count(readable(), Analysis(settings)).labelled
+        findings += corpus_findings(statistics, found, n_terms=statistics.n_terms)
+        few = [f"{cut_short(label, LONGEST)} {size}" for label, size in classes.most_common() if size < FEW]
+        if few and all(each.check != "columns" for each in findings):
+            detail = f"with fewer than {FEW} documents: {listed(few, NAMED)}"
+            findings += [Finding("classes", WARNING, detail, "add documents, join such classes, or leave them out")]
+        last = last_equal(np.frombuffer(digests, "<u8"))
+        findings += _repeated(last, names)
+        if statistics.everything is None:
+            findings += contradictions(last, labels, names)
+        if found.document == "text":
+            findings += (
+                Finding(
+                    "texts", WARNING, f"read as text, and look like {kind}: {quantity(kinds[kind], 'document')}", f"give --document {kind}"
+                )
+                for kind in KINDS_OF_TEXT
+                if kinds[kind] >= SHARE_OF_KIND * len(sizes)
+            )
+        if not found.is_counted:
+            findings += _language(statistics, settings.language)
+    corpus.finish()
     lengths = np.array(sizes)
-    return CorpusOverview(
-        format=reading.format,
-        kind=reading.document,
-        columns=columns_in_words(reading) if layout.columns and not layout.decoded else None,
-        class_sizes=dict(sorted(classes.items(), key=lambda item: (-item[1], item[0]))),
+    overview = CorpusOverview(
+        format=found.format,
+        kind=found.document,
+        columns=columns_in_words(found) if layout.columns and not layout.decoded else None,
+        class_sizes=dict(classes.most_common()),
         documents=lengths.size,
         empty=int((lengths == 0).sum()),
         median_bytes=int(np.median(lengths)) if lengths.size else 0,
         most_bytes=int(lengths.max(initial=0)),
-        unreadable=unreadable,
-        first_unreadable=tuple(named),
-        not_utf8=notices.transcoded,
+        unreadable=kinds["unreadable"],
+        first_unreadable=tuple(unreadable),
+        not_utf8=corpus.notices.transcoded,
     )
+    of_reading = [*corpus.notices.warnings, *corpus.notices.findings]
+    return overview, [*_sizes(overview), *quoted_cells(paths[0], reading, found), *of_reading, *findings]
 
 
-def corpus_findings(corpus: CorpusOverview) -> Iterator[Finding]:
-    """Yield a finding for each property of a corpus, with what to do if it is unusual."""
+def _repeated(last: Whole, names: Sequence[str]) -> Iterator[Finding]:
+    """Yield the finding that many texts are repeated, given what `last_equal` returns."""
+    repeated = np.flatnonzero(last != np.arange(last.size))
+    if repeated.size > REPEATED * last.size:
+        first, other = names[repeated[0]], names[last[repeated[0]]]
+        yield Finding(
+            "documents",
+            WARNING,
+            f"with the text of another: {quantity(repeated.size, 'document')}; first {first}, like {other}",
+            "to count each text once, give --once to train",
+        )
+
+
+def _sizes(corpus: CorpusOverview) -> Iterator[Finding]:
+    """Yield what a corpus is read as, and its documents and classes."""
     yield Finding("format", PASSED, f"{corpus.format}, each document {corpus.kind}")
     if corpus.columns is not None:
         yield Finding("columns", PASSED, corpus.columns)
     lengths = f"{quantity(corpus.documents, 'document')}, bytes of text: median {corpus.median_bytes:,}, most {corpus.most_bytes:,}"
     yield Finding("documents", PASSED if corpus.documents else WARNING, lengths)
+    if sizes := corpus.class_sizes:
+        detail = (
+            f"{quantity(len(sizes), 'class')}: {listed([f'{cut_short(label, LONGEST)} {size:,}' for label, size in sizes.items()], NAMED)}"
+        )
+        if (n_labels := sum(sizes.values())) != corpus.documents:
+            detail += f"; {n_labels / corpus.documents:.2f} labels a document"
+        yield Finding("classes", PASSED, detail)
+    if not corpus.not_utf8:
+        yield Finding("encoding", PASSED, "all valid in their encoding")
     if corpus.empty:
         yield Finding("documents", WARNING, f"without text: {quantity(corpus.empty, 'document')}", "see --text-column and --document")
     if corpus.unreadable:
         identity, why = corpus.first_unreadable[0]
         yield Finding(
-            "documents", WARNING, f"could not be read: {quantity(corpus.unreadable, 'document')}; first {identity}: {why}", "see --on-error"
+            "documents",
+            WARNING,
+            f"could not be read: {quantity(corpus.unreadable, 'document')}; first {identity}: {why}",
+            "mend or remove them; train leaves them out",
         )
-    yield from _classes(corpus)
-    if not corpus.not_utf8:
-        yield Finding("encoding", PASSED, "all valid in their encoding")
-    else:
-        detail = f"not valid UTF-8 and read as Windows-1252: {quantity(corpus.not_utf8, 'document')}"
-        yield Finding("encoding", WARNING, detail, "look at such a document; if letters are wrong, see --encoding")
 
 
-def _classes(corpus: CorpusOverview) -> Iterator[Finding]:
-    sizes = corpus.class_sizes
-    if not sizes:
-        return
-    detail = f"{quantity(len(sizes), 'class')}: {listed([f'{cut_short(label, LONGEST)} {size:,}' for label, size in sizes.items()], NAMED)}"
-    if (n_labels := sum(sizes.values())) != corpus.documents:
-        mean = f"{n_labels / corpus.documents:.2f}"
-        detail += f"; {mean} labels a document"
-    if is_class_each(len(sizes), corpus.documents):
-        yield Finding("classes", WARNING, f"{detail}; nearly every document is a class of its own", "see --label-column and --text-column")
-    elif len(sizes) == 1:
-        yield Finding("classes", WARNING, detail, "a classifier needs two classes")
-    else:
-        yield Finding("classes", PASSED, detail)
+def _language(statistics: ClassStatistics, language: str) -> Iterator[Finding]:
+    """Yield the finding that the texts are of another language, if their stop words show it clearly."""
+    counts, words = np.append(statistics.term_counts, 0), statistics.vocabulary  # a word that is not there has the last number, −1
+    found = {each: counts[words.find(stop_words(each, each))].sum() for each in LANGUAGES}
+    most = max(found.values())
+    if most >= max(FEWEST_WORDS, LIKELY * counts.sum(), 2 * found.get(language, 0)):
+        likely = " or ".join(each for each, n in found.items() if n >= NEARLY * most)
+        yield Finding("texts", WARNING, f"by its stop words the language is {likely}, not {language}", f"give --language {likely}")

@@ -9,20 +9,19 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from nbtext.errors import LockedError, ModelError, NbtextError, PathError, reason
+from nbtext.errors import FAILED, PASSED, WARNING, Finding, LockedError, ModelError, NbtextError, PathError, reason
 from nbtext.inspection.verification import verify
 from nbtext.metrics.results import NOT_IN_JSON
+from nbtext.records import dataclass
 from nbtext.store import read_model_file
 from nbtext.store.atomic import check_replaceable
 from nbtext.store.lock import LOCK_SUFFIX, locked
 from nbtext.version import __version__
-
-PASSED, WARNING, FAILED = "ok", "warning", "failed"
 
 PACKAGES = ("numpy", "scipy", "PyStemmer", "stop-words", "nltk", "joblib", "click", "rich")
 """Packages that nbtext needs, by the names under which they are installed."""
@@ -44,16 +43,9 @@ SPARE = 3
 
 
 @dataclass(frozen=True)
-class Finding:
-    """The result of one check."""
+class Failure(Finding):
+    """A check that failed."""
 
-    check: str
-    result: str
-    """``ok``, ``warning`` or ``failed``."""
-    detail: str
-    """The finding."""
-    fix: str | None = None
-    """The remedy, if one is needed."""
     problem: NbtextError | None = field(default=None, metadata=NOT_IN_JSON)
     """The error that commands would end with."""
 
@@ -135,7 +127,7 @@ def _model(path: str, *, named: bool) -> Iterator[Finding]:
     except (ModelError, OSError) as problem:
         failure = problem if isinstance(problem, ModelError) else ModelError(reason(problem), where=path)
         fix = failure.hint or "check its permissions, or name another with --model"
-        yield Finding("model", FAILED, f"{path}: {failure.message}", fix, failure)
+        yield Failure("model", FAILED, f"{path}: {failure.message}", fix, failure)
         return
     yield _verified(path, size, at_once=size <= MOST_VERIFIED and probabilities <= MOST_PROBABILITIES)
     for name, number in written_by.items() if isinstance(written_by, dict) else ():
@@ -152,13 +144,13 @@ def _verified(path: str, size: int, *, at_once: bool) -> Finding:
         try:
             found = describe(TextClassifier.load(path).fitted)
         except ModelError as damaged:
-            return Finding("model", FAILED, f"{path}: {damaged.message}", damaged.hint or "restore it or train again", damaged)
+            return Failure("model", FAILED, f"{path}: {damaged.message}", damaged.hint or "restore it or train again", damaged)
         return Finding("model", PASSED, f"{path}: {found}; nbtext inspect --verify checks all of its {size:,} bytes")
     checks = verify(path)
     for check in checks:
         if check.passed is False:
             problem = ModelError(f"{check.check}: {check.detail}", where=path, hint="restore it or train again")
-            return Finding("model", FAILED, f"{path}: {problem.message}", problem.hint, problem)
+            return Failure("model", FAILED, f"{path}: {problem.message}", problem.hint, problem)
     return Finding("model", PASSED, f"{path}: {size:,} bytes, verified ({', '.join(check.check for check in checks)})")
 
 
@@ -172,7 +164,7 @@ def _folder(path: str) -> Iterator[Finding]:
     except (PathError, OSError) as problem:
         failure = problem if isinstance(problem, PathError) else PathError(f"cannot write: {reason(problem)}", where=str(Path(path).parent))
         fix = f"{failure.hint or 'make room, or check permissions'}; commands that only read a model work"
-        yield Finding("folder", FAILED, str(PathError(failure.message, where=failure.where)), fix, failure)
+        yield Failure("folder", FAILED, str(PathError(failure.message, where=failure.where)), fix, failure)
         return
     free, size = shutil.disk_usage(target.parent).free, target.stat().st_size if target.exists() else 0
     detail = f"{target.parent}: can be written, {free / 1e9:,.1f} GB free"
@@ -186,4 +178,4 @@ def _folder(path: str) -> Iterator[Finding]:
             yield Finding("lock", PASSED, "free: no other process is writing the model")
     except (LockedError, PathError) as failure:
         todo = "wait for it to end" if isinstance(failure, LockedError) else failure.hint
-        yield Finding("lock", FAILED, f"{target}{LOCK_SUFFIX}: {failure.message}", todo, failure)
+        yield Failure("lock", FAILED, f"{target}{LOCK_SUFFIX}: {failure.message}", todo, failure)

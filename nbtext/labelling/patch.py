@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.streams import file_content
-from nbtext.errors import PathError, UsageError, listed, quantity
+from nbtext.errors import WARNING, Finding, PathError, UsageError, listed, quantity
 from nbtext.label_sets import BETWEEN_LABELS, is_set, separated, written_label
 from nbtext.labelling.answer_file import Reviewed, read_answers
 
@@ -43,10 +43,10 @@ class LabelPatch:
         after = separated(row.after, BETWEEN_LABELS if is_set(document.label) else None)
         return document._replace(label=after)
 
-    def warnings(self, notices: Notices) -> list[str]:
-        """Return a warning that names the documents that were not in the corpus."""
+    def warnings(self, notices: Notices) -> list[Finding]:
+        """List the finding that documents are not in the corpus."""
         met = set(notices.relabelled)
         unmet = [name for name in self._rows if name not in met]
         if not unmet:
             return []
-        return [f"{self.path}: {quantity(len(unmet), 'document')} not in the corpus: {listed(unmet, SHOWN)}"]
+        return [Finding("labels", WARNING, f"{self.path}: {quantity(len(unmet), 'document')} not in the corpus: {listed(unmet, SHOWN)}")]

@@ -18,7 +18,7 @@ import numpy as np
 from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, forget_documents, relabelled_documents, subtract_documents
 from nbtext.counts.counting import check_label
 from nbtext.document_parts import KINDS, with_weight
-from nbtext.errors import UsageError, quantity
+from nbtext.errors import WARNING, Finding, UsageError, quantity
 from nbtext.exclusions import JOINED_LABELS, SEVERAL_LABELS, require_fitting
 from nbtext.fitted.fitted_model import require_additive
 from nbtext.label_sets import renamed, shown_label
@@ -28,7 +28,7 @@ from nbtext.settings import COUNTING, Reading
 from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger, fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -139,6 +139,25 @@ def stemmer_difference(model: TextClassifier) -> str | None:
     return None
 
 
+def last_equal(texts: NDArray[np.generic]) -> Whole:
+    """Return the row of the last text that equals each, shape (n_texts,)."""
+    _, group = np.unique(texts, return_inverse=True)
+    last = np.empty(group.size, np.int64)
+    last[group] = np.arange(group.size)  # of several values the last is kept
+    return last[group]
+
+
+def contradictions(last: Whole, labels: Sequence[str], names: Sequence[str]) -> Iterator[Finding]:
+    """Yield the finding that texts are there under several labels, given what `last_equal` returns."""
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+    of_texts = np.array([numbers[label] for label in labels])
+    others = np.flatnonzero(of_texts != of_texts[last])
+    if others.size:
+        first, second = (f"{names[row]} ({shown_label(labels[row])})" for row in (others[0], last[others[0]]))
+        detail = f"{quantity(np.unique(last[others]).size, 'text')} under several labels: first {first} and {second}"
+        yield Finding("labels", WARNING, detail, "keep one of them; --once takes the last")
+
+
 class Batch(NamedTuple):
     """All documents of a corpus as counts, with their fingerprints and names."""
 
@@ -170,23 +189,11 @@ class Batch(NamedTuple):
 
     def last_of_each(self) -> Whole:
         """Return the rows of different documents, ascending, each the last of its equals: the later label holds."""
-        _, from_the_end = np.unique(self.fingerprints[::-1], return_index=True)
-        return np.sort(self.fingerprints.size - 1 - from_the_end)
+        return np.unique(last_equal(self.fingerprints))
 
-    def overruled(self) -> str | None:
-        """Return in words how many texts are there under several labels, with an example; None if there are none."""
-        distinct, group = np.unique(self.fingerprints, return_inverse=True)
-        last = np.empty(distinct.size, np.int64)
-        last[group] = np.arange(group.size)  # of several values the last is kept
-        _, classes = np.unique(self.labels(), return_inverse=True)
-        others = np.flatnonzero(classes != classes[last[group]])
-        if not others.size:
-            return None
-        pair = np.array([others[0], last[group[others[0]]]])
-        first, second = (f"{self.names[row]} ({shown_label(label)})" for row, label in zip(pair, self.labels(pair), strict=True))
-        return (
-            f"{quantity(np.unique(group[others]).size, 'text')} under several labels, the last of which holds: first {first} and {second}"
-        )
+    def overruled(self) -> Iterator[Finding]:
+        """Return what `contradictions` finds."""
+        return contradictions(last_equal(self.fingerprints), self.labels(), self.names)
 
     def known_alike(self, ledger: Ledger) -> Mask:
         """Return a mask of the documents that a ledger knows under the same label, shape (n_docs,)."""

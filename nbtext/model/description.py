@@ -9,11 +9,11 @@ import numpy as np
 
 from nbtext.corpus.columns import is_column_name
 from nbtext.counts.vocabulary import displayed_term, is_category_of, is_of_field
-from nbtext.errors import listed, quantity
+from nbtext.errors import WARNING, Finding, listed, quantity
 from nbtext.settings import FORMATS, TRAINING, Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.fitted.fitted_model import FittedModel
@@ -67,14 +67,8 @@ def describe(model: FittedModel) -> str:
 
 def warnings(model: FittedModel) -> list[str]:
     """List what makes a model less useful than its user may think."""
-    statistics, learnt, settings, found = model.statistics, model.learnt, model.settings, []
-    if statistics.n_classes == 1 and not model.several_labels:
-        found.append(f"there is only one class, {statistics.classes[0]}; every answer will be that")
-    if statistics.attributes.names:
-        if empty := _without_values(statistics):
-            found.append(f"no document has a value of {', '.join(empty)}")
-    elif not learnt.selected.any():
-        found.append("the documents hold no terms; every answer will be the same")
+    learnt, settings = model.learnt, model.settings
+    found = [each.line for each in corpus_findings(model.statistics, settings.reading, n_terms=int(np.count_nonzero(learnt.selected)))]
     if settings.class_weight is not None:
         found.append(
             "--class-weight balanced: probabilities are those of documents drawn from all classes alike, not as often as in training; "
@@ -82,10 +76,6 @@ def warnings(model: FittedModel) -> list[str]:
         )
     if learnt.unlabelled is not None and not learnt.unlabelled.losses:
         found.append("learnt from seed words without labelled documents: probabilities are not calibrated and mostly too near 0 and 1")
-    if similar := similar_labels(statistics.classes):
-        found.append(f"labels that differ only in case, spaces or Unicode form: {similar}")
-    found += _wrong_columns(statistics, settings.reading)
-    found += _revealing_fields(statistics)
     users = {None, settings.classifier, *(each.classifier for each in settings.models)}
     idle = [each.option for each in TRAINING if each.only_for not in users and settings[each.name] != each.default]
     if idle:
@@ -93,48 +83,69 @@ def warnings(model: FittedModel) -> list[str]:
     return [*found, *model.classifier.warnings()]
 
 
-def _wrong_columns(statistics: ClassStatistics, reading: Reading) -> list[str]:
-    """List the signs that other columns than those of label and text were read, or a header as a document."""
-    if reading.format == "auto" or not FORMATS[reading.format].columns:
-        return []
-    found = []
-    if is_class_each(statistics.n_classes, statistics.n_documents):
-        found.append(
-            f"nearly every document is a class of its own: {quantity(statistics.n_classes, 'class')}, {quantity(statistics.n_documents, 'document')}; "
-            "see --label-column and --text-column"
+def corpus_findings(statistics: ClassStatistics, reading: Reading, *, n_terms: int) -> Iterator[Finding]:
+    """Yield what is unusual about a corpus by its counts, of which ``n_terms`` terms are used."""
+    if statistics.n_classes == 1 and statistics.everything is None:
+        yield Finding(
+            "classes",
+            WARNING,
+            f"there is only one class, {statistics.classes[0]}; every answer will be that",
+            "add documents of another class",
         )
-    named = [label for label in statistics.classes if is_column_name(label)]
-    sizes = dict(zip(statistics.classes, statistics.class_documents.tolist(), strict=True)) if named else {}
-    found += [
-        f"the only document of class {label!r} looks like the header of the table; if it is, give --header"
-        for label in named
-        if sizes[label] == 1
-    ]
-    return found
+    if statistics.attributes.names:
+        if empty := _without_values(statistics):
+            yield Finding("columns", WARNING, f"no document has a value of {', '.join(empty)}", "leave it out, or name another column")
+    elif not n_terms:
+        yield Finding(
+            "texts", WARNING, "the documents hold no terms; every answer will be the same", "nbtext tokens shows why a word is dropped"
+        )
+    if similar := similar_labels(statistics.classes):
+        yield Finding(
+            "labels",
+            WARNING,
+            f"labels that differ only in case, spaces or Unicode form: {similar}",
+            "write them alike, or join them with nbtext relabel",
+        )
+    yield from _wrong_columns(statistics, reading)
+    yield from _revealing_fields(statistics)
 
 
-def _revealing_fields(statistics: ClassStatistics) -> list[str]:
-    """List the fields, such as headers of mail, that alone tell the classes apart: by one term for each class, the largest but for these."""
+def _wrong_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Finding]:
+    """Yield the signs that other columns than those of label and text were read, or a header as a document."""
+    if reading.format == "auto" or not FORMATS[reading.format].columns:
+        return
+    if is_class_each(statistics.n_classes, statistics.n_documents):
+        each = f"{quantity(statistics.n_classes, 'class')}, {quantity(statistics.n_documents, 'document')}"
+        yield Finding("columns", WARNING, f"nearly every document is a class of its own: {each}", "see --label-column and --text-column")
+    for label, size in zip(statistics.classes, statistics.class_documents.tolist(), strict=True):
+        if size == 1 and is_column_name(label):
+            yield Finding(
+                "columns", WARNING, f"the only document of class {label!r} looks like the header of the table", "if it is, give --header"
+            )
+
+
+def _revealing_fields(statistics: ClassStatistics) -> Iterator[Finding]:
+    """Yield the fields, such as headers of mail, that alone tell the classes apart: by one term for each class, the largest but for these."""
     sizes = statistics.class_documents
     if sizes.size < 2 or sizes.min() < REVEALING_DOCUMENTS:
-        return []
+        return
     terms = np.flatnonzero(is_of_field(statistics.vocabulary) & (statistics.term_documents > REVEALING / 2 * sizes.min()))
     documents = statistics.documents_of(terms)
     gained = 2 * documents - documents.sum(axis=1, keepdims=True)
     places: dict[str, list[int]] = {}
     for place, term in enumerate(terms.tolist()):
         places.setdefault(statistics.vocabulary.term(term).partition(":")[0], []).append(place)
-    found = []
     for field, rows in places.items():
         best = np.maximum(gained[rows].max(axis=0), 0)
         share = (best.sum() + (sizes - best).max()) / sizes.sum()
         if share >= REVEALING:
             clearest = displayed_term(statistics.vocabulary.term(int(terms[rows[int(gained[rows].max(axis=1).argmax())]])))
-            found.append(
-                f"the field {field} alone tells the classes of {share:.1%} of the training documents, by terms such as {clearest}; if new documents lack it, "
-                "read them without it"
+            yield Finding(
+                "fields",
+                WARNING,
+                f"the field {field} alone tells the classes of {share:.1%} of the training documents, by terms such as {clearest}",
+                "if new documents lack it, read them without it",
             )
-    return found
 
 
 def _without_values(statistics: ClassStatistics) -> list[str]:

@@ -27,10 +27,10 @@ from nbtext.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from nbtext.errors import Finding
     from nbtext.evaluation.gathering import Provenance
     from nbtext.inspection.criteria import ComparedModel, Criteria
     from nbtext.inspection.generation import DocumentGenerator, Generated
-    from nbtext.inspection.health import Finding
     from nbtext.inspection.overview import (
         AttributeOverviews,
         CalibrationOverview,
