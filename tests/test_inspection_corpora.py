@@ -59,7 +59,7 @@ def fillers(label: str, n: int = FEW) -> str:
     return "".join(f"{label},{label} number {number} is here\n" for number in range(n))
 
 
-FOUND = {
+FOUND: dict[str, tuple[str, str | bytes, tuple[str, str, str]]] = {
     "empty texts": (
         "c.csv", table(more="cats,\n"),
         ("documents", "without text: 1 document", "see --text-column and --document"),

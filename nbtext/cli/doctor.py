@@ -21,8 +21,8 @@ from nbtext.errors import NbtextError
 def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> None:
     """Check the installation and the model, or with CORPUS a corpus, and print what to do about each problem.
 
-    A corpus is read as training would read it. Found are what training warns of, repeated texts, texts under several labels, small classes, mail or
-    HTML read as text, and a language other than --language.
+    A corpus is read as training would read it. Warnings are those of training, and of repeated texts, texts under several labels, classes of fewer than 5
+    documents, mail or HTML read as text, and another language than --language.
 
     Otherwise the command checks versions, optional parts, the model file, its folder and its lock. Nothing is changed.
 
