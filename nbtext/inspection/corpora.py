@@ -119,9 +119,9 @@ def look_at_corpus(paths: Sequence[str], reading: Reading, language: str) -> tup
     with suppress(NoDocumentsError):
         statistics = count(readable(), Analysis(settings)).labelled
         findings += corpus_findings(statistics, found, n_terms=statistics.n_terms)
-        few = [f"{cut_short(label, LONGEST)} {size}" for label, size in classes.most_common() if size < FEW]
+        few = [f"{cut_short(label, LONGEST)} {size}" for label, size in classes.most_common()[::-1] if size < FEW]
         if few and all(each.check != "columns" for each in findings):
-            detail = f"with fewer than {FEW} documents: {listed(few, NAMED)}"
+            detail = f"{quantity(len(few), 'class')} with fewer than {FEW} documents: {listed(few, NAMED)}"
             findings += [Finding("classes", WARNING, detail, "add documents, join such classes, or leave them out")]
         last = last_equal(np.frombuffer(digests, "<u8"))
         findings += _repeated(last, names)
@@ -181,7 +181,8 @@ def _sizes(corpus: CorpusOverview) -> Iterator[Finding]:
             f"{quantity(len(sizes), 'class')}: {listed([f'{cut_short(label, LONGEST)} {size:,}' for label, size in sizes.items()], NAMED)}"
         )
         if (n_labels := sum(sizes.values())) != corpus.documents:
-            detail += f"; {n_labels / corpus.documents:.2f} labels a document"
+            mean = f"{n_labels / corpus.documents:.2f}"
+            detail += f"; {mean} labels a document"
         yield Finding("classes", PASSED, detail)
     if not corpus.not_utf8:
         yield Finding("encoding", PASSED, "all valid in their encoding")
