@@ -389,6 +389,9 @@ CRITERIA = {
 }
 """The function of `nbtext.selection` by name."""
 
+GOALS = {"accuracy": "accuracy", "macro-f1": "macro_f1", "micro-f1": "micro_f1", "log-loss": "log_loss"}
+"""What the best setting is to be best in, and the name of the figure in `nbtext.metrics.outcomes.METRICS`."""
+
 ClassifierName = Literal["multinomial", "bernoulli", "complement", "dirichlet-multinomial", "gaussian", "logistic", "average"]
 
 CLASSIFIERS: dict[ClassifierName, str] = {

@@ -21,6 +21,7 @@ from nbtext.evaluation.tuning import Division, FoldJudgement, figures_of, losses
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.corpus_work import CountedCorpus
 from nbtext.model.training import looked_up
+from nbtext.settings import GOALS
 from nbtext.steps import watching
 from tests.models import count
 
@@ -149,7 +150,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few")
-@pytest.mark.parametrize("goal", ["accuracy", "macro-f1", "log-loss"])
+@pytest.mark.parametrize("goal", GOALS)
 def test_the_best_of_each_rung_go_on_and_the_choice_is_judged_by_other_documents(goal: str) -> None:
     candidates = grid("top=1,2,5,none", "weighting=counts,binary", "smoothing=0.1,5")
     halving = search(candidates, goal=goal, limits=Limits(tries=100))
@@ -162,19 +163,19 @@ def test_the_best_of_each_rung_go_on_and_the_choice_is_judged_by_other_documents
         judged = [
             n for n in range(16) if (n, before.documents) in halving._parts and len(halving._parts[n, before.documents]) >= before.folds
         ]
-        worth = {n: figures_of(halving._parts[n, before.documents][: before.folds], 3)[figure] or 0.0 for n in judged}
+        worth = {n: figures_of(figure, halving._parts[n, before.documents][: before.folds], 3)[figure] or 0.0 for n in judged}
         went_on = {n for n in judged if len(halving._parts.get((n, rung.documents), [])) >= rung.folds}
         least = sorted(worth.values(), reverse=figure != "log_loss")[len(went_on) - 1]
         assert all(worth[n] <= least if figure == "log_loss" else worth[n] >= least for n in went_on)
     answered: list[FoldJudgement] = []
     for fold in (1, 2, 3):  # by the first settings were dropped
         others = [
-            figures_of([part for place, part in enumerate(halving._parts[trial.candidate, 120]) if place != fold], 3)[figure] or 0.0
+            figures_of(figure, [part for place, part in enumerate(halving._parts[trial.candidate, 120]) if place != fold], 3)[figure] or 0.0
             for trial in trials[:2]
         ]
         best = int(np.argmin(others) if figure == "log_loss" else np.argmax(others))
         answered.append(halving._parts[trials[best].candidate, 120][fold])
-    assert search(candidates, goal=goal, limits=Limits(tries=100)).run().corrected == pytest.approx(figures_of(answered, 3)[figure])
+    assert search(candidates, goal=goal, limits=Limits(tries=100)).run().corrected == pytest.approx(figures_of(figure, answered, 3)[figure])
 
 
 @pytest.mark.usefixtures("few")

@@ -6,15 +6,27 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import f1_score
 
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.counting import Analysis
 from nbtext.errors import UsageError
-from nbtext.evaluation.tuning import FoldJudgement, Rung, Task, Trial, best_first, figures_of, is_worse, judge_by_counts, nested_figure
+from nbtext.evaluation.tuning import (
+    FoldJudgement,
+    Rung,
+    Task,
+    Trial,
+    best_first,
+    figures_of,
+    is_worse,
+    judge_by_counts,
+    losses,
+    nested_figure,
+)
 from nbtext.inspection.criteria import criteria
 from nbtext.metrics.outcomes import judge_documents
 from nbtext.model.text_classifier import TextClassifier
-from nbtext.settings import Settings
+from nbtext.settings import GOALS, Settings
 from tests.models import count_documents
 
 
@@ -75,7 +87,7 @@ def test_most_or_least_is_best_and_more_folds_come_first() -> None:
 def test_the_log_loss_leaves_out_documents_of_which_no_model_can_know_the_class() -> None:
     random = np.random.default_rng(0)
     parts = [judgement(random, 20, 2.0) for _ in range(3)]
-    found = figures_of(parts, 3)
+    found = figures_of("accuracy", parts, 3)
     losses = np.concatenate([part.judged.log_loss[:-1] for part in parts])
     right = np.concatenate([part.judged.answer == part.judged.truth for part in parts])
     assert found["log_loss"] == pytest.approx(losses.mean())
@@ -83,7 +95,7 @@ def test_the_log_loss_leaves_out_documents_of_which_no_model_can_know_the_class(
     assert found["accuracy_sd"] == pytest.approx(np.std([right[20 * k : 20 * (k + 1)].mean() for k in range(3)], ddof=1))
 
 
-@pytest.mark.parametrize("figure", ["accuracy", "macro_f1", "log_loss"])
+@pytest.mark.parametrize("figure", GOALS.values())
 def test_a_setting_is_worse_if_it_is_worse_on_the_same_documents(figure: str) -> None:
     random = np.random.default_rng(1)
     good, bad = ([judgement(random, 300, sharpness) for _ in range(2)] for sharpness in (3.0, 1.0))
@@ -92,6 +104,33 @@ def test_a_setting_is_worse_if_it_is_worse_on_the_same_documents(figure: str) ->
     assert not is_worse(figure, good, bad, 2.0)
     assert not is_worse(figure, good, good, 2.0)
     assert not is_worse(figure, bad, good, 1000.0)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_losses_of_micro_f1_have_its_mean_and_its_standard_error(several: bool) -> None:
+    random = np.random.default_rng(8)
+    p = random.dirichlet(np.full(4, 0.5), (2, 2000))
+    truth: Any = random.random((2000, 4)) < 0.4 if several else random.integers(4, size=2000)
+    answers: list[Any] = (
+        [each + truth > 0.7 for each in p] if several else [np.where(each.max(axis=1) > 0.6, each.argmax(axis=1), truth) for each in p]
+    )
+    log_posterior = np.log(p)
+    sides = [
+        [FoldJudgement(judge_documents(truth, *pair), np.ones(2000, np.bool_), 1.0, 0)] for pair in zip(answers, log_posterior, strict=True)
+    ]
+
+    def difference(rows: Any) -> float:
+        first, second = (f1_score(truth[rows], answer[rows], average="micro") for answer in answers)
+        return float(second - first)
+
+    everything = np.arange(2000)
+    for side, answer in zip(sides, answers, strict=True):
+        assert losses("micro_f1", side).mean() == pytest.approx(1 - f1_score(truth, answer, average="micro"))
+        assert figures_of("micro_f1", side, 4)["micro_f1"] == pytest.approx(f1_score(truth, answer, average="micro"))
+    found = losses("micro_f1", sides[0]) - losses("micro_f1", sides[1])
+    assert found.mean() == pytest.approx(difference(everything))
+    drawn = [difference(random.integers(2000, size=2000)) for _ in range(150)]
+    assert found.std() / np.sqrt(2000) == pytest.approx(np.std(drawn), rel=0.2)
 
 
 def test_losing_is_a_paired_test() -> None:
@@ -104,7 +143,7 @@ def test_losing_is_a_paired_test() -> None:
     assert not is_worse("accuracy", [second], [first], errors + 0.01)
 
 
-@pytest.mark.parametrize("figure", ["accuracy", "macro_f1", "log_loss"])
+@pytest.mark.parametrize("figure", GOALS.values())
 @pytest.mark.parametrize("share", [1.0, 0.6])
 def test_the_choice_is_judged_on_the_fold_that_had_no_part_in_it(figure: str, share: float) -> None:
     random = np.random.default_rng(3)
@@ -113,11 +152,11 @@ def test_the_choice_is_judged_on_the_fold_that_had_no_part_in_it(figure: str, sh
     sign = -1 if figure == "log_loss" else 1
     chosen = []
     for fold in range(4):
-        others = [figures_of([part for k, part in enumerate(parts) if k != fold], 3)[figure] or 0.0 for parts in settings]
+        others = [figures_of(figure, [part for k, part in enumerate(parts) if k != fold], 3)[figure] or 0.0 for parts in settings]
         best = settings[int(np.argmax([sign * value for value in others]))][fold]
         rows = np.flatnonzero(fresh[fold])
         chosen += [best.of(rows)] if rows.size else []
-    assert nested_figure(figure, settings, fresh, 4, 3) == pytest.approx(figures_of(chosen, 3)[figure])
+    assert nested_figure(figure, settings, fresh, 4, 3) == pytest.approx(figures_of(figure, chosen, 3)[figure])
 
 
 def test_a_single_fold_is_divided_to_judge_the_choice() -> None:
@@ -139,7 +178,7 @@ def test_the_best_of_many_equal_ones_looks_better_than_it_is() -> None:
     gaps = []
     for _ in range(5):
         settings = [[judgement(random, 60, 1.0) for _ in range(5)] for _ in range(50)]
-        figures = [figures_of(parts, 3)["accuracy"] or 0.0 for parts in settings]
+        figures = [figures_of("accuracy", parts, 3)["accuracy"] or 0.0 for parts in settings]
         gaps.append(
             (
                 max(figures) - np.mean(figures),

@@ -10,14 +10,13 @@ from nbtext.cli import messages, panels
 from nbtext.cli import options as option
 from nbtext.cli.writing import say_model, write_new_model, writing_options
 from nbtext.errors import listed
-from nbtext.settings import READING, SEARCH, TRAINING, Reading, in_bytes
+from nbtext.settings import GOALS, READING, SEARCH, TRAINING, Reading, in_bytes
 
 if TYPE_CHECKING:
     from nbtext.cli.corpus import CommandCorpus, CommandCounts
     from nbtext.evaluation.candidates import Candidate
 
 BY = ("cross-validation", "leave-one-out", "evidence", "aic", "bic")
-GOALS = ("accuracy", "macro-f1", "log-loss")
 SECONDS = 60.0
 """Limit of a search to which nothing is given to try."""
 FOLDS = 10
@@ -42,7 +41,7 @@ FOLDS_WITHIN_A_LIMIT = 5
     "only.",
 )  # fmt: skip
 @panels.option(
-    "--for", "goal", group="answer", common=True, type=panels.Choice(GOALS), shown_default=GOALS[0], help="Figure to be best in."
+    "--for", "goal", group="answer", common=True, type=panels.Choice(GOALS), shown_default="accuracy", help="Figure to be best in."
 )
 @panels.option(
     "--updatable", group="model", hidden=True, is_flag=True, help="Try only models that update, forget and merge change exactly."
@@ -111,7 +110,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds:
 
     jobs = options["jobs"] or cores()
     search = Search(
-        candidates, paths, count, criterion, options["goal"] or GOALS[0],
+        candidates, paths, count, criterion, options["goal"] or "accuracy",
         Division(folds or (FOLDS_WITHIN_A_LIMIT if limits.halves else FOLDS), seed),
         limits,
         processes=jobs if jobs > 1 or within is not None else 0,

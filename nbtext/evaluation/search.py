@@ -26,7 +26,6 @@ from nbtext.errors import UsageError
 from nbtext.evaluation.candidates import OF_THE_SAME_COUNTS, Candidate, Impossible
 from nbtext.evaluation.cross_validation import stratified_folds
 from nbtext.evaluation.tuning import (
-    GOALS,
     NO_RUNG,
     Division,
     Folding,
@@ -47,6 +46,7 @@ from nbtext.evaluation.tuning import (
 from nbtext.model import TextClassifier
 from nbtext.model.state import counts_to_plain
 from nbtext.model.training import looked_up
+from nbtext.settings import GOALS
 from nbtext.steps import reporting
 
 if TYPE_CHECKING:
@@ -354,7 +354,7 @@ class Search(Generic[C]):
     def _judged(self, corpus: _CountedSubsets[C], tasks: Sequence[Task], rung: Rung) -> Iterator[tuple[Task, Any]]:
         """Yield what comes of tasks, in any order, but for those for which there is no time."""
         settings = self._settings(corpus, list(dict.fromkeys(task.candidate for task in tasks)))
-        judge: Callable[[Task], Any] = partial(judge_by_counts, self.by, corpus.subsets, settings)
+        judge: Callable[[Task], Any] = partial(judge_by_counts, self._figure, corpus.subsets, settings)
         if self.by == "cross-validation":
             judge = partial(judge_fold, Folding(corpus.subsets, self._samples(rung), settings, self.clock))
         left = deque(task for task in tasks if task.candidate in settings)
@@ -481,7 +481,7 @@ class Search(Generic[C]):
         fitted = max(part.fitted_bytes for part in parts) * n_folds / (n_folds - 1)  # grows at most as the documents do
         n_bytes = self._cost(number).bytes + round(fitted)
         seconds = sum(part.seconds for (candidate, _), each in self._parts.items() if candidate == number for part in each)
-        self._trials[number] = Trial(number, figures_of(parts, self._n_classes), rung, seconds, n_bytes)
+        self._trials[number] = Trial(number, figures_of(self._figure, parts, self._n_classes), rung, seconds, n_bytes)
         if self.limits.most_bytes is not None and n_bytes > self.limits.most_bytes:
             self._leave_out(number, UsageError(f"its model would have about {n_bytes:,} bytes"))
 

@@ -23,9 +23,9 @@ from nbtext.evaluation.cross_validation import HeldOutEvaluation, evaluate_leave
 from nbtext.fitted.fitted_model import class_for
 from nbtext.inspection.criteria import criteria
 from nbtext.language_model.measures import model_posteriors
-from nbtext.metrics.evaluation import known_result
+from nbtext.metrics.evaluation import number_or_none
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.metrics.outcomes import Judged, Outcomes, f1, join_judged, macro
+from nbtext.metrics.outcomes import METRICS, Judged, Metric, Outcomes, join_judged, mean_or_nan, rates
 from nbtext.model.training import terms_and_smoothing
 
 if TYPE_CHECKING:
@@ -35,11 +35,6 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Mask, Whole
 
     Figures = Mapping[str, float | None]
-
-GOALS = {"accuracy": "accuracy", "macro-f1": "macro_f1", "log-loss": "log_loss"}
-"""What the best setting is to be best in, and the name of the figure."""
-
-LEAST_IS_BEST = ("aic", "bic", "log_loss")
 
 
 class Division(NamedTuple):
@@ -110,55 +105,79 @@ def judge_fold(folding: Folding, task: Task) -> FoldJudgement:
     return FoldJudgement(evaluation.evaluation.judged, np.concatenate(known), folding.clock() - begin, fitted_bytes)
 
 
-def judge_by_counts(by: str, subsets: Subsets, settings_of: Mapping[int, Settings], task: Task) -> Figures:
-    """Return the figures of a candidate over the whole corpus, for other criteria than cross-validation.
+def _shown(figure: str) -> dict[str, None]:
+    """Return the names of the figures of settings that are ranked by one of them, in order."""
+    return dict.fromkeys(("accuracy", "macro_f1", figure, "log_loss"))
+
+
+def judge_by_counts(figure: str, subsets: Subsets, settings_of: Mapping[int, Settings], task: Task) -> Figures:
+    """Return the figures of a candidate over the whole corpus: a criterion of the counts, or by leave-one-out.
 
     Raises `UsageError` as training does, or if the criterion is not defined.
     """
     settings = settings_of[task.candidate]
-    if by not in OF_THE_SAME_COUNTS:
+    if figure not in OF_THE_SAME_COUNTS:
         result = evaluate_leave_one_out(subsets.statistics, subsets.documents, settings).result(Bootstrap(0))
-        return {"accuracy": result.accuracy, "macro_f1": result.macro_f1, "log_loss": result.log_loss}
+        return {name: result.figure(name) for name in _shown(figure)}
     sample = DocumentSample.of(subsets.documents, settings.sample)
     learnt = terms_and_smoothing(CorpusCounts(subsets.statistics, sample), settings, weights_of(subsets.statistics, settings))
     statistics = estimated(subsets.statistics, learnt.weights)
     documents = subsets.documents
     training = Training(statistics, learnt.selected, learnt.smoothing, settings, documents, documents, learnt.own)
     figures = criteria(class_for(statistics, settings).estimate(training))
-    if by == "evidence" and figures.evidence_of_classes is None:
+    if figure == "evidence" and figures.evidence_of_classes is None:
         raise UsageError("without a prior there is no evidence", hint="use --by aic or bic, or a smoothing above 0 and no --estimate ml")
-    value = getattr(figures, by)
-    return {by: value if np.isfinite(value) else None, "smoothing": learnt.smoothing}
+    value = getattr(figures, figure)
+    return {figure: value if np.isfinite(value) else None, "smoothing": learnt.smoothing}
 
 
-def figures_of(parts: Sequence[FoldJudgement], n_classes: int) -> Figures:
-    """Return the figures pooled over folds, and the standard deviations of shares between folds.
+def figures_of(figure: str, parts: Sequence[FoldJudgement], n_classes: int) -> Figures:
+    """Return the figures of settings that are ranked by one of them, pooled over folds, and the standard deviations of shares between folds.
 
     The log loss is that of documents whose class had others in training; for a class without any, that of every model is infinite.
     """
     pooled, known = join_judged([part.judged for part in parts]), np.concatenate([part.known for part in parts])
-    result, each = known_result(pooled, n_classes), [known_result(part.judged, n_classes) for part in parts]
-    figures = {"accuracy": result.accuracy, "macro_f1": result.macro_f1, "log_loss": known_result(pooled.of(known), n_classes).log_loss}
+    whole, *each = [
+        {**rates(judged.outcomes(n_classes)), "accuracy": np.array(mean_or_nan(judged.right))}
+        for judged in (pooled, *(part.judged for part in parts))
+    ]
+    whole["log_loss"] = np.array(mean_or_nan(pooled.log_loss[known]))
+    figures = {name: number_or_none(float(whole[name])) for name in _shown(figure)}
     if len(each) > 1:
-        figures |= {f"{name}_sd": float(np.std([getattr(fold, name) for fold in each], ddof=1)) for name in ("accuracy", "macro_f1")}
+        figures |= {f"{name}_sd": float(np.std([fold[name] for fold in each], ddof=1)) for name in figures if name != "log_loss"}
     return figures
 
 
 def losses(figure: str, parts: Sequence[FoldJudgement]) -> Floats:
     """Return the loss of each document, shape (n_docs,), whose mean is the figure's; for macro F1 mistakes, with equal weight for each class."""
     judged, known = join_judged([part.judged for part in parts]), np.concatenate([part.known for part in parts])
-    if figure == "log_loss":
-        finite: Floats = np.where(known, judged.log_loss, 0.0)
-        return finite
-    mistakes: Floats = (~judged.right).astype(np.float64)
-    if figure == "accuracy":
-        return mistakes
+    return _LOSSES[figure](judged._replace(log_loss=np.where(known, judged.log_loss, 0.0)))
+
+
+def _mistakes_by_label(judged: Judged) -> Floats:
     if judged.truth.ndim > 1:
         of_labels: Floats = (judged.truth != judged.answer) @ (judged.n / np.maximum(judged.truth.sum(axis=0), 1))
         return of_labels
     support = np.bincount(judged.truth)
-    weighted: Floats = mistakes * judged.n / (np.count_nonzero(support) * support[judged.truth])
+    weighted: Floats = ~judged.right * judged.n / (np.count_nonzero(support) * support[judged.truth])
     return weighted
+
+
+def _losses_of_micro_f1(judged: Judged) -> Floats:
+    """Return 1 − F, F = 2 Σ_d h_d / Σ_d n_d, less what document d changes of F to first order: the mean is exact, and its standard error that of F."""
+    hits, truth, answered = judged.by_document()
+    labels = truth + answered
+    share = hits.sum() / max(labels.sum(), 1)
+    found: Floats = 1 - 2 * (share + (hits - share * labels) / max(labels.mean(), 1 / judged.n))
+    return found
+
+
+_LOSSES: Mapping[str, Callable[[Judged], Floats]] = {
+    "accuracy": lambda judged: (~judged.right).astype(np.float64),
+    "macro_f1": _mistakes_by_label,
+    "micro_f1": _losses_of_micro_f1,
+    "log_loss": lambda judged: judged.log_loss,
+}
 
 
 def is_worse(figure: str, parts: Sequence[FoldJudgement], best: Sequence[FoldJudgement], errors: float) -> bool:
@@ -180,17 +199,17 @@ def nested_figure(
     if len(fresh) == 1:
         parts = [np.arange(each, fresh[0].size, n_parts) for each in range(min(n_parts, fresh[0].size))]
         settings, fresh = [[fold.of(rows) for rows in parts] for (fold,) in settings], [fresh[0][rows] for rows in parts]
-    if figure == "macro_f1":
+    if figure in ("macro_f1", "micro_f1"):
         tables = [[part.judged.outcomes(n_classes) for part in parts] for parts in settings]
         columns = (np.array([[getattr(table, name) for table in row] for row in tables]) for name in Outcomes._fields)
         others = Outcomes(*(column.sum(axis=1, keepdims=True) - column for column in columns))
-        worth = macro(f1(others), others)
+        worth = rates(others)[figure]
     else:
         sums = np.array([[losses(figure, [part]).sum() for part in parts] for parts in settings])
         worth = np.stack([-np.delete(sums, fold, axis=1).sum(axis=1) for fold in range(sums.shape[1])], axis=1)
     chosen = worth.argmax(axis=0).tolist()
     answered = [settings[setting][fold].of(fresh[fold]) for fold, setting in enumerate(chosen) if fresh[fold].any()]
-    return figures_of(answered, n_classes)[figure]
+    return figures_of(figure, answered, n_classes)[figure]
 
 
 @dataclass(frozen=True)
@@ -213,7 +232,7 @@ class Trial:
 
 def best_first(figure: str, trials: Sequence[Trial]) -> list[Trial]:
     """Return the trials sorted: those of more documents and folds first, then by the figure (none is the worst), then by macro F1, then by number."""
-    sign = 1 if figure in LEAST_IS_BEST else -1
+    sign = 1 if figure in ("aic", "bic") or not METRICS.get(figure, Metric()).more_is_better else -1
 
     def order(trial: Trial) -> tuple[float, ...]:
         value = trial.figures[figure]

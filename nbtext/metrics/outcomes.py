@@ -58,8 +58,19 @@ class Judged(NamedTuple):
     def outcomes(self, n_labels: int) -> Outcomes:
         """Return diagonal and margins of the confusion table, of several labels by label: documents that have it and got it, have it, got it."""
         if self.truth.ndim > 1:
-            return Outcomes._make(mask.sum(axis=0, dtype=np.float64) for mask in (self.truth & self.answer, self.truth, self.answer))
+            return Outcomes._make(mask.sum(axis=0, dtype=np.float64) for mask in self.masks)
         return outcomes(confusion_cells(self), n_labels)
+
+    def by_document(self) -> Outcomes:
+        """Return how many labels each document has and got, has, and got, all of shape (n_docs,)."""
+        several = self.truth.ndim > 1
+        columns = [mask.sum(axis=1) for mask in self.masks] if several else [self.right, np.ones(self.n), self.answer >= 0]
+        return Outcomes(*(column.astype(np.float64) for column in columns))
+
+    @property
+    def masks(self) -> tuple[Mask, Mask, Mask]:
+        """Of several labels those that documents have and got, have, and got, each of shape (n_docs, n_labels)."""
+        return self.truth & self.answer, self.truth, self.answer
 
     def known(self, n_classes: int) -> Mask:
         """Return the documents with no label that the classifier does not know, shape (n_docs,)."""

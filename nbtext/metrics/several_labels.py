@@ -73,7 +73,7 @@ class SetEvaluation(Evaluation):
 
     def _by_document(self, judged: Judged) -> dict[str, Floats]:
         """Return the figures that are means over documents, each of shape (n_docs,)."""
-        hits, support, answered = (mask.sum(axis=1) for mask in _masks(judged))
+        hits, support, answered = judged.by_document()
         return {
             **dict.fromkeys(("accuracy", "subset_accuracy"), judged.right.astype(np.float64)),
             "coverage": np.minimum(answered, 1.0),
@@ -94,7 +94,7 @@ class SetEvaluation(Evaluation):
 
     def _replicates(self, everything: Judged, bootstrap: Bootstrap) -> dict[str, Floats]:
         """Return replicates of the figures of labels and of means over documents, each of shape (n_replicates,)."""
-        means, masks = self._by_document(everything), [mask.astype(np.float64) for mask in _masks(everything)]
+        means, masks = self._by_document(everything), [mask.astype(np.float64) for mask in everything.masks]
         parts = [
             {
                 **rates(Outcomes._make(weights @ mask for mask in masks)),
@@ -118,11 +118,6 @@ class SetEvaluation(Evaluation):
     def _confusion(self, _: Judged) -> dict[str, dict[str, int]]:
         """Return nothing: a document with several labels has no single cell."""
         return {}
-
-
-def _masks(judged: Judged) -> tuple[Mask, Mask, Mask]:
-    """Return the labels that documents have and got, have, and got, each of shape (n_docs, n_labels)."""
-    return judged.truth & judged.answer, judged.truth, judged.answer
 
 
 def ranking_figures(truth: Mask, log_posterior: Floats) -> Floats:

@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
-from nbtext.evaluation.tuning import GOALS
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import json_values
 from nbtext.report.forms import (
@@ -27,7 +26,7 @@ from nbtext.report.forms import (
     visible_on_terminal,
     write,
 )
-from nbtext.settings import TRAINING
+from nbtext.settings import GOALS, TRAINING
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
 if TYPE_CHECKING:
@@ -118,6 +117,7 @@ def _signed(found: Difference) -> str:
 TRIAL_FIGURES = {
     "accuracy": ("accuracy", ".4f"),
     "macro_f1": ("macro F1", ".4f"),
+    "micro_f1": ("micro F1", ".4f"),
     "log_loss": ("log loss", ".4f"),
     "evidence": ("log evidence", ",.2f"),
     "aic": ("AIC", ",.2f"),
