@@ -28,7 +28,7 @@ from tests.models import learnt
 from tests.strategies import HARD, ITEMS, documents, documents_with_fields
 
 if TYPE_CHECKING:
-    from nbtext.explain.word_walk import Term, Token
+    from nbtext.explain.word_walk import LocatedForm, LocatedWords, Term, Token
 
 STOP_WORDS = ("the", "don't", "東京")
 
@@ -59,6 +59,11 @@ def model_of(number: int) -> TextClassifier:
             model.fitted, learnt=replace(model.fitted.learnt, choices=choices, selected=np.ones(model.fitted.statistics.n_terms, np.bool_))
         )
     return model
+
+
+def forms_of(located: LocatedWords) -> list[LocatedForm]:
+    """The form of each word."""
+    return [located.forms[number] for number in located.form_of.tolist()]
 
 
 def without_model() -> WordWalker:
@@ -125,11 +130,11 @@ def test_words_stand_one_after_the_other_and_are_whole_characters(number: int, d
     bounds = np.stack((located.begins, located.ends), axis=1).ravel()
     assert np.all(np.diff(bounds)[::2] > 0)
     assert np.all(np.diff(bounds) >= 0)
-    for begin, end, name in zip(located.begins.tolist(), located.ends.tolist(), located.names, strict=True):
+    for begin, end, form_of_word in zip(located.begins.tolist(), located.ends.tolist(), forms_of(located), strict=True):
         before = sum(place <= begin for place in places) - 1
         field = b"" if before < 0 else document.fields[before][0]
         form, is_item = text[begin:end].decode(), before >= 0 and not field
-        assert name == (form if is_item else f"{field.decode()}:{form.casefold()}" if field else form.casefold())
+        assert form_of_word.name == (form if is_item else f"{field.decode()}:{form.casefold()}" if field else form.casefold())
 
 
 BESIDE_UNSPACED = re.compile(r"[^\W\u0e00-\uffff][^\x00-\x7f]*[\u0e00-\uffff]|[\u0e00-\uffff][^\x00-\x7f]*[^\W\u0e00-\uffff]")
@@ -142,7 +147,7 @@ def test_a_text_without_words_is_one(number: int, document: Document) -> None:
     assume(not (model.settings.counts_both and BESIDE_UNSPACED.search(document.shown)))
     walker = WordWalker.of_model(model.fitted)
     located = walker.locate(document.text, document.fields)
-    for place in range(min(len(located.names), 3)):
+    for place in range(min(located.begins.size, 3)):
         parts = []
         for part, first in zip(
             (document.text, *(content for _, content in document.fields)), (0, *field_places(document.text, document.fields)), strict=True
@@ -150,8 +155,8 @@ def test_a_text_without_words_is_one(number: int, document: Document) -> None:
             begin, end = located.begins[place] - first, located.ends[place] - first
             parts.append(part[:begin] + b" " + part[end:] if 0 <= begin < end <= len(part) else part)
         left = walker.locate(parts[0], [(name, part) for (name, _), part in zip(document.fields, parts[1:], strict=True)])
-        kept = [(name, own) for other, (name, own) in enumerate(zip(located.names, located.own, strict=True)) if own and other != place]
-        assert [(name, own) for name, own in zip(left.names, left.own, strict=True) if own] == kept
+        kept = [form for other, form in enumerate(forms_of(located)) if form.own and other != place]
+        assert [form for form in forms_of(left) if form.own] == kept
 
 
 def test_counted_features_are_words_that_occur_so_often() -> None:
@@ -159,7 +164,9 @@ def test_counted_features_are_words_that_occur_so_often() -> None:
     model.reading = replace(model.reading, format="svmlight")
     learnt(model, [("a", b"x:3 y:1"), ("b", b"y:2 z:5")])
     located = WordWalker.of_model(model.fitted).locate(b"x:2 q:4  x:1")
-    assert (located.names, located.counts.tolist(), located.notes) == (["x", "q", "x"], [2, 4, 1], [None, "not-in-model", None])
+    found = [(form.name, form.occurrences, form.note) for form in forms_of(located)]
+    assert found == [("x", 2, None), ("q", 4, "not-in-model"), ("x", 1, None)]
+    assert located.counts.tolist() == [2, 4, 1]
     assert (located.begins.tolist(), located.ends.tolist(), located.shares.tolist()) == ([0, 4, 9], [3, 7, 12], [2, 4, 1])
 
 

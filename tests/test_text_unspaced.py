@@ -140,10 +140,9 @@ def test_explanations_name_pairs_where_they_begin() -> None:
     model = TextClassifier().fit([*lamps, *bins], ["lamps"] * 5 + ["bins"] * 5)
     walker, text = WordWalker.of_model(model.fitted), "a路灯坏 火。".encode()
     located = walker.locate(text, pairs=True)
-    assert located.names == ["a", "路灯", "灯坏", "火"]
+    assert [form.name for form in located.forms] == ["a", "路灯", "灯坏", "火"]
     assert (located.begins.tolist(), located.ends.tolist()) == ([0, 1, 4, 11], [1, 4, 10, 14])
     whole = walker.locate(text)
-    assert whole.names == ["a", "路灯坏", "火"]
-    assert [len(own) for own in whole.own] == [0, 2, 1]
+    assert [(form.name, len(form.own)) for form in whole.forms] == [("a", 0), ("路灯坏", 2), ("火", 1)]
     tokens = [(token.start, token.end, token.form, token.term) for token in walker.tokens(text)]
     assert tokens[1:3] == [(1, 7, "路灯", "路灯"), (4, 10, "灯坏", "灯坏")]

@@ -163,7 +163,7 @@ class _ChangedDocument:
         """Return the numbers of the surface words whose absence may change scores: they become terms, or stand in n-grams."""
         words = self.located.words[self.known]
         if self.model.settings.ngrams > 1:
-            words = np.append(words, np.array([place for place, own in enumerate(self.located.own) if own], np.int64))
+            words = np.append(words, np.flatnonzero(np.array([bool(form.own) for form in self.located.forms])[self.located.form_of]))
         return np.unique(self.name_of[words])
 
     def rewritten(self, change: Sequence[int | str]) -> Document:
@@ -207,7 +207,8 @@ class _ChangedDocument:
         """Return a term as a word that becomes this term again; None for others, such as character n-grams, and stems with another stem."""
         if term not in self._words:
             word = displayed_term(self.model.statistics.vocabulary.term(term))
-            self._words[term] = word if self._walker.locate(*self._written(word)).own == [[term]] else None
+            located = self._walker.locate(*self._written(word))
+            self._words[term] = word if located.form_of.size == 1 and located.forms[0].own == (term,) else None
         return self._words[term]
 
     def _written(self, word: str) -> tuple[bytes, Fields]:

@@ -24,6 +24,7 @@ from nbtext.explain.mistakes import runner_up
 from nbtext.explain.word_walk import LocatedWords, WordWalker
 from nbtext.fitted.scoring import IMPOSSIBLE, ScoredBlock, lacking, scored
 from nbtext.label_sets import REST, THE_REST
+from nbtext.ragged import offsets
 from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.fitted.fitted_model import FittedModel
-    from nbtext.type_names import Floats
+    from nbtext.type_names import Floats, Whole
 
 WORD, ATTRIBUTE, PRIOR, LACKING = "word", "attribute", "prior", "lacking"
 """Causes that rule a class out: a word, the value of an attribute, the class prior, a word that all training documents of the class hold."""
@@ -58,8 +59,8 @@ class WordContribution:
     nats: float
     """Its part of the log odds; inf if it rules the other class out."""
     occurrences: int
-    places: tuple[tuple[int, int], ...]
-    """Where each occurrence begins and ends, in bytes of the text after reading."""
+    places: Whole
+    """Where each occurrence begins and ends, in bytes of the text after reading, shape (n, 2)."""
     terms: tuple[str, ...]
     """The terms of the model that it becomes by itself."""
     note: str | None
@@ -209,16 +210,18 @@ def _words(
     located: LocatedWords, nats: Floats, model: FittedModel, layers: Sequence[ClassStatistics] | None
 ) -> tuple[WordContribution, ...]:
     """Return the surface words with all their occurrences, in the order of the first."""
-    groups: dict[str, list[int]] = {}
-    for place, name in enumerate(located.names):
-        groups.setdefault(name, []).append(place)
-    spans, found = list(zip(located.begins.tolist(), located.ends.tolist(), strict=True)), []
-    for name, places in groups.items():
-        known = [number for number in located.own[places[0]] if number != UNKNOWN]
+    names, name_of = located.surface_words()
+    order = np.argsort(name_of, kind="stable")
+    bounds = offsets(np.bincount(name_of, minlength=len(names)))
+    spans, ordered = np.stack((located.begins, located.ends), axis=1)[order], nats[order]
+    occurrences = np.bincount(name_of, located.counts, len(names)).astype(np.int64).tolist()
+    forms, found = located.form_of[order[bounds[:-1]]].tolist(), []
+    for name, form, times, begin, end in zip(names, forms, occurrences, bounds.tolist(), bounds[1:].tolist(), strict=False):
+        known = [number for number in located.forms[form].own if number != UNKNOWN]
         terms = tuple(displayed_term(model.statistics.vocabulary.term(number)) for number in known)
-        total, occurrences, where = fsum(nats[places].tolist()), int(located.counts[places].sum()), tuple(spans[place] for place in places)
         shares = (None, None) if layers is None or not known else _shares_of_layers(model, layers, known)
-        found.append(WordContribution(name, total, occurrences, where, terms, located.notes[places[0]], *shares))
+        total = fsum(ordered[begin:end].tolist())
+        found.append(WordContribution(name, total, times, spans[begin:end], terms, located.forms[form].note, *shares))
     return tuple(found)
 
 
@@ -256,7 +259,9 @@ def ruled_out(model: FittedModel, located: LocatedWords, matrix: DocumentTermMat
         if place >= 0:
             first_part = int(np.flatnonzero(located.terms == terms[place])[0])
             n_words = max(round(1 / float(located.shares[first_part])), 1)
-            words = " ".join(located.names[word] for word in located.words[first_part : first_part + n_words].tolist())
+            words = " ".join(
+                located.forms[form].name for form in located.form_of[located.words[first_part : first_part + n_words]].tolist()
+            )
             found.append(RuledOut(label, WORD, words, displayed_term(model.statistics.vocabulary.term(int(terms[place])))))
         elif named is not None:
             found.append(RuledOut(label, ATTRIBUTE, named[0], value=named[1]))

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, islice, repeat
+from itertools import accumulate, chain, islice, repeat
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category as unicode_category
 
@@ -20,7 +20,7 @@ import numpy as np
 from nbtext.counts.counting import Analysis, name_and_count
 from nbtext.counts.vocabulary import Vocabulary, category_term, displayed_term
 from nbtext.document_parts import Attributes, field_places, shown
-from nbtext.ragged import flat_indices
+from nbtext.ragged import flat_indices, offsets
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.encoded_lines import encoded_lines
 from nbtext.text.ngrams import char_ngrams, ngram_sizes, with_ngrams
@@ -29,7 +29,7 @@ from nbtext.text.unspaced import is_unspaced, unspaced_runs
 from nbtext.text.words import MIN_CHARACTERS, candidates, is_word, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.fitted.fitted_model import FittedModel
     from nbtext.type_names import Fields, Floats, Mask, Whole
@@ -97,6 +97,21 @@ class Token:
     char_ngrams: tuple[Term, ...] = ()
 
 
+class LocatedForm(NamedTuple):
+    """A word as it stands in the text or in a field, the same at all its places."""
+
+    name: str
+    """Case-folded, with the name of its field in front: forms of the same name are one surface word."""
+    occurrences: int
+    """Occurrences at each place: one, or the count of a counted feature."""
+    own: tuple[int, ...]
+    """Ids of the terms that it becomes by itself, `UNKNOWN` for terms not in the vocabulary."""
+    char_ngrams: tuple[int, ...]
+    """Ids of its character n-grams, likewise."""
+    note: str | None
+    """Why it does not count by itself; None if it does."""
+
+
 class LocatedWords(NamedTuple):
     """The words of a text in order, and the occurrences of terms that they form."""
 
@@ -104,14 +119,10 @@ class LocatedWords(NamedTuple):
     """The byte at which each word begins, shape (n_words,)."""
     ends: Whole
     """The byte after its end, shape (n_words,)."""
-    names: list[str]
-    """Each word case-folded, with the name of its field in front: words of the same name are occurrences of one surface word."""
-    counts: Whole
-    """Occurrences of the word at its place: one, or the count of a counted feature; shape (n_words,)."""
-    own: list[list[int]]
-    """Ids of the terms that each word becomes by itself, `UNKNOWN` for terms not in the vocabulary."""
-    notes: list[str | None]
-    """Why a word by itself does not count; None if it does."""
+    forms: list[LocatedForm]
+    """The distinct forms, in the order in which they first occur."""
+    form_of: Whole
+    """The number of each word's form, shape (n_words,)."""
     words: Whole
     """The word of each part of an occurrence of a term, shape (n_parts,)."""
     terms: Whole
@@ -122,8 +133,13 @@ class LocatedWords(NamedTuple):
     def surface_words(self) -> tuple[list[str], Whole]:
         """Return the distinct words in the order in which they first occur, and the number of each word among them, shape (n_words,)."""
         numbers: dict[str, int] = {}
-        name_of = np.array([numbers.setdefault(name, len(numbers)) for name in self.names], np.int64)
-        return list(numbers), name_of
+        name_of = np.array([numbers.setdefault(form.name, len(numbers)) for form in self.forms], np.int64)
+        return list(numbers), name_of[self.form_of]
+
+    @property
+    def counts(self) -> Whole:
+        """The occurrences of each word at its place, shape (n_words,)."""
+        return np.array([form.occurrences for form in self.forms], np.int64)[self.form_of]
 
 
 class _Word(NamedTuple):
@@ -147,20 +163,18 @@ class _Part(NamedTuple):
     """The pattern of its surface forms."""
 
 
-class _Surface(NamedTuple):
-    """Where a surface form stands, or a run of a script without spaces, and where its forms stand: itself, or the pairs of the run."""
+class _Piece(NamedTuple):
+    """A piece of a surface form: all of it, a run of a script without spaces, or what stands beside runs; places are those in the form."""
 
     begin: int
     end: int
-    forms: list[tuple[int, int]]
-    part: _Part
+    spans: list[tuple[int, int]]
+    """Where what is analysed stands: itself, or the pairs of the run."""
     is_run: bool = False
-    encoded: bool = False
-    """It stands in an encoded line, which is dropped."""
     side: str | None = None
     """The one of `SIDES` whose terms it has."""
-    whole: tuple[int, int] | None = None
-    """Where the form stands whose words belong to this part of it, if pairs and words are counted side by side."""
+    with_whole: bool = False
+    """The words of the whole form belong to this piece of it, if pairs and words are counted side by side."""
 
 
 class WordWalker:
@@ -194,19 +208,30 @@ class WordWalker:
     def tokens(self, text: bytes, fields: Fields = (), values: Sequence[str] = ()) -> Iterator[Token]:
         """Yield the tokens of a document in valid UTF-8, in order: text, fields, values of attributes."""
         parts, text = _parts_of(text, fields), shown(text, fields)
+        lines = self._encoded(text, parts)
         walked = [
-            (*span, surface.part, of_form)
-            for surface in self._surfaces(text, parts)
-            for span, of_form in zip(surface.forms, self._walked(text, surface), strict=True)
+            (match.start() + begin, match.start() + end, part, of_span)
+            for part, match in self._matches(text, parts)
+            for begin, end, of_span in self._tokens_of(part.prefix, match.group(), encoded=_holds(lines, match.start()))
         ]
-        ngrams = self._ngrams([(word, end, part) for _, end, part, of_form in walked for word in of_form if word.term is not None])
-        for begin, end, part, of_form in walked:
+        ngrams = self._ngrams([(word, end, part) for _, end, part, of_span in walked for word in of_span if word.term is not None])
+        for begin, end, part, of_span in walked:
             kind = "feature" if self._counted else "item" if part.prefix == _AS_IT_STANDS else "word"
             form = text[begin:end].decode()
-            for word, term, term_id, dropped, pieces in of_form:
+            for word, term, term_id, dropped, pieces in of_span:
                 joined = () if term is None else next(ngrams)
                 yield Token(kind, begin, end, form, word, term, term_id, dropped, joined, tuple(Term(*piece, end) for piece in pieces))
         yield from self._values(values)
+
+    def _tokens_of(self, prefix: str, form: bytes, *, encoded: bool) -> list[tuple[int, int, tuple[_Word, ...]]]:
+        """Return where the tokens of a surface form stand in it, and their words."""
+        if encoded:
+            return [(0, len(form), (_Word(form.decode().casefold(), None, None, ENCODED_LINE),))]
+        return [
+            (*span, of_span)
+            for piece in self._pieces(prefix, form)
+            for span, of_span in zip(piece.spans, self._walked(prefix, form, piece), strict=True)
+        ]
 
     def locate(self, text: bytes, fields: Fields = (), *, pairs: bool = False) -> LocatedWords:
         """Return the words of a text in valid UTF-8 and of its fields as arrays, by their places in what is shown; needs a model.
@@ -215,88 +240,104 @@ class WordWalker:
         have no words. A run of a script without spaces is one word, whose absence leaves the others as they are; with ``pairs`` each of its pairs
         is a word, which stands where its first character stands, the last pair where both stand.
         """
-        of_document, text = _parts_of(text, fields), shown(text, fields)
-        surfaces = [surface for surface in self._surfaces(text, of_document) if not surface.encoded]
-        if not self._counted:
-            surfaces = [part for surface in surfaces for part in ([surface] if surface.is_run else _parts(text, surface))]
-        located: list[tuple[int, int, bytes, _Part, tuple[_Word, ...]]] = []
-        for surface in surfaces:
-            begin, end, forms, part, is_run, *_ = surface
-            of_forms = self._walked(text, surface)
-            if is_run and pairs:
-                bounds = [*(first for first, _ in forms), end]
-                names = [text[first:last] for first, last in forms]
-                located += zip(bounds, bounds[1:], names, repeat(part), of_forms, strict=False)
-            else:
-                located.append((begin, end, text[begin:end], part, tuple(word for words in of_forms for word in words)))
-        kept = [(place, part, word) for place, (*_, part, words) in enumerate(located) for word in words if word.term is not None]
-        owners, terms = np.array([place for place, *_ in kept], np.int64), _ids([word.term_id for *_, word in kept])
-        parts = np.array([part.begin for _, part, _ in kept], np.int64)
-        pieces = [(place, term_id) for place, (*_, words) in enumerate(located) for word in words for _, term_id, _ in word.char_ngrams]
+        parts, text = _parts_of(text, fields), shown(text, fields)
+        lines, numbers = self._encoded(text, parts), dict[tuple[str, bytes], int]()
+        matches = (
+            (match.start(), numbers.setdefault((part.prefix, match.group()), len(numbers)))
+            for part, match in self._matches(text, parts)
+            if not _holds(lines, match.start())
+        )
+        begins, surface_of = np.fromiter(chain.from_iterable(matches), np.int64).reshape(-1, 2).T
+        located = [self._located(*surface, pairs=pairs) for surface in numbers]
+        forms = dict[LocatedForm, int]()
+        rows = [[(begin, end, forms.setdefault(form, len(forms))) for begin, end, form in words] for words in located]
+        surfaces, columns = _gathered(rows, surface_of, 3)
+        form_of, begins = columns[2], begins[surfaces]
+        part_of = np.searchsorted(np.array([part.begin for part in parts]), begins, side="right")
+        owners, terms = _gathered([form.own for form in forms], form_of)
+        in_pieces, pieces = _gathered([form.char_ngrams for form in forms], form_of)
         firsts, sizes = np.repeat(np.arange(terms.size), self._order), np.tile(np.arange(1, self._order + 1), terms.size)
         lasts = firsts + sizes - 1
-        within = np.append(parts, -1).take(lasts, mode="clip") == parts.take(firsts)  # in the order of `with_ngrams`
+        of_terms = part_of[owners]
+        within = np.append(of_terms, -1).take(lasts, mode="clip") == of_terms.take(firsts)  # in the order of `with_ngrams`
         firsts, sizes = firsts[within], sizes[within]
-        of_words = np.concatenate((owners[flat_indices(firsts, sizes)], np.array([place for place, _ in pieces], np.int64)))
-        counts = np.array([name_and_count(form)[1] if self._counted else 1 for _, _, form, *_ in located], np.int64)
-        return LocatedWords(
-            np.array([begin for begin, *_ in located], np.int64),
-            np.array([end for _, end, *_ in located], np.int64),
-            [words[0].word if self._counted else _name(part, form) for _, _, form, part, words in located],
-            counts,
-            [[UNKNOWN if word.term_id is None else word.term_id for word in words if word.term is not None] for *_, words in located],
-            [_note(words) for *_, words in located],
-            of_words,
-            np.concatenate((np.repeat(self._with_ngrams(terms, parts), sizes), _ids([term_id for _, term_id in pieces]))),
-            np.concatenate((np.repeat(1 / sizes, sizes), np.ones(len(pieces)))) * counts[of_words],
+        located_words = LocatedWords(
+            begins + columns[0],
+            begins + columns[1],
+            list(forms),
+            form_of,
+            np.concatenate((owners[flat_indices(firsts, sizes)], in_pieces)),
+            np.concatenate((np.repeat(self._with_ngrams(terms, of_terms), sizes), pieces)),
+            np.concatenate((np.repeat(1 / sizes, sizes), np.ones(pieces.size))),
         )
+        return located_words._replace(shares=located_words.shares * located_words.counts[located_words.words])
 
-    def _surfaces(self, document: bytes, parts: Sequence[_Part]) -> list[_Surface]:
-        """Return the surface forms of a document, runs of scripts without spaces apart from what stands beside them."""
-        parts = [_Part(0, len(document), pattern=_FEATURE)] if self._counted else parts
+    def _located(self, prefix: str, form: bytes, *, pairs: bool) -> list[tuple[int, int, LocatedForm]]:
+        """Return where the words of a surface form stand in it, and what they are."""
+        found: list[tuple[int, int, LocatedForm]] = []
+        for piece in self._pieces(prefix, form):
+            if piece.is_run and pairs:
+                bounds = [*(first for first, _ in piece.spans), piece.end]
+                of_spans = zip(bounds, bounds[1:], piece.spans, self._walked(prefix, form, piece), strict=False)
+                found += [(begin, end, self._form(prefix, form[slice(*span)], of_span)) for begin, end, span, of_span in of_spans]
+                continue
+            for part in [piece] if piece.is_run or self._counted or prefix == _AS_IT_STANDS else _parts(form, piece):
+                of_part = [word for of_span in self._walked(prefix, form, part) for word in of_span]
+                found.append((part.begin, part.end, self._form(prefix, form[part.begin : part.end], of_part)))
+        return found
+
+    def _form(self, prefix: str, written: bytes, of_form: Sequence[_Word]) -> LocatedForm:
+        name, count = of_form[0].word, 1
+        if self._counted:
+            count = name_and_count(written)[1]
+        else:
+            name = _in_part(prefix, written.decode(), written.decode().casefold())
+        own = _ids(word.term_id for word in of_form if word.term is not None)
+        return LocatedForm(name, count, own, _ids(term_id for word in of_form for _, term_id, _ in word.char_ngrams), _note(of_form))
+
+    def _encoded(self, document: bytes, parts: Sequence[_Part]) -> tuple[list[int], list[int]]:
+        """Return where the encoded lines of a document's text begin, and 0 and where they end."""
         lines = encoded_lines([document[: parts[0].end]]).get(0, []) if self._drops_lines else []
-        begins, ends = [begin for begin, _ in lines], [0, *(end for _, end in lines)]
-        found: list[_Surface] = []
+        return [begin for begin, _ in lines], [0, *(end for _, end in lines)]
+
+    def _matches(self, document: bytes, parts: Sequence[_Part]) -> Iterator[tuple[_Part, re.Match[bytes]]]:
+        """Yield the surface forms of a document, each with its part."""
+        parts = [_Part(0, len(document), pattern=_FEATURE)] if self._counted else parts
         has_sides = bool(self._sides) and unspaced_runs(document) is not None
         for part in parts:
             pattern = FORM_BETWEEN_STOPS if has_sides and part.pattern is SURFACE else part.pattern
-            for match in pattern.finditer(document, part.begin, part.end):
-                begin, end = match.span()
-                if part is parts[0] and begin < ends[bisect_right(begins, begin)]:
-                    found.append(_Surface(begin, end, [(begin, end)], part, encoded=True))
-                elif part.prefix == _AS_IT_STANDS or match.group().isascii():
-                    found.append(_Surface(begin, end, [(begin, end)], part))
-                elif has_sides and unspaced_runs(match.group()) is not None:
-                    found += self._with_sides(document, begin, end, part)
-                else:
-                    found += _with_runs(document, begin, end, part) if self._pairs else [_Surface(begin, end, [(begin, end)], part)]
-        return found
+            yield from zip(repeat(part), pattern.finditer(document, part.begin, part.end), strict=False)
 
-    def _with_sides(self, document: bytes, begin: int, end: int, part: _Part) -> list[_Surface]:
+    def _pieces(self, prefix: str, form: bytes) -> list[_Piece]:
+        """Return a surface form in pieces, runs of scripts without spaces apart from what stands beside them."""
+        if prefix == _AS_IT_STANDS or form.isascii():
+            return [_Piece(0, len(form), [(0, len(form))])]
+        if self._sides and unspaced_runs(form) is not None:
+            return self._with_sides(form)
+        return _with_runs(form) if self._pairs else [_Piece(0, len(form), [(0, len(form))])]
+
+    def _with_sides(self, form: bytes) -> list[_Piece]:
         """Return a form that holds a run as what is counted of it: its pairs, its words, or both, the words with the first run."""
         if not self._pairs:
-            return [_Surface(begin, end, [(begin, end)], part, side=WORDS)]
-        found = [surface._replace(side=PAIRS) for surface in _with_runs(document, begin, end, part)]
+            return [_Piece(0, len(form), [(0, len(form))], side=WORDS)]
+        found = [piece._replace(side=PAIRS) for piece in _with_runs(form)]
         if WORDS in self._sides:
-            first = next(place for place, surface in enumerate(found) if surface.is_run)
-            found[first] = found[first]._replace(whole=(begin, end))
+            first = next(place for place, piece in enumerate(found) if piece.is_run)
+            found[first] = found[first]._replace(with_whole=True)
         return found
 
-    def _walked(self, text: bytes, surface: _Surface) -> list[tuple[_Word, ...]]:
-        """Return the words of each form of a surface; the character n-grams of a run, or the words beside its pairs, belong to its first word."""
-        prefix = surface.part.prefix
-        if surface.encoded:
-            return [(_Word(text[surface.begin : surface.end].decode().casefold(), None, None, ENCODED_LINE),)]
-        found = [self._analysed(prefix, text[begin:end], surface.side) for begin, end in surface.forms]
-        pieces: list[tuple[str, int | None, str | None]] = []
-        if surface.whole:
-            of_whole = self._analysed(prefix, text[slice(*surface.whole)], WORDS)
-            pieces = [(word.term, word.term_id, word.dropped) for word in of_whole if word.term is not None]
-        elif surface.is_run and not prefix:
-            kept = [word for word in words(text[surface.begin : surface.end].decode(), unspaced=True) if word not in self._stop_words[None]]
-            pieces = self._looked_up([gram for word in kept for gram in char_ngrams(word, self._sizes)])
-        if pieces:
-            found[0] = (found[0][0]._replace(char_ngrams=tuple(pieces)), *found[0][1:])
+    def _walked(self, prefix: str, form: bytes, piece: _Piece) -> list[tuple[_Word, ...]]:
+        """Return the words of each span of a piece; the character n-grams of a run, or the words beside its pairs, belong to its first word."""
+        found = [self._analysed(prefix, form[begin:end], piece.side) for begin, end in piece.spans]
+        beside: list[tuple[str, int | None, str | None]] = []
+        if piece.with_whole:
+            of_whole = self._analysed(prefix, form, WORDS)
+            beside = [(word.term, word.term_id, word.dropped) for word in of_whole if word.term is not None]
+        elif piece.is_run and not prefix:
+            kept = [word for word in words(form[piece.begin : piece.end].decode(), unspaced=True) if word not in self._stop_words[None]]
+            beside = self._looked_up([gram for word in kept for gram in char_ngrams(word, self._sizes)])
+        if beside:
+            found[0] = (found[0][0]._replace(char_ngrams=tuple(beside)), *found[0][1:])
         return found
 
     def _words_of(self, prefix: str, form: bytes, side: str | None) -> tuple[_Word, ...]:
@@ -340,7 +381,7 @@ class WordWalker:
     def _ngrams(self, kept: Sequence[tuple[_Word, int, _Part]]) -> Iterator[tuple[Term, ...]]:
         """Yield for each word that became a term, given with its end and its part, the 2- to N-grams that begin with it."""
         parts = np.array([part.begin for *_, part in kept], np.int64)
-        ids = iter(self._with_ngrams(_ids([word.term_id for word, *_ in kept]), parts).tolist())
+        ids = iter(self._with_ngrams(np.array(_ids(word.term_id for word, *_ in kept), np.int64), parts).tolist())
         for place, (*_, own) in enumerate(kept):
             here = [(word, end) for word, end, part in kept[place : place + self._order] if part is own]
             next(ids)  # of the word itself
@@ -379,12 +420,22 @@ def _in_part(prefix: str, word: str, term: str) -> str:
     return word if prefix == _AS_IT_STANDS else prefix + term
 
 
-def _name(part: _Part, form: bytes) -> str:
-    return _in_part(part.prefix, form.decode(), form.decode().casefold())
+def _ids(term_ids: Iterable[int | None]) -> tuple[int, ...]:
+    return tuple(UNKNOWN if term_id is None else term_id for term_id in term_ids)
 
 
-def _ids(term_ids: Sequence[int | None]) -> Whole:
-    return np.array([UNKNOWN if term_id is None else term_id for term_id in term_ids], np.int64)
+def _gathered(rows: Sequence[Sequence[object]], row_of: Whole, width: int = 1) -> tuple[Whole, Whole]:
+    """Return for the items of one row after the other, chosen by ``row_of``, the place of the row there and the item; with a width, its columns."""
+    sizes = np.array([len(row) for row in rows], np.int64)
+    items = np.array(list(chain.from_iterable(rows)), np.int64).reshape(-1, width)
+    found = items[flat_indices(offsets(sizes)[row_of], sizes[row_of])]
+    return np.repeat(np.arange(row_of.size), sizes[row_of]), found.T if width > 1 else found[:, 0]
+
+
+def _holds(lines: tuple[list[int], list[int]], place: int) -> bool:
+    """Return whether a place is in one of some lines, given as their begins and, after 0, their ends."""
+    begins, ends = lines
+    return place < ends[bisect_right(begins, place)]
 
 
 def _no_pairs(left: Whole, _: Whole) -> Whole:
@@ -397,37 +448,37 @@ def _note(of_form: Sequence[_Word]) -> str | None:
     return None if None in reasons else NOT_SELECTED if NOT_SELECTED in reasons else reasons[0]
 
 
-def _with_runs(text: bytes, begin: int, end: int, part: _Part) -> list[_Surface]:
+def _with_runs(form: bytes) -> list[_Piece]:
     """Return the runs of scripts without spaces in a surface form, and what stands between them."""
-    runs = unspaced_runs(text[begin:end])
+    runs = unspaced_runs(form)
     if runs is None:
-        return [_Surface(begin, end, [(begin, end)], part)]
-    found: list[_Surface] = []
-    done, pairs = begin, iter(zip(*((begin + side).tolist() for side in runs.pairs), strict=True))
+        return [_Piece(0, len(form), [(0, len(form))])]
+    found: list[_Piece] = []
+    done, pairs = 0, iter(zip(*(side.tolist() for side in runs.pairs), strict=True))
     n_pairs = np.diff(np.searchsorted(runs.pairs[0], runs.runs[0]), append=runs.pairs[0].size)
-    for first, last, n in zip(*((begin + side).tolist() for side in runs.runs), n_pairs.tolist(), strict=True):
+    for first, last, n in zip(*(side.tolist() for side in runs.runs), n_pairs.tolist(), strict=True):
         if done < first:
-            found.append(_Surface(done, first, [(done, first)], part))
-        found.append(_Surface(first, last, list(islice(pairs, n)), part, is_run=True))
+            found.append(_Piece(done, first, [(done, first)]))
+        found.append(_Piece(first, last, list(islice(pairs, n)), is_run=True))
         done = last
-    return [*found, _Surface(done, end, [(done, end)], part)] if done < end else found
+    return [*found, _Piece(done, len(form), [(done, len(form))])] if done < len(form) else found
 
 
-def _parts(text: bytes, surface: _Surface) -> list[_Surface]:
-    """Return where the words of a surface form stand in it, without the signs around them.
+def _parts(form: bytes, piece: _Piece) -> list[_Piece]:
+    """Return where the words of a piece of a surface form stand in it, without the signs around them.
 
-    If the parts taken by themselves are other words, as normalising the whole may make them, the form is one part.
+    If the parts taken by themselves are other words, as normalising the whole may make them, the piece is one part.
     """
-    form = text[surface.begin : surface.end]
-    if form.isalnum() or surface.part.prefix == _AS_IT_STANDS:
-        return [surface]
-    decoded = form.decode()
-    pieces = [match.span() for match in _PART.finditer("".join(map(_kind, decoded)))]
-    if [word for begin, end in pieces for word in words(decoded[begin:end], unspaced=True)] != words(decoded, unspaced=True):
-        return [surface]
-    bounds = list(accumulate((len(character.encode()) for character in decoded), initial=surface.begin))
-    spans = [(bounds[begin], bounds[end]) for begin, end in pieces]
-    return [_Surface(*span, [span], surface.part, side=surface.side) for span in spans]
+    written = form[piece.begin : piece.end]
+    if written.isalnum():
+        return [piece]
+    decoded = written.decode()
+    found = [match.span() for match in _PART.finditer("".join(map(_kind, decoded)))]
+    if [word for begin, end in found for word in words(decoded[begin:end], unspaced=True)] != words(decoded, unspaced=True):
+        return [piece]
+    bounds = list(accumulate((len(character.encode()) for character in decoded), initial=piece.begin))
+    spans = [(bounds[begin], bounds[end]) for begin, end in found]
+    return [_Piece(*span, [span], side=piece.side) for span in spans]
 
 
 def _kind(character: str) -> str:

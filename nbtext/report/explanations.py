@@ -112,7 +112,7 @@ def level(contribution: float, strongest: float) -> int:
 
 def pieces(explanation: Explanation) -> Iterator[tuple[str, float]]:
     """Yield the text in pieces: the text between words with 0 nats, and each occurrence of a word with its part of the word's nats."""
-    places = sorted((begin, end, word.nats / len(word.places)) for word in explanation.words for begin, end in word.places)
+    places = sorted((begin, end, word.nats / len(word.places)) for word in explanation.words for begin, end in word.places.tolist())
     text, done = explanation.text.encode(), 0
     for begin, end, contribution in places:
         if contribution:
@@ -159,7 +159,7 @@ def rows(explained: Explained) -> Iterator[tuple[object, ...]]:
     pair = explanation.id, explanation.label, explanation.against
     yield *pair, "prior", "", explanation.prior, "", "", explained.notice
     for word in explanation.words:
-        places = ",".join(f"{begin}-{end}" for begin, end in word.places)
+        places = ",".join(f"{begin}-{end}" for begin, end in word.places.tolist())
         yield *pair, "word", word.word, word.nats, word.occurrences, places, word.note or _layers(word)
     for attribute in explanation.attributes:
         yield *pair, "attribute", f"{attribute.name}={attribute.value}", attribute.nats, "", "", ""
@@ -196,7 +196,7 @@ def _explanation_record(explained: Explained) -> dict[str, Parsed]:
                 "word": word.word,
                 **_nats(word.nats, explanation.against),
                 "count": word.occurrences,
-                "places": word.places,
+                "places": word.places.tolist(),
                 "terms": word.terms,
                 **_known(dropped=word.note or None, unlabelled=_rounded(word.unlabelled), seeds=_rounded(word.seeds)),
             }
