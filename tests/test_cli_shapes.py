@@ -86,6 +86,7 @@ def test_an_array_of_json_and_keys_by_their_names(tmp_path: Path) -> None:
     Path("c.json").write_text(json.dumps(records), encoding="utf-8")
     Path("c.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     assert classes_of("c.json") == classes_of("c.jsonl") == {"neg": 3, "pos": 3}
+    assert [row[1] for row in succeed("classify -", stdin=json.dumps(records, indent=2).encode()).rows] == ["pos"] * 3 + ["neg"] * 3
     Path("other.jsonl").write_text('{"kind": "a", "words": "b c"}\n', encoding="utf-8")
     assert "the keys are kind, words; see --label-column" in nbtext("train other.jsonl").notes[0]
 

@@ -18,7 +18,6 @@ from nbtext.corpus.decoding import decoded_name
 from nbtext.document_parts import NO_TEXT, Attributes
 from nbtext.errors import DocumentError, UsageError, listed
 from nbtext.settings import FORMATS
-from nbtext.strict_json import DECODER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -186,6 +185,8 @@ def recognise_keys(start: bytes, reading: Reading, *, labelled: bool) -> Reading
 
     Nothing changes where the record has the usual keys.
     """
+    from nbtext.strict_json import DECODER
+
     try:
         record, _ = DECODER.raw_decode(start.decode("utf-8-sig", "replace").lstrip("[ \t\r\n"))
         keys = [key for key in keys_of(record) if "," not in key]

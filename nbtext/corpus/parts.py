@@ -41,7 +41,7 @@ LONGEST_RECORD = 1 << 22
 
 _MESSAGE = b"\nFrom "
 
-ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:\{|\]\s*\Z)")
+ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:\{|\]?\s*\Z)")
 """Beginning of an array of JSON objects, in place of one a line."""
 
 
