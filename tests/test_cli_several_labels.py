@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -210,7 +211,13 @@ def test_a_report_and_a_card_know_that_there_are_several(labels_model: Path, tmp
     (tmp_path / "all.jsonl").write_text(rows, "utf-8")
     for name in ("page.html", "card.md"):
         nbtext("report --label-column labels --to", tmp_path / name, tmp_path / "all.jsonl", "-m", labels_model)
-    assert "the model has no calibration" not in (tmp_path / "page.html").read_text("utf-8")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "the model has no calibration" not in page
+    assert "Label by label" in page
+    assert "It finds exactly the labels of <strong>" in page
+    record = json.loads(nbtext("evaluate -o json --label-column labels", tmp_path / "all.jsonl", "-m", labels_model).text)
+    assert f"{100 * record['precision_at_1']:.1f} % are right" in page.replace("\xa0", " ")
+    assert not re.search("class(es)? ", re.sub("(?s)<style.*?</style>|<[^>]*>", "", page[: page.index("How it was made</h2>")]))
     card = (tmp_path / "card.md").read_text("utf-8")
     assert "It returns labels for each document and their probability." in card
-    assert "A document may get several of these classes, or none." in card
+    assert "A document may get several of these labels, or none." in card

@@ -205,6 +205,11 @@ class EvaluationResult:
         return self.others[name] if name in self.others else getattr(self, name, None)
 
     @property
+    def kind(self) -> str:
+        """What a document is judged by: its class, or each label where it may have several."""
+        return "class" if self.confusion else "label"
+
+    @property
     def mistakes(self) -> list[tuple[str, str, int]]:
         """True class, answer and number of documents of the wrong answers, the most frequent first; no answer is the empty text."""
         cells = [(truth, answer, n) for truth, row in self.confusion.items() for answer, n in row.items() if truth != answer]

@@ -134,10 +134,10 @@ def _items(lines: Iterable[str]) -> str:
 
 def _summary(facts: CardFacts) -> str:
     found = facts.overview
-    classes = quantity(len(found.classes), "class")
+    kind, returns, whose = ("label", "labels", "their") if found.several_labels else ("class", "a class", "its")
     return (
-        f"# {_text(facts.name)}\n\nA text classifier of {classes}, trained by nbtext ({_text(found.training['classifier'])}). "
-        f"It returns {'labels' if found.several_labels else 'a class'} for each document and {'their' if found.several_labels else 'its'} probability.\n"
+        f"# {_text(facts.name)}\n\nA text classifier of {quantity(len(found.classes), kind)}, trained by nbtext ({_text(found.training['classifier'])}). "
+        f"It returns {returns} for each document and {whose} probability.\n"
     )
 
 
@@ -204,7 +204,7 @@ def _promises(facts: CardFacts) -> str:
 def _limits(facts: CardFacts) -> str:
     found = facts.evaluation
     lines = [
-        "A document may get several of these classes, or none."
+        "A document may get several of these labels, or none."
         if facts.overview.several_labels
         else "Every document gets one of these classes, even if it belongs to none, unless a threshold is set.",
         "Probabilities hold for documents like those of training. Where documents or class shares change, they do not.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.errors import quantity
+from nbtext.errors import plural, quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.report.comparisons import forecast_sentence
 from nbtext.report.forms import bounds, nats, percent, percent_bounds, shortened, three_decimals
@@ -72,14 +72,16 @@ def html_page(data: ReportData) -> str:
 
 def _sections(data: ReportData) -> Sequence[tuple[str, str, str, Markup]]:
     """Return anchor, name in the contents, heading and content of each section."""
+    kind = data.evaluation.kind
+    each, classes = f"{kind.capitalize()} by {kind}", plural(2, kind).capitalize()
     return (
         ("summary", "Summary", "Summary", joined(html("<p>{}</p>", paragraph) for paragraph in summary(data))),
         ("figures", "Figures", "Figures", _headline(data)),
         ("confusion", "Confusion", "What is taken for what", _confusion(data.evaluation) if data.evaluation.confusion else NOTHING),
         ("calibration", "Probabilities", "Can its probabilities be believed?", _calibration(data)),
-        ("classes", "Classes", "Class by class", _classes(data.evaluation)),
+        ("classes", classes, each, _classes(data.evaluation)),
         ("mistakes", "Mistakes", "Most confident mistakes", _mistakes(data.mistakes) if data.evaluation.confusion else NOTHING),
-        ("terms", "Words", "Words of each class", _terms(data.top_terms)),
+        ("terms", "Words", f"Words of each {kind}", _terms(data.top_terms, kind)),
         ("learning", "Learning", "Learning curve", NOTHING if data.learning_curve is None else _learning(data.learning_curve)),
         ("made", "How made", "How it was made", _provenance(data)),
     )
@@ -98,12 +100,13 @@ def summary(data: ReportData) -> list[Markup]:
 def _accuracy(data: ReportData) -> Markup:
     result = data.evaluation
     largest, interval = _always(result), result.intervals["accuracy"]
+    right, most = ("is right on", "largest") if result.confusion else ("finds exactly the labels of", "most frequent")
     parts: list[object] = [
         html(
-            "The model answered {} of {}. It is right on <strong>{}</strong> of them (95\u00a0% interval {}). Always answering {}, the largest class in "
+            "The model answered {} of {}. It {} <strong>{}</strong> of them (95\u00a0% interval {}). Always answering {}, the {} {} in "
             "training, would be right on {}.",
-            quantity(result.n, "document"), _classes_judged(result), percent(result.accuracy), percent_bounds(interval), class_name(largest.label),
-            percent(largest.accuracy),
+            quantity(result.n, "document"), _classes_judged(result), right, percent(result.accuracy), percent_bounds(interval),
+            class_name(largest.label), most, result.kind, percent(largest.accuracy),
         )
     ]  # fmt: skip
     if interval[0] <= largest.accuracy:
@@ -114,7 +117,11 @@ def _accuracy(data: ReportData) -> Markup:
         n = sum(result.per_class[label].support for label in unknown)
         named = joined(map(class_name, unknown[:UNKNOWN_NAMED]), ", ")
         more = f" and {len(unknown) - UNKNOWN_NAMED:,} more." if len(unknown) > UNKNOWN_NAMED else "."
-        parts.append(html(" It cannot be right on {} of classes that it does not know: {}{}", quantity(n, "document"), named, more))
+        parts.append(
+            html(
+                " It cannot be right on {} of {} that it does not know: {}{}", quantity(n, "document"), plural(2, result.kind), named, more
+            )
+        )
     return joined(parts)
 
 
@@ -141,11 +148,13 @@ def _errors(result: EvaluationResult) -> Markup:
 
 
 def _trust(data: ReportData) -> Markup:
-    after, before, accuracy = data.after, data.before, data.evaluation.accuracy
+    after, before, result = data.after, data.before, data.evaluation
+    accuracy = result.accuracy if result.confusion else result.figure("precision_at_1")
     return html(
-        "<strong>{}</strong> On average its answers are {} probable by its own account, and {} are right. In groups of about equally probable answers, "
+        "<strong>{}</strong> On average its {} are {} probable by its own account, and {} are right. In groups of about equally probable answers, "
         "the probability differs from the share that is right by {} percentage points in the mean{}.",
-        _verdict(data.evaluation.n, after.ece or 0.0, too_sure=(after.confidence or 0.0) > (accuracy or 0.0)), percent(after.confidence), percent(accuracy),
+        _verdict(result.n, after.ece or 0.0, too_sure=(after.confidence or 0.0) > (accuracy or 0.0)),
+        "answers" if result.confusion else "most probable labels", percent(after.confidence), percent(accuracy),
         _points(after.ece), f" (before calibration by {_points(before.ece)})" if before else "",
     )  # fmt: skip
 
@@ -187,7 +196,7 @@ def _always(result: EvaluationResult) -> LargestClass:
 
 
 def _classes_judged(result: EvaluationResult) -> str:
-    return quantity(sum(1 for of_class in result.per_class.values() if of_class.support), "class")
+    return quantity(sum(1 for of_class in result.per_class.values() if of_class.support), result.kind)
 
 
 def _headline(data: ReportData) -> Markup:
@@ -224,7 +233,8 @@ def _headline(data: ReportData) -> Markup:
         groups,
         note(
             "Beneath accuracy and macro F1: 95\u00a0% intervals. Calibration error, log loss (in nats) and Brier score are the better the lower, "
-            "and the mean probability the better the nearer to the accuracy."
+            "and the mean probability the better the nearer to the {}.",
+            "accuracy" if result.confusion else "share of most probable labels that are right",
         ),
     )
 
@@ -316,7 +326,7 @@ def _diagram(heading: str, series: str, result: ProbabilityResult) -> Markup:
 def _classes(result: EvaluationResult) -> Markup:
     """Return precision, recall and F1 of each class as bars."""
     shown = chosen_classes(result.per_class, MOST_CLASSES)
-    heads = {"Class": None, "Documents": "number wide", "Precision": None, "Recall": None, "F1": None}
+    heads = {result.kind.capitalize(): None, "Documents": "number wide", "Precision": None, "Recall": None, "F1": None}
     rows = (
         (
             class_cell(label),
@@ -327,15 +337,16 @@ def _classes(result: EvaluationResult) -> Markup:
         )
         for label, found in shown.items()
     )
-    caption = html('<caption class="unseen">Each class, with 95\u00a0% intervals</caption>')
+    caption = html('<caption class="unseen">Each {}, with 95\u00a0% intervals</caption>', result.kind)
     return html(
         "{}{}{}",
         note(
-            "Precision: the share of the documents given the class that are of it. Recall: the share of its documents that were given it. "
-            "F1 is their harmonic mean; the class of least F1 comes first. Lines show 95\u00a0% intervals."
+            "Precision: the share of the documents given the {0} for which it is right. Recall: the share of its documents that were given it. "
+            "F1 is their harmonic mean; the {0} of least F1 comes first. Lines show 95\u00a0% intervals.",
+            result.kind,
         ),
         _left_out(result, shown),
-        scrolling(html_table(caption, heads, rows, kind="bars", names=True), "Each class"),
+        scrolling(html_table(caption, heads, rows, kind="bars", names=True), f"Each {result.kind}"),
     )
 
 
@@ -350,8 +361,8 @@ def _left_out(result: EvaluationResult, shown: Sized) -> Markup:
     n = sum(1 for of_class in result.per_class.values() if of_class.occurs) - len(shown)
     if not n:
         return NOTHING
-    are_shown = f"The {quantity(len(shown), 'class')} with most documents {'is' if len(shown) == 1 else 'are'} shown"
-    return note("{}; {} more {} left out.", are_shown, quantity(n, "class"), "is" if n == 1 else "are")
+    are_shown = f"The {quantity(len(shown), result.kind)} with most documents {'is' if len(shown) == 1 else 'are'} shown"
+    return note("{}; {} more {} left out.", are_shown, quantity(n, result.kind), "is" if n == 1 else "are")
 
 
 def _mistakes(mistakes: Sequence[QuotedMistake]) -> Markup:
@@ -400,13 +411,14 @@ def _probability(probability: float) -> str:
     return "above\u00a099.9\u00a0%" if 0.9995 <= probability < 1 else percent(probability)
 
 
-def _terms(classes: Sequence[ClassTerms]) -> Markup:
+def _terms(classes: Sequence[ClassTerms], kind: str) -> Markup:
     """Return the terms that speak most for each class."""
     return html(
         '{}<div class="cards-of-terms">{}</div>',
         note(
-            "The terms (words as the model counts them, stemmed if it stems) that tell most about each class: their part of the mutual information of "
-            "term and class. Point at a bar for its value, in thousandths of a nat."
+            "The terms (words as the model counts them, stemmed if it stems) that tell most about each {0}: their part of the mutual information of "
+            "term and {0}. Point at a bar for its value, in thousandths of a nat.",
+            kind,
         ),
         (_class_terms(found) for found in classes if found.terms),
     )
