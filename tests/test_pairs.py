@@ -85,7 +85,12 @@ class Session:
         return found
 
     def corpus(self, paths: Arguments, *taken: str) -> list[str]:
-        """Return the arguments that name a corpus, for a command that takes some values of ``source``."""
+        """Return the arguments that name a corpus and its rows, for a command that takes some values of ``source``."""
+        where = self.configuration.get("where")
+        return [*self.sources(paths, *taken), *([] if where is None else ["--where", where])]
+
+    def sources(self, paths: Arguments, *taken: str) -> list[str]:
+        """Return the arguments that name a corpus."""
         source = self.configuration.get("source")
         name = Path(paths[0]).name
         if source == "files-from":
@@ -114,7 +119,6 @@ class Session:
             *(["--seeds", given["seeds"]] if "seeds" in given else []),
             *(self.unlabelled() if "unlabelled" in given else []),
             *(["--on-error", given["on_error"]] if "on_error" in given else []),
-            *(["--where", given["where"]] if "where" in given else []),
         ]
 
     def unlabelled(self) -> list[str]:
@@ -349,7 +353,7 @@ def check_label_sets(session: Session, corpus: list[str]) -> None:
     paths = session.both
     truth = {
         document.id: labels_in(document.label or "")
-        for document in Corpus(paths, resolved(reading, paths, labelled=True), labelled=True)
+        for document in Corpus(paths, resolved(reading, paths, labelled=True), labelled=True, where=session.configuration.get("where"))
         if document.problem is None
     }
     hits = sum(len({*labels} & {*truth[row["id"]]}) for row, labels in zip(rows, given, strict=True) if "error" not in row)
