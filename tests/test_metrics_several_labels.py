@@ -282,7 +282,7 @@ def test_macro_f1_of_sets_is_redrawn_as_that_of_labels() -> None:
 def test_a_page_of_several_labels_has_no_confusion_and_no_single_mistakes(labels_model: Path, corpus: Path) -> None:
     nbtext("report --to page.html -m", labels_model, corpus)
     page = content("page.html").decode()
-    assert "Class by class" in page
+    assert "Label by label" in page
     assert "What is taken for what" not in page
     assert "Most confident mistakes" not in page
     assert "no mistake" not in page
