@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 import sys
+import tarfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -44,6 +45,9 @@ def directory(folder: Path) -> None:
 def corpora(tmp_path: Path) -> Path:
     """A folder with one corpus in many forms."""
     directory(tmp_path / "dir")
+    corpus(tmp_path / "classes", {f"{label}.txt": "".join(f"{text}\n" for name, text in ROWS if name == label) for label in TEXTS})
+    with tarfile.open(tmp_path / "packed.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "dir", "dir")
     files = {
         "plain.tsv": table(),
         "cut.tsv": table(last_end=False),
@@ -52,6 +56,8 @@ def corpora(tmp_path: Path) -> Path:
         "long.tsv": table() + b"cats\t" + b"a very long story " * 500 + b"\n" + table(),
         "table.csv": table(","),
         "texts.jsonl": "".join(json.dumps({"label": label, "text": text}) + "\n\n" for label, text in ROWS).encode(),
+        "array.json": json.dumps([{"label": label, "text": text} for label, text in ROWS]).encode(),
+        "files.csv": b"topic,file\n" + "".join(f"{label},dir/{label}/{n // 10}/{n}\n" for n, (label, _) in enumerate(ROWS)).encode(),
         "texts.ft": "".join(f"__label__{label} {text}\n" for label, text in ROWS).encode(),
         "counts.svm": "".join(f"{label} {' '.join(f'{word}:1' for word in text.split())}\n" for label, text in ROWS).encode(),
         "quoted.csv": "".join(f'{label},"said ""{text}""\n, and so on"\n' for label, text in ROWS).encode(),
@@ -100,6 +106,12 @@ def trained(folder: Path, jobs: str, *arguments: str, size: str = "100") -> tupl
         ("texts.jsonl",),
         ("texts.ft", "--ngrams", "2"),
         ("counts.svm",),
+        ("classes",),
+        ("classes", "--format", "dir", "--label-pattern", "^(.)"),
+        ("array.json",),
+        ("packed.tar.gz",),
+        ("header.tsv", "--where", "topic=cats"),
+        ("files.csv", "--file-column", "file"),
         ("latin.tsv",),
         ("empty.tsv", "plain.tsv", "empty.tsv", "one.tsv"),
         ("one.tsv",),

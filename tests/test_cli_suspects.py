@@ -54,7 +54,7 @@ def test_names_alone(misfiled: Path) -> None:
     names = [row[0] for row in succeed("suspects", misfiled).rows]
     assert succeed("suspects", misfiled, "--paths").text == "".join(f"{name}\n" for name in names)
     assert succeed("suspects", misfiled, "--print0").text == "".join(f"{name}\0" for name in names)
-    assert succeed("suspects", misfiled, "--print0", "--paths", "--limit", "1").text == f"{names[0]}\0"
+    assert succeed("suspects", misfiled, "--paths", "-0", "--limit", "1").text == f"{names[0]}\0"
 
 
 def test_names_that_are_no_text_pass_through(pets: Path) -> None:
