@@ -38,9 +38,32 @@ def test_the_name_of_a_file_of_lines_is_its_class(class_files: Path) -> None:
 def test_files_that_may_be_documents_are_no_classes(tmp_path: Path) -> None:
     corpus(tmp_path / "numbered", {"letter1.txt": "one\ntwo\nthree\n", "letter2.txt": "one\ntwo\nthree\n"})
     corpus(tmp_path / "paragraphs", {"a.txt": "one\n\ntwo\n", "b.txt": "one\n\ntwo\n"})
-    for folder in ("numbered", "paragraphs"):
+    rows = "label,text\n" + "".join(f"{label},{text}\n" for label, texts in TEXTS.items() for text in texts)
+    corpus(tmp_path / "tables", {"train.csv": rows, "test.csv": rows})
+    corpus(tmp_path / "unnamed", {name: rows.replace(",", "\t") for name in ("train.txt", "test.txt")})
+    for folder in ("numbered", "paragraphs", "tables", "unnamed"):
         line = fail(2, "train", folder)
         assert "has no sub-directories; a corpus has one sub-directory per class" in line
+
+
+def test_parts_of_a_corpus_are_hardly_classes(tmp_path: Path) -> None:
+    corpus(tmp_path / "c", {f"{part}/{label}/1": text for part in ("train", "test") for label, (text, *_) in TEXTS.items()})
+    notes = nbtext("train c").notes
+    assert (
+        "nbtext: warning: the classes are named like parts of a corpus: test, train; give the folder of one part, or of a table --where"
+        in notes[0]
+    )
+    assert nbtext("train c/train").notes == []
+
+
+def test_an_empty_corpus_is_called_empty(tmp_path: Path) -> None:
+    (tmp_path / "c.txt").touch()
+    for path in ("c.txt", "-"):
+        assert fail(2, "train", path).startswith(f"nbtext: {path} is empty; ")
+    assert "- is not a directory with one sub-directory per class" in nbtext("train -", stdin=b"text").notes[0]
+    with tarfile.open(tmp_path / "c.tar", "w") as archived:
+        archived.add("c.txt")
+    assert "c.tar has no sub-directories" in fail(2, "train c.tar")
 
 
 def test_a_pattern_finds_the_class_in_the_name_of_a_file(tmp_path: Path) -> None:
@@ -60,6 +83,10 @@ def test_a_table_names_files_from_its_own_folder(tmp_path: Path) -> None:
     rows = [f"{label},texts/{label}{number}\n" for label, texts in TEXTS.items() for number in range(len(texts))]
     Path("c/table.csv").write_text("label,path\n" + "".join(rows), encoding="utf-8")
     assert "give --file-column path" in nbtext("train c/table.csv").err.decode()
+    assert (
+        "nbtext: c/table.csv: class in column 'label', paths in column 'path', the first line is a header; if not, give --label-column or --no-header"
+        in nbtext("train -v c/table.csv --file-column path").notes
+    )
     assert classes_of("c/table.csv", "--file-column", "path") == {"neg": 3, "pos": 3}
     one_process = Path("nbtext.joblib").read_bytes()
     succeed("train c/table.csv --file-column path --jobs 2")
@@ -77,6 +104,7 @@ def test_rows_are_chosen_by_a_value_each_time(tmp_path: Path) -> None:
     assert classes_of("all.csv", "--where", "split=train") == {"neg": 2, "pos": 2}
     assert in_json("evaluate -q all.csv --where split=test")["n"] == 2
     assert len(succeed("classify all.csv").rows) == 6
+    assert in_json("doctor all.csv --where split=train")["corpus"]["documents"] == 4
     fail(2, "train all.csv --where split")
     fail(4, "train all.csv --where nowhere=train")
 
@@ -87,6 +115,8 @@ def test_an_array_of_json_and_keys_by_their_names(tmp_path: Path) -> None:
     Path("c.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     assert classes_of("c.json") == classes_of("c.jsonl") == {"neg": 3, "pos": 3}
     assert [row[1] for row in succeed("classify -", stdin=json.dumps(records, indent=2).encode()).rows] == ["pos"] * 3 + ["neg"] * 3
+    assert in_json("doctor c.json")["corpus"]["columns"] == "class at the key 'meta.category', text at the key 'content'"
+    assert succeed("classify -v c.json --text-column content").notes == []
     Path("other.jsonl").write_text('{"kind": "a", "words": "b c"}\n', encoding="utf-8")
     assert "the keys are kind, words; see --label-column" in nbtext("train other.jsonl").notes[0]
 

@@ -120,7 +120,7 @@ FILES = {"open.csv": 'a,text\nb,"c\n', "prior": "cats\t1\n", "list": "pets\n"}
         ("classify pets --encoding base64", 2, "--encoding"),
         ("classify pets/cats/1 --format csv --text-column x --no-header", 2, "give its number, or --header"),
         ("evaluate pets/cats/1", 2, "is not a directory with one sub-directory per class"),
-        ("evaluate -", 2, "is not a directory with one sub-directory per class"),
+        ("evaluate -", 2, "- is empty; a corpus needs documents of each class"),
         ("evaluate pets --output jsno", 2, "--output must be one of table, tsv, csv, json, jsonl, not 'jsno' (did you mean 'json'?)"),
         ("inspect --class birds", 2, "the model has no class 'birds'; see the classes with nbtext inspect"),
         ("inspect --similarity --class birds", 2, "the model has no class 'birds'"),

@@ -48,7 +48,6 @@ def test_what_is_no_corpus_is_told(tmp_path: Path) -> None:
         (tmp_path / "none", PathError, "none: cannot read: no such file or directory"),
         (tmp_path / "flat", UsageError, "has no sub-directories; a corpus has one sub-directory per class"),
         (tmp_path / "flat/1", UsageError, "for a table use format csv or tsv"),
-        ("-", UsageError, "for a table use format csv or tsv"),
     ):
         with pytest.raises(kind, match=why):
             documents(path)

@@ -129,7 +129,7 @@ def recognised(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Rea
     found = resolved(reading, paths, labelled=labelled)
     if found == reading:
         return found
-    if reading.document == "auto" and found.document in ("mail", "html"):
+    if reading.document == "auto" and found.document in ("mail", "html") and not FORMATS[found.format].mail:
         messages.notice(f"{paths[0]}: by their names, all files are {found.document}; if not, give --document text")
     elif reading.document == "auto" and found.document == BY_NAME:
         messages.notice(

@@ -18,6 +18,7 @@ from nbtext.errors import NbtextError
 @option.messages_options
 @option.reading_options
 @option.language_option
+@option.where_option
 def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> None:
     """Check the installation and the model, or with CORPUS a corpus, and print what to do about each problem.
 
@@ -63,5 +64,7 @@ def _look_at(corpus: tuple[str, ...], options: option.Options, output: str | Non
     from nbtext.report.models import print_findings
     from nbtext.settings import READING, Reading
 
-    overview, findings = look_at_corpus(corpus, Reading.of(option.given(READING, options)), options["language"] or "english")
+    overview, findings = look_at_corpus(
+        corpus, Reading.of(option.given(READING, options)), options["language"] or "english", options["where"]
+    )
     write_result(output, {"corpus": overview, "checks": findings}, findings, lambda _: print_findings(findings))

@@ -351,6 +351,8 @@ search_options = _table_options(SEARCH, defaults=True)
 input_options = _table_options(INPUT, defaults=True)
 """The parameters of `INPUT`, for a command that reads documents."""
 
+where_option = _table_options([each for each in INPUT if each.name == "where"], defaults=True)
+
 reading_options = _table_options(READING, defaults=False)
 """The parameters of `READING` without their defaults, for a command with a model, which has settings of its own."""
 

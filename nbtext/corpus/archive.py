@@ -8,6 +8,7 @@ from tarfile import BLOCKSIZE, HeaderError, TarInfo
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.decoding import decoded_name
+from nbtext.corpus.directory import without_folders
 from nbtext.corpus.document import Document
 from nbtext.corpus.streams import BUFFER, open_stream
 from nbtext.errors import DocumentError, PathError, UsageError
@@ -30,6 +31,8 @@ def archived(path: str, source: Source) -> Iterator[Document]:
     if wants_class and path == "-":
         raise UsageError("an archive is read twice for its classes, and standard input can be read once", hint="give a file")
     folders = list({tuple(names[:-1]) for names, _, _ in _members(path, source)}) if wants_class else []
+    if wants_class and not any(folders):
+        raise without_folders(path)
     common = len(os.path.commonprefix(folders))  # noqa: RUF071 - of tuples
     place = common - all(len(each) == common for each in folders)
     for names, is_regular, content in _members(path, source):

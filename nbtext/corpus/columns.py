@@ -201,25 +201,32 @@ def recognise_keys(start: bytes, reading: Reading, *, labelled: bool) -> Reading
 
 def described(before: Reading, after: Reading, *, labelled: bool) -> str | None:
     """Return in words what was recognised, and how to say otherwise; None if nothing was."""
-    names = [name for name in ("label_column", "text_column", "delimiter") if before[name] != after[name] != NO_TEXT]
+    given = before if before.file_column is None else replace(before, text_column=before.file_column)
+    names = [name for name in ("label_column", "text_column", "delimiter") if given[name] != after[name] != NO_TEXT]
     if not names:
         return None
     options = [f"--{name.replace('_', '-')}" for name in names]
-    if FORMATS[after.format].decoded:
-        return f"class at the key {after.label_column or 'label'}, text at {after.text_column or 'text'}; if not, give --label-column or --text-column"
-    options.append("--no-header" if names_a_column(after) else "--header")
-    return f"{columns_in_words(after, labelled=labelled)}; if not, give {', '.join(options[:-1])} or {options[-1]}"
+    if not FORMATS[after.format].decoded:
+        options.append("--no-header" if names_a_column(after) else "--header")
+    return f"{columns_in_words(after, labelled=labelled)}; if not, give {' or '.join(filter(None, (', '.join(options[:-1]), options[-1])))}"
 
 
 def columns_in_words(reading: Reading, *, labelled: bool = True) -> str:
-    """Return which columns of a table are read.
+    """Return which columns of a table, or keys of JSON, are read.
 
     >>> from nbtext.settings import Reading
-    >>> columns_in_words(Reading(text_column="body"))
+    >>> columns_in_words(Reading(format="csv", text_column="body"))
     "class in column 1, text in column 'body', the first line is a header"
     """
-    columns = (("class", (reading.label_column or "1") if labelled else NO_TEXT), ("text", reading.text_column or "2"))
-    parts = [f"{noun} in column {name if name.replace(',', '').isdigit() else repr(name)}" for noun, name in columns if name != NO_TEXT]
+    has_keys = FORMATS[reading.format].decoded
+    place, (label, text) = ("at the key", ("label", "text")) if has_keys else ("in column", ("1", "2"))
+    columns = (
+        ("class", (reading.label_column or label) if labelled else NO_TEXT),
+        ("text" if reading.file_column is None else "paths", reading.text_column or text),
+    )
+    parts = [f"{noun} {place} {name if name.replace(',', '').isdigit() else repr(name)}" for noun, name in columns if name != NO_TEXT]
+    if has_keys:
+        return ", ".join(parts)
     parts.append("the first line is a header" if names_a_column(reading) else "no header")
     return ", ".join(parts + ([] if reading.delimiter is None else [f"delimiter {reading.delimiter!r}"]))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
-from nbtext.corpus.streams import can_be_read_here_only, must_exist, opened, unpacked_document
+from nbtext.corpus.streams import beginning, can_be_read_here_only, must_exist, open_stream, opened, unpacked_document
 from nbtext.errors import WARNING, DocumentError, Finding, PathError, UsageError, reason
 from nbtext.label_sets import label_set
 
@@ -27,6 +27,9 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
         yield from unlabelled_files(path)
         return
     if path == "-" or not stat.S_ISDIR(must_exist(path).st_mode):
+        if not beginning(path, 1, of_pipe=1):
+            with open_stream(path):  # or it cannot be read
+                raise UsageError(f"{path} is empty", hint="a corpus needs documents of each class")
         raise UsageError(
             f"{path} is not a directory with one sub-directory per class",
             hint="a path names a whole corpus, also in a list of --files-from; for a table use --format csv or tsv, for a class in each file lines, and see --format for others",
@@ -38,15 +41,20 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
     folders = [file for file, is_folder in inside if is_folder]
     source.notices.unlabelled.extend(sorted({file for file, is_folder in inside if not is_folder}))
     if not folders:
-        raise UsageError(
-            f"{path} has no sub-directories",
-            hint="a corpus has one sub-directory per class, with its documents inside; give --format lines if each file is a class, --label-pattern if its name shows the class",
-        )
+        raise without_folders(path)
     found = (
         labelled_files([folder], decoded_name(os.fsencode(Path(folder).name)), source.notices, f"{folder}: no documents in this class")
         for folder in folders
     )
     yield from with_several_labels(chain.from_iterable(found))
+
+
+def without_folders(path: str) -> UsageError:
+    """Return the error that a directory or an archive has no directories of classes."""
+    return UsageError(
+        f"{path} has no sub-directories",
+        hint="a corpus has one sub-directory per class, with its documents inside; give --format lines if each file is a class, --label-pattern if its name shows the class",
+    )
 
 
 def with_several_labels(files: Iterable[ListedFile]) -> Iterator[ListedFile]:

@@ -37,7 +37,7 @@ _LOOKED_AT = 1 << 16
 _FEWEST_LINES, _WIDEST_LINE = 3, 100
 """Lines of documents, at least, and bytes of a line of prose, at most."""
 
-_CLASS_FILE = re.compile(r"\D+?(\.txt|\.text)?(\.gz|\.bz2|\.xz|\.zst)?", re.IGNORECASE)
+_CLASS_FILE = re.compile(r"([^\d.]+|\D+\.te?xt)(\.gz|\.bz2|\.xz|\.zst)?", re.IGNORECASE)
 """Names of files that may be classes."""
 
 CONVERTED = {
@@ -170,7 +170,7 @@ def _are_classes(paths: Sequence[str]) -> bool:
     are_files = len(files) > 1 and not any(
         is_folder is not False or _CLASS_FILE.fullmatch(Path(file).name) is None for file, is_folder in files
     )
-    return are_files and all(len(_lines_at(file)) >= len(files) for file, _ in files)
+    return are_files and all(len(_lines_at(file)) >= len(files) and _format_by_content(file) is None for file, _ in files)
 
 
 def format_by_name(path: str) -> str | None:

@@ -73,7 +73,7 @@ class CorpusOverview:
     kind: str
     """``text``, ``html`` or ``mail``."""
     columns: str | None
-    """The columns of a table that are read."""
+    """The columns of a table, or keys of JSON, that are read."""
     class_sizes: dict[str, int]
     """Documents of each class, or with each label, that could be read, the largest class first; empty for a format without classes."""
     documents: int
@@ -89,12 +89,12 @@ class CorpusOverview:
     """Documents that were not valid UTF-8 and were read as Windows-1252."""
 
 
-def look_at_corpus(paths: Sequence[str], reading: Reading, language: str) -> tuple[CorpusOverview, list[Finding]]:
+def look_at_corpus(paths: Sequence[str], reading: Reading, language: str, where: str | None = None) -> tuple[CorpusOverview, list[Finding]]:
     """Return sizes of a corpus, and what was found in it; raise `PathError` or `UsageError` if training could not read it."""
     found = resolved(reading, paths, labelled=True)
     layout = FORMATS[found.format]
     settings = Settings(reading=found, language=language, stemmer="none", stop_words="none", unspaced="words", sample=0)
-    corpus = Corpus(paths, found, labelled=True)
+    corpus = Corpus(paths, found, labelled=True, where=where)
     sizes, digests, names, labels = array("q"), bytearray(), list[str](), list[str]()
     classes, kinds, unreadable = Counter[str](), Counter[str](), list[_Unreadable]()
 
@@ -142,7 +142,7 @@ def look_at_corpus(paths: Sequence[str], reading: Reading, language: str) -> tup
     overview = CorpusOverview(
         format=found.format,
         kind=found.document,
-        columns=columns_in_words(found) if layout.columns and not layout.decoded else None,
+        columns=columns_in_words(found) if layout.columns else None,
         class_sizes=dict(classes.most_common()),
         documents=lengths.size,
         empty=int((lengths == 0).sum()),

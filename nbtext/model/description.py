@@ -27,6 +27,9 @@ FEW_CLASSES, FEW_DOCUMENTS = 20, 6
 REVEALING, REVEALING_DOCUMENTS = 0.99, 20
 """Share of documents whose class a field alone tells, and fewest documents of each class, from which there is a warning."""
 
+PARTS = {"train", "training", "test", "testing", "dev", "valid", "validation", "val", "eval", "unsup"}
+"""Names of parts of a corpus, which are hardly classes."""
+
 MANY_CLASSES = 0.5
 """Classes for each document from which the labels are probably not classes."""
 
@@ -91,6 +94,13 @@ def corpus_findings(statistics: ClassStatistics, reading: Reading, *, n_terms: i
             WARNING,
             f"there is only one class, {statistics.classes[0]}; every answer will be that",
             "add documents of another class",
+        )
+    if PARTS.issuperset(map(str.casefold, statistics.classes)):
+        yield Finding(
+            "classes",
+            WARNING,
+            f"the classes are named like parts of a corpus: {', '.join(statistics.classes)}",
+            "give the folder of one part, or of a table --where COLUMN=VALUE",
         )
     if statistics.attributes.names:
         if empty := _without_values(statistics):
