@@ -109,6 +109,19 @@ def test_rows_are_chosen_by_a_value_each_time(tmp_path: Path) -> None:
     fail(4, "train all.csv --where nowhere=train")
 
 
+def test_what_a_table_has_beside_the_columns_read_is_warned_of(tmp_path: Path) -> None:
+    rows = [f"{'test' if number == 2 else 'train'},{label},{text}\n" for label, texts in TEXTS.items() for number, text in enumerate(texts)]
+    (tmp_path / "parts.csv").write_text("split,label,text\n" + "".join(rows), encoding="utf-8")
+    (tmp_path / "titles.csv").write_text(
+        "".join(f"{number % 2},no {number},a much longer text {number}\n" for number in range(9)), encoding="utf-8"
+    )
+    parts, titles = nbtext("train parts.csv"), nbtext("train titles.csv")
+    assert parts.notes == ["nbtext: warning: parts.csv: column split names parts of a corpus, and all are read; give --where split=train"]
+    assert titles.notes == ["nbtext: warning: titles.csv: column 3 has longer texts than column 2, which is read; give --text-column 3"]
+    for quiet in ("train parts.csv --where split=train", "train titles.csv --text-column 2,3", "classify titles.csv"):
+        succeed(quiet)
+
+
 def test_an_array_of_json_and_keys_by_their_names(tmp_path: Path) -> None:
     records = [{"meta": {"category": label}, "content": text} for label, texts in TEXTS.items() for text in texts]
     Path("c.json").write_text(json.dumps(records), encoding="utf-8")
@@ -119,6 +132,11 @@ def test_an_array_of_json_and_keys_by_their_names(tmp_path: Path) -> None:
     assert succeed("classify -v c.json --text-column content").notes == []
     Path("other.jsonl").write_text('{"kind": "a", "words": "b c"}\n', encoding="utf-8")
     assert "the keys are kind, words; see --label-column" in nbtext("train other.jsonl").notes[0]
+
+
+def test_the_note_of_a_spreadsheet_is_no_row(tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text("sep=;\nlabel;text\na;b\n", encoding="utf-8")
+    assert "c.csv: the first line is a note of a spreadsheet, not of the table; remove it" in fail(2, "train c.csv")
 
 
 def archive(*members: tuple[str, bytes, bytes]) -> bytes:
@@ -175,9 +193,10 @@ def test_compression_that_cannot_be_unpacked_says_what_to_install(tmp_path: Path
         ("mail.db", b"SQLite format 3\0" + bytes(90), "sqlite3 -csv -header FILE"),
         ("c.feather", b"ARROW1\0\0" + bytes(90), "to_json"),
         ("c.pkl", b"\x80\x04" + bytes(90), "a pickle can run code when it is loaded"),
+        ("c.json", b'{\n "data": []}', "as with jq .data FILE"),
         ("c.pdf", b"%PDF-1.4\n1 0 obj\n" + b"text " * 40, "pdftotext FILE"),
     ],
-    ids=["database", "feather", "pickle", "pdf"],
+    ids=["database", "feather", "pickle", "json", "pdf"],
 )
 def test_what_is_no_corpus_is_refused_with_what_to_do(tmp_path: Path, name: str, content: bytes, hint: str) -> None:
     (tmp_path / name).write_bytes(content)

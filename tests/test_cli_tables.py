@@ -100,7 +100,9 @@ def test_in_doubt_the_columns_are_shown(tables: Path) -> None:
     assert line == (
         "nbtext: three.tsv: it is not clear which column is the class: 1 ('it purrs, on the sofa 0'), 2 ('cats'), 3 ('even'); give --label-column"
     )
-    succeed("train three.tsv --label-column 3")
+    assert warnings(nbtext("train three.tsv --label-column 3")) == [
+        "three.tsv: column 1 has longer texts than column 2, which is read; give --text-column 1"
+    ]
     succeed("train three.tsv --label-column 2")
     assert classes(tables) == ["cats", "dogs"]
     assert fail(2, "doctor three.tsv") == line

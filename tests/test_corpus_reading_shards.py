@@ -287,11 +287,11 @@ def test_a_shard_has_few_files_and_not_many_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "paths"), [({"format": "dir"}, ["pets", "missing"]), ({"format": "maildir"}, ["pets"]), ({"format": "dir"}, ["-"])]
+    ("given", "paths"), [({"format": "dir"}, ["pets", "missing"]), ({"format": "maildir"}, ["pets"]), ({"format": "dir"}, ["pets/cats/1"])]
 )
 def test_what_cannot_be_listed_fails_as_it_does_without_shards(tmp_path: Path, given: dict[str, Any], paths: list[str]) -> None:
     corpus(tmp_path / "pets", PETS)
-    places = [path if path == "-" else str(tmp_path / path) for path in paths]
+    places = [str(tmp_path / path) for path in paths]
     with pytest.raises((PathError, UsageError)) as expected:
         whole(places, labelled=True, **given)
     with pytest.raises((PathError, UsageError)) as found:

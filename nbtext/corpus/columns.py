@@ -37,6 +37,9 @@ TEXT_NAMES = (
 )  # fmt: skip
 """Names of a column of texts; likewise."""
 
+PARTS = {"train", "test", "dev", "valid", "validation", "val", "unsup"}
+"""Names of parts of a corpus, which are hardly classes."""
+
 MOST_ROWS = 1000
 """Rows that are looked at."""
 
@@ -150,6 +153,8 @@ def recognise(rows: Sequence[Sequence[str]], reading: Reading, *, labelled: bool
     rows = [row for row in rows if row]
     if not rows:
         return reading
+    if rows[0][0].casefold().startswith("sep="):
+        raise UsageError("the first line is a note of a spreadsheet, not of the table", hint="remove it, as with tail -n +2")
     width = Counter(map(len, rows)).most_common(1)[0][0]
     first, rows = rows[0], [row for row in rows if len(row) == width]
     wanted = ["text_column"] * (reading.text_column is None) + ["label_column"] * (labelled and reading.label_column is None)
@@ -158,7 +163,7 @@ def recognise(rows: Sequence[Sequence[str]], reading: Reading, *, labelled: bool
     if has_header and first is not rows[0]:
         return reading
     names = [column_name(cell.encode("utf-8", "surrogateescape"), reading.encoding) for cell in first] if has_header else []
-    columns = _columns(rows[has_header:], names or [str(place) for place in range(1, len(rows[0]) + 1)])
+    columns = _columns(rows[has_header:], names)
     is_odd = not has_header and _contradicts(columns, reading, labelled=labelled)
     if len(columns) == 1:
         found = {} if labelled else {"text_column": 0}
@@ -276,13 +281,30 @@ def refuse_header(rows: Sequence[Sequence[str]], reading: Reading, others: Seque
         )
 
 
-def holds_paths(rows: Sequence[Sequence[str]], reading: Reading, folder: Path) -> bool:
-    """Return whether the texts of a table are paths: of files that are there, seen from its folder or from here, or with folders and a suffix."""
-    name = reading.text_column or "2"
-    names = rows[0] if rows and names_a_column(reading) else []
-    place = names.index(name) if name in names else int(name) - 1 if name.isdigit() else -1
-    texts = [row[place] for row in rows[bool(names) :] if 0 <= place < len(row)][:_MANY_ROWS]
-    return len(texts) > 1 and all(len(text) <= _LONGEST_PATH and _is_path(text, folder) for text in texts)
+def doubts(rows: Sequence[Sequence[str]], reading: Reading, folder: Path, *, all_learnt: bool) -> Iterator[tuple[str, str]]:
+    """Yield what may be wrong with how a table is read, and what to do.
+
+    Texts may be paths, of files seen from its folder or from here. If all rows are to be learnt, another column may have longer texts, or name rows
+    for tests.
+    """
+    has_header, text = names_a_column(reading), reading.text_column or "2"
+    below = [row for row in rows[has_header:] if len(row) == len(rows[0])]
+    columns = _columns(below, rows[0] if has_header else [])
+    place = _place(text, columns)
+    texts = [] if place is None else [row[place] for row in below[:_MANY_ROWS] if place < len(row)]
+    if not reading.of_files and len(texts) > 1 and all(len(path) <= _LONGEST_PATH and _is_path(path, folder) for path in texts):
+        yield "the texts are names of files, and the names are counted, not the files", f"give --file-column {text}"
+    if not all_learnt:
+        return
+    if len(columns) > 1 and reading.text_column is None and (longer := _longer_text(columns)) is not None:
+        yield f"column {longer.place + 1} has longer texts than column 2, which is read", f"give --text-column {longer.place + 1}"
+    for column in columns:
+        found = {row[column.place] for row in below}
+        if len(found) > 1 and PARTS.issuperset(map(str.casefold, found)) and column.name != (reading.label_column or "1"):
+            yield (
+                f"column {column.name} names parts of a corpus, and all are read",
+                f"give --where {column.name}={max(found, key='train'.__eq__)}",
+            )
 
 
 def _is_path(text: str, folder: Path) -> bool:
@@ -341,7 +363,7 @@ def _are_numbers(values: Iterable[str]) -> bool:
 
 def _columns(rows: Sequence[Sequence[str]], names: Sequence[str]) -> list[_Column]:
     found = []
-    for place, name in enumerate(names):
+    for place, name in enumerate(names or [str(place) for place in range(1, len(rows[0]) + 1)]):
         values = [row[place] for row in rows]
         counted = Counter(values)
         lengths = sorted(map(len, values)) or [0]
@@ -386,9 +408,14 @@ def _contradicts(columns: Sequence[_Column], reading: Reading, *, labelled: bool
         return labelled and (
             reading.label_column == "2" if reading.text_column is None else reading.label_column is None and reading.text_column == "1"
         )
-    longer = any(column.is_text and column.length > 2 * second.length for column in columns)
+    longer = _longer_text(columns) is not None
     no_classes = first.is_distinct and any(column.is_classes for column in columns)
     return (labelled and no_classes) or ((second.is_classes or second.is_number) and longer)
+
+
+def _longer_text(columns: Sequence[_Column]) -> _Column | None:
+    """Return the first column of texts that are more than twice as long as the values of column 2."""
+    return next((column for column in columns if column.is_text and column.length > 2 * columns[1].length), None)
 
 
 def _best_text(columns: Sequence[_Column], names: Sequence[str]) -> int | None:

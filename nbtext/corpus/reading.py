@@ -53,6 +53,7 @@ _CONVERTED_BY_CONTENT = {
     re.compile(rb"\x80[\x02-\x05]"): "a pickle can run code when it is loaded; make it csv first, where it comes from",
     re.compile(rb"SQLite format 3\0"): "make it csv first, as with sqlite3 -csv -header FILE 'select label, text from TABLE'",
     re.compile(rb"%PDF-"): "make it text first, as with pdftotext FILE",
+    re.compile(rb"(\xef\xbb\xbf)?\{\s*\n"): "make it an array of objects, as with jq .data FILE, or an object a line",
 }
 """The same by the beginning of a file that is to be learnt."""
 
@@ -160,17 +161,23 @@ def resolve_format(paths: Sequence[str], file_format: str, *, labelled: bool = F
 
 
 def _are_classes(paths: Sequence[str]) -> bool:
-    """Return whether files, or those in the folder given, are surely a class each, with one document a line: their names are words, and each has as many lines as there are files."""
+    """Return whether files, or those in the folder given, are surely a class each, with one document a line.
+
+    Their names are words, each has as many lines as there are files, and none is of another format.
+    """
     from nbtext.corpus.directory import visible_paths
 
     try:
         files = visible_paths(paths[0]) if len(paths) == 1 else [(path, os.path.isdir(path)) for path in paths]  # noqa: PTH112 - does not raise
     except OSError:
         return False
-    are_files = len(files) > 1 and not any(
-        is_folder is not False or _CLASS_FILE.fullmatch(Path(file).name) is None for file, is_folder in files
+    return len(files) > 1 and all(
+        is_folder is False
+        and _CLASS_FILE.fullmatch(Path(file).name)
+        and len(_lines_at(file)) >= len(files)
+        and _format_by_content(file) is None
+        for file, is_folder in files
     )
-    return are_files and all(len(_lines_at(file)) >= len(files) and _format_by_content(file) is None for file, _ in files)
 
 
 def format_by_name(path: str) -> str | None:
@@ -392,8 +399,8 @@ def _delimiter_and_rows(path: str, reading: Reading, *, of_pipe: int = 0) -> tup
 
 
 def _check_rows(path: str, source: Source) -> None:
-    """Raise `UsageError` for a header that is none by the settings; note that texts are paths."""
-    from nbtext.corpus.columns import holds_paths, refuse_header
+    """Raise `UsageError` for a header that is none by the settings; note what may be read wrongly."""
+    from nbtext.corpus.columns import doubts, refuse_header
 
     reading, rows = source.reading, first_rows(path, source.reading)
     try:
@@ -401,17 +408,9 @@ def _check_rows(path: str, source: Source) -> None:
     except UsageError as problem:
         problem.where = path
         raise
-    if (
-        not reading.of_files and reading.text_column not in source.columns and holds_paths(rows, reading, Path(path).parent)
-    ):  # label --take asks for ids
-        source.notices.warnings.append(
-            Finding(
-                "columns",
-                WARNING,
-                f"{path}: the texts are names of files, and the names are counted, not the files",
-                f"give --file-column {reading.text_column or 2}",
-            )
-        )
+    if rows and reading.text_column not in source.columns:  # label --take asks for ids
+        found = doubts(rows, reading, Path(path).parent, all_learnt=source.labelled and source.where is None)
+        source.notices.warnings.extend(Finding("columns", WARNING, f"{path}: {what}", advice) for what, advice in found)
 
 
 def column_names(path: str, reading: Reading) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.corpus.columns import is_column_name
+from nbtext.corpus.columns import PARTS, is_column_name
 from nbtext.counts.vocabulary import displayed_term, is_category_of, is_of_field
 from nbtext.errors import WARNING, Finding, listed, quantity
 from nbtext.settings import FORMATS, TRAINING, Reading
@@ -26,9 +26,6 @@ FEW_CLASSES, FEW_DOCUMENTS = 20, 6
 
 REVEALING, REVEALING_DOCUMENTS = 0.99, 20
 """Share of documents whose class a field alone tells, and fewest documents of each class, from which there is a warning."""
-
-PARTS = {"train", "training", "test", "testing", "dev", "valid", "validation", "val", "eval", "unsup"}
-"""Names of parts of a corpus, which are hardly classes."""
 
 MANY_CLASSES = 0.5
 """Classes for each document from which the labels are probably not classes."""
