@@ -27,7 +27,7 @@ class CommandError(Exception):
 
 @dataclass(frozen=True)
 class Measured:
-    seconds: float
+    clock: float  # seconds
     processor: float  # seconds of a processor, by the program and by the kernel for it
     peak: float  # MiB
     output: bytes
@@ -41,13 +41,16 @@ class Series:
     problem: str = ""
 
     def seconds(self) -> float:
-        return statistics.median(run.seconds for run in self.runs)
+        return statistics.median(run.processor for run in self.runs)
+
+    def clock(self) -> float:
+        return statistics.median(run.clock for run in self.runs)
 
     def peak(self) -> float:
         return max(run.peak for run in self.runs)
 
     def ratio(self, base: Series) -> float:
-        return statistics.median(mine.seconds / theirs.seconds for mine, theirs in zip(self.runs, base.runs, strict=True))
+        return statistics.median(mine.processor / theirs.processor for mine, theirs in zip(self.runs, base.runs, strict=True))
 
 
 def measure(command: list[str], *, keep: bool = True, most: int | None = None) -> Measured:
@@ -60,7 +63,7 @@ def measure(command: list[str], *, keep: bool = True, most: int | None = None) -
         limit = [] if most is None else ["sh", "-c", f'ulimit -t {most} && exec "$0" "$@"']
         process = subprocess.Popen([*limit, *command], stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
+        clock = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         err.seek(0)
@@ -69,7 +72,7 @@ def measure(command: list[str], *, keep: bool = True, most: int | None = None) -
             is_late = most is not None and process.returncode == -signal.SIGKILL
             raise CommandError(f"{' '.join(command)} ended with {process.returncode}, saying: {said[-1]}", ended=is_late)
         peak = usage.ru_maxrss / (MEBIBYTE if sys.platform == "darwin" else 1024)
-        return Measured(seconds, usage.ru_utime + usage.ru_stime, peak, out.read() if keep else b"")
+        return Measured(clock, usage.ru_utime + usage.ru_stime, peak, out.read() if keep else b"")
 
 
 def in_turn(commands: dict[str, list[str]], runs: int, absent: dict[str, str] | None = None) -> dict[str, Series]:
