@@ -150,8 +150,8 @@ def time_table(corpus: Corpus, keys: int = 300) -> str:
     times = -(-POOL // counted.n_pool)
     n, generator = times * counted.n_pool, np.random.default_rng(0)
     hashes = generator.integers(1 << 63, size=n, dtype=np.uint64)
-    names = [str(row) for row in range(n)]
-    pool = replace(counted.pool, names=names, texts=counted.pool.texts * times, matrix=stack([counted.pool.matrix] * times), hashes=hashes)
+    documents = [document._replace(id=str(row)) for row, document in enumerate(counted.pool.documents * times)]
+    pool = replace(counted.pool, documents=documents, matrix=stack([counted.pool.matrix] * times), hashes=hashes)
     session, found = Session(pool), []
     row = session.next_document()
     for _ in range(keys):

@@ -23,9 +23,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from measuring import measure, progress, write_between
 
 from nbtext import TextClassifier
+from nbtext.cli.option_files import read_seeds
 from nbtext.corpus.document import Document
 from nbtext.counts.counting import count
-from nbtext.counts.layers import read_seeds
 from nbtext.model.training import seed_terms
 
 README = Path(__file__).resolve().with_name("README.md")
