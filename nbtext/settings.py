@@ -138,12 +138,22 @@ def columns(value: object) -> str:
 
 
 def condition(value: object) -> str:
-    """Check for a column's name or number and a value, with an equals sign between them."""
+    """Check for a column's name or number and a value, with an equals sign or != between them."""
     name, equals, _ = str(value).partition("=")
     if not equals:
         raise ValueError("COLUMN=VALUE, such as split=train")
-    column(name)
+    column(name.removesuffix("!"))
     return str(value)
+
+
+def opposite(condition: str) -> str:
+    """Return the condition that holds where this one does not.
+
+    >>> opposite("split=test"), opposite("split!=test")
+    ('split!=test', 'split=test')
+    """
+    name, _, value = condition.partition("=")
+    return f"{name.removesuffix('!')}{'' if name.endswith('!') else '!'}={value}"
 
 
 def _group(value: object) -> str:
@@ -695,7 +705,7 @@ INPUT = (
     Parameter("null", False, "", _flag, "Paths in --files-from end with NUL, as find -print0 writes them."),
     Parameter(
         "where", None, "COLUMN=VALUE", condition,
-        "Read only rows with this value in this column, such as split=train. In jsonl it is a key.",
+        "Read only rows with this value in this column, such as split=train, or with another: split!=test. In jsonl it is a key.",
     ),
     Parameter(
         "on_error", "record", "WHAT", _one_of(*get_args(OnError)),

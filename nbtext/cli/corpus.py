@@ -19,7 +19,7 @@ from nbtext.corpus.document import LabelledFolder
 from nbtext.corpus.reading import format_by_name, lines_of_document, quoted_cells, reading_like, resolved
 from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
 from nbtext.errors import UsageError, listed
-from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, READING, TRAINING, Reading, Settings
+from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, READING, TRAINING, Reading, Settings, opposite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -193,6 +193,12 @@ def documents_for(
     return CommandCorpus(paths, reading_of(model, paths, options), options, labelled=labelled, columns=columns, progress=progress)
 
 
+def rows_of_training(test: Sequence[str], options: Options) -> str | None:
+    """Return which rows of ``--training`` are read: of a file that is the test corpus too, those that ``--where`` does not choose."""
+    chosen = options["where"]
+    return opposite(chosen) if chosen and {*options["training"]} & {*test} else None
+
+
 def leak_watch(model: TextClassifier, test: Sequence[str], options: Options) -> LeakWatch:
     """Return what checks test documents against the corpus of ``--training``, which is read here, or else against the model's sample.
 
@@ -204,7 +210,8 @@ def leak_watch(model: TextClassifier, test: Sequence[str], options: Options) -> 
         return LeakWatch(model)
     if "-" in training and "-" in test:
         raise UsageError("standard input cannot be both the test and the training corpus")
-    documents = CommandCorpus(training, model.reading.unweighted, {**options, "relabel": None}, labelled=True)
+    options = {**options, "relabel": None, "where": rows_of_training(test, options)}
+    documents = CommandCorpus(training, model.reading.unweighted, options, labelled=True)
     watch = LeakWatch(model, documents.readable())
     documents.say_notices()
     return watch

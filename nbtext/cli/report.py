@@ -62,7 +62,7 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
         write_card(corpus, model_path, to, {**options, "name": options["name"] or title})
         messages.notice(f"wrote {to}")
         return
-    from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
+    from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch, rows_of_training
     from nbtext.corpus.collection import Corpus
     from nbtext.evaluation.gathering import gather
     from nbtext.evaluation.learning_curves import curve_of_documents
@@ -81,9 +81,8 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
     curve = None
     if training:
         try:
-            curve = curve_of_documents(
-                model, Corpus(training, model.reading, labelled=True).readable()
-            )  # read before, so problems are reported already
+            again = Corpus(training, model.reading, labelled=True, where=rows_of_training(paths, options))  # problems are reported already
+            curve = curve_of_documents(model, again.readable())
         except UsageError as problem:
             messages.warn(f"no learning curve: {problem.message}")
     data = gather(

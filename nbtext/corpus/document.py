@@ -153,8 +153,8 @@ class Source:
     leave_out: Callable[[str, DocumentError], object] | None = None
     patch: Callable[[Document, Notices], Document] | None = None
     """Gives documents other labels."""
-    where: str | None = None
-    """The value that the column before the others must have, if documents are chosen by one."""
+    where: tuple[str, bool] | None = None
+    """The value of the column before the others, and whether documents that have it are chosen, or the others; None for all."""
 
     @property
     def text_columns(self) -> list[str]:

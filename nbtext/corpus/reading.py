@@ -437,7 +437,7 @@ def source_of(
     file_format, layout = reading.format, FORMATS[reading.format]
     tagged = tuple(reading.tag_fields.split(",")) if reading.tag_fields and layout.columns else ()
     chosen, _, value = (where or "").partition("=")
-    columns = (*attributes.names, *tagged, *filter(None, (weight_column, chosen)), *columns)
+    columns = (*attributes.names, *tagged, *filter(None, (weight_column, chosen.removesuffix("!"))), *columns)
     if not (layout.of_files or layout.mail or is_ascii_compatible(reading.encoding)):
         message = f"--encoding {reading['encoding']} is for whole files, and --format {file_format} has lines or rows"
         raise UsageError(message, hint="make them UTF-8 first, as with iconv -t UTF-8")
@@ -446,7 +446,8 @@ def source_of(
         raise UsageError(f"--format {file_format} has no columns, such as {columns[0]}", hint=f"use {', '.join(others)} or {last}")
     if labelled and reading.tag_fields and not layout.columns and reading.document not in ("mail", BY_NAME):
         raise UsageError("--tag-fields names columns, keys or headers of mail, which these documents have not", hint="leave it out")
-    return Source(reading, notices, labelled, columns, attributes, tagged, weight_column, blocks=blocks, where=value if chosen else None)
+    condition = (value, not chosen.endswith("!")) if chosen else None
+    return Source(reading, notices, labelled, columns, attributes, tagged, weight_column, blocks=blocks, where=condition)
 
 
 def _decoders(reading: Reading) -> Callable[[str], Decoder]:
@@ -500,7 +501,7 @@ def _decoded(documents: Iterable[Document], source: Source, folder: str | None =
         label, problem, units = found_label, found_problem, WEIGHT_UNIT
         text, fields, values = _NOTHING
         if problem is None:
-            if source.where is not None and columns[n_own - 1] != source.where:
+            if source.where is not None and (columns[n_own - 1] == source.where[0]) is not source.where[1]:
                 continue
             try:
                 path, content = (identity, body) if folder is None else _file_in(folder, body, source)
