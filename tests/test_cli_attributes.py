@@ -51,6 +51,15 @@ def people(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_columns_without_a_text_are_said(people: Path) -> None:
+    notes = nbtext("train -v people.csv --numeric age").notes
+    assert (
+        "people.csv: class in column 'label', no text, the first line is a header; if not, give --label-column, --text-column or --no-header"
+        in notes[0]
+    )
+    assert "no text" not in "".join(nbtext("train -v people.csv --numeric age --text-column text").notes)
+
+
 def test_a_table_without_a_text(dating: Path) -> None:
     succeed("train dating.csv", *LOOKS, "--estimate", "ml")
     write("new.csv", "height,hair,eye\nt,b,l\nt,r,w\n,,\n")

@@ -207,7 +207,7 @@ def recognise_keys(start: bytes, reading: Reading, *, labelled: bool) -> Reading
 def described(before: Reading, after: Reading, *, labelled: bool) -> str | None:
     """Return in words what was recognised, and how to say otherwise; None if nothing was."""
     given = before if before.file_column is None else replace(before, text_column=before.file_column)
-    names = [name for name in ("label_column", "text_column", "delimiter") if given[name] != after[name] != NO_TEXT]
+    names = [name for name in ("label_column", "text_column", "delimiter") if given[name] != after[name]]
     if not names:
         return None
     options = [f"--{name.replace('_', '-')}" for name in names]
@@ -230,6 +230,7 @@ def columns_in_words(reading: Reading, *, labelled: bool = True) -> str:
         ("text" if reading.file_column is None else "paths", reading.text_column or text),
     )
     parts = [f"{noun} {place} {name if name.replace(',', '').isdigit() else repr(name)}" for noun, name in columns if name != NO_TEXT]
+    parts += ["no text"] if reading.text_column == NO_TEXT else []
     if has_keys:
         return ", ".join(parts)
     parts.append("the first line is a header" if names_a_column(reading) else "no header")
