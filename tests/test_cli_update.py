@@ -111,6 +111,14 @@ def test_a_model_of_tables_learns_one_text_and_leaves_out_what_cannot_be_read(tm
     assert in_json("inspect -m m")["classes"]["a"]["documents"] == 6
 
 
+def test_a_label_that_the_model_does_not_know_is_named(tmp_path: Path) -> None:
+    corpus(tmp_path, {"t.tsv": "a\tant ape\nb\tbee bat\n" * 4, "more.tsv": "c\tcow\n", "letter": "the ape"})
+    succeed("train t.tsv -m m")
+    assert nbtext("update --label aa letter -m m").notes == ["nbtext: warning: new class: aa"]
+    assert nbtext("update --label a letter -m m").notes == nbtext("update more.tsv -m m").notes == []
+    assert "nbtext: new class: d" in nbtext("update -v -", "--format", "tsv", "-m", "m", stdin=b"d\tdog\n").notes
+
+
 def test_the_labels_of_one_message(tmp_path: Path) -> None:
     rows = [{"label": labels, "text": text} for labels, text in ((["x"], "ant"), (["x", "y"], "ant bee"), ([], "cow"))]
     write("t.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows * 3))

@@ -15,7 +15,7 @@ from nbtext.cli.writing import (
     what_becomes_of_unlabelled,
     writing_options,
 )
-from nbtext.errors import NoDocumentsError, quantity
+from nbtext.errors import NoDocumentsError, listed, plural, quantity
 
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
@@ -75,6 +75,9 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
     else:
         updated = update(model_path, model, counted, unlabelled, **lock_settings(options))
         _say_learnt(updated, quantity(counted.counts.statistics.n_documents, "document"))
+        if new := sorted({*map(str, updated.model.classes)} - {*map(str, model.classes)}):
+            say = messages.notice if options["label"] is None else messages.warn  # a name that was typed may be wrong
+            say(f"new {plural(len(new), 'class')}: {listed(new, messages.SHOWN)}")
         if isinstance(counted, Batch):
             say_overruled(counted)
         else:

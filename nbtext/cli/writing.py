@@ -171,7 +171,11 @@ def say_model(model: TextClassifier, path: str, before: TextClassifier | None = 
         messages.notice(
             f"{unused} not used: left-out documents are answered best without them, so the model is that of the labelled documents alone"
         )
-    size = f"{quantity(model.counts.labelled.n_documents, 'document')} of {quantity(len(model.classes), 'class')}"
+    several, pool = model.fitted.several_labels, model.fitted.learnt.unlabelled
+    n, noun = model.counts.labelled.n_documents, "document"
+    if not n and pool is not None:
+        n, noun = pool.documents, "unlabelled document"
+    size = f"{quantity(n, noun)} of {quantity(len(model.classes), 'label' if several else 'class')}"
     if before is None:
         evaluate = ["nbtext", "evaluate", "TEST", *(["--model", path] if path != default_model() else [])]
         messages.notice(f"Learnt {size}: {path}. Next: {shlex.join(evaluate)}")
