@@ -91,7 +91,7 @@ def test_one_message_is_learnt_and_forgotten(tmp_path: Path, service_desk_model:
     before, letter = content("nbtext.joblib"), b"the goldfish swims in the fountain"
     corpus(tmp_path, {"letter.txt": letter, "c/fish/1": letter, "two/1": letter, "two/2": "a bench"})
     succeed("train", SERVICE_DESK / "train", "c", "-m", "trained")
-    succeed("update --label fish letter.txt")
+    assert nbtext("update --label fish letter.txt").status == 0
     assert content("nbtext.joblib") == content("trained")
     assert fail(2, "forget --label cats letter.txt") == "nbtext: letter.txt: was never learnt as 'cats'; nothing is forgotten"
     assert nbtext("forget --label fish -", stdin=letter).status == 0
