@@ -24,13 +24,14 @@ nitpicky = True
 suppress_warnings = ["ref.python"]  # two rooms may each have a class of one short name
 nitpick_ignore_regex = [("py:.*", ".*")]
 myst_heading_anchors = 3
+myst_enable_extensions = ["attrs_inline", "deflist"]  # for the page of reference.py
 
 html_theme = "furo"
 html_static_path = ["style"]
 html_css_files = ["site.css"]
-html_search_scorer = str(HERE / "style" / "search.js")
 html_title = f"nbtext {release}"
 html_copy_source = False
+html_use_index = html_domain_indices = False  # of four thousand functions
 html_show_sphinx = False
 pygments_style = "friendly"
 pygments_dark_style = "monokai"

@@ -1,9 +1,13 @@
-"""The reference: the help of every command, and a table of all parameters. Sphinx writes it to reference.md; as a script, print it."""
+"""The reference: the help of every command, with an anchor for each option, and a table of all parameters.
+
+Sphinx writes it to reference.md; as a script, print it.
+"""
 # ruff: noqa: INP001 - a script and an extension of conf.py, not a package
 
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,47 +19,76 @@ sys.path.insert(0, str(PAGE.parent.parent))  # the nbtext beside this file, not 
 
 from nbtext import exclusions, settings  # noqa: E402
 from nbtext.cli.main import nbtext  # noqa: E402
-from nbtext.cli.panels import EVERYTHING  # noqa: E402
+from nbtext.cli.panels import EVERYTHING, Command  # noqa: E402
 from nbtext.model import TextClassifier  # noqa: E402
 from nbtext.settings import Parameter  # noqa: E402
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-WIDTH = 100
+MARKED = re.compile(r"(?P<code>(?<![\w-])--?[a-z][\w-]*|__label__\w*)|[\\`*_{}\[\]<>$|]")
 
 HEAD = """\
 # Reference
 
-Every command with its help, as `--help-all` prints it, then every parameter, and the members of `TextClassifier`. `docs/reference.py` makes this page from the code.
+Every command with what its `--help-all` prints, then every parameter, and the members of `TextClassifier`. Each option has an address of its own, such as
+`reference.html#train-smoothing`. `docs/reference.py` makes this page from the code.
 """
 
 
 def reference() -> str:
     """Return the page, in Markdown."""
-    top = click.Context(nbtext, info_name="nbtext", terminal_width=WIDTH, help_option_names=["-h", "--help"])
-    parts = [HEAD, _section("nbtext", nbtext.get_help(top))]
+    top = click.Context(nbtext, info_name="nbtext", terminal_width=100, help_option_names=["-h", "--help"])
+    parts = [HEAD, "## nbtext", _block("text", nbtext.get_help(top))]
     for name in nbtext.list_commands(top):
         command = nbtext.get_command(top, name)
-        assert command is not None  # noqa: S101 - it was listed
-        context = click.Context(command, info_name=name, parent=top, terminal_width=WIDTH)
+        assert isinstance(command, Command)  # noqa: S101 - it was listed
+        context = click.Context(command, info_name=name, parent=top, terminal_width=100)
         context.meta[EVERYTHING] = True
-        parts.append(_section(f"nbtext {name}", command.get_help(context)))
-    parts += [_tables(), _kinds(), _members()]
-    return "\n".join(parts)
+        parts += _command(command, context)
+    return "\n\n".join([*parts, _tables(), _kinds(), _members()])
 
 
-def _section(title: str, text: str) -> str:
-    lines = "\n".join(line.rstrip() for line in text.splitlines())
-    return f"## {title}\n\n```text\n{lines}\n```\n"
+def _command(command: Command, context: click.Context) -> list[str]:
+    """Return the section of a command. An option is a literal with an id, and a definition, which wraps where a block would not."""
+    paragraphs, examples = command.texts()
+    parts = [
+        f"## nbtext {command.name}",
+        _block("text", command.get_usage(context)),
+        *map(_prose, paragraphs),
+        _block("shell", "\n".join(examples)),
+    ]
+    for group, records in command.panels(context):
+        parts.append(f"**{group.capitalize()}**")
+        for names, text in records:
+            name = re.search(r"--([a-z0-9-]+)", names)[1]  # type: ignore[index] # each has a long name
+            anchor = f"#{command.name}-{name}"
+            parts.append(f"[`{names}`{{{anchor}}}]({anchor})\n: {_prose(text)}")
+    rules = list(command.rules())
+    return [*parts, *(["**What excludes what**", "\n".join(f"- {_prose(rule)}" for rule in rules)] if rules else [])]
+
+
+def _block(language: str, text: str) -> str:
+    lines = "\n".join(line.rstrip() for line in inspect.cleandoc(text).splitlines())
+    return f"```{language}\n{lines}\n```"
+
+
+def _prose(text: str) -> str:
+    """Return plain text as Markdown that shows it: names of options as literals, other marks escaped."""
+    return MARKED.sub(lambda found: f"`{found[0]}`" if found["code"] else f"\\{found[0]}", text)
 
 
 def _tables() -> str:
     lines = ["## Parameters", "", "From Python, `TextClassifier` takes those of training by name.", ""]
     for name, table in vars(settings).items():
         if isinstance(table, tuple) and all(isinstance(entry, Parameter) for entry in table):
-            lines += [f"### {name.capitalize()}", "", "| group | name | option | takes | default | meaning |", "|---|---|---|---|---|---|"]
-            lines += [_row(parameter) for group in settings.GROUPS for parameter in table if parameter.group == group]
+            lines += [f"### {name.capitalize()}", "", "| name | option | takes | default |", "|---|---|---|---|"]
+            lines += [
+                _row(parameter, "tune" if table is settings.SEARCH else "train")
+                for group in settings.GROUPS
+                for parameter in table
+                if parameter.group == group
+            ]
             lines.append("")
     return "\n".join(lines)
 
@@ -90,11 +123,10 @@ def _members() -> str:
     return "\n".join([*lines, ""])
 
 
-def _row(parameter: Parameter) -> str:
+def _row(parameter: Parameter, command: str) -> str:
     default = "" if parameter.default is None else f"`{parameter.default}`"
-    takes = f"`{parameter.metavar}`" if parameter.metavar else ""
-    cells = (parameter.group, f"`{parameter.name}`", f"`{parameter.option}`", takes, default, parameter.meaning)
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    takes = f"`{parameter.metavar}`".replace("|", "\\|") if parameter.metavar else ""
+    return f"| `{parameter.name}` | [`{parameter.option}`](#{command}-{parameter.option[2:]}) | {takes} | {default} |"
 
 
 def write_page(_app: Sphinx, _config: object) -> None:

@@ -7,12 +7,17 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from sphinx.domains.python import PythonDomain
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent / "nbtext"
 FOLDER = HERE / "code"
+UNSEARCHED = "---\nnosearch: true\n---\n\n"
 ROW = re.compile(r"^\| (`[a-z_]+/?`(?:, `[a-z_]+/?`)*) \| (.+?) \| (.*?) \|$", re.MULTILINE)
 
 
@@ -41,6 +46,14 @@ class Room(NamedTuple):
         return "\n\n".join(part for part in parts if part) + "\n"
 
 
+class UnsearchedDomain(PythonDomain):
+    """What the pages define: links lead there, the search does not."""
+
+    def get_objects(self) -> Iterator[tuple[str, str, str, str, str, int]]:
+        """Give each object the priority that keeps it out of the search."""
+        return ((*entry, -1) for *entry, _ in super().get_objects())
+
+
 def rooms() -> list[Room]:
     """The rooms, from the ground up."""
     table = (HERE / "architecture.md").read_text(encoding="utf-8")
@@ -57,8 +70,8 @@ def write_pages(_app: Sphinx, _config: object) -> None:
             path.unlink()
     for name, text in wanted.items():
         path = FOLDER / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+        if not path.exists() or path.read_text(encoding="utf-8") != UNSEARCHED + text:
+            path.write_text(UNSEARCHED + text, encoding="utf-8")
 
 
 def plain_text(_app: Sphinx, _what: str, _name: str, _thing: object, _options: object, lines: list[str]) -> None:
@@ -68,6 +81,7 @@ def plain_text(_app: Sphinx, _what: str, _name: str, _thing: object, _options: o
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Tell Sphinx when to write them."""
+    app.add_domain(UnsearchedDomain, override=True)
     app.connect("config-inited", write_pages)
     app.connect("autodoc-process-docstring", plain_text)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -193,12 +193,13 @@ def test_the_reference_has_every_command_option_and_parameter(reference: str) ->
     for name in COMMANDS:
         command = program.get_command(top, name)
         assert command is not None
-        options = {
-            spelling for option in command.params if isinstance(option, click.Option) and not option.hidden for spelling in option.opts
-        }
-        assert {spelling for spelling in options if not re.search(rf"(?<![\w-]){spelling}(?![\w-])", sections[f"nbtext {name}"])} == set()
+        options = [option.opts for option in command.params if isinstance(option, click.Option) and not option.hidden]
+        section = sections[f"nbtext {name}"]
+        assert {spelling for opts in options for spelling in opts if not re.search(rf"(?<![\w-]){spelling}(?![\w-])", section)} == set()
+        anchors = re.findall(rf"^\[`.*`{{#({name}-[\w-]+)}}\]\(#\1\)\n: ", section, flags=re.MULTILINE)
+        assert sorted(anchors) == sorted(f"{name}-{max(opts, key=len)[2:]}" for opts in options)
     for parameter in (*READING, *TRAINING):
-        assert f"| `{parameter.name}` | `{parameter.option}` |" in sections["Parameters"]
+        assert f"| `{parameter.name}` | [`{parameter.option}`](#train-{parameter.option[2:]}) |" in sections["Parameters"]
     members = re.findall(r"^\| `(\w+)(?:\(.*?\))?` \| ", sections["TextClassifier"], flags=re.MULTILINE)
     assert sorted(members) == sorted(name for name in dir(TextClassifier) if not name.startswith("_"))
 
@@ -211,9 +212,9 @@ def test_the_reference_is_of_the_nbtext_beside_it(tmp_path: Path) -> None:
 
 
 def headings(page: str) -> set[str]:
-    """The anchors of the headings, as Sphinx and hosts of code make them."""
+    """The anchors of the headings, as Sphinx and hosts of code make them, and of the options of the reference."""
     found = re.findall(r"^#{1,3} (.*)$", BLOCK.sub("", page), re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in found}
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in found} | set(re.findall(r"`\{#([\w-]+)\}", page))
 
 
 def test_headings() -> None:
