@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import runpy
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ class ManualPages(BuildHookInterface):  # type: ignore[misc]
     """Writes the pages of `release/man.py` to build/man."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Write them."""
+        """Write them, or say which Python is needed: pip asks for this before it looks at requires-python."""
         del version, build_data
+        if sys.version_info < (3, 11):  # noqa: UP036
+            sys.exit(f"nbtext needs Python 3.11 or later, and this is {sys.version.partition(' ')[0]}")
         root = Path(self.root)
         runpy.run_path(str(root / "release" / "man.py"))["write"](root / "build" / "man")
