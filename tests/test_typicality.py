@@ -27,13 +27,6 @@ def test_the_median_document_is_in_the_middle() -> None:
     assert shares.tolist() == pytest.approx([0, 0, 0.1, 0.5, 0.999, 1, 1])
 
 
-@given(st.lists(st.floats(-20, 0), min_size=FEWEST, max_size=200))
-def test_quantiles_are_those_of_numpy_to_the_bit(values: list[float]) -> None:
-    typicality = Typicality.of(np.array(values), np.full(len(values), 10))
-    assert typicality is not None
-    assert typicality.quantiles[3].tolist() == np.quantile(values, LEVELS).round(9).tolist()
-
-
 @given(st.lists(st.tuples(st.floats(-20, 0), st.integers(1, 10**6)), min_size=FEWEST, max_size=200))
 def test_quantiles_rise_and_shares_are_shares(documents: list[tuple[float, int]]) -> None:
     values, tokens = (np.array(column) for column in zip(*documents, strict=True))
