@@ -6,6 +6,7 @@ Also tests `report/models.py`.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,6 +48,14 @@ def test_what_is_generated_can_be_trained_on(pets: Path, output: str, classifier
     succeed("train", f"drawn.{output}", "--stemmer", "none", "--stop-words", "none", "-m", "again")
     before, after = (TextClassifier.load(str(pets / name)).fitted.statistics.vocabulary for name in ("nbtext.joblib", "again"))
     assert after == before
+
+
+def test_stop_words_that_training_keeps_are_drawn_as_words(tmp_path: Path) -> None:
+    texts = "a\tthe end of the rope\nb\tif you see a rope\na\tof the sea\nb\tdo you see the sea\n"
+    corpus(tmp_path, {"t.tsv": texts * 30})
+    succeed("train t.tsv")
+    words = re.split("[ \n]", succeed("generate -n 20").text)
+    assert {"of", "you", "rope"} < {*words} <= {"", *re.findall(r"\w+", texts)}
 
 
 def test_counted_features_are_drawn_as_they_are_called(tmp_path: Path) -> None:

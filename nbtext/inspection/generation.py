@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.counts.matrix import in_blocks
-from nbtext.counts.vocabulary import is_of_field
+from nbtext.counts.vocabulary import displayed_term, is_of_field
 from nbtext.errors import UsageError
 from nbtext.explain.explanation import class_number
 from nbtext.inspection.terms import most_frequent_forms
@@ -70,7 +70,7 @@ class DocumentGenerator:
         if not self._words.size and (draw or not self.attributes):
             hint = "leave --draw out" if self.attributes else "train it on documents that have some"
             raise UsageError("the model has no words to draw", hint=hint)
-        self._names = model.fitted.statistics.vocabulary.single_terms()
+        self._names = list(map(displayed_term, model.fitted.statistics.vocabulary.single_terms()))
         for term, word in most_frequent_forms(model).items():
             self._names[term] = word
         self._ready: dict[int, tuple[DrawWords, DrawValues]] = {}
