@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from nbtext.cli.main import WIDE_FEATURES, is_zen_4
 from tests.process import (
     HOUSE,
     SERVICE_DESK,
@@ -108,6 +109,21 @@ def test_an_empty_environment(pets: Path, service_desk_model: Path) -> None:
     assert content("nbtext.joblib") == service_desk_model.read_bytes()
     with cold(so=False):
         assert done == nbtext("inspect")
+
+
+@pytest.mark.cold("numpy is started with it")
+def test_numpy_without_the_vector_instructions_that_are_slow_on_some_processors(pets: Path) -> None:
+    env = {"PYTHONWARNINGS": "", "NPY_DISABLE_CPU_FEATURES": WIDE_FEATURES}
+    assert nbtext("train", "pets", env=env) == nbtext("train", "pets")
+    assert nbtext("classify", "pets", env=env) == nbtext("classify", "pets")
+
+
+def test_which_processors_sort_slowly_with_avx_512() -> None:
+    zen_4 = b"processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n"
+    assert is_zen_4(zen_4)
+    assert not is_zen_4(zen_4.replace(b"25", b"26"))
+    assert not is_zen_4(zen_4.replace(b"AuthenticAMD", b"GenuineIntel"))
+    assert not is_zen_4(b"")
 
 
 def test_modules_in_the_current_directory_are_not_imported(pets: Path) -> None:
