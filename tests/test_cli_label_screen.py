@@ -179,7 +179,6 @@ def test_a_session_goes_on_where_the_last_one_was_killed(pool: Path) -> None:
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGQUIT, -3)])
 def test_signals_give_the_terminal_back(pool: Path, number: int, status: int) -> None:
-    signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # a background job of a shell, and its children, ignore it
     with screen(pool) as shown:
         shown.wait("0 labels")
         shown.label("cats", 1)

@@ -295,7 +295,7 @@ def _become(
         for which, soft, hard in inherited:
             resource.setrlimit(which, (soft, hard))
         signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore signals, as nohup does
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, signal.SIG_DFL)
         for name, value in limits.items():
             already = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * PAGE if name == "AS" else 0
