@@ -115,11 +115,10 @@ def _of_forms(folded: bytes, inside: NDArray[np.bool_], begins: NDArray[np.int64
         places = np.flatnonzero(raw[:-2] == lead)
         places = places[(raw[places + 1] == second) & np.isin(raw[places + 2], lasts)]
         inside[places] = inside[places + 1] = inside[places + 2] = False
-    numbers = np.cumsum(np.append(False, inside[1:] & ~inside[:-1]))
-    holds = np.zeros(int(numbers[-1]) + 1, np.bool_)
-    holds[numbers[begins]] = True
-    of_bytes: NDArray[np.bool_] = holds[numbers]
-    return of_bytes
+    starts = np.flatnonzero(inside[1:] & ~inside[:-1]) + 1
+    holds = np.zeros(starts.size + 1, np.bool_)
+    holds[np.searchsorted(starts, begins, "right")] = True
+    return np.repeat(holds, np.diff(starts, prepend=0, append=inside.size))
 
 
 class SurfaceTable:
