@@ -46,7 +46,7 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
         labelled_files([folder], decoded_name(os.fsencode(Path(folder).name)), source.notices, f"{folder}: no documents in this class")
         for folder in folders
     )
-    yield from with_several_labels(chain.from_iterable(found))
+    yield from with_several_labels(chain.from_iterable(found), folders)
 
 
 def without_folders(path: str) -> UsageError:
@@ -57,8 +57,12 @@ def without_folders(path: str) -> UsageError:
     )
 
 
-def with_several_labels(files: Iterable[ListedFile]) -> Iterator[ListedFile]:
-    """Yield files; one that is in several class folders, as a link or under several names, once, with the set of its labels."""
+def with_several_labels(files: Iterable[ListedFile], folders: Iterable[str]) -> Iterator[ListedFile]:
+    """Yield the files of class folders; one that is in several, as a link or under several names, once, with the set of its labels."""
+    inodes = [inode for _, inode in names_below(folders, labelled=False)]  # the status of each file would take five times as long
+    if None not in inodes and len(set(inodes)) == len(inodes):
+        yield from files
+        return
     listed = list(files)
     identities = [path if problem else _identity(path) for path, _, problem in listed]
     labels: dict[object, set[str]] = {}
@@ -129,8 +133,8 @@ def files_below(folder: str, *, linked: bool = False) -> Iterator[tuple[str, Doc
                 followed.update(each for each, is_folder in inside if is_folder)
 
 
-def names_below(paths: Iterable[str], *, labelled: bool) -> Iterator[str]:
-    """Yield the names of the files in and below some paths, in no order; of a labelled corpus those in its folders."""
+def names_below(paths: Iterable[str], *, labelled: bool) -> Iterator[tuple[str, int | None]]:
+    """Yield the names of the files in and below some paths, in no order, and their inodes, None for links; of a labelled corpus those in its folders."""
     pending = [(path, True) for path in paths]
     while pending:
         path, is_top = pending.pop()
@@ -142,9 +146,9 @@ def names_below(paths: Iterable[str], *, labelled: bool) -> Iterator[str]:
                     if entry.is_dir(follow_symlinks=is_top):
                         pending.append((entry.path, False))
                     elif not (labelled and is_top):
-                        yield entry.name
+                        yield entry.name, None if entry.is_symlink() else entry.inode()
         except OSError:  # mostly a path that is a file
-            yield path
+            yield path, None
 
 
 def visible_paths(folder: str) -> list[tuple[str, bool | None]]:

@@ -89,7 +89,7 @@ def maildir(path: str, source: Source) -> Iterator[ListedFile]:
     Raise `PathError` for any other path if classes are wanted and it has none; else it is a message or a directory of messages.
     """
     if not _is_maildir(path) and not isinstance(path, LabelledFolder) and (several := _maildirs_in(path)):
-        yield from with_several_labels(chain.from_iterable(maildir(each, source) for each in several))
+        yield from with_several_labels(chain.from_iterable(maildir(each, source) for each in several), several)
         return
     folders = [os.path.join(path, folder) for folder in FOLDERS[:2]] if _is_maildir(path) else None  # noqa: PTH118
     if (label := class_of(path, source)) is not None:

@@ -331,7 +331,7 @@ def _kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
     from nbtext.corpus.directory import names_below
 
     kinds, seen = set(), set()
-    for name in names_below(paths, labelled=labelled):
+    for name, _ in names_below(paths, labelled=labelled):
         suffix = name[name.rfind(".") :]
         if suffix not in seen:
             if uncompressed_name(name) == name:
