@@ -12,12 +12,12 @@ regression that all classes share.
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.decision import log_posterior
-from nbtext.records import dataclass
+from nbtext.records import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

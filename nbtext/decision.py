@@ -20,12 +20,12 @@ every step finite.
 from __future__ import annotations
 
 from math import inf, isfinite, nan
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.errors import UsageError
-from nbtext.records import dataclass
+from nbtext.records import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.ragged import flat_indices, offsets
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from nbtext.type_names import Mask, Whole

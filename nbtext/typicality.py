@@ -11,11 +11,11 @@ test of homogeneity.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.records import dataclass
+from nbtext.records import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
 from nbtext.cli.messages import say
 from nbtext.cli.option_files import Address, InputPath
 from nbtext.errors import PathError, UsageError, did_you_mean, reason
+from nbtext.records import NamedTuple
 from nbtext.report.forms import shortened
 from nbtext.settings import GONE, INPUT, READING, TRAINING
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from nbtext.document_parts import NO_ATTRIBUTES, WEIGHT_UNIT, Attributes, joined_parts, shown
 from nbtext.errors import PASSED, WARNING, DocumentError, Finding, NbtextError, PathError, listed, quantity
-from nbtext.records import dataclass
+from nbtext.records import NamedTuple, dataclass
 from nbtext.settings import Reading, in_bytes
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import stat
 from codecs import BOM_UTF8
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
 from nbtext.corpus.document import FilePart, LabelledFolder, Source
 from nbtext.corpus.streams import LONGEST_BEGINNING, compression, readable_stream
 from nbtext.errors import NbtextError, PathError
+from nbtext.records import NamedTuple
 from nbtext.settings import FORMATS, Format
 
 if TYPE_CHECKING:

@@ -12,11 +12,12 @@ import sys
 import zlib
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
 from nbtext.corpus.document import FilePart, size_in_words, too_large
 from nbtext.errors import DocumentError, PathError, UsageError, reason
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

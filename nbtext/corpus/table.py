@@ -8,7 +8,7 @@ from codecs import BOM_UTF8
 from contextlib import ExitStack, closing
 from functools import lru_cache, partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from nbtext.corpus.streams import LINES_AT_ONCE, line_blocks, numbered_lines, op
 from nbtext.document_parts import NO_TEXT
 from nbtext.errors import DocumentError, PathError, UsageError, did_you_mean, quantity
 from nbtext.ragged import LabelledBlock
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence

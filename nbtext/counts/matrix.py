@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbtext.ragged import flat_indices, offsets
+from nbtext.records import NamedTuple
 from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:

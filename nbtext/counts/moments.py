@@ -6,11 +6,12 @@ A float is a whole number times a power of two, so a sum of floats is a fraction
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from nbtext.errors import UsageError
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

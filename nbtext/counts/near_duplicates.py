@@ -7,11 +7,12 @@ to Information Retrieval, section 19.6); each is then compared exactly.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.ragged import find_sorted, flat_indices
+from nbtext.records import NamedTuple
 from nbtext.text.hashing import KeyTable, group, pair, unpair
 
 if TYPE_CHECKING:

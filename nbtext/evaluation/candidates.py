@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 
 from nbtext.counts.counting import require_words
 from nbtext.errors import UsageError, did_you_mean
 from nbtext.exclusions import CRITERIA, EXACT_CHANGE, LEAVE_ONE_OUT, require_fitting
+from nbtext.records import NamedTuple
 from nbtext.settings import COUNTING, TRAINING, Parameter, Reading, Settings
 
 BIGRAMS = {"ngrams": "2", "min_df": "2", "stop_words": "none"}

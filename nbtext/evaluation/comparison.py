@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from math import exp, lgamma, log
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from nbtext.metrics.intervals import Bootstrap, Interval, drawn_cells, percentil
 from nbtext.metrics.outcomes import ConfusionCells, Outcomes, f1, macro, outcomes
 from nbtext.metrics.several_labels import evaluation_of
 from nbtext.ragged import blocks
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence

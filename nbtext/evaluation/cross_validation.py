@@ -14,7 +14,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from nbtext.model.choosing import has_choice
 from nbtext.model.training import choices_of, learn, needs_sample
 from nbtext.parallel.processes import in_order
 from nbtext.ragged import BLOCK_DOCUMENTS
+from nbtext.records import NamedTuple
 from nbtext.steps import stepped
 
 if TYPE_CHECKING:

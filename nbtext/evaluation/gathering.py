@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from nbtext.inspection.terms import ClassTerms, class_terms
 from nbtext.metrics.evaluation import probability_result
 from nbtext.metrics.several_labels import evaluation_of
 from nbtext.promises.precision import RiskPoint, risk_curve
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,7 @@ Source: C. Brodley, M. Friedl, Identifying mislabeled training data (1999), with
 from __future__ import annotations
 
 from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from nbtext.evaluation.cross_validation import (
 )
 from nbtext.fitted.fitted_model import class_for
 from nbtext.label_sets import BETWEEN_LABELS
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

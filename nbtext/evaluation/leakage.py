@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from nbtext.errors import NoDocumentsError, quantity
 from nbtext.metrics.evaluation import Evaluation, probability_result, slice_result
 from nbtext.metrics.results import SliceResult
 from nbtext.ragged import blocks
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

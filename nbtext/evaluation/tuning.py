@@ -9,7 +9,7 @@ in performance evaluation (2010).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from nbtext.metrics.evaluation import number_or_none
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.outcomes import METRICS, Judged, Metric, Outcomes, join_judged, mean_or_nan, rates
 from nbtext.model.training import terms_and_smoothing
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

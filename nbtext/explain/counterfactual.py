@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, islice
 from math import comb, inf
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from nbtext.fitted.fitted_model import FittedModel, OneLabel, ScoredTexts
 from nbtext.fitted.scoring import scored
 from nbtext.label_sets import REST, THE_REST
 from nbtext.ragged import blocks
+from nbtext.records import NamedTuple
 from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, chain, islice, repeat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from unicodedata import category as unicode_category
 
 import numpy as np
@@ -21,6 +21,7 @@ from nbtext.counts.counting import Analysis, name_and_count
 from nbtext.counts.vocabulary import Vocabulary, category_term, displayed_term
 from nbtext.document_parts import Attributes, field_places, shown
 from nbtext.ragged import flat_indices, offsets
+from nbtext.records import NamedTuple
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.encoded_lines import encoded_lines
 from nbtext.text.ngrams import char_ngrams, ngram_sizes, with_ngrams

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field, fields
 from functools import cached_property, partial
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED,
 from nbtext.label_sets import REST, THE_REST
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, could_be_chosen
 from nbtext.ragged import BLOCK_DOCUMENTS
-from nbtext.records import dataclass
+from nbtext.records import NamedTuple, dataclass
 from nbtext.settings import ALL_OTHERS, GivenSmoothing, Settings
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.surfaces import PAIRS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from nbtext.inspection.overview import AttributeOverview, CategoriesOverview, at
 from nbtext.inspection.terms import ClassSize, class_size
 from nbtext.language_model.measures import CACHED_CELLS, jensen_shannon_parts
 from nbtext.model.state import to_plain
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

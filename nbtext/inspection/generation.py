@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from nbtext.language_model.sampling import (
     predictive,
     random_source,
 )
+from nbtext.records import NamedTuple
 from nbtext.selection import PROBABILITIES_AT_ONCE
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ written by another program, or by a faulty nbtext.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.counts.vocabulary import ENCODED_LINES, FORMS, is_category_of
 from nbtext.errors import ModelError, UsageError, quantity
 from nbtext.ragged import find_sorted
+from nbtext.records import NamedTuple
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:

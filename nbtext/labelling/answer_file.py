@@ -13,11 +13,12 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from nbtext.document_parts import FIELDS_KEY, fields_of_pairs
 from nbtext.errors import LockedError, PathError, reason
 from nbtext.label_sets import is_set, label_set, labels_in
+from nbtext.records import NamedTuple
 from nbtext.store.atomic import sync_folder
 from nbtext.strict_json import parsed_json
 

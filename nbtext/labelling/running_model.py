@@ -12,7 +12,7 @@ model; J. Rennie, L. Shih, J. Teevan, D. Karger, Tackling the poor assumptions o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from nbtext.calibration import Calibration, by_length
 from nbtext.decision import log_posterior
 from nbtext.labelling.pool import COUNTS, DocumentPool, Reach
 from nbtext.ragged import flat_indices, offsets
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

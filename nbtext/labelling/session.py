@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from nbtext.labelling.pool import DocumentPool, count_pool
 from nbtext.labelling.running_labels import RunningLabels
 from nbtext.labelling.running_model import ClassSeed, RunningModel
 from nbtext.metrics.intervals import Interval, wilson_interval
+from nbtext.records import NamedTuple
 from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:

@@ -13,13 +13,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.counts.matrix import DocumentTermMatrix, in_blocks
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_category
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

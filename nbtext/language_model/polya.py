@@ -8,11 +8,12 @@ T. Minka, Estimating a Dirichlet distribution (2000), section 3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.language_model.smoothing import psi_rise, where_it_turns
+from nbtext.records import NamedTuple
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:

@@ -17,12 +17,13 @@ the vocabulary (V and α_0 fall) and the document. The selection of terms and th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
 from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST, LanguageModels
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

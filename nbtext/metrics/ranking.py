@@ -5,9 +5,11 @@ Both need all scores at once. At most `SCORES_KEPT` are kept; of more, there are
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from nbtext.type_names import Array, Floats, Truth, Whole

@@ -9,7 +9,7 @@ sample, so a model that is updated makes the choice that a trained one makes.
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
 from nbtext.fitted.fitted_model import LEAST_DOCUMENTS, NO_CHOICES, Choices, PairedTest, dropped_terms
-from nbtext.records import dataclass
+from nbtext.records import NamedTuple, dataclass
 from nbtext.text.surfaces import PAIRS, WORDS
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import reduce
 from itertools import chain, islice
 from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from nbtext.errors import DocumentError, NbtextError, NoDocumentsError, PathErro
 from nbtext.exclusions import CLUSTER, PATCH, require_fitting
 from nbtext.fitted.scoring import ScoredBlock, scored
 from nbtext.ragged import BLOCK_DOCUMENTS, LabelledBlock
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

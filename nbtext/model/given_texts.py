@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat, zip_longest
 from numbers import Integral
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbtext.document_parts import KINDS, WEIGHT_UNIT, Attributes, field_name, weight_in_units, without_separators
 from nbtext.errors import DocumentError, UsageError
 from nbtext.label_sets import label_set, one_label
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from nbtext.corpus.document import Document

@@ -11,7 +11,7 @@ import os
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nbtext.classifiers.base import classifier_class
 from nbtext.counts.corpus_counts import NeverLearntError, forget_documents
@@ -19,6 +19,7 @@ from nbtext.errors import ModelError, PathError, UsageError, reason
 from nbtext.fitted.fitted_model import require_additive
 from nbtext.model.changing import Batch, LearntOnce, counting_difference, forgotten, forgotten_once, join_ledgers, learnt_once, merged
 from nbtext.model.text_classifier import TextClassifier
+from nbtext.records import NamedTuple
 from nbtext.settings import CLASSIFIERS
 from nbtext.steps import stepped
 from nbtext.store.atomic import BACKUP_SUFFIX as BACKUP

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from nbtext.counts.layers import MOST_OF_SEEDS
 from nbtext.counts.statistics import UNLABELLED
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError, malformed, require
+from nbtext.records import NamedTuple
 from nbtext.text.surfaces import PAIRS, WORDS
 from nbtext.typicality import FIGURES
 

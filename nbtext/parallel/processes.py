@@ -16,9 +16,10 @@ from collections import deque
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Never, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar
 
 from nbtext.errors import WorkerError
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

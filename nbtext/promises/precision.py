@@ -14,12 +14,13 @@ reject tradeoff (1970).
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.decision import DecisionRule, log_odds
 from nbtext.metrics.intervals import Interval, wilson_interval
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,13 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import ceil, inf, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.errors import UsageError, quantity
 from nbtext.label_sets import labels_in
 from nbtext.metrics.intervals import NORMAL_95, Interval, wilson_interval
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from itertools import chain, compress
-from typing import IO, TYPE_CHECKING, NamedTuple, Self
+from typing import IO, TYPE_CHECKING, Self
 
 import numpy as np
 
 from nbtext.corpus.document import WHOLE_RECORD
 from nbtext.errors import PathError, reason
 from nbtext.label_sets import BETWEEN_LABELS, is_set, labels_in
+from nbtext.records import NamedTuple
 from nbtext.report.forms import SIX_DIGITS, by_place, finite, json_line, rounded, six_digits, write
 
 if TYPE_CHECKING:

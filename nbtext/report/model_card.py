@@ -6,9 +6,10 @@ Everything in it comes from the model or from an evaluation of it. The rest is l
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nbtext.errors import listed, quantity
+from nbtext.records import NamedTuple
 from nbtext.report.forms import FIGURES, PROBABILITY_FIGURES, bounds, cells, escaped_json, figure, setting, visible
 from nbtext.settings import LANGUAGE_CODES, Settings
 from nbtext.version import __version__

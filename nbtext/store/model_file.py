@@ -26,11 +26,12 @@ import json
 import os
 import stat
 import struct
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.errors import ModelError, UsageError, reason
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,11 +9,12 @@ import re
 from functools import cache
 from itertools import islice
 from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbtext.ragged import GrowingRows, TextBlock, flat_indices
+from nbtext.records import NamedTuple
 from nbtext.text.hashing import group
 from nbtext.text.surfaces import BETWEEN_FORMS, LONG_FORM, WORDS, SurfaceTable, find_surfaces
 from nbtext.text.words import MAX_BYTES, words

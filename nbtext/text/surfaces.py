@@ -8,11 +8,12 @@ word is shorter. Bytes from 0x80 on never split a form, so Unicode is left to th
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.ragged import BETWEEN, TextBlock, flat_indices
+from nbtext.records import NamedTuple
 from nbtext.text.hashing import KeyTable, pair
 from nbtext.text.unspaced import unspaced_runs
 

@@ -8,10 +8,12 @@ punctuation and other scripts end a run, and Hangul has spaces.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from unicodedata import category
 
 import numpy as np
+
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,10 +7,11 @@ from binascii import a2b_base64, a2b_qp
 from collections import Counter
 from functools import lru_cache
 from itertools import compress, count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nbtext.corpus.decoding import whole_characters
 from nbtext.corpus.mail.headers import DECLARES, Headers, domain_of, host_items, names_to_read, split_headers
+from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

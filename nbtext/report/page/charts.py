@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
+from nbtext.records import NamedTuple
 from nbtext.report.forms import percent, percent_bounds, shortened, three_decimals
 from nbtext.report.page.markup import NOTHING, Markup, attribute, breakable, html
 
