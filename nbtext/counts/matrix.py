@@ -59,8 +59,10 @@ class DocumentTermMatrix(NamedTuple):
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Number of known tokens of each document, shape (n_docs,)."""
-        running = offsets(self.counts)
-        return running[self.offsets[1:]] - running[self.offsets[:-1]]
+        found = np.zeros(self.n_documents, np.int64)
+        filled = np.flatnonzero(self.entries)
+        found[filled] = np.add.reduceat(self.counts, self.offsets.take(filled), dtype=np.int64)
+        return found
 
     @property
     def tokens(self) -> NDArray[np.int64]:
@@ -95,7 +97,7 @@ class DocumentTermMatrix(NamedTuple):
 
     def of_terms(self, chosen: NDArray[np.bool_]) -> DocumentTermMatrix:
         """Return the matrix with the entries of some terms; ``chosen`` is a mask of shape (n_terms,)."""
-        return self.of_entries(chosen[self.terms])
+        return self.of_entries(chosen.take(self.terms))
 
 
 def stack(matrices: Sequence[DocumentTermMatrix]) -> DocumentTermMatrix:
@@ -256,11 +258,12 @@ def _distinct(terms: NDArray[np.int64], n_terms: int) -> tuple[NDArray[np.int64]
     """Return the distinct terms, ascending, and the place of each term among them."""
     if terms.size * 16 < n_terms:  # few tokens and a large vocabulary: sorting is cheaper than an array of all terms
         return np.unique(terms, return_inverse=True)
-    place = np.zeros(n_terms, np.int64)
-    place[terms] = 1
-    distinct = np.flatnonzero(place)
+    held = np.zeros(n_terms, np.bool_)
+    held[terms] = True
+    distinct = np.flatnonzero(held)
+    place = np.empty(n_terms, np.int64)  # read only where it was written
     place[distinct] = np.arange(distinct.size)
-    return distinct, place[terms]
+    return distinct, place.take(terms)
 
 
 def _add_products(

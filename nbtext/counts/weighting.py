@@ -61,9 +61,11 @@ def weighted(matrix: DocumentTermMatrix, weighting: str, statistics: ClassStatis
 
 def as_summed(documents: CountedDocuments, weighting: str) -> CountedDocuments:
     """Return the documents with what each term adds to its sum in `weighted_cells`, for a weighting whose sums add."""
-    matrix = documents.matrix
-    counts = {"counts": matrix.counts, "binary": np.ones_like(matrix.counts)}.get(weighting)
-    return replace(documents, matrix=matrix._replace(counts=log_units(matrix.counts) / LOG_UNITS if counts is None else counts))
+    if weighting == "counts":
+        return documents
+    counts = documents.matrix.counts
+    weights = np.ones_like(counts) if weighting == "binary" else log_units(counts) / LOG_UNITS
+    return replace(documents, matrix=documents.matrix._replace(counts=weights))
 
 
 def _tfidf(matrix: DocumentTermMatrix, statistics: ClassStatistics) -> Floats:

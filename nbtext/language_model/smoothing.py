@@ -319,7 +319,7 @@ def without_themselves(statistics: ClassStatistics, selected: Mask, documents: C
     if unit != 1:
         weights = documents.weights_in(statistics)
         own, lengths = own * weights[matrix.entry_documents] / unit, lengths * weights / unit
-    remaining = statistics.term_counts[matrix.terms] - own
+    remaining = statistics.term_counts.take(matrix.terms) - own
     others = remaining > 0
     vanishing = matrix.of_entries(remaining == 0)
     return _WithoutThemselves(matrix.of_entries(others), own[others], remaining[others], vanishing, lengths, others)
@@ -370,5 +370,6 @@ def leave_one_out(
     with np.errstate(invalid="ignore"):
         scores -= np.where(sums > 0, sums * log_total, 0.0)
     scores[np.isnan(scores)] = -np.inf  # 0/0: a class of no tokens and no pseudo-counts has seen no term
-    lengths = tokens.of_terms(models.selected).of_entries(others).lengths
+    are_weights = tokens.counts is not documents.matrix.counts
+    lengths = (tokens.of_terms(models.selected).of_entries(others) if are_weights else matrix).lengths
     return scores, lengths, tokens.lengths - lengths

@@ -85,7 +85,8 @@ def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, bool, Fields]
     headers, body = split_headers(message, names_to_read(wanted.headers and tuple(wanted.headers)))
     if body is message and wanted.encoding == "auto":
         refuse_binary(message, whole_file=True)
-    headers = [each for each in headers if each[0].lower != wanted.label]
+    if wanted.label:
+        headers = [each for each in headers if each[0].lower != wanted.label]
     named = (b"subject",) if wanted.headers is None else [name for name in wanted.headers if name not in wanted.tagged]
     decoded = [decoded_header(value, wanted.encoding) for name in named for found, value in headers if found.lower == name]
     part = Part.of(headers, body)

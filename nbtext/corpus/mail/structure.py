@@ -6,7 +6,8 @@ import re
 from binascii import a2b_base64, a2b_qp
 from collections import Counter
 from functools import lru_cache
-from itertools import compress, count
+from itertools import compress, count, repeat
+from operator import is_
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.decoding import whole_characters
@@ -199,8 +200,8 @@ def _looks(page: HtmlDocument, attributes: bytes) -> list[bytes]:
         hidden += _UNSEEN_STYLE.findall(attributes)
     items += [b"hidden:" + style.translate(None, _SPACE_OR_QUOTE) for style in set(hidden)]
     if comments:
-        around = zip(page.tags, page.texts, page.texts[1:], strict=False)
-        split = sum(tag is None and before[-1:] in _LETTERS and after[:1] in _LETTERS for tag, before, after in around)
+        places = compress(count(), map(is_, page.tags, repeat(None)))
+        split = sum(page.texts[place][-1:] in _LETTERS and page.texts[place + 1][:1] in _LETTERS for place in places)
         items.append(b"split-words:%d" % _amount(split))
     for place in compress(count(), map(_LINKS.__contains__, page.tags)):
         shown = _SHOWN_HOST.match(page.texts[place + 1], 0, _LONGEST_ITEM)
