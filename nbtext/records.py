@@ -26,7 +26,7 @@ else:
             if fields:
                 defaults = {field: namespace[field] for field in fields if field in namespace}
                 namespace |= {field: _tuplegetter(place, None) for place, field in enumerate(fields)}
-                namespace |= {"_fields": fields, "_field_defaults": defaults, "__match_args__": fields}
+                namespace |= {"_fields": fields, "_field_defaults": defaults, "_last": tuple(defaults.values()), "__match_args__": fields}
             return super().__new__(cls, name, bases, {"__slots__": (), **namespace})
 
         @property
@@ -40,11 +40,13 @@ else:
         """Does as `typing.NamedTuple`, without compiling anything."""
 
         __slots__ = ()
-        _fields, _field_defaults = (), {}
+        _fields, _field_defaults, _last = (), {}, ()
 
         def __new__(cls, *values: object, **named: object) -> Any:  # noqa: ANN401, D102
-            if named or len(values) != len(cls._fields):
+            if named:
                 values = _completed(cls, values, named)
+            elif missing := len(cls._fields) - len(values):
+                values = values + cls._last[-missing:] if 0 < missing <= len(cls._last) else _completed(cls, values, named)
             return tuple.__new__(cls, values)
 
         @classmethod
@@ -86,11 +88,9 @@ else:
 
 def _completed(cls: Any, values: tuple[object, ...], named: dict[str, object]) -> list[object]:  # noqa: ANN401 - any named tuple
     """Return all fields in order, with defaults; raise TypeError for a missing argument or one too many."""
-    fields, defaults, missing = cls._fields, cls._field_defaults, len(cls._fields) - len(values)
-    if not named and 0 < missing <= len(defaults):
-        return [*values, *list(defaults.values())[-missing:]]
-    found = defaults | dict(zip(fields, values, strict=False)) | named
-    if missing >= 0 and len(found) == len(fields) and named.keys().isdisjoint(fields[: len(values)]) and found.keys() <= set(fields):
+    fields: tuple[str, ...] = cls._fields
+    found = cls._field_defaults | dict(zip(fields, values, strict=False)) | named
+    if len(values) <= len(fields) == len(found) and named.keys().isdisjoint(fields[: len(values)]) and found.keys() <= set(fields):
         return [found[field] for field in fields]
     raise TypeError(f"{cls.__name__}() takes {', '.join(fields)}, each once")
 

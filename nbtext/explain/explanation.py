@@ -169,6 +169,7 @@ class Explainer:
         if answer == NO_ANSWER:
             return Explained(document.id, None, IMPOSSIBLE, ruled_out=ruled_out(model, located, matrix, document.values))
         nats, prior, exact = word_contributions(model, located, matrix, pair)
+        located = located.without_terms()
         words, attributes = _words(located, nats, model, self._layers), []
         for name, value, added in attribute_scores(model, matrix, document.values):
             attributes.append(_AttributeContribution(name, value, float(log_odds_of_pair(added[np.newaxis], pair)[0])))
@@ -213,7 +214,8 @@ def _words(
     names, name_of = located.surface_words()
     order = np.argsort(name_of, kind="stable")
     bounds = offsets(np.bincount(name_of, minlength=len(names)))
-    spans, ordered = np.stack((located.begins, located.ends), axis=1)[order], nats[order]
+    spans, ordered = np.empty((order.size, 2), np.int64), nats.take(order)
+    spans[:, 0], spans[:, 1] = located.begins.take(order), located.ends.take(order)
     occurrences = np.bincount(name_of, located.counts, len(names)).astype(np.int64).tolist()
     forms, found = located.form_of[order[bounds[:-1]]].tolist(), []
     for name, form, times, begin, end in zip(names, forms, occurrences, bounds.tolist(), bounds[1:].tolist(), strict=False):

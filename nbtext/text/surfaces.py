@@ -74,11 +74,11 @@ class Surfaces(NamedTuple):
         return octets.tobytes().decode().split(BETWEEN_FORMS)[:-1]
 
 
-def find_surfaces(texts: Sequence[bytes], unspaced: str = WORDS, *, with_runs: bool | None = None) -> Surfaces:
+def find_surfaces(texts: Sequence[bytes], unspaced: str = WORDS, *, with_runs: bool | None = None, single_bytes: bool = False) -> Surfaces:
     """Return the surface forms of documents, with their bounds and the number of each one's document; ``unspaced`` as `PAIRS`, `RUNS` or `WORDS`.
 
     ``with_runs``: only forms that hold a run of a script without spaces, or parts of these; or only forms that hold none. A comma or full stop of
-    Chinese and Japanese then ends a form.
+    Chinese and Japanese then ends a form. ``single_bytes``: also forms of one byte, which are no words.
     """
     block = TextBlock.of(texts)
     if with_runs and unspaced_runs(block.joined) is None:
@@ -93,7 +93,8 @@ def find_surfaces(texts: Sequence[bytes], unspaced: str = WORDS, *, with_runs: b
         begins, ends = runs.runs
         depth[begins], depth[ends] = 1, -1
         inside &= np.cumsum(depth, dtype=np.int8) == 0
-    inside[1:-1] &= inside[2:] | inside[:-2]
+    if not single_bytes:
+        inside[1:-1] &= inside[2:] | inside[:-2]
     changes = np.empty(inside.size, np.bool_)
     changes[0] = False
     np.not_equal(inside[1:], inside[:-1], out=changes[1:])

@@ -86,8 +86,6 @@ def words(text: str, *, unspaced: bool = False) -> list[str]:
     >>> words("The CAFÉ's ﬁre—don’t 'panic' a 3.14")
     ['the', "café's", 'fire', "don't", 'panic', '14']
     """
-    if text.isascii() and text.isalnum():
-        return [text.lower()] if MIN_CHARACTERS <= len(text) <= MAX_BYTES else []
     return [word for word in candidates(text) if is_word(word, unspaced=unspaced)]
 
 
@@ -102,6 +100,8 @@ def is_word(word: str, *, unspaced: bool) -> bool:
 
 def candidates(text: str) -> list[str]:
     """Return the words of a text with those too short or too long to count, and empty ones for runs without letter or digit."""
+    if text.isascii() and text.isalnum():
+        return [text.lower()]
     text = text.lower() if text.isascii() else normalize("NFKC", normalize("NFKC", _stream_safe(text.translate(_VISIBLE))).casefold())
     pieces = text.translate(_ALPHABET).replace("''", _SPACE).split()
     return [_trim(piece) for piece in pieces]
