@@ -6,7 +6,7 @@ import email
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nbtext.corpus.mail.message import MARK, Message
@@ -47,6 +47,7 @@ def test_headers_of_that_name_leave_the_head_with_their_folded_lines_and_stay_in
 
 
 @given(messages)
+@example(b"\t")
 def test_marking_again_replaces_the_header(message: bytes) -> None:
     once = Message.of(message).marked(VALUE)
     assert Message.of(once).marked(VALUE) == once

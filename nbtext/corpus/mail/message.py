@@ -48,4 +48,6 @@ class Message(NamedTuple):
         """
         first = _LINE_END.search(self.content)
         header = f"{MARK}: {value}\n".encode().replace(b"\n", first[0] if first else b"\n")
+        if self.content.startswith((b" ", b"\t")):  # one line without an end, which would continue the header
+            header += b"\n"
         return self.envelope + header + self.content
