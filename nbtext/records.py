@@ -1,8 +1,8 @@
 """Dataclasses and named tuples that are quick to define, for modules that every command imports.
 
 `dataclasses.dataclass` and `typing.NamedTuple` compile the methods of each class; for those of one answer that takes a fifth of the whole command.
-Here all classes share their methods. A named tuple is made as fast as a standard one. A dataclass looks its fields up, which takes some microseconds:
-where many instances are made, use the standard one.
+Here all classes share their methods. Making a named tuple takes a third longer than a standard one, with fields given by name a microsecond more. A
+dataclass looks its fields up, which takes some microseconds: where many instances are made, use the standard one.
 """
 
 from __future__ import annotations

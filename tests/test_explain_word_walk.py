@@ -18,6 +18,7 @@ from nbtext.corpus.document import Document, contents
 from nbtext.counts.counting import Analysis, document_counter
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.document_parts import field_places, shown, without_separators
+from nbtext.explain import word_walk
 from nbtext.explain.word_walk import WordWalker
 from nbtext.settings import Settings
 from nbtext.text.analyzer import UNKNOWN
@@ -186,3 +187,22 @@ def test_words_of_fields_and_items_stand_in_lines_after_the_text() -> None:
     ]
     for token in without_model().tokens(*document):
         assert shown(*document)[token.start : token.end].decode() == token.form
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+@given(document=documents_with_fields, number=st.sampled_from(range(len(SETTINGS))))
+@example(
+    document=Document("", None, b"The CAT a b'c\n" + b"QUFBQUFB" * 10 + b"\n" + b"QUFBQUFB" * 10 + b"\nthe cat " + b"Long" * 20 + b" x"),
+    number=0,
+)
+def test_a_long_text_has_the_words_of_its_surface_forms_one_by_one(document: Document, number: int, *, pairs: bool) -> None:
+    """The forms of long texts come from the kernel, in pieces; here every text is long, and a piece has eight bytes."""
+    walker = WordWalker.of_model(model_of(number).fitted)
+    one_by_one = walker.locate(document.text, document.fields, pairs=pairs)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(word_walk, "LONG_PART", 0)
+        patched.setattr(word_walk, "BYTES_AT_ONCE", 8)
+        found = walker.locate(document.text, document.fields, pairs=pairs)
+    assert forms_of(found) == forms_of(one_by_one)
+    for name in ("begins", "ends", "words", "terms", "shares"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(one_by_one, name))
