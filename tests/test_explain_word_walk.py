@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import encodebytes
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -190,18 +191,18 @@ def test_words_of_fields_and_items_stand_in_lines_after_the_text() -> None:
 
 
 @pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize("at_once", [8, 1 << 19])
 @given(document=documents_with_fields, number=st.sampled_from(range(len(SETTINGS))))
 @example(
-    document=Document("", None, b"The CAT a b'c\n" + b"QUFBQUFB" * 10 + b"\n" + b"QUFBQUFB" * 10 + b"\nthe cat " + b"Long" * 20 + b" x"),
-    number=0,
+    document=Document("", None, b"The CAT a b'c\n%bthe cat %b x %b" % (encodebytes(bytes(range(256))), b"Long" * 20, b"Form" * 9)), number=0
 )
-def test_a_long_text_has_the_words_of_its_surface_forms_one_by_one(document: Document, number: int, *, pairs: bool) -> None:
-    """The forms of long texts come from the kernel, in pieces; here every text is long, and a piece has eight bytes."""
+def test_a_long_text_has_the_words_of_its_surface_forms_one_by_one(document: Document, number: int, at_once: int, *, pairs: bool) -> None:
+    """The forms of long texts come from the kernel, in pieces; here every text is long."""
     walker = WordWalker.of_model(model_of(number).fitted)
     one_by_one = walker.locate(document.text, document.fields, pairs=pairs)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(word_walk, "LONG_PART", 0)
-        patched.setattr(word_walk, "BYTES_AT_ONCE", 8)
+        patched.setattr(word_walk, "BYTES_AT_ONCE", at_once)
         found = walker.locate(document.text, document.fields, pairs=pairs)
     assert forms_of(found) == forms_of(one_by_one)
     for name in ("begins", "ends", "words", "terms", "shares"):
