@@ -21,7 +21,7 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.decision import DecisionRule
 from nbtext.evaluation.cross_validation import choices_of_corpus, stratified_folds, train_and_score
 from nbtext.evaluation.drift_log import DriftWatch
-from nbtext.fitted.fitted_model import FittedModel
+from nbtext.fitted_model import FittedModel
 from nbtext.metrics.intervals import wilson_interval
 from nbtext.model.corpus_work import columns_of, count_corpus, score_corpus
 from nbtext.model.training import left_out_posteriors

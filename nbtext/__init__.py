@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbtext.version import __version__
-
 if TYPE_CHECKING:
     from nbtext.corpus.document import Document, Notices
     from nbtext.corpus.reading import read_corpus
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from nbtext.errors import DocumentError, LockedError, ModelError, NbtextError, PathError, UsageError, WorkerError
     from nbtext.model import TextClassifier
     from nbtext.settings import Reading, Settings
+    from nbtext.version import __version__
 
 __all__ = [
     "DecisionRule",
@@ -44,6 +43,7 @@ _MODULES = {
     "Reading": "settings",
     "Settings": "settings",
     "TextClassifier": "model",
+    "__version__": "version",
     "read_corpus": "corpus.reading",
 }
 

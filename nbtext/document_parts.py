@@ -143,6 +143,9 @@ class FieldColumns(NamedTuple):
 KINDS = ("categorical", "count", "numeric")
 """The parameters of `nbtext.settings.Reading` that name attributes."""
 
+BESIDE_TEXT = ("tag_fields", *KINDS)
+"""Those that name what a document has beside its text."""
+
 NO_TEXT = "none"
 """The text column of documents that consist of attributes alone."""
 

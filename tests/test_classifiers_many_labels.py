@@ -11,7 +11,7 @@ from nbtext.classifiers.many_labels import LabelsAgainstRest
 from nbtext.corpus.document import Document
 from nbtext.counts.counting import content_hashes
 from nbtext.explain.explanation import Explainer
-from nbtext.fitted.fitted_model import classifier
+from nbtext.fitted_model import classifier
 from nbtext.settings import Settings
 
 RANDOM = np.random.default_rng(7)

@@ -14,8 +14,8 @@ from pathlib import Path
 import click
 import pytest
 
+from nbtext.cli.config import InputPath, OutputPath
 from nbtext.cli.main import COMMANDS, OLD_COMMANDS
-from nbtext.cli.option_files import InputPath, OutputPath
 from tests.process import SERVICE_DESK, content, fail, nbtext
 
 TRAIN = str(SERVICE_DESK / "train")

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.fitted.scoring import Answer
 from nbtext.report.answers import mail_header
+from nbtext.scoring import Answer
 from tests.process import LITTLE_MEMORY, corpus, error_line, nbtext, succeed, write
 
 if TYPE_CHECKING:

@@ -98,7 +98,7 @@ FORMULAS = {
     "α by leave-one-document-out (`leave-one-out`)": "language_model.smoothing.smoothing_by_leave_one_out",
     "log-likelihood of the corpus": "language_model.measures.maximum_likelihood_fit",
     "number of parameters": "language_model.measures.maximum_likelihood_fit",
-    "another value than that of evidence (`auto`), stop words kept": "fitted.fitted_model.PairedTest.is_clear",
+    "another value than that of evidence (`auto`), stop words kept": "fitted_model.PairedTest.is_clear",
     "ψ": "language_model.smoothing.psi",
     "AIC": "language_model.measures.Fit.aic",
     "BIC": "language_model.measures.Fit.bic",

@@ -19,7 +19,7 @@ from nbtext import TextClassifier
 from nbtext.errors import DocumentError, UsageError
 from nbtext.explain import counterfactual as module
 from nbtext.explain.counterfactual import ANSWERED_SO, NO_PRIOR, WhyNot, WhyNotFinder, _smallest_by_trying, smallest_cover
-from nbtext.fitted.fitted_model import FittedModel
+from nbtext.fitted_model import FittedModel
 from nbtext.model.given_texts import labelled_documents
 from tests.budget import examples
 from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, document, model

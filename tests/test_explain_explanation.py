@@ -14,7 +14,7 @@ from nbtext.corpus.document import Document
 from nbtext.document_parts import Attributes
 from nbtext.errors import DocumentError, UsageError
 from nbtext.explain.explanation import Explainer, Explanation, RuledOut
-from nbtext.text.unspaced import is_unspaced
+from nbtext.text.surfaces import is_unspaced
 from tests.budget import examples
 from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, document, explained, model
 from tests.strategies import texts

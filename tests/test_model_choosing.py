@@ -1,4 +1,4 @@
-"""What ``auto`` chooses for stop words and smoothing: what answers left-out documents clearly better, and otherwise the usual; also `fitted/fitted_model.py`."""
+"""What ``auto`` chooses for stop words and smoothing: what answers left-out documents clearly better, and otherwise the usual; also `fitted_model.py`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from nbtext.calibration import by_length
 from nbtext.corpus.document import Document
 from nbtext.evaluation.drift_log import DriftWatch
 from nbtext.explain.word_walk import WordWalker
-from nbtext.fitted.fitted_model import LEAST_DOCUMENTS, NO_CHOICES, PairedTest
-from nbtext.fitted.scoring import scored
+from nbtext.fitted_model import LEAST_DOCUMENTS, NO_CHOICES, PairedTest
 from nbtext.inspection.terms import ranking, term_name
 from nbtext.model.choosing import ALTERNATIVES, APART, HELD_OUT_ALTERNATIVES
 from nbtext.model.description import describe
+from nbtext.scoring import scored
 from tests.process import content, nbtext, write
 
 if TYPE_CHECKING:

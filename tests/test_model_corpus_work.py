@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from nbtext.corpus.collection import Outcome
     from nbtext.corpus.document import Source
     from nbtext.corpus.parts import Shard
-    from nbtext.fitted.scoring import ScoredBlock
     from nbtext.model.corpus_work import PartialCounts
+    from nbtext.scoring import ScoredBlock
 
 PARAMETERS = Settings.of({"sample": 7})
 LABELLED = [(name.partition("/")[0], f"{text} {number}") for number in range(8) for name, text in PETS.items()]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from nbtext import TextClassifier, settings
+from nbtext.document_parts import BESIDE_TEXT
 from nbtext.errors import UsageError
-from nbtext.model.given_texts import BESIDE_TEXT
 from nbtext.settings import CRITERIA, READING, TRAINING
 from tests import oracle, strategies
 from tests.budget import examples

@@ -13,7 +13,6 @@ from nbtext.calibration import LeftOutPosteriors
 from nbtext.corpus.document import Document
 from nbtext.decision import log_posterior as normalised
 from nbtext.errors import UsageError
-from nbtext.fitted.scoring import scored
 from nbtext.promises import class_shares as module
 from nbtext.promises.class_shares import (
     ClassLikelihoods,
@@ -24,6 +23,7 @@ from nbtext.promises.class_shares import (
     require_labels,
     with_prior_of,
 )
+from nbtext.scoring import scored
 
 MEANS = np.array([[2.0, 0.0], [0.0, 1.5], [-1.0, -1.0]])
 NAMES = ["a", "b", "c"]

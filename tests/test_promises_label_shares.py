@@ -9,9 +9,9 @@ from nbtext import TextClassifier
 from nbtext.calibration import LeftOutPosteriors
 from nbtext.corpus.document import Document
 from nbtext.errors import UsageError
-from nbtext.fitted.scoring import scored
 from nbtext.promises.class_shares import class_likelihoods, estimate_prevalence, require_labels, uncorrected_likelihoods
 from nbtext.promises.label_shares import label_shares
+from nbtext.scoring import scored
 
 LOG_ODDS = np.array([-1.0, 0.5, -2.0])
 

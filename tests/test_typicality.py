@@ -14,7 +14,7 @@ from scipy import stats
 
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
-from nbtext.fitted.scoring import typicality
+from nbtext.scoring import typicality
 from nbtext.typicality import BANDS, FARTHEST, FEWEST, LEVELS, Profile, Spread, Typicality, chance_of_shares, shares_apart
 from tests.process import PETS
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from nbtext.classifiers.base import OF_TOKENS, LinearClassifier, TermProbabilities, Training, Unseen, class_prior_without
-from nbtext.counts.weighting import NEEDS_DOCUMENTS, as_summed, weighted, weighted_cells
 from nbtext.errors import UsageError, require
 from nbtext.records import dataclass
 
@@ -64,6 +63,10 @@ class WeightedCountsClassifier(LinearClassifier):
     ) -> ClassStatistics:
         """Return the statistics with weighted cells, from the documents if they are needed."""
         del cls
+        if settings.weighting == "counts":
+            return statistics
+        from nbtext.counts.weighting import weighted_cells
+
         return replace(statistics, cell_counts=weighted_cells(settings.weighting, statistics, selected, documents))
 
     @classmethod
@@ -73,14 +76,14 @@ class WeightedCountsClassifier(LinearClassifier):
 
     def arrays(self) -> dict[str, Numbers]:
         """Return the weighted counts of the cells, if they need documents."""
-        kept = self.weighting in NEEDS_DOCUMENTS or (self.weighting == "log" and self.counts.cell_logs is None)
+        kept = self.weighting == "tfidf" or (self.weighting == "log" and self.counts.cell_logs is None)
         return {WEIGHTED_COUNTS: self.counts.cell_counts} if kept else {}
 
     @classmethod
     def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         statistics, settings = training.statistics, training.settings
-        needed = settings.weighting in NEEDS_DOCUMENTS or (settings.weighting == "log" and statistics.cell_logs is None)
+        needed = settings.weighting == "tfidf" or (settings.weighting == "log" and statistics.cell_logs is None)
         require(set(arrays) <= ({WEIGHTED_COUNTS} if needed else set()), "its weighted counts do not fit its weighting")
         if not needed:
             return cls.estimate(training)
@@ -98,6 +101,10 @@ class WeightedCountsClassifier(LinearClassifier):
 
     def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
         """Return the weighted terms of documents."""
+        if self.weighting == "counts":
+            return matrix
+        from nbtext.counts.weighting import weighted
+
         return weighted(matrix, self.weighting, self.counts)
 
 
@@ -162,6 +169,7 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
 
         Raises `UsageError` on tf-idf, and on logs times the weights of documents.
         """
+        from nbtext.counts.weighting import as_summed
         from nbtext.language_model.smoothing import leave_one_out
 
         if not self.subtracts_exactly(self.training.settings, self.counts.weight_unit):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli.option_files import CARD, InputPath
+from nbtext.cli.config import CARD, InputPath
 from nbtext.errors import PathError, UsageError
 
 if TYPE_CHECKING:

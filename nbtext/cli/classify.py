@@ -9,7 +9,7 @@ import click
 
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli.option_files import DRIFT, OutputPath
+from nbtext.cli.config import DRIFT, OutputPath
 from nbtext.cli.promises import answer_options, answer_rule, for_prior, set_rule_of
 from nbtext.errors import NbtextError, UsageError, quantity
 
@@ -101,11 +101,11 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, reading_of, recognised
     from nbtext.corpus.document import WHOLE_RECORD
     from nbtext.corpus.reading import column_names
-    from nbtext.fitted.scoring import AnswerCounts, answers_to
     from nbtext.model.corpus_work import score_corpus
     from nbtext.ragged import BLOCK_DOCUMENTS
     from nbtext.report.answers import AnswerForm, write_answers
     from nbtext.report.forms import json_line
+    from nbtext.scoring import AnswerCounts, answers_to
 
     if options["mail_filter"]:
         from nbtext.cli.mail_filter import filter_message

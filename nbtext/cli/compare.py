@@ -8,8 +8,8 @@ import click
 
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
+from nbtext.cli.config import JUDGED, InputPath, OutputPath
 from nbtext.cli.gates import status_of
-from nbtext.cli.option_files import JUDGED, InputPath, OutputPath
 from nbtext.settings import READING
 
 

@@ -253,7 +253,7 @@ def read_and_count(
     paths: Sequence[str], options: Options, columns: Sequence[str] = (), note: Callable[[Document], object] | None = None
 ) -> CommandCounts:
     """Read and count a labelled corpus, with a note of each document, by default its ``columns``; raise what `nbtext train` raises for its options and documents."""
-    from nbtext.fitted.fitted_model import require_learnable
+    from nbtext.fitted_model import require_learnable
     from nbtext.model.corpus_work import columns_of, count_corpus
 
     model, settings = untrained(paths, options)

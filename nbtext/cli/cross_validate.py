@@ -6,9 +6,9 @@ from typing import Any
 
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
+from nbtext.cli.config import JUDGED, OutputPath
 from nbtext.cli.gates import failures, gate_options, gates, status_of
 from nbtext.cli.messages import SHOWN
-from nbtext.cli.option_files import JUDGED, OutputPath
 from nbtext.errors import listed, quantity
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
+from nbtext.cli.config import JUDGED, InputPath, OutputPath
 from nbtext.cli.gates import failures, gate_options, gates, status_of
-from nbtext.cli.option_files import JUDGED, InputPath, OutputPath
 from nbtext.cli.promises import answer_options, answer_rule, for_prior, set_rule_of
 from nbtext.errors import quantity
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli.option_files import PAGE
+from nbtext.cli.config import PAGE
 
 
 @panels.command("explain")

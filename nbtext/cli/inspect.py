@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli.option_files import InputPath
+from nbtext.cli.config import InputPath
 from nbtext.cli.promises import by_class_option, thresholds_of
 
 if TYPE_CHECKING:

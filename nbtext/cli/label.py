@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli.option_files import ANYTHING, InputPath
+from nbtext.cli.config import ANYTHING, InputPath
 from nbtext.errors import UsageError, quantity
 from nbtext.settings import READING, Reading
 

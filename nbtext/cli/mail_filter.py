@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.cli.options import Options
-    from nbtext.fitted.scoring import Answer
+    from nbtext.scoring import Answer
 
 _PIECE = 1 << 20
 
@@ -36,8 +36,8 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> 
         from nbtext.cli.promises import answer_rule
         from nbtext.corpus.document import too_large
         from nbtext.corpus.reading import read_bytes
-        from nbtext.fitted.scoring import answers_to, scored
         from nbtext.model import TextClassifier
+        from nbtext.scoring import answers_to, scored
         from nbtext.settings import BY_NAME, FORMATS, in_bytes
 
         model = TextClassifier.load(model_path)

@@ -9,7 +9,7 @@ import click
 
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
-from nbtext.cli.option_files import MODEL, InputPath
+from nbtext.cli.config import MODEL, InputPath
 from nbtext.cli.writing import lock_settings, say_model, writing_options
 from nbtext.errors import UsageError, quantity
 

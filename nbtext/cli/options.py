@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 import click
 
 from nbtext.cli import messages, panels
-from nbtext.cli.option_files import MODEL, Address, InputPath, OutputPath, PathList, from_file, read_costs
+from nbtext.cli.config import MODEL, Address, InputPath, OutputPath, PathList
 from nbtext.errors import NbtextError, UsageError, did_you_mean
 from nbtext.report.forms import excel_safe
 from nbtext.settings import ANALYSIS, BY_EVIDENCE, INPUT, LANGUAGES, READING, SEARCH, TRAINING, Parameter
@@ -294,6 +294,7 @@ def decision_rule(options: Options, classes: Sequence[str], *, several: bool = F
     least = per_class(asked, classes, "--min-probability", 0.0) if isinstance(asked, dict) else asked
     if options["costs"] is None:
         return DecisionRule(None, least)
+    from nbtext.cli.option_files import read_costs
     from nbtext.decision import ABSTAIN, costs_from, thresholds_by_costs
 
     if several:
@@ -340,9 +341,13 @@ def _table_options(table: Iterable[Parameter], *, defaults: bool) -> Callable[[C
 
 def _type(parameter: Parameter) -> InputPath | None:
     """Return the type of a parameter that is a path, or may be one."""
-    if "FILE" not in parameter.metavar.split("|"):
+    if not _may_be_file(parameter):
         return None
     return PathList() if parameter.name == "files_from" else InputPath(or_name=parameter.metavar != "FILE")
+
+
+def _may_be_file(parameter: Parameter) -> bool:
+    return "FILE" in parameter.metavar.split("|")
 
 
 search_options = _table_options(SEARCH, defaults=True)
@@ -379,11 +384,12 @@ language_option = _table_options(ANALYSING[:1], defaults=True)
 
 def given(table: Iterable[Parameter], options: Mapping[str, object]) -> dict[str, Any]:
     """Return the parameters of a table that the user gave, checked; in place of the path of a file its numbers by name."""
-    return {
-        parameter.name: parameter.checked(from_file(parameter.name, value))
-        for parameter in table
-        if (value := options.get(parameter.name)) is not None
-    }
+    values = {parameter: value for parameter in table if (value := options.get(parameter.name)) is not None}
+    if any(_may_be_file(parameter) for parameter in values):
+        from nbtext.cli.option_files import from_file
+
+        values = {parameter: from_file(parameter.name, value) for parameter, value in values.items()}
+    return {parameter.name: parameter.checked(value) for parameter, value in values.items()}
 
 
 def typed(options: Mapping[str, object]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.cli import messages, panels
-from nbtext.cli.option_files import InputPath
+from nbtext.cli.config import InputPath
 from nbtext.cli.options import Number, NumberOr, NumberPerClass, decision_options, decision_rule, per_class, several
 from nbtext.errors import UsageError, quantity
 from nbtext.settings import READING
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from nbtext.cli.options import Options
     from nbtext.decision import DecisionRule
-    from nbtext.fitted.scoring import ScoredBlock
     from nbtext.model import TextClassifier
     from nbtext.promises.class_shares import Likelihoods
     from nbtext.promises.precision import PrecisionThreshold
     from nbtext.promises.prediction_sets import SetRule
+    from nbtext.scoring import ScoredBlock
 
 by_class_option = panels.option(
     "--by-class", group="answer", is_flag=True,

@@ -8,7 +8,7 @@ import click
 
 from nbtext.cli import options as option
 from nbtext.cli import panels
-from nbtext.cli.option_files import InputPath
+from nbtext.cli.config import InputPath
 from nbtext.cli.writing import lock_settings, say_model, writing_options
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
 from nbtext.cli.card import card_options, write_card
-from nbtext.cli.option_files import CARD, PAGE, InputPath
+from nbtext.cli.config import CARD, PAGE, InputPath
 from nbtext.errors import UsageError
 
 

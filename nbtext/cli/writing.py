@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nbtext.cli import messages, panels
-from nbtext.cli.option_files import InputPath
+from nbtext.cli.config import InputPath
 from nbtext.cli.options import Number, default_model, given, several
 from nbtext.errors import quantity
 from nbtext.exclusions import POOL, require_fitting
@@ -126,7 +126,7 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     """
     from nbtext.cli.corpus import CommandCorpus, recognised, require_distinct
     from nbtext.corpus.reading import reading_like
-    from nbtext.fitted.fitted_model import require_additive
+    from nbtext.fitted_model import require_additive
     from nbtext.label_sets import BETWEEN_LABELS, label_set
     from nbtext.model.changing import require_changeable, stemmer_difference
     from nbtext.settings import READING

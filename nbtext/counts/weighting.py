@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.type_names import Floats, Numbers
 
-NEEDS_DOCUMENTS = ("tfidf",)
-"""The weightings whose sums over documents do not add."""
-
 
 def log_counts(counts: Numbers) -> Floats:
     """Return log(1 + n), shape (n_entries,)."""
@@ -76,7 +73,7 @@ def _tfidf(matrix: DocumentTermMatrix, statistics: ClassStatistics) -> Floats:
 def weighted_cells(weighting: str, statistics: ClassStatistics, selected: NDArray[np.bool_], documents: CountedDocuments | None) -> Numbers:
     """Return the sum of the weights of each cell's term in the documents of its class, shape (n_cells,).
 
-    ``documents`` are all those of the statistics, needed by `NEEDS_DOCUMENTS` only; there, terms that are not selected have weight 0. Weights are
+    ``documents`` are all those of the statistics, needed by ``tfidf`` only, whose sums do not add; there, terms that are not selected have weight 0. Weights are
     rounded to multiples of 1 / `LOG_UNITS`. Raises `UsageError` if the sums of logs are not in the statistics.
     """
     if weighting == "counts":

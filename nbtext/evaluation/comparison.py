@@ -17,13 +17,13 @@ import numpy as np
 from nbtext.corpus.document import Document, size_of
 from nbtext.decision import DecisionRule, minimum_error
 from nbtext.errors import NoDocumentsError, UsageError
-from nbtext.fitted.scoring import scored
 from nbtext.label_sets import BETWEEN_LABELS, shown_label
 from nbtext.metrics.intervals import Bootstrap, Interval, drawn_cells, percentile_interval, with_present_labels
 from nbtext.metrics.outcomes import ConfusionCells, Outcomes, f1, macro, outcomes
 from nbtext.metrics.several_labels import evaluation_of
 from nbtext.ragged import blocks
 from nbtext.records import NamedTuple
+from nbtext.scoring import scored
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence

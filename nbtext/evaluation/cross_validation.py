@@ -25,7 +25,7 @@ from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.decision import DecisionRule
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import LEAVE_ONE_OUT, needs_documents, require_fitting
-from nbtext.fitted.fitted_model import Choices, Learnt, classifier
+from nbtext.fitted_model import Choices, Learnt, classifier
 from nbtext.metrics.evaluation import accuracy_and_macro_f1, known_result
 from nbtext.metrics.intervals import Bootstrap, Interval
 from nbtext.metrics.results import IF_KNOWN, EvaluationResult, json_values

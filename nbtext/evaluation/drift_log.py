@@ -23,8 +23,8 @@ from nbtext.typicality import ANSWERS, FARTHEST, FIGURES, LIKELIHOOD, UNKNOWN, P
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from nbtext.fitted.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
+    from nbtext.scoring import ScoredBlock
     from nbtext.type_names import Floats, Parsed, Whole
 
 MORE_THAN_CHANCE = 0.001

@@ -10,12 +10,12 @@ import numpy as np
 from nbtext.decision import Decision, DecisionRule
 from nbtext.evaluation.judging import judge_scored
 from nbtext.explain.mistakes import ExcerptPiece, Excerpts, Misclassification, MistakeFinder, runner_up
-from nbtext.fitted.scoring import ScoredBlock, scored
 from nbtext.inspection.terms import ClassTerms, class_terms
 from nbtext.metrics.evaluation import probability_result
 from nbtext.metrics.several_labels import evaluation_of
 from nbtext.promises.precision import RiskPoint, risk_curve
 from nbtext.records import NamedTuple
+from nbtext.scoring import ScoredBlock, scored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

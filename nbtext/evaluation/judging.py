@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from nbtext.decision import Decision, DecisionRule
 from nbtext.errors import NoDocumentsError
-from nbtext.fitted.scoring import ScoredBlock, scored
 from nbtext.metrics.several_labels import evaluation_of
+from nbtext.scoring import ScoredBlock, scored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

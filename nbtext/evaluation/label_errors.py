@@ -19,7 +19,7 @@ from nbtext.evaluation.cross_validation import (
     leave_one_out_blocks,
     stratified_folds,
 )
-from nbtext.fitted.fitted_model import class_for
+from nbtext.fitted_model import class_for
 from nbtext.label_sets import BETWEEN_LABELS
 from nbtext.records import NamedTuple
 

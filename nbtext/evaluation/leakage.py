@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.fitted.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
+    from nbtext.scoring import ScoredBlock
 
 EXAMPLES = 20
 """Leaked documents that the figures name."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nbtext.corpus.document import Document
-    from nbtext.fitted.fitted_model import Choices
+    from nbtext.fitted_model import Choices
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Whole

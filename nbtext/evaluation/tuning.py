@@ -20,7 +20,7 @@ from nbtext.counts.layers import estimated, weights_of
 from nbtext.errors import UsageError
 from nbtext.evaluation.candidates import OF_THE_SAME_COUNTS
 from nbtext.evaluation.cross_validation import HeldOutEvaluation, evaluate_leave_one_out, train_and_score
-from nbtext.fitted.fitted_model import class_for
+from nbtext.fitted_model import class_for
 from nbtext.inspection.criteria import criteria
 from nbtext.language_model.measures import model_posteriors
 from nbtext.metrics.evaluation import number_or_none

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nbtext.explain.word_walk import LocatedWords
-    from nbtext.fitted.fitted_model import FittedModel
+    from nbtext.fitted_model import FittedModel
     from nbtext.type_names import Floats, Whole
 
 CELLS_AT_ONCE = 1 << 21

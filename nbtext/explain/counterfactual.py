@@ -29,11 +29,11 @@ from nbtext.errors import DocumentError, UsageError
 from nbtext.explain.contributions import bias, changed_counts, class_contributions, word_contributions
 from nbtext.explain.explanation import class_number
 from nbtext.explain.word_walk import WordWalker
-from nbtext.fitted.fitted_model import FittedModel, OneLabel, ScoredTexts
-from nbtext.fitted.scoring import scored
+from nbtext.fitted_model import FittedModel, OneLabel, ScoredTexts
 from nbtext.label_sets import REST, THE_REST
 from nbtext.ragged import blocks
 from nbtext.records import NamedTuple
+from nbtext.scoring import scored
 from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:

@@ -22,16 +22,16 @@ from nbtext.errors import DocumentError, UsageError
 from nbtext.explain.contributions import attribute_scores, log_odds_of_pair, ruling_out, word_contributions
 from nbtext.explain.mistakes import runner_up
 from nbtext.explain.word_walk import LocatedWords, WordWalker
-from nbtext.fitted.scoring import IMPOSSIBLE, ScoredBlock, lacking, scored
 from nbtext.label_sets import REST, THE_REST
 from nbtext.ragged import offsets
+from nbtext.scoring import IMPOSSIBLE, ScoredBlock, lacking, scored
 from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.fitted.fitted_model import FittedModel
+    from nbtext.fitted_model import FittedModel
     from nbtext.type_names import Floats, Whole
 
 WORD, ATTRIBUTE, PRIOR, LACKING = "word", "attribute", "prior", "lacking"

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.decision import Decision
-    from nbtext.fitted.fitted_model import FittedModel
-    from nbtext.fitted.scoring import ScoredBlock
+    from nbtext.fitted_model import FittedModel
+    from nbtext.scoring import ScoredBlock
     from nbtext.type_names import Floats, Whole
 
 LONGEST = 420

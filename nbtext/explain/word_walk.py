@@ -26,14 +26,23 @@ from nbtext.records import NamedTuple
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.encoded_lines import encoded_lines
 from nbtext.text.ngrams import char_ngrams, ngram_sizes, with_ngrams
-from nbtext.text.surfaces import FORM_BETWEEN_STOPS, LONG_FORM, PAIRS, SURFACE, WORDS, SurfaceTable, find_surfaces
-from nbtext.text.unspaced import is_unspaced, unspaced_runs
+from nbtext.text.surfaces import (
+    FORM_BETWEEN_STOPS,
+    LONG_FORM,
+    PAIRS,
+    SURFACE,
+    WORDS,
+    SurfaceTable,
+    find_surfaces,
+    is_unspaced,
+    unspaced_runs,
+)
 from nbtext.text.words import MIN_CHARACTERS, candidates, is_word, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from nbtext.fitted.fitted_model import FittedModel
+    from nbtext.fitted_model import FittedModel
     from nbtext.type_names import Fields, Floats, Mask, Whole
 
     _Lines = tuple[list[int], list[int]]

@@ -10,7 +10,7 @@ import numpy as np
 
 from nbtext.counts.statistics import whole_or_float
 from nbtext.exclusions import CRITERIA, SEVERAL_LABELS, require_fitting
-from nbtext.fitted.fitted_model import classifier
+from nbtext.fitted_model import classifier
 from nbtext.language_model.dirichlet import NO_OWN
 from nbtext.language_model.measures import PartFit, fit_of_labels, log_evidence_of_labels, model_posteriors
 from nbtext.records import NamedTuple

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
-    from nbtext.fitted.fitted_model import Choices
+    from nbtext.fitted_model import Choices
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Parsed
 

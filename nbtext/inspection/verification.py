@@ -22,7 +22,7 @@ from nbtext.text.hashing import pair, unpair
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from nbtext.fitted.fitted_model import FittedModel
+    from nbtext.fitted_model import FittedModel
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Floats, Whole
 

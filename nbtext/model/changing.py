@@ -20,7 +20,7 @@ from nbtext.counts.counting import check_label
 from nbtext.document_parts import KINDS, with_weight
 from nbtext.errors import WARNING, Finding, UsageError, quantity
 from nbtext.exclusions import JOINED_LABELS, SEVERAL_LABELS, require_fitting
-from nbtext.fitted.fitted_model import require_additive
+from nbtext.fitted_model import require_additive
 from nbtext.label_sets import renamed, shown_label
 from nbtext.model.corpus_work import count_corpus
 from nbtext.model.state import versions

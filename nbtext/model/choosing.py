@@ -18,7 +18,7 @@ from nbtext.classifiers.base import Training, classifier_class, sorted_by_conten
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
-from nbtext.fitted.fitted_model import LEAST_DOCUMENTS, NO_CHOICES, Choices, PairedTest, dropped_terms
+from nbtext.fitted_model import LEAST_DOCUMENTS, NO_CHOICES, Choices, PairedTest, dropped_terms
 from nbtext.records import NamedTuple, dataclass
 from nbtext.text.surfaces import PAIRS, WORDS
 

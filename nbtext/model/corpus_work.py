@@ -24,9 +24,9 @@ from nbtext.corpus.streams import bytes_read, can_be_read_here_only
 from nbtext.counts.counting import Analysis, count
 from nbtext.errors import DocumentError, NbtextError, NoDocumentsError, PathError, UsageError
 from nbtext.exclusions import CLUSTER, PATCH, require_fitting
-from nbtext.fitted.scoring import ScoredBlock, scored
 from nbtext.ragged import BLOCK_DOCUMENTS, LabelledBlock
 from nbtext.records import NamedTuple
+from nbtext.scoring import ScoredBlock, scored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     NumberedShard = tuple[int, Shard]
     """With its place in the corpus."""
-    from nbtext.fitted.fitted_model import FittedModel
+    from nbtext.fitted_model import FittedModel
 
 Item = TypeVar("Item")
 
@@ -263,10 +263,12 @@ def score_shards(
 
     ``report`` is called with the outcome of each block before that is yielded. Raises what ended the reading, after the documents before it.
     """
-    from nbtext.parallel.processes import in_order
-
     documents = read = 0
-    tasks = ((shard, None) for shard in shards) if jobs == 1 else in_order(_score_shard, scoring, shards, jobs, is_ours=_may_be_large)
+    tasks: Iterable[tuple[Shard, Iterable[Scored] | None]] = ((shard, None) for shard in shards)
+    if jobs != 1:
+        from nbtext.parallel.processes import in_order
+
+        tasks = in_order(_score_shard, scoring, shards, jobs, is_ours=_may_be_large)
     for shard, done in tasks:
         for block, outcome in _score(scoring, shard, _beyond(heard, documents, read)) if done is None else done:
             documents, read = documents + outcome.documents, read + outcome.read

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.fitted.fitted_model import FittedModel
+    from nbtext.fitted_model import FittedModel
 
 SHOWN = 5
 """Most groups of similar labels in a warning."""

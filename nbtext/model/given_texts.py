@@ -1,4 +1,4 @@
-"""Documents, labels and paths given from Python: a text as str or bytes, or with fields or attributes a mapping; a label of any type of `LABEL_KINDS`."""
+"""Documents, labels and paths given from Python: a text as str or bytes, or with fields or attributes a mapping; a label of any type of `_KINDS_OF_LABELS`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.document_parts import KINDS, WEIGHT_UNIT, Attributes, field_name, weight_in_units, without_separators
+from nbtext.document_parts import WEIGHT_UNIT, Attributes, field_name, weight_in_units, without_separators
 from nbtext.errors import DocumentError, UsageError
 from nbtext.label_sets import label_set, one_label
 from nbtext.records import NamedTuple
@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 TEXT = "text"
 """The key of the text where documents are mappings; the others are fields and attributes."""
 
-BESIDE_TEXT = ("tag_fields", *KINDS)
-"""The parameters of `nbtext.settings.Reading` that name the other keys."""
-
-LABEL_KINDS: dict[str, Callable[[str], object]] = {
+_KINDS_OF_LABELS: dict[str, Callable[[str], object]] = {
     "text": str,
     "bool": {"False": False, "True": True}.__getitem__,
     "int": int,
@@ -92,7 +89,7 @@ class GivenLabels:
                 raise UsageError(
                     f"the label {label!r} is no {self.kind}, as others are", where=f"labels[{place}]", hint="give all labels one type"
                 )
-            yield one_label(str(LABEL_KINDS[kind](str(label))))
+            yield one_label(str(_KINDS_OF_LABELS[kind](str(label))))
 
 
 def _kind(label: object) -> str:
@@ -120,7 +117,7 @@ class GivenClasses(NamedTuple):
     def of(cls, names: Sequence[str], kind: str) -> GivenClasses:
         """Return the classes of some names, as text unless all names are of that kind: files may have brought new classes to a model of numbers."""
         try:
-            classes = np.array([LABEL_KINDS[kind](name) for name in names], object if kind == "text" else None)
+            classes = np.array([_KINDS_OF_LABELS[kind](name) for name in names], object if kind == "text" else None)
         except (KeyError, ValueError):
             return cls.of(names, "text")
         order = np.argsort(classes, kind="stable")

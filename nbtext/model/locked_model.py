@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from nbtext.classifiers.base import classifier_class
 from nbtext.counts.corpus_counts import NeverLearntError, forget_documents
 from nbtext.errors import ModelError, PathError, UsageError, reason
-from nbtext.fitted.fitted_model import require_additive
-from nbtext.model.changing import Batch, LearntOnce, counting_difference, forgotten, forgotten_once, join_ledgers, learnt_once, merged
+from nbtext.fitted_model import require_additive
 from nbtext.model.text_classifier import TextClassifier
 from nbtext.records import NamedTuple
 from nbtext.settings import CLASSIFIERS
@@ -33,6 +32,7 @@ from nbtext.store.model_file import embedded_digest, model_digest, read_ledger_b
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nbtext.model.changing import Batch, LearntOnce
     from nbtext.model.corpus_work import CountedCorpus
     from nbtext.model.unlabelled import UnlabelledDocuments
 
@@ -110,7 +110,7 @@ def import_what_changing_needs() -> None:
 
     What a setting alone asks for, such as a stemmer, is left out.
     """
-    needed = ("language_model.smoothing", "metrics.outcomes", "model.training", "model.description")
+    needed = ("language_model.smoothing", "metrics.outcomes", "model.training", "model.description", "model.given_texts")
     for name in ("numpy.ma", *(f"nbtext.{module}" for module in needed)):  # numpy wants the first for sets
         import_module(name)
     for name in CLASSIFIERS:
@@ -173,6 +173,8 @@ def update(
     The documents were counted by ``counted_by``. Raises `ModelError` if the model was replaced since by one that counts otherwise, `UsageError` if it
     cannot be changed, `NeverLearntError` for a document to be moved that it does not hold, and `LockedError`.
     """
+    from nbtext.model.changing import Batch, learnt_once
+
     with locked_model(path, lock_timeout=lock_timeout, backup=backup) as file:
         model = _loaded_to_change(file, counted_by, unlabelled)
         n_before = model.counts.labelled.n_documents
@@ -216,6 +218,8 @@ def forget(
 
     Raises as `update` does, `NeverLearntError` for a document that the model does not hold, and `UsageError` with ``once`` without a ledger.
     """
+    from nbtext.model.changing import forgotten, forgotten_once
+
     with locked_model(path, lock_timeout=lock_timeout, backup=backup) as file:
         model = _loaded_to_change(file, counted_by, unlabelled)
         try:
@@ -237,6 +241,8 @@ def forget(
 
 def _loaded_to_change(file: LockedModelFile, counted_by: TextClassifier, unlabelled: Unlabelled) -> TextClassifier:
     """Load the model to change, without its unlabelled documents if these are dropped. Raise `ModelError` if another process replaced it by one that counts differently."""
+    from nbtext.model.changing import counting_difference
+
     model = file.load()
     difference = counting_difference(counted_by, model)
     if difference is not None:
@@ -269,6 +275,8 @@ class MergedModels(NamedTuple):
 
 def merge(paths: Sequence[str], path: str, *, lock_timeout: float, backup: bool = False) -> MergedModels:
     """Write the sum of models, with their ledgers joined; the file may be one of them. Raises as `merged` does, and `LockedError`."""
+    from nbtext.model.changing import join_ledgers, merged
+
     with locked_model(path, lock_timeout=lock_timeout, backup=backup) as file:
         parts = [ModelToMerge(part, *read_with_ledger(part)) for part in stepped(paths, "model", len(paths))]
         model = merged([part.model for part in parts], paths)

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from nbtext.type_names import Arrays, Numbers, Parsed
 
+LABEL_KINDS = ("text", "bool", "int", "float")
+"""The types that labels may have."""
+
 MOST = 2**53
 """Counts stay below this, so that sums are exact in int64 and in float64."""
 

@@ -23,7 +23,7 @@ from nbtext.counts.statistics import CELLS, ClassStatistics, Layer, Seed, log_un
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.document_parts import LARGEST, LARGEST_COUNT, SMALLEST, WEIGHT_UNIT, Attributes
 from nbtext.errors import ModelError, UsageError, malformed, require
-from nbtext.fitted.fitted_model import (
+from nbtext.fitted_model import (
     NO_CHOICES,
     Choices,
     FittedModel,
@@ -35,15 +35,12 @@ from nbtext.fitted.fitted_model import (
     require_learnable,
 )
 from nbtext.label_sets import LabelSets, have_several
-from nbtext.model.given_texts import LABEL_KINDS
-from nbtext.model.schema import FITTED, MOST, checked_settings, converted, decoded, encoded, plain
+from nbtext.model.schema import FITTED, LABEL_KINDS, MOST, checked_settings, converted, decoded, encoded, plain
 from nbtext.ragged import offsets, rise_in_rows
 from nbtext.settings import NLTK_STEMMERS, Declared, Reading, Settings
 from nbtext.text.hashing import unpair
-from nbtext.text.surfaces import PAIRS
-from nbtext.text.unspaced import unspaced_runs
+from nbtext.text.surfaces import PAIRS, unspaced_runs
 from nbtext.typicality import BANDS, LEVELS, Profile, Spread, Typicality
-from nbtext.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,6 +68,8 @@ MOST_DIGITS = 2000
 
 def versions(settings: Settings) -> dict[str, str]:
     """Return the versions that write a model: of nbtext, and of the stemming package whose stems the model's terms are."""
+    from nbtext.version import __version__
+
     if settings.stemmer == "none":
         return {"nbtext": __version__}
     if settings.stemmer in NLTK_STEMMERS:

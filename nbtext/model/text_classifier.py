@@ -14,24 +14,14 @@ from nbtext.counts.counting import Analysis, count, require_words
 from nbtext.counts.documents import NO_DOCUMENTS
 from nbtext.counts.layers import seed_vocabulary
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
-from nbtext.document_parts import joined_parts
+from nbtext.document_parts import BESIDE_TEXT, joined_parts
 from nbtext.errors import DocumentError, ModelError, UsageError, quantity
 from nbtext.exclusions import SEED_WORDS, needs_documents, require_fitting
-from nbtext.fitted.fitted_model import FittedModel, ScoredTexts, require_additive
-from nbtext.fitted.scoring import Answer, ClassSets, answers_to, scored
+from nbtext.fitted_model import FittedModel, ScoredTexts, require_additive
 from nbtext.label_sets import labels_in
-from nbtext.model.given_texts import (
-    BESIDE_TEXT,
-    GivenClasses,
-    GivenLabels,
-    Indicator,
-    among,
-    given_contents,
-    labelled_documents,
-    path_names,
-)
 from nbtext.model.state import from_plain, to_plain, versions
 from nbtext.ragged import blocks
+from nbtext.scoring import Answer, ClassSets, answers_to, scored
 from nbtext.settings import (
     COUNTING,
     CalibrationName,
@@ -61,7 +51,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Document, Notices
     from nbtext.counts.statistics import Seed
     from nbtext.explain.explanation import Explained
-    from nbtext.model.given_texts import Label, Paths, Text
+    from nbtext.model.given_texts import GivenClasses, Indicator, Label, Paths, Text
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.type_names import Mask
 
@@ -241,6 +231,8 @@ class TextClassifier:
         frame, with a column a label. ``sample_weight`` has the weight of each text: a document of weight 2 counts as two, one
         of weight 0 not at all; weights are rounded to thousandths. Raises `UsageError` for a weight that is negative or no number.
         """
+        from nbtext.model.given_texts import GivenLabels, labelled_documents
+
         given = GivenLabels(labels)
         self._looked_up()  # validate early: fail before counting, not after
         self.learn(count(labelled_documents(texts, given, self.reading, sample_weight), self.analysis))
@@ -270,6 +262,7 @@ class TextClassifier:
         from nbtext.corpus.document import Notices
         from nbtext.corpus.reading import resolved
         from nbtext.model.corpus_work import count_corpus
+        from nbtext.model.given_texts import path_names
 
         given = Reading.of({**self.reading, "document": "auto", **reading})
         corpus = Corpus(path_names(paths), given, True, (), on_error, on_problem or ignore, on_progress, notices or Notices())
@@ -309,6 +302,7 @@ class TextClassifier:
         from nbtext.corpus.document import Notices
         from nbtext.corpus.reading import reading_like
         from nbtext.model.corpus_work import score_corpus
+        from nbtext.model.given_texts import path_names
 
         names = path_names(paths)
         given = reading_like(self.reading, names, reading)
@@ -331,11 +325,12 @@ class TextClassifier:
         """
         self._require_additive()
         if classes is not None:
+            from nbtext.model.given_texts import among
+
             labels = among(labels, classes)
         if self._fitted is None:
             return self.fit(texts, labels, sample_weight)
-        more = count(labelled_documents(texts, GivenLabels(labels, self._kind), self.reading, sample_weight), self.analysis)
-        return self.learn(self.counts + more)
+        return self.learn(self.counts + count(self._labelled(texts, labels, sample_weight), self.analysis))
 
     def forget(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Iterable[float] | None = None) -> TextClassifier:
         """Subtract texts, with the weights that they were learnt with; the statistics are as if they had never been learnt.
@@ -343,8 +338,8 @@ class TextClassifier:
         Raises `UsageError` if one was not, and then subtracts none.
         """
         self._require_additive()
-        labelled = labelled_documents(texts, GivenLabels(labels, self._kind), self.reading, sample_weight)
-        return self.learn(forget_documents(self.counts, count(labelled, self.analysis, keep_all=True)))
+        gone = count(self._labelled(texts, labels, sample_weight), self.analysis, keep_all=True)
+        return self.learn(forget_documents(self.counts, gone))
 
     def learn(self, counts: CorpusCounts | None = None, pool: UnlabelledDocuments | None = None, **changes: object) -> TextClassifier:
         """Learn from the counts of labelled documents, and from a pool of unlabelled ones; forget what was learnt before.
@@ -450,7 +445,7 @@ class TextClassifier:
     def score(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Sequence[float] | None = None) -> float:
         """Return the share of texts, or of their weights, whose class or set of labels is right."""
         given = texts if isinstance(texts, (str, bytes)) else list(texts)
-        truth = labelled_documents(given, GivenLabels(labels, self._kind), self.reading)
+        truth = self._labelled(given, labels)
         names = np.array(self.classes, object)[self._given_classes.order]
         pairs = zip(self._members(given), truth, strict=True)
         return float(np.average([sorted(names[row]) == labels_in(document.label or "") for row, document in pairs], weights=sample_weight))
@@ -526,16 +521,20 @@ class TextClassifier:
 
     @cached_property
     def _given_classes(self) -> GivenClasses:
+        from nbtext.model.given_texts import GivenClasses
+
         return GivenClasses.of(self.classes, self.fitted.label_kind)
 
     @property
     def _kind(self) -> str:
         """The type of the labels that go with those learnt."""
-        return self._given_classes.kind
+        kind = self.fitted.label_kind
+        return kind if kind == "text" else self._given_classes.kind
 
     def _stacked(self, texts: Iterable[Text], rows_of: Callable[[ScoredTexts], NDArray[np.float64]]) -> NDArray[np.float64]:
-        size, contents = (lambda content: len(joined_parts(*content))), given_contents(texts, self.reading)
-        found = blocks(contents, size, self.fitted.documents_at_once)
+        from nbtext.model.given_texts import given_contents
+
+        found = blocks(given_contents(texts, self.reading), lambda content: len(joined_parts(*content)), self.fitted.documents_at_once)
         rows = [rows_of(self.fitted.score(*zip(*block, strict=True))) for block in found]
         return np.concatenate(rows)[:, self._given_classes.order] if rows else np.empty((0, self.fitted.statistics.n_classes))
 
@@ -548,8 +547,15 @@ class TextClassifier:
 
     def _documents(self, texts: Iterable[Text]) -> Iterator[Document]:
         from nbtext.corpus.document import Document
+        from nbtext.model.given_texts import given_contents
 
         return (Document(str(place), None, *content) for place, content in enumerate(given_contents(texts, self.reading)))
+
+    def _labelled(self, texts: Iterable[Text], labels: Iterable[Label], weights: Iterable[float] | None = None) -> Iterator[Document]:
+        """Return texts with labels of the type of those learnt."""
+        from nbtext.model.given_texts import GivenLabels, labelled_documents
+
+        return labelled_documents(texts, GivenLabels(labels, self._kind), self.reading, weights)
 
     def _require_additive(self) -> None:
         require_additive(self.settings, None if self._fitted is None else self.counts)

@@ -16,12 +16,11 @@ from nbtext.classifiers.base import Classifier, Training, Unseen, class_prior, c
 from nbtext.counts.counting import Analysis
 from nbtext.counts.layers import estimated, weights_of
 from nbtext.counts.vocabulary import has_categories, is_category
-from nbtext.counts.weighting import as_summed
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.document_parts import Attributes, field_name
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import needs_documents, require_fitting
-from nbtext.fitted.fitted_model import (
+from nbtext.fitted_model import (
     Choices,
     FittedModel,
     Judgement,
@@ -35,7 +34,6 @@ from nbtext.fitted.fitted_model import (
 from nbtext.model.choosing import choose, has_choice
 from nbtext.settings import ALL_OTHERS, BY_NAME, FORMATS, GivenSmoothing, Reading, Settings
 from nbtext.text.analyzer import UNKNOWN
-from nbtext.text.ngrams import WILDCARD
 from nbtext.text.surfaces import PAIRS
 from nbtext.text.words import words
 from nbtext.typicality import Profile, Typicality
@@ -130,6 +128,8 @@ def seed_terms(seeds: Sequence[Seed], analysis: Analysis) -> list[Seed]:
 
 def _checked(word: str, term: Term, settings: Settings, option: str) -> Term:
     """Return the term of a word; raise `UsageError` if no document could hold it."""
+    from nbtext.text.ngrams import WILDCARD
+
     if WILDCARD in word:
         if settings.char_ngrams is None:
             raise UsageError(f"{option} names {word!r}, and no term has an asterisk", hint="only * alone stands for all other terms")
@@ -356,6 +356,7 @@ def _smoothing(
     if settings.estimate == "ml":
         return 0.0
     if given == "leave-one-out":
+        from nbtext.counts.weighting import as_summed
         from nbtext.language_model.smoothing import smoothing_by_leave_one_out
 
         chosen = classifier_class(settings.classifier)

@@ -32,7 +32,7 @@ from nbtext.counts.weighting import weighted
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import POOL, SEVERAL_LABELS, require_fitting
-from nbtext.fitted.fitted_model import Learnt, UnlabelledFigures, classifier, dropped_terms, own_pseudo_counts
+from nbtext.fitted_model import Learnt, UnlabelledFigures, classifier, dropped_terms, own_pseudo_counts
 from nbtext.label_sets import have_several
 from nbtext.model.training import (
     calibrated,

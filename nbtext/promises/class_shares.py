@@ -35,8 +35,8 @@ from nbtext.records import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from nbtext.fitted.scoring import ScoredBlock
     from nbtext.model.text_classifier import TextClassifier
+    from nbtext.scoring import ScoredBlock
     from nbtext.type_names import Floats, Whole
 
 LEAST_LOG = -40.0

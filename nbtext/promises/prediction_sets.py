@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.calibration import LeftOutPosteriors
-    from nbtext.fitted.scoring import ScoredBlock
     from nbtext.metrics.results import EvaluationResult
+    from nbtext.scoring import ScoredBlock
     from nbtext.type_names import Floats, Mask, Whole
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from nbtext.evaluation.cross_validation import Prediction
     from nbtext.explain.mistakes import Misclassification
-    from nbtext.fitted.scoring import Answer
     from nbtext.report.forms import Columns
+    from nbtext.scoring import Answer
 
 _OF_ANSWERS = re.compile(r"(label|probability)(_\d+)?|labels|expected_cost|reason|coverage|abstained|error|notice")
 """Names of columns and keys of answers."""

@@ -20,7 +20,7 @@ from unicodedata import category, combining, normalize
 
 from nbtext.errors import PathError, UsageError, did_you_mean, reason
 from nbtext.settings import LANGUAGES, NLTK_STEMMERS, UNSPACED_LANGUAGES
-from nbtext.text.unspaced import is_unspaced
+from nbtext.text.surfaces import is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -252,7 +252,7 @@ class FittedModel:
     written_by: Mapping[str, str]
     """The versions of the packages that made it."""
     label_kind: str
-    """One of `nbtext.model.given_texts.LABEL_KINDS`."""
+    """One of `nbtext.model.schema.LABEL_KINDS`."""
 
     @cached_property
     def statistics(self) -> ClassStatistics:

@@ -1,4 +1,4 @@
-"""Answers and their judgement: `fitted/scoring.py`, `fitted/fitted_model.py`, `evaluation/judging.py` and `model/text_classifier.py`."""
+"""Answers and their judgement: `scoring.py`, `fitted_model.py`, `evaluation/judging.py` and `model/text_classifier.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nbtext.corpus.document import Document
 from nbtext.decision import DecisionRule
 from nbtext.errors import DocumentError, UsageError
 from nbtext.evaluation.judging import judge
-from nbtext.fitted.scoring import IMPOSSIBLE, NO_KNOWN_TERMS, answers_to, scored
+from nbtext.scoring import IMPOSSIBLE, NO_KNOWN_TERMS, answers_to, scored
 from tests.textbook import model_of_china
 
 

@@ -16,7 +16,7 @@ from nbtext.records import NamedTuple, dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nbtext.fitted.fitted_model import FittedModel, ScoredTexts
+    from nbtext.fitted_model import FittedModel, ScoredTexts
     from nbtext.type_names import Floats, Mask, Whole
 
 # Reasons to abstain; the second and third also mark the answer that every document without known terms gets.

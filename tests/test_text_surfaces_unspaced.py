@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.settings import UNSPACED_LANGUAGES
 from nbtext.text.analyzer import Analyzer
-from nbtext.text.unspaced import unspaced_runs
+from nbtext.text.surfaces import unspaced_runs
 from nbtext.text.words import stop_words, words
 from tests import oracle, strategies
 from tests.budget import examples
