@@ -173,6 +173,7 @@ class Explainer:
         words, attributes = _words(located, nats, model, self._layers), []
         for name, value, added in attribute_scores(model, matrix, document.values):
             attributes.append(_AttributeContribution(name, value, float(log_odds_of_pair(added[np.newaxis], pair)[0])))
+        del located, nats  # several times as large as a long text
         scores, posterior = (np.append(nats[row], 0.0) for nats in (block.scores, block.log_posterior))
         with np.errstate(divide="ignore"):
             posterior[REST] = np.log(-np.expm1(posterior[answer]))
@@ -214,9 +215,12 @@ def _words(
     names, name_of = located.surface_words()
     order = np.argsort(name_of, kind="stable")
     bounds = offsets(np.bincount(name_of, minlength=len(names)))
-    spans, ordered = np.empty((order.size, 2), np.int64), nats.take(order)
-    spans[:, 0], spans[:, 1] = located.begins.take(order), located.ends.take(order)
     occurrences = np.bincount(name_of, located.counts, len(names)).astype(np.int64).tolist()
+    del name_of  # as large as a long text
+    spans = np.empty((order.size, 2), np.int64)
+    for column, places in enumerate((located.begins, located.ends)):
+        spans[:, column] = places.take(order)
+    ordered = nats.take(order)
     forms, found = located.form_of[order[bounds[:-1]]].tolist(), []
     for name, form, times, begin, end in zip(names, forms, occurrences, bounds.tolist(), bounds[1:].tolist(), strict=False):
         known = [number for number in located.forms[form].own if number != UNKNOWN]

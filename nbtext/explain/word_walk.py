@@ -265,14 +265,18 @@ class WordWalker:
         parts, text = _parts_of(text, fields), shown(text, fields)
         begins, ends, part_of, form_of, forms = self._located_forms(text, parts, pairs=pairs)
         owners, (terms,) = _gathered([form.own for form in forms], form_of)
-        in_pieces, (pieces,) = _gathered([form.char_ngrams for form in forms], form_of)
-        of_terms = part_of.take(owners)
-        firsts, sizes = self._within(of_terms)
-        found = np.concatenate((np.repeat(self._with_ngrams(terms, of_terms), sizes), pieces))
-        words_of = np.concatenate((owners.take(flat_indices(firsts, sizes)), in_pieces))
-        shares = np.concatenate((np.repeat(1 / sizes, sizes), np.ones(pieces.size)))
-        located = LocatedWords(begins, ends, forms, form_of, words_of, found, shares)
-        shares *= located.counts.take(words_of)
+        shares = np.ones(terms.size)
+        if self._order > 1:
+            of_terms = part_of.take(owners)
+            firsts, sizes = self._within(of_terms)
+            terms, owners = np.repeat(self._with_ngrams(terms, of_terms), sizes), owners.take(flat_indices(firsts, sizes))
+            shares = np.repeat(1 / sizes, sizes)
+        if any(form.char_ngrams for form in forms):
+            in_pieces, (pieces,) = _gathered([form.char_ngrams for form in forms], form_of)
+            terms, owners = np.concatenate((terms, pieces)), np.concatenate((owners, in_pieces))
+            shares = np.concatenate((shares, np.ones(pieces.size)))
+        located = LocatedWords(begins, ends, forms, form_of, owners, terms, shares)
+        shares *= located.counts.take(owners)
         return located
 
     def _located_forms(self, text: bytes, parts: Sequence[_Part], *, pairs: bool) -> tuple[Whole, Whole, Whole, Whole, list[LocatedForm]]:
@@ -293,8 +297,6 @@ class WordWalker:
     def _within(self, part_of: Whole) -> tuple[Whole, Whole]:
         """Return the first term and the size of each 1- to N-gram of a sequence of terms inside their parts, in the order of `with_ngrams`."""
         firsts, sizes = np.repeat(np.arange(part_of.size), self._order), np.tile(np.arange(1, self._order + 1), part_of.size)
-        if self._order == 1:
-            return firsts, sizes
         within = np.append(part_of, -1).take(firsts + sizes - 1, mode="clip") == part_of.take(firsts)
         return firsts[within], sizes[within]
 
