@@ -530,7 +530,8 @@ class Declared:
 
     def __post_init__(self) -> None:
         for parameter in self.table():
-            object.__setattr__(self, parameter.name, parameter.checked(self[parameter.name]))
+            if (value := self[parameter.name]) is not parameter.default:  # most are the default
+                object.__setattr__(self, parameter.name, parameter.checked(value))
 
     def keys(self) -> Iterator[str]:
         """Return the names of the parameters in order."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from inspect import cleandoc
-from shutil import get_terminal_size
 from textwrap import wrap
 from typing import Any, TypeVar
 
@@ -236,6 +235,8 @@ def _first_sentence(text: str) -> str:
 
 def fitted(text: str) -> str:
     """Return a text laid out for 80 columns as it fits a narrower terminal: paragraphs and second columns filled again, commands continued."""
+    from shutil import get_terminal_size
+
     width = get_terminal_size().columns
     if width >= 80:
         return text

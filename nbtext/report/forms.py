@@ -18,7 +18,6 @@ from functools import cache
 from itertools import chain, islice, zip_longest
 from math import isfinite
 from operator import itemgetter
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtext.errors import listed
@@ -407,6 +406,8 @@ def grid(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[str]
     Cells that are too wide are wrapped between words; a longer word, such as a path, is cut in the middle on a terminal, else folded. Without rich, which
     takes half a millisecond for a row.
     """
+    from shutil import get_terminal_size
+
     right, screen = set(numeric), get_terminal_size().columns if _is_terminal() else WIDE
     cells = [[visible(cell) for cell in row] for row in rows]
     for heads, gap in ((columns, GAP), (columns, GAP[1:]), ([max(name.split(), key=_cells, default="") for name in columns], GAP[1:])):
