@@ -20,17 +20,19 @@ every step finite.
 from __future__ import annotations
 
 from math import inf, isfinite, nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from nbtext.errors import UsageError
+from nbtext.errors import UsageError, did_you_mean
 from nbtext.records import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nbtext.type_names import Floats, Mask, Whole
+
+Other = TypeVar("Other")
 
 ABSTAIN = "abstain"
 
@@ -105,6 +107,14 @@ def thresholds_by_costs(tables: Mapping[str, object], labels: Sequence[str]) -> 
             )
         costs[label] |= table
     return tuple(each["false"] / (each["missed"] + each["false"]) for each in costs.values())
+
+
+def per_class(given: Mapping[str, float], classes: Sequence[str], option: str, others: Other) -> tuple[float | Other, ...]:
+    """Return the number of each class, ``others`` where none is given; raise `UsageError` for an unknown class."""
+    for label in given:
+        if label not in classes:
+            raise UsageError(f"{option} names {label!r}, which is not a class{did_you_mean(label, classes)}")
+    return tuple(given.get(label, others) for label in classes)
 
 
 def log_posterior(joint_log_likelihood: Floats) -> Floats:

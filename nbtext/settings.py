@@ -422,6 +422,10 @@ AVERAGE: ClassifierName = "average"
 """The classifier that is made of others."""
 
 EncodedLines = Literal["drop", "keep"]
+
+SHORTEST_ENCODED = 45
+"""Characters of the shortest line by which encoded data is recognised."""
+
 Unspaced = Literal["auto", "pairs", "words"]
 PriorShape = Literal["symmetric", "background"]
 Estimate = Literal["mean", "map", "ml"]

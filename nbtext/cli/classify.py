@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
 from nbtext.cli.config import DRIFT, OutputPath
-from nbtext.cli.promises import answer_options, answer_rule, for_prior, set_rule_of
 from nbtext.errors import NbtextError, UsageError, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nbtext.scoring import ScoredBlock
+    from nbtext.settings import Reading
 
 
 class _Classify(panels.Command):
@@ -47,7 +52,7 @@ class _Classify(panels.Command):
     "--scores", group="answer", is_flag=True,
     help="In jsonl, add log joint probabilities and log odds of the classes. They are in nats, and of all classes unless --limit is given.",
 )  # fmt: skip
-@answer_options
+@option.answer_options
 @panels.option(
     "--min-typicality", group="answer", type=option.Number(0, 1), default=0.0, show_default=False, metavar="SHARE",
     help="Give no answer to documents unlike those of training. Such a document is less likely per token than all but this SHARE of training documents of "
@@ -100,7 +105,6 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     """
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, reading_of, recognised
     from nbtext.corpus.document import WHOLE_RECORD
-    from nbtext.corpus.reading import column_names
     from nbtext.model.corpus_work import score_corpus
     from nbtext.ragged import BLOCK_DOCUMENTS
     from nbtext.report.answers import AnswerForm, write_answers
@@ -121,18 +125,18 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     kept: tuple[str, ...] = ()
     if options["keep"] is not None:
         reading = recognised(reading, paths, labelled=False)
-        if options["keep"] != "all":
-            kept = tuple(options["keep"].split(","))
-        elif reading.format == "jsonl" and output in (None, "jsonl"):
-            kept, output = (WHOLE_RECORD,), "jsonl"
-        else:
-            kept = column_names(paths[0], reading)
-    output = output or ("table" if sys.stdout.isatty() and at_once > 1 else "csv" if kept or limit else "tsv")
+        kept = _kept_columns(options["keep"], paths[0], reading, output)
+    output = output or (
+        "jsonl" if WHOLE_RECORD in kept else "table" if sys.stdout.isatty() and at_once > 1 else "csv" if kept or limit else "tsv"
+    )
     safe = option.safe_cells(options, output)
     keeps_screen_clear = output == "table" or not sys.stdout.isatty()  # while documents are read
     documents = CommandCorpus(paths, reading, options, labelled=False, columns=kept, progress=keeps_screen_clear)
-    sets = set_rule_of(options, model)
-    rule = answer_rule(options, model)
+    rule, sets = option.answer_rule(options, model), None
+    if options["coverage"] is not None or options["min_precision"] is not None:
+        from nbtext.cli.promises import promised
+
+        rule, sets = promised(rule, options, model)
     top_k = min(limit or len(model.classes) * options["scores"], len(model.classes))
     form = AnswerForm(
         output, top_k, rule.costs is not None, options["scores"], at_once == 1, safe, kept, options["coverage"], model.fitted.several_labels
@@ -142,7 +146,11 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
         from nbtext.evaluation.drift_log import DriftWatch
 
         drift = DriftWatch(model, model_path)
-    blocks = for_prior(score_corpus(model.fitted, documents, options["jobs"], at_once), model, options)
+    blocks: Iterable[ScoredBlock] = score_corpus(model.fitted, documents, options["jobs"], at_once)
+    if options["prior_from"]:
+        from nbtext.cli.promises import for_prior
+
+        blocks = for_prior(blocks, model, options)
     watched = blocks if drift is None else drift.watched(blocks)
     answers = answers_to(watched, model.fitted, rule, min_typicality=options["min_typicality"], top_k=top_k, sets=sets)
     counts = AnswerCounts()
@@ -155,3 +163,13 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     if n := counts.without_known_terms:
         messages.notice(f"answered like an empty document, since the model knows none of its terms: {quantity(n, 'document')}")
     return options["exit_status_abstained"] if counts.abstained and not messages.any_failed() else None
+
+
+def _kept_columns(keep: str, path: str, reading: Reading, output: str | None) -> tuple[str, ...]:
+    """Return the columns of ``--keep``; all of a line of JSON are the line itself."""
+    from nbtext.corpus.document import WHOLE_RECORD
+    from nbtext.corpus.reading import column_names
+
+    if keep != "all":
+        return tuple(keep.split(","))
+    return (WHOLE_RECORD,) if reading.format == "jsonl" and output in (None, "jsonl") else column_names(path, reading)

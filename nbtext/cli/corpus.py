@@ -65,7 +65,7 @@ class CommandCorpus(Corpus):
             _ask_about_lines(paths)
         super().__init__(paths, reading, labelled, columns, str(on_error), messages.document_failed)
         _keep_freed_memory()
-        self.reports_progress = progress and not typed
+        self.reports_progress = progress and not typed and messages.standard_error_is_terminal()
         self.where = options.get("where")
         self.patch = self._patch = _label_patch(options) if labelled else None
 

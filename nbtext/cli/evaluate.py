@@ -9,7 +9,6 @@ from nbtext.cli import messages, panels
 from nbtext.cli import options as option
 from nbtext.cli.config import JUDGED, InputPath, OutputPath
 from nbtext.cli.gates import failures, gate_options, gates, status_of
-from nbtext.cli.promises import answer_options, answer_rule, for_prior, set_rule_of
 from nbtext.errors import quantity
 
 
@@ -28,7 +27,7 @@ from nbtext.errors import quantity
     "--errors", group="output", common=True, type=OutputPath(JUDGED),
     help="Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
 )  # fmt: skip
-@answer_options
+@option.answer_options
 @panels.option(
     "--training", group="documents", common=True, multiple=True, metavar="CORPUS", type=InputPath(),
     help="Find test documents that are in this training corpus too. There is a warning, and the figures without them. Near copies count. The corpus is "
@@ -64,6 +63,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
       nbtext evaluate test.csv --model topics.joblib --training messages.csv
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
+    from nbtext.cli.promises import for_prior, promised
     from nbtext.decision import answer_threshold
     from nbtext.evaluation.judging import judge_scored
     from nbtext.exclusions import MISTAKES, SEVERAL_LABELS, require_fitting
@@ -77,8 +77,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
 
     model = option.load_model(model_path)
     asked = gates(options, len(model.classes))
-    tally = SetTally(set_rule, model.classes) if (set_rule := set_rule_of(options, model)) else None
-    rule = answer_rule(options, model)
+    rule, set_rule = promised(option.answer_rule(options, model), options, model)
+    tally = None if set_rule is None else SetTally(set_rule, model.classes)
     paths, by, errors = corpus_paths(corpus, options), tuple(dict.fromkeys(by)), options["errors"]
     if errors is not None:
         require_fitting(model.settings, MISTAKES, *[SEVERAL_LABELS] * model.fitted.several_labels)
@@ -86,7 +86,8 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     with nullcontext() if errors is None else MistakeFile(errors) as mistakes:
         leaks = leak_watch(model, paths, options)
         documents = documents_for(model, paths, options, labelled=True, columns=by)
-        scored = leaks.watched(for_prior(score_corpus(model.fitted, documents, options["jobs"]), model, options))
+        scored = score_corpus(model.fitted, documents, options["jobs"])
+        scored = leaks.watched(for_prior(scored, model, options) if options["prior_from"] else scored)
         scored = scored if tally is None else tally.watched(scored)
         if mistakes is None:
             evaluation = judge_scored(scored, model, rule, by=by)

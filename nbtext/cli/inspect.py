@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.cli import messages, panels
 from nbtext.cli import options as option
 from nbtext.cli.config import InputPath
-from nbtext.cli.promises import by_class_option, thresholds_of
+from nbtext.cli.promises import thresholds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     "--thresholds", group="model", common=True, type=option.NumberPerClass(0, 1, open_ends=True), metavar="P|CLASS=P,...",
     help="Show from which probability on classify --min-precision P answers. Where no answers can promise that, it shows how many more it would take.",
 )  # fmt: skip
-@by_class_option
+@option.by_class_option
 @panels.option(
     "--perplexity", "held_out", group="documents", common=True, multiple=True, metavar="CORPUS", type=InputPath(),
     help="Show how well each class predicts its held-out documents. The option can be given several times.",

@@ -33,7 +33,8 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> 
     try:
         _require_fitting(corpus)
         from nbtext.cli.corpus import reading_of
-        from nbtext.cli.promises import answer_rule
+        from nbtext.cli.options import answer_rule
+        from nbtext.cli.promises import promised
         from nbtext.corpus.document import too_large
         from nbtext.corpus.reading import read_bytes
         from nbtext.model import TextClassifier
@@ -50,7 +51,7 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> 
         document = read_bytes("standard input", message.content + rest, reading)
         if len(start) + len(rest) > limit:
             document = document._replace(problem=too_large(limit))
-        rule = answer_rule(options, model)
+        rule, _ = promised(answer_rule(options, model), options, model)
         [answer] = messages.reported(
             answers_to(scored(model.fitted, [document]), model.fitted, rule, min_typicality=options["min_typicality"])
         )

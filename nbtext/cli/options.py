@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from functools import reduce
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
@@ -12,7 +13,7 @@ import click
 
 from nbtext.cli import messages, panels
 from nbtext.cli.config import MODEL, Address, InputPath, OutputPath, PathList
-from nbtext.errors import NbtextError, UsageError, did_you_mean
+from nbtext.errors import NbtextError, UsageError
 from nbtext.report.forms import excel_safe
 from nbtext.settings import ANALYSIS, BY_EVIDENCE, INPUT, LANGUAGES, READING, SEARCH, TRAINING, Parameter
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 
 Command = TypeVar("Command", bound="Callable[..., object]")
-Other = TypeVar("Other")
 
 DEFAULT_MODEL = "nbtext.joblib"
 
@@ -110,14 +110,6 @@ class NumberOr(Number):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the word or the number; raise click's error for wrong usage."""
         return value if value in self.words else super().convert(value, param, ctx)
-
-
-def per_class(given: dict[str, float], classes: Sequence[str], option: str, others: Other) -> tuple[float | Other, ...]:
-    """Return the number of each class, ``others`` where none is given; raise `UsageError` for an unknown class."""
-    for label in given:
-        if label not in classes:
-            raise UsageError(f"{option} names {label!r}, which is not a class{did_you_mean(label, classes)}")
-    return tuple(given.get(label, others) for label in classes)
 
 
 def _not_in_range(
@@ -286,9 +278,41 @@ decision_options = several(
 """For `decision_rule`."""
 
 
+by_class_option = panels.option(
+    "--by-class", group="answer", is_flag=True,
+    help="Keep the promise of --coverage for the documents of each class, and that of a precision for the answers with each class.",
+)  # fmt: skip
+
+answer_options = several(
+    decision_options,
+    panels.option(
+        "--decide", group="answer", type=NumberOr(("document", "label"), 0, 1), default="document", show_default=False, metavar="document|label|P",
+        help="If documents have several labels: give the set with the greatest expected F1 of the document (the default), the labels above a threshold for "
+        "each label, or those with probability P or more.",
+    ),
+    panels.option(
+        "--coverage", group="answer", type=Number(0, 1, open_ends=True), metavar="P",
+        help="Instead of one class give the smallest set of classes that holds the true one with probability P. It holds for documents like those of "
+        "training.",
+    ),
+    panels.option(
+        "--min-precision", group="answer", type=NumberPerClass(0, 1, open_ends=True), metavar="P|CLASS=P,...",
+        help="Give no answer unless a share P of such answers is right, with 95 % confidence. P is for all answers together, CLASS=P for those with a class. "
+        "It holds for documents like those of training.",
+    ),
+    by_class_option,
+    panels.option(
+        "--prior-from", group="answer", multiple=True, metavar="PATH", type=InputPath(),
+        help="Answer for the shares of classes among the documents of PATH, as nbtext prevalence estimates them, not for those of training. The option can be "
+        "given several times.",
+    ),
+)  # fmt: skip
+"""For `answer_rule`, and for `promised` and `for_prior` of `nbtext.cli.promises`."""
+
+
 def decision_rule(options: Options, classes: Sequence[str], *, several: bool = False) -> DecisionRule:
     """Return the decision rule of the options, for documents of one label or of several; raise `PathError` or `UsageError` for a wrong file of costs."""
-    from nbtext.decision import DecisionRule
+    from nbtext.decision import DecisionRule, per_class
 
     asked = options["min_probability"]
     least = per_class(asked, classes, "--min-probability", 0.0) if isinstance(asked, dict) else asked
@@ -303,6 +327,19 @@ def decision_rule(options: Options, classes: Sequence[str], *, several: bool = F
     if ABSTAIN in classes:
         messages.notice(f"the model has a class named {ABSTAIN}: {options['costs']} prices that class, and giving no answer is free")
     return DecisionRule(costs, least)
+
+
+def answer_rule(options: Options, model: TextClassifier) -> DecisionRule:
+    """Return the decision rule of the options of a command that answers. Raises as `decision_rule`."""
+    rule = decision_rule(options, model.classes, several=model.fitted.several_labels)
+    if (decide := options["decide"]) == "document":
+        return rule
+    if decide == "label":
+        from nbtext.decision import label_thresholds
+        from nbtext.model.training import left_out_posteriors
+
+        decide = label_thresholds(left_out_posteriors(model.fitted).log_posterior)
+    return replace(rule, labels_from=decide)
 
 
 messages_options = several(

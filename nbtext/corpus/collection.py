@@ -17,7 +17,6 @@ from nbtext.errors import DocumentError, NbtextError, PathError
 from nbtext.ragged import LabelledBlock
 from nbtext.records import NamedTuple, dataclass
 from nbtext.settings import FORMATS, Reading
-from nbtext.steps import Pace, is_watched, reporting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -135,8 +134,11 @@ class Corpus:
     @contextmanager
     def watched(self) -> Iterator[Callable[[int, int], None] | None]:
         """Give what is to be told the documents and bytes read so far, None if nobody wants to know; in the end report that the reading is over."""
-        on_progress = self.on_progress or ignore
-        reports = self.reports_progress and is_watched()
+        on_progress, reports = self.on_progress or ignore, False
+        if self.reports_progress:
+            from nbtext.steps import is_watched, reporting
+
+            reports = is_watched()
         if self.on_progress is None and not reports:
             yield None
             return
@@ -202,6 +204,8 @@ class Outcome:
 
 def paced(documents: Iterable[Item], heard: Heard) -> Iterator[Item]:
     """Yield the documents; tell from time to time, and in the end, how many documents and bytes have been read."""
+    from nbtext.steps import Pace
+
     seen, begin, pace = 0, bytes_read(), Pace()
     for document in documents:
         seen += number_of(document)

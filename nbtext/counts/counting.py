@@ -27,9 +27,8 @@ from nbtext.exclusions import needs_documents
 from nbtext.label_sets import EVERYTHING, LabelSets, is_set, labels_in
 from nbtext.ragged import BLOCK_BYTES, LabelledBlock, TextBlock, blocks
 from nbtext.records import dataclass
-from nbtext.settings import ANALYSIS, TRAINING, Settings
+from nbtext.settings import ANALYSIS, SHORTEST_ENCODED, TRAINING, Settings
 from nbtext.text.analyzer import Analyzer, InflectedWords, TermSequence, TextPiece, text_pieces
-from nbtext.text.encoded_lines import without_encoded_lines
 from nbtext.text.hashing import pair, representatives
 from nbtext.text.surfaces import PAIRS, SEPARATORS
 from nbtext.text.words import stemmer, stop_words
@@ -108,9 +107,15 @@ class Analysis:
 
         return terms
 
-    def without_encoded_lines(self, texts: Sequence[bytes]) -> tuple[Sequence[bytes], NDArray[np.int64] | None]:
+    def without_encoded_lines(self, texts: TextBlock) -> tuple[Sequence[bytes], NDArray[np.int64] | None]:
         """Return texts in which words are looked for, and the number of lines dropped from each; None if all lines are kept."""
-        return without_encoded_lines(texts) if self.settings.encoded_lines == "drop" else (texts, None)
+        if self.settings.encoded_lines == "keep":
+            return texts, None
+        if len(texts.joined) < SHORTEST_ENCODED:
+            return texts, np.zeros(len(texts), np.int64)
+        from nbtext.text.encoded_lines import without_encoded_lines
+
+        return without_encoded_lines(texts)
 
     def words(self, term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]]) -> list[Analyzer]:
         """Return what finds the words of a text; ``term_ids`` gives ids to their terms. No two find the same term.

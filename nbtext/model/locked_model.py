@@ -110,7 +110,7 @@ def import_what_changing_needs() -> None:
 
     What a setting alone asks for, such as a stemmer, is left out.
     """
-    needed = ("language_model.smoothing", "metrics.outcomes", "model.training", "model.description", "model.given_texts")
+    needed = ("language_model.smoothing", "metrics.outcomes", "model.training", "model.description", "model.given_texts", "version")
     for name in ("numpy.ma", *(f"nbtext.{module}" for module in needed)):  # numpy wants the first for sets
         import_module(name)
     for name in CLASSIFIERS:

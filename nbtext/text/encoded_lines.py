@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.ragged import TextBlock, offsets
+from nbtext.settings import SHORTEST_ENCODED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 _UU_FULL = (61, 62)
 """Characters in a uuencoded line of 45 bytes, without and with a checksum; the first is M."""
-
-_UU_SHORTEST = 45
-"""Fewest characters in such a line that lost the spaces at its end."""
 
 _UU_DISTINCT = 24
 """Fewest different characters in a uuencoded line that stands alone."""
@@ -102,12 +100,12 @@ class _Lines:
 
     def encoded(self) -> Iterator[tuple[int, int]]:
         """Yield the first line of each encoded run, and the line after the last."""
-        if self._raw.size < _UU_SHORTEST:
+        if self._raw.size < SHORTEST_ENCODED:
             return
         first, lengths = self._raw.take(self.starts, mode="clip"), self.ends - self.starts
         numbers = np.flatnonzero(first == ord("M"))
         sizes = lengths.take(numbers)
-        for begin, end, run in self._runs(numbers[(sizes >= _UU_SHORTEST) & (sizes <= _UU_FULL[-1])], _UUENCODE):
+        for begin, end, run in self._runs(numbers[(sizes >= SHORTEST_ENCODED) & (sizes <= _UU_FULL[-1])], _UUENCODE):
             if _is_uuencode(run):
                 yield begin, end + _ends_uuencode(self._next(end))
         if lengths.size == self.bounds.size - 1:
