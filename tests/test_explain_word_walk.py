@@ -139,7 +139,8 @@ def test_words_stand_one_after_the_other_and_are_whole_characters(number: int, d
         assert form_of_word.name == (form if is_item else f"{field.decode()}:{form.casefold()}" if field else form.casefold())
 
 
-BESIDE_UNSPACED = re.compile(r"[^\W\u0e00-\uffff][^\x00-\x7f]*[\u0e00-\uffff]|[\u0e00-\uffff][^\x00-\x7f]*[^\W\u0e00-\uffff]")
+UNSPACED = r"\u0e00-\uffff\U0001aff0-\U000323af"
+BESIDE_UNSPACED = re.compile(rf"[^\W{UNSPACED}][^\x00-\x7f]*[{UNSPACED}]|[{UNSPACED}][^\x00-\x7f]*[^\W{UNSPACED}]")
 
 
 @given(st.sampled_from(range(len(SETTINGS))), documents_with_fields)
