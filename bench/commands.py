@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import random
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -116,7 +117,7 @@ def measured(command: str, place: dict[str, str]) -> str:
         run = measure([*NBTEXT, *arguments], keep=False, most=MOST_SECONDS)
     except CommandError as failure:
         print(failure, file=sys.stderr)
-        return f"over {MOST_SECONDS}" if failure.ended else "failed"
+        return {-signal.SIGKILL: f"over {MOST_SECONDS}", 2: "refused"}.get(failure.status, "failed")
     return f"{run.processor:.1f} / {run.peak:.0f}"
 
 

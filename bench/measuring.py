@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import statistics
 import subprocess
 import sys
@@ -20,9 +19,9 @@ NBTEXT = [sys.executable, "-m", "nbtext"]
 class CommandError(Exception):
     """A measured command ended with a status other than 0, or was ended because it took too long."""
 
-    def __init__(self, message: str, *, ended: bool = False) -> None:
+    def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
-        self.ended = ended
+        self.status = status
 
 
 @dataclass(frozen=True)
@@ -69,8 +68,7 @@ def measure(command: list[str], *, keep: bool = True, most: int | None = None) -
         err.seek(0)
         if process.returncode:
             said = err.read().decode(errors="replace").strip().splitlines() or ["nothing"]
-            is_late = most is not None and process.returncode == -signal.SIGKILL
-            raise CommandError(f"{' '.join(command)} ended with {process.returncode}, saying: {said[-1]}", ended=is_late)
+            raise CommandError(f"{' '.join(command)} ended with {process.returncode}, saying: {said[-1]}", process.returncode)
         peak = usage.ru_maxrss / (MEBIBYTE if sys.platform == "darwin" else 1024)
         return Measured(clock, usage.ru_utime + usage.ru_stime, peak, out.read() if keep else b"")
 
