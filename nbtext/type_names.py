@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Keys = NDArray[np.uint64]
+"""Numbers that stand for pairs or bytes."""
 Integers = NDArray[np.integer]
 """Of any width."""
 Numbers = NDArray[np.integer | np.floating]

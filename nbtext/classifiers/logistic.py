@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
-    from nbtext.type_names import Numbers, Truth, Whole
+    from nbtext.type_names import Mask, Numbers, Truth, Whole
 
     Floats = NDArray[Any]
 
@@ -134,7 +134,7 @@ class _Vector(NamedTuple):
 class _Terms(NamedTuple):
     """The terms of a problem: those that documents share, and those that one document alone has."""
 
-    is_shared: NDArray[np.bool_]
+    is_shared: Mask
     """Shape (n_terms,)."""
     place: Whole
     """The number of each term among its kind, shape (n_terms,)."""
@@ -499,7 +499,7 @@ class LogisticRegression(LinearClassifier):
         return cls(training, kept["weights"].reshape(n_terms, n_classes), kept["bias"].astype(np.float64), outcome)
 
     @classmethod
-    def histogram(cls, counts: ClassStatistics, selected: NDArray[np.bool_], settings: Settings) -> None:
+    def histogram(cls, counts: ClassStatistics, selected: Mask, settings: Settings) -> None:
         """Return None: the smoothing is 1, as in Wang and Manning (2012)."""
 
     def warnings(self) -> list[str]:

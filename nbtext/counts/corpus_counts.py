@@ -28,10 +28,8 @@ from nbtext.text.hashing import pair, unpair
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.counts.moments import Moments
-    from nbtext.type_names import Numbers, Whole
+    from nbtext.type_names import Mask, Numbers, Whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +93,7 @@ class CorpusCounts:
         """Return the counts of the terms of another vocabulary, and of all categories."""
         return self.restricted(is_known(vocabulary, self.statistics.vocabulary))
 
-    def restricted(self, kept: NDArray[np.bool_]) -> CorpusCounts:
+    def restricted(self, kept: Mask) -> CorpusCounts:
         """Return the counts of the terms with ``kept`` (shape (n_terms,)) true, of the parts of n-grams among them, and of all categories."""
         statistics, documents = self.statistics, self.sample.documents
         kept = with_ngram_parts(statistics.vocabulary, kept | is_category(statistics.vocabulary))
@@ -114,7 +112,7 @@ class CorpusCounts:
         documents = replace(documents, matrix=matrix._replace(terms=numbers[matrix.terms]))
         return replace(self, statistics=restricted, sample=replace(self.sample, documents=documents))
 
-    def widened(self, vocabulary: Vocabulary) -> tuple[CorpusCounts, NDArray[np.int64], NDArray[np.int64]]:
+    def widened(self, vocabulary: Vocabulary) -> tuple[CorpusCounts, Whole, Whole]:
         """Return the counts over the terms of another vocabulary too, without cells there, and the new numbers of the terms of both."""
         statistics = self.statistics
         union, mine, theirs = statistics.vocabulary.union(vocabulary)
@@ -177,13 +175,13 @@ def alike(mine: CorpusCounts, theirs: CorpusCounts) -> tuple[CorpusCounts, Corpu
     return (mine, theirs.with_label_sets()) if several[0] else (mine.with_label_sets(), theirs)
 
 
-def is_known(known: Vocabulary, vocabulary: Vocabulary) -> NDArray[np.bool_]:
+def is_known(known: Vocabulary, vocabulary: Vocabulary) -> Mask:
     """Return a mask of the terms of ``vocabulary`` that are in ``known``, shape (n_terms,)."""
     _, theirs, ours = known.union(vocabulary)
     return np.isin(ours, theirs)
 
 
-def with_ngram_parts(vocabulary: Vocabulary, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def with_ngram_parts(vocabulary: Vocabulary, kept: Mask) -> Mask:
     """Return the mask ``kept``, shape (n_terms,), with the parts of n-grams added: the (n − 1)-gram before the last term, and that term."""
     kept = kept.copy()
     left, last = unpair(vocabulary.pairs)
@@ -227,7 +225,7 @@ def relabelled_documents(statistics: ClassStatistics, documents: CountedDocument
     return CorpusCounts.of(found, relabelled.renumbered(renumbering), sample_size)
 
 
-def _numbered(labels: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+def _numbered(labels: Sequence[str]) -> tuple[tuple[str, ...], Whole]:
     """Return the distinct labels, sorted, and the number of each label given."""
     classes = tuple(sorted(set(labels)))
     number = {label: place for place, label in enumerate(classes)}
@@ -251,17 +249,17 @@ class Subsets:
     def __len__(self) -> int:
         return len(self.documents)
 
-    def part(self, chosen: NDArray[np.bool_]) -> ClassStatistics:
+    def part(self, chosen: Mask) -> ClassStatistics:
         """Return the statistics of the chosen documents, a mask of shape (n_docs,)."""
         if 2 * np.count_nonzero(chosen) > len(self):
             return self.without(np.flatnonzero(~chosen))
         return self._of(np.flatnonzero(chosen), subtract=False)
 
-    def without(self, rows: NDArray[np.int64]) -> ClassStatistics:
+    def without(self, rows: Whole) -> ClassStatistics:
         """Return the statistics less some documents, by number; for this, ``documents`` need not be all of the corpus."""
         return self._of(rows, subtract=True)
 
-    def _of(self, rows: NDArray[np.int64], *, subtract: bool) -> ClassStatistics:
+    def _of(self, rows: Whole, *, subtract: bool) -> ClassStatistics:
         whole, documents, sizes = self.statistics, self._by_column, self._sizes
         rows = flat_indices(offsets(sizes)[rows], sizes[rows])
         entries = flat_indices(documents.matrix.offsets[rows], documents.matrix.entries[rows])
@@ -295,7 +293,7 @@ class Subsets:
         )
         return found if self._whole.counted is None else estimated(found, self._whole.weights)
 
-    def _moments(self, rows: NDArray[np.int64], *, subtract: bool) -> Moments | None:
+    def _moments(self, rows: Whole, *, subtract: bool) -> Moments | None:
         whole, values = self.statistics.moments, self._by_column.matrix.values
         if whole is None or values is None:
             return None
@@ -308,7 +306,7 @@ class Subsets:
         found.statistics = with_log_sums(self.statistics, self.documents)
         return found
 
-    def counts(self, chosen: NDArray[np.bool_], sample_size: int) -> CorpusCounts:
+    def counts(self, chosen: Mask, sample_size: int) -> CorpusCounts:
         """Return the statistics of the chosen documents and a sample of at most ``sample_size`` of them."""
         among = chosen if sample_size else np.zeros_like(chosen)
         return CorpusCounts(self.part(chosen), DocumentSample.of(self.documents, sample_size, among=among))
@@ -326,7 +324,7 @@ def with_log_sums(statistics: ClassStatistics, documents: CountedDocuments) -> C
     return replace(statistics, cell_logs=sums)
 
 
-def cells_of_entries(statistics: ClassStatistics, documents: CountedDocuments) -> NDArray[np.int64]:
+def cells_of_entries(statistics: ClassStatistics, documents: CountedDocuments) -> Whole:
     """Return the number of each matrix entry's cell, shape (n_entries,): column by column, with a table from terms to cells."""
     matrix = documents.matrix
     begins, sizes = matrix.offsets[:-1], matrix.entries
@@ -340,7 +338,7 @@ def cells_of_entries(statistics: ClassStatistics, documents: CountedDocuments) -
     return found
 
 
-def _by_column(columns: NDArray[np.int64], n_columns: int) -> list[NDArray[np.int64]]:
+def _by_column(columns: Whole, n_columns: int) -> list[Whole]:
     """Return the places of each column number, ascending."""
     bounds = offsets(np.bincount(columns, minlength=n_columns)).tolist()
     order = np.argsort(columns, kind="stable")

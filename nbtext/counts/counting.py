@@ -36,10 +36,8 @@ from nbtext.text.words import stemmer, stop_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.text.ngrams import PairIds
-    from nbtext.type_names import Fields
+    from nbtext.type_names import Fields, Keys, Whole
 
 _SPACE = re.compile(rb"[ \t-\r]")
 """Where `bytes.split` splits."""
@@ -54,7 +52,7 @@ class _TermIds(Protocol):
     def find(self, terms: Sequence[str]) -> list[int]:
         """Return the id of each single term."""
 
-    def find_pairs(self, left: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
+    def find_pairs(self, left: Whole, last: Whole) -> Whole:
         """Return the id of each n-gram, by its parts."""
 
 
@@ -107,7 +105,7 @@ class Analysis:
 
         return terms
 
-    def without_encoded_lines(self, texts: TextBlock) -> tuple[Sequence[bytes], NDArray[np.int64] | None]:
+    def without_encoded_lines(self, texts: TextBlock) -> tuple[Sequence[bytes], Whole | None]:
         """Return texts in which words are looked for, and the number of lines dropped from each; None if all lines are kept."""
         if self.settings.encoded_lines == "keep":
             return texts, None
@@ -117,7 +115,7 @@ class Analysis:
 
         return without_encoded_lines(texts)
 
-    def words(self, term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]]) -> list[Analyzer]:
+    def words(self, term_ids: Callable[[list[str]], Sequence[int] | Whole]) -> list[Analyzer]:
         """Return what finds the words of a text; ``term_ids`` gives ids to their terms. No two find the same term.
 
         So a word in one form with a run of a script without spaces has a term of the side: a plain one would count it again beside the whole form,
@@ -169,7 +167,7 @@ def require_words(settings: Settings) -> None:
 class _FeatureCounter(_DocumentCounter):
     """Counts features over the vocabulary whose ids ``term_ids`` gives. A count stays a number, so memory does not grow with it."""
 
-    def __init__(self, term_ids: Callable[[list[str]], Sequence[int] | NDArray[np.int64]]) -> None:
+    def __init__(self, term_ids: Callable[[list[str]], Sequence[int] | Whole]) -> None:
         self._term_ids = term_ids
         self._known: dict[bytes, int] = {}
 
@@ -192,14 +190,14 @@ class _FeatureCounter(_DocumentCounter):
         unknown = np.bincount(documents[~known], counts[~known], minlength=n_documents).astype(np.int64)
         return _summed(terms[known], documents[known], counts[known], unknown)
 
-    def _ids(self, names: list[bytes]) -> NDArray[np.int64]:
+    def _ids(self, names: list[bytes]) -> Whole:
         new = [name for name in dict.fromkeys(names) if name not in self._known]
         if new:
             self._known.update(zip(new, np.asarray(self._term_ids([name.decode() for name in new])).tolist(), strict=True))
         return np.array([self._known[name] for name in names], np.int64)
 
 
-def _summed(terms: NDArray[np.int64], documents: NDArray[np.int64], counts: NDArray[np.int64], unknown: NDArray[np.int64]) -> Postings:
+def _summed(terms: Whole, documents: Whole, counts: Whole, unknown: Whole) -> Postings:
     """Return one posting for each term of a document, where it stands last: a name may stand twice on a line."""
     representative = representatives(pair(documents, terms))
     last = np.flatnonzero(representative == np.arange(representative.size))
@@ -372,7 +370,7 @@ def _count(in_blocks: Iterable[LabelledBlock], analysis: Analysis, *, keep_all: 
     return CorpusCounts(statistics, collector.sample(numbers))
 
 
-def content_hashes(texts: Iterable[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> NDArray[np.uint64]:
+def content_hashes(texts: Iterable[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> Keys:
     """Return 64 bits of the SHA-256 of each document, shape (n_docs,)."""
     if any(fields) or any(values):
         texts = map(joined_parts, texts, fields, values)

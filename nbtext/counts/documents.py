@@ -21,10 +21,8 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.counts.statistics import ClassStatistics, Renumbering
-    from nbtext.type_names import Truth, Whole
+    from nbtext.type_names import Floats, Keys, Mask, Truth, Whole
 
 MOST_ENTRIES = 1 << 21
 """Most entries of a sample: 4,096 documents of 512 distinct terms. Of longer documents it has fewer."""
@@ -41,11 +39,11 @@ class CountedDocuments:
 
     matrix: DocumentTermMatrix
     """Shape (n_docs, n_terms), no unknown terms."""
-    columns: NDArray[np.int64]
+    columns: Whole
     """Column numbers, those of classes if there is one layer, shape (n_docs,)."""
-    hashes: NDArray[np.uint64]
+    hashes: Keys
     """64 bits of a digest of each text, shape (n_docs,)."""
-    weights: NDArray[np.int64] | None = None
+    weights: Whole | None = None
     """Weights in the units of the statistics, shape (n_docs,); None if all are 1."""
     n_layers: int = 1
     """L, by which columns are numbered as in `ClassStatistics`."""
@@ -56,7 +54,7 @@ class CountedDocuments:
         return len(self.columns)
 
     @property
-    def classes(self) -> NDArray[np.int64]:
+    def classes(self) -> Whole:
         """Class numbers, shape (n_docs,)."""
         return self.columns if self.n_layers == 1 else self.columns // self.n_layers
 
@@ -98,7 +96,7 @@ class CountedDocuments:
         joined[firsts], joined[~firsts] = self.columns, self.labels.columns
         return replace(replace(self, labels=None).rows(np.repeat(np.arange(len(self)), sizes)), columns=joined), sizes
 
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Whole:
         """Return the order of the documents by hash, column and weight, shape (n_docs,)."""
         ranks = self.columns
         if self.labels is not None:
@@ -107,31 +105,31 @@ class CountedDocuments:
             ranks = np.array([rank[row] for row in rows], np.int64)
         return np.lexsort((ranks, self.hashes) if self.weights is None else (self.weights, ranks, self.hashes))
 
-    def rows(self, chosen: NDArray[np.int64]) -> CountedDocuments:
+    def rows(self, chosen: Whole) -> CountedDocuments:
         """Return some of the documents, by number, in the order given."""
         weights, labels = None if self.weights is None else self.weights[chosen], self.labels and self.labels.rows(chosen)
         columns, hashes = self.columns[chosen], self.hashes[chosen]
         return replace(self, matrix=self.matrix.rows(chosen), columns=columns, hashes=hashes, weights=weights, labels=labels)
 
-    def in_units(self, unit: int) -> NDArray[np.int64]:
+    def in_units(self, unit: int) -> Whole:
         """Return the weights in units of 1 / ``unit``, those of the statistics, shape (n_docs,)."""
         return np.full(len(self), unit) if self.weights is None else self.weights
 
-    def weights_in(self, statistics: ClassStatistics) -> NDArray[np.int64]:
+    def weights_in(self, statistics: ClassStatistics) -> Whole:
         """Return the weights that the documents have in their statistics, in units of 1 / ``statistics.weight_unit``, shape (n_docs,)."""
         weights, of_classes = self.in_units((statistics.counted or statistics).unit), statistics.weights.classes
         return weights if of_classes is None else weights * of_classes[self.classes]
 
-    def natural_weights(self, statistics: ClassStatistics) -> NDArray[np.float64]:
+    def natural_weights(self, statistics: ClassStatistics) -> Floats:
         """Return the weights as numbers of documents, shape (n_docs,)."""
-        weights: NDArray[np.float64] = self.weights_in(statistics) / statistics.weight_unit
+        weights: Floats = self.weights_in(statistics) / statistics.weight_unit
         return weights
 
-    def places(self, sample: CountedDocuments) -> NDArray[np.int64]:
+    def places(self, sample: CountedDocuments) -> Whole:
         """Return the numbers of the documents in a `DocumentSample` of these, or in the beginning of one, shape (n_docs of the sample,)."""
         order = self.order()
         repeated = np.arange(len(sample)) - np.searchsorted(sample.hashes, sample.hashes)
-        found: NDArray[np.int64] = order[np.searchsorted(self.hashes, sample.hashes, sorter=order) + repeated]
+        found: Whole = order[np.searchsorted(self.hashes, sample.hashes, sorter=order) + repeated]
         return found
 
     def renumbered(self, numbers: Renumbering) -> CountedDocuments:
@@ -166,9 +164,7 @@ class DocumentSample:
     """All documents with a smaller hash are in the sample, none with a larger one; `LARGEST_HASH` if the sample is the whole corpus."""
 
     @classmethod
-    def of(
-        cls, documents: CountedDocuments, size: int, bound: int = LARGEST_HASH, among: NDArray[np.bool_] | None = None
-    ) -> DocumentSample:
+    def of(cls, documents: CountedDocuments, size: int, bound: int = LARGEST_HASH, among: Mask | None = None) -> DocumentSample:
         """Return the sample of a corpus, given at least all its documents with hashes up to ``bound``, or of some of them.
 
         At most ``size`` documents and `MOST_ENTRIES` entries; documents of more than `MOST_TERMS` terms are left out. ``among`` is a mask of
@@ -229,10 +225,10 @@ class DocumentCollector:
     def add(
         self,
         postings: Postings,
-        classes: NDArray[np.int64],
-        hashes: NDArray[np.uint64],
+        classes: Whole,
+        hashes: Keys,
         labels: Sequence[str],
-        weights: NDArray[np.int64] | None = None,
+        weights: Whole | None = None,
         sets: LabelSets | None = None,
     ) -> None:
         """Keep documents; ``labels`` are the labels of all class numbers so far, ``weights`` and ``sets`` as `StatisticsBuilder.add` takes them."""

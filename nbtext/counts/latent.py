@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.type_names import Floats
+    from nbtext.type_names import Floats, Mask, Whole
 
 ITERATIONS = 4
 """Multiplications by AAᵀ. On 20 Newsgroups, classifiers of the features are no better with more."""
@@ -38,13 +38,13 @@ class LatentSpace:
     """The projection from selected terms to latent features, with the idf of some statistics."""
 
     statistics: ClassStatistics
-    known: NDArray[np.bool_]
+    known: Mask
     """Mask of the terms in use, from `latent_terms`, shape (n_terms,)."""
     projection: NDArray[np.float32]
     """V, shape (n_known, n_features)."""
 
     @classmethod
-    def of(cls, statistics: ClassStatistics, selected: NDArray[np.bool_], documents: DocumentTermMatrix, dimensions: int) -> Self:
+    def of(cls, statistics: ClassStatistics, selected: Mask, documents: DocumentTermMatrix, dimensions: int) -> Self:
         """Return the space of all documents of the statistics, of ``dimensions`` dimensions or as many as they span."""
         known = latent_terms(statistics, selected, dimensions)
         matrix = weighted(documents.of_terms(known), "tfidf", statistics)
@@ -52,7 +52,7 @@ class LatentSpace:
         projection = right_singular_vectors(matrix._replace(terms=number[matrix.terms]), int(np.count_nonzero(known)), dimensions)
         return cls(statistics, known, projection.astype(np.float32))
 
-    def features(self, matrix: DocumentTermMatrix) -> tuple[Floats, NDArray[np.int64]]:
+    def features(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
         """Return latent features of documents at unit length, shape (n_docs, n_features), and the numbers of their tokens in use, shape (n_docs,).
 
         The features of a document whose projection vanishes, such as one without a term in use, are zeros.
@@ -68,13 +68,13 @@ class LatentSpace:
         return scaled, matrix.lengths
 
 
-def latent_terms(statistics: ClassStatistics, selected: NDArray[np.bool_], dimensions: int) -> NDArray[np.bool_]:
+def latent_terms(statistics: ClassStatistics, selected: Mask, dimensions: int) -> Mask:
     """Return a mask of the selected terms in at least two documents, shape (n_terms,): a term of one document connects it with no other.
 
     If they are fewer than the dimensions wanted, return all selected terms that occur.
     """
     holding = statistics.term_documents
-    repeated: NDArray[np.bool_] = selected & (holding >= 2)
+    repeated: Mask = selected & (holding >= 2)
     return repeated if np.count_nonzero(repeated) >= dimensions else selected & (holding >= 1)
 
 

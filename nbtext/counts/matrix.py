@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.text.analyzer import TermSequence
-    from nbtext.type_names import Array, Integers, Numbers
+    from nbtext.type_names import Array, Floats, Integers, Mask, Numbers, Whole
 
 
 class DocumentTermMatrix(NamedTuple):
     """Counts n_jd of term j in document d as compressed sparse rows, shape (n_docs, n_terms)."""
 
-    offsets: NDArray[np.int64]
+    offsets: Whole
     """Bounds of each document's entries, shape (n_docs + 1,)."""
     terms: NDArray[Any]
     """Term ids, distinct within a document, shape (n_entries,); int32 or int64."""
     counts: NDArray[Any]
     """Occurrences of the term in the document, at least 1, shape (n_entries,); as ``terms``. Features in place of counts may have several columns."""
-    unknown: NDArray[np.int64]
+    unknown: Whole
     """Occurrences of terms that are not in the vocabulary, shape (n_docs,)."""
-    values: NDArray[np.float64] | None = None
+    values: Floats | None = None
     """Numbers beside the texts, shape (n_docs, n_columns), nan if missing; None if the corpus has none."""
 
     @classmethod
@@ -45,19 +45,19 @@ class DocumentTermMatrix(NamedTuple):
         return len(self.offsets) - 1
 
     @property
-    def entries(self) -> NDArray[np.int64]:
+    def entries(self) -> Whole:
         """Number of distinct known terms of each document, shape (n_docs,)."""
         return np.diff(self.offsets)
 
     @property
-    def sums(self) -> NDArray[np.float64]:
+    def sums(self) -> Floats:
         """Sum of the counts, which may be weights, of each document, shape (n_docs,)."""
         if self.counts.dtype.kind == "i":
             return self.lengths.astype(np.float64)
         return np.bincount(self.entry_documents, self.counts, self.n_documents).astype(np.float64)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Whole:
         """Number of known tokens of each document, shape (n_docs,)."""
         found = np.zeros(self.n_documents, np.int64)
         filled = np.flatnonzero(self.entries)
@@ -65,17 +65,17 @@ class DocumentTermMatrix(NamedTuple):
         return found
 
     @property
-    def tokens(self) -> NDArray[np.int64]:
+    def tokens(self) -> Whole:
         """Number of all tokens, known and unknown, and of numbers beside the text of each document, shape (n_docs,)."""
         tokens = self.lengths + self.unknown
         return tokens if self.values is None else tokens + np.count_nonzero(~np.isnan(self.values), axis=1)
 
     @property
-    def entry_documents(self) -> NDArray[np.int64]:
+    def entry_documents(self) -> Whole:
         """The document of each entry, shape (n_entries,)."""
         return np.repeat(np.arange(self.n_documents), self.entries)
 
-    def rows(self, chosen: NDArray[np.int64]) -> DocumentTermMatrix:
+    def rows(self, chosen: Whole) -> DocumentTermMatrix:
         """Return some of the documents, by number, in the order given."""
         sizes = self.entries[chosen]
         entries = flat_indices(self.offsets[chosen], sizes)
@@ -87,7 +87,7 @@ class DocumentTermMatrix(NamedTuple):
         order = np.argsort(pair(self.entry_documents, self.terms))
         return self._replace(terms=self.terms[order], counts=self.counts[order])
 
-    def of_entries(self, kept: NDArray[np.bool_]) -> DocumentTermMatrix:
+    def of_entries(self, kept: Mask) -> DocumentTermMatrix:
         """Return the matrix with some of its entries; ``kept`` is a mask of shape (n_entries,)."""
         if kept.all():
             return self
@@ -95,7 +95,7 @@ class DocumentTermMatrix(NamedTuple):
         counts = self.counts.take(places, axis=0)
         return self._replace(offsets=np.searchsorted(places, self.offsets), terms=self.terms.take(places), counts=counts)
 
-    def of_terms(self, chosen: NDArray[np.bool_]) -> DocumentTermMatrix:
+    def of_terms(self, chosen: Mask) -> DocumentTermMatrix:
         """Return the matrix with the entries of some terms; ``chosen`` is a mask of shape (n_terms,)."""
         return self.of_entries(chosen.take(self.terms))
 
@@ -124,13 +124,13 @@ class Postings(NamedTuple):
     """Term ids, shape (n_postings,)."""
     documents: NDArray[np.integer[Any]]
     """Numbers of documents, shape (n_postings,)."""
-    counts: NDArray[np.int64]
+    counts: Whole
     """Occurrences of the term in the document, at least 1, shape (n_postings,)."""
-    unknown: NDArray[np.int64]
+    unknown: Whole
     """As in `DocumentTermMatrix`."""
-    values: NDArray[np.float64] | None = None
+    values: Floats | None = None
     """As in `DocumentTermMatrix`."""
-    encoded_lines: NDArray[np.int64] | None = None
+    encoded_lines: Whole | None = None
     """Encoded lines dropped from each document, shape (n_docs,); None if none were looked for."""
 
     @classmethod
@@ -174,7 +174,7 @@ class Postings(NamedTuple):
         terms, documents, counts = (np.concatenate(both) for both in zip(self[:3], other[:3], strict=True))
         return self._replace(terms=terms, documents=documents, counts=counts, unknown=self.unknown + other.unknown)
 
-    def of_documents(self, chosen: NDArray[np.bool_]) -> Postings:
+    def of_documents(self, chosen: Mask) -> Postings:
         """Return the postings of some documents, renumbered; ``chosen`` is a mask of shape (n_docs,)."""
         kept = np.flatnonzero(chosen.take(self.documents))
         documents = (np.cumsum(chosen) - 1).take(self.documents.take(kept))
@@ -207,7 +207,7 @@ def _unpacked(keys: NDArray[np.uint32 | np.uint64], n_documents: int) -> tuple[N
     return (keys >> keys.dtype.type(shift)).view(signed), (keys & keys.dtype.type((1 << shift) - 1)).view(signed)
 
 
-def run_starts(*columns: Array) -> NDArray[np.int64]:
+def run_starts(*columns: Array) -> Whole:
     """Return the starts of runs of equal rows; the columns have shape (n,)."""
     differs = np.ones(columns[0].size, np.bool_)
     np.not_equal(columns[0][1:], columns[0][:-1], out=differs[1:])
@@ -216,7 +216,7 @@ def run_starts(*columns: Array) -> NDArray[np.int64]:
     return np.flatnonzero(differs)
 
 
-def stable_order(numbers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+def stable_order(numbers: NDArray[np.integer[Any]]) -> Whole:
     """Return the stable order of numbers below 2**32, shape (n,): sort by their lower, then their upper 16 bits, which numpy does by radix.
 
     Four to eight nanoseconds a number, against fifty for a sort by comparison.
@@ -237,9 +237,7 @@ FEW_PRODUCTS = 8
 """Rows of so many classes that at most this many are added up at once are added whole: ``reduceat`` goes class by class, and adds up to 8 in this order."""
 
 
-def add_weighted_sums(
-    scores: NDArray[np.float64], matrix: DocumentTermMatrix, n_terms: int, weights: Callable[[NDArray[np.int64]], NDArray[np.float64]]
-) -> None:
+def add_weighted_sums(scores: Floats, matrix: DocumentTermMatrix, n_terms: int, weights: Callable[[Whole], Floats]) -> None:
     """Add Σ_j n_jd w_jk to the scores, shape (n_docs, n_classes).
 
     ``weights`` returns w of some terms, shape (n, n_classes); it is called once for each distinct term, with up to `TERM_WEIGHTS_AT_ONCE`
@@ -254,7 +252,7 @@ def add_weighted_sums(
         _add_products(scores, documents[here], entry_term[here] - begin, matrix.counts[here], part)
 
 
-def _distinct(terms: NDArray[np.int64], n_terms: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _distinct(terms: Whole, n_terms: int) -> tuple[Whole, Whole]:
     """Return the distinct terms, ascending, and the place of each term among them."""
     if terms.size * 16 < n_terms:  # few tokens and a large vocabulary: sorting is cheaper than an array of all terms
         return np.unique(terms, return_inverse=True)
@@ -267,11 +265,11 @@ def _distinct(terms: NDArray[np.int64], n_terms: int) -> tuple[NDArray[np.int64]
 
 
 def _add_products(
-    scores: NDArray[np.float64],
-    documents: NDArray[np.int64],
-    terms: NDArray[np.int64],
+    scores: Floats,
+    documents: Whole,
+    terms: Whole,
     counts: Numbers,
-    weights: NDArray[np.float64],
+    weights: Floats,
 ) -> None:
     """Add to each document's scores its counts times the weights of its terms; entries are sorted by document."""
     step = max(PRODUCTS_AT_ONCE // scores.shape[1], 1)
@@ -289,7 +287,7 @@ def _add_products(
             scores[row] += products[first] + np.add.reduce(rest, axis=0) if len(rest) else products[first]
 
 
-def in_blocks(numbers: NDArray[np.int64], n_columns: int, cells: int) -> Iterator[NDArray[np.int64]]:
+def in_blocks(numbers: Whole, n_columns: int, cells: int) -> Iterator[Whole]:
     """Yield the numbers in consecutive blocks: a table with a row for each and ``n_columns`` columns has at most ``cells`` cells, or one row."""
     step = max(cells // max(n_columns, 1), 1)
     return (numbers[begin : begin + step] for begin in range(0, numbers.size, step))

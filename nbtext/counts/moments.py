@@ -16,6 +16,8 @@ from nbtext.records import NamedTuple
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nbtext.type_names import Floats, Whole
+
 MANTISSA = 53
 """Bits of a float's significand."""
 
@@ -29,7 +31,7 @@ SPLITTER = 2.0**27 + 1
 class Moments(NamedTuple):
     """Moments of every class and column of numbers, shapes (n_classes, n_columns)."""
 
-    documents: NDArray[np.int64]
+    documents: Whole
     """Documents of the class with a number."""
     sums: NDArray[Any]
     """Σ x, as fractions."""
@@ -43,7 +45,7 @@ class Moments(NamedTuple):
         return cls(np.zeros((n_classes, n_columns), np.int64), sums, squares)
 
     @classmethod
-    def of(cls, values: NDArray[np.float64], classes: NDArray[np.int64], n_classes: int) -> Self:
+    def of(cls, values: Floats, classes: Whole, n_classes: int) -> Self:
         """Return the moments of documents with values, shape (n_docs, n_columns), nan if missing, and class numbers, shape (n_docs,)."""
         found = cls.zero(n_classes, values.shape[1])
         for column in range(values.shape[1]):
@@ -76,11 +78,11 @@ class Moments(NamedTuple):
             np.all(self.documents >= 0) and np.all(spread >= 0) and not np.any(self.sums[~some]) and not np.any(self.squares[~some])
         )
 
-    def and_of(self, values: NDArray[np.float64], classes: NDArray[np.int64], n_classes: int) -> Moments:
+    def and_of(self, values: Floats, classes: Whole, n_classes: int) -> Moments:
         """Add the moments of further documents, given as in `of`; new classes are numbered after these."""
         return self.scattered(np.arange(len(self.documents)), n_classes).plus(self.of(values, classes, n_classes))
 
-    def without_each(self, column: int, values: NDArray[np.float64], classes: NDArray[np.int64]) -> Moments:
+    def without_each(self, column: int, values: Floats, classes: Whole) -> Moments:
         """Return the moments of a column without each of its documents in turn, shapes (n_classes, n_docs), given as in `of`."""
         rest = Moments(*(np.tile(part[:, column, np.newaxis], values.size) for part in self))
         here = np.flatnonzero(~np.isnan(values))
@@ -93,11 +95,11 @@ class Moments(NamedTuple):
         """Return the moments of the first ``n_columns`` columns, and those of the others."""
         return Moments(*(part[:, :n_columns] for part in self)), Moments(*(part[:, n_columns:] for part in self))
 
-    def of_classes(self, numbers: NDArray[np.int64]) -> Moments:
+    def of_classes(self, numbers: Whole) -> Moments:
         """Return the moments of some classes, by number, in the order given."""
         return Moments(*(part[numbers] for part in self))
 
-    def scattered(self, numbers: NDArray[np.int64], n_classes: int) -> Moments:
+    def scattered(self, numbers: Whole, n_classes: int) -> Moments:
         """Renumber the classes, given the new number of each, of ``n_classes``; add up classes with the same number."""
         wider = Moments.zero(n_classes, self.documents.shape[1])
         for new, old in zip(wider, self, strict=True):
@@ -113,7 +115,7 @@ class Moments(NamedTuple):
         return Moments(*(part.sum(axis=0, keepdims=True) for part in self))
 
 
-def _exact_sums(values: NDArray[np.float64], groups: NDArray[np.int64], n_groups: int) -> NDArray[Any]:
+def _exact_sums(values: Floats, groups: Whole, n_groups: int) -> NDArray[Any]:
     """Return the sum of each group's values as a fraction, shape (n_groups,); exact for fewer than 2³⁶ values.
 
     Significands are summed as whole numbers by group and power of two.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.type_names import Floats, Keys, Mask, Whole
 
 THRESHOLD = 0.8
 """Jaccard coefficient from which two documents are near duplicates. On 20 Newsgroups nearly all pairs from 0.8 on are one text sent
@@ -50,12 +51,12 @@ _ENTRIES_AT_ONCE = 1 << 21
 class NearDuplicates(NamedTuple):
     """Rows of the test matrix, ascending, with their most similar rows of the training matrix; all of shape (n_found,)."""
 
-    test_rows: NDArray[np.int64]
-    training_rows: NDArray[np.int64]
+    test_rows: Whole
+    training_rows: Whole
     """The most similar one; the first of equals."""
-    similarities: NDArray[np.float64]
+    similarities: Floats
     """Jaccard coefficients, from the threshold to 1."""
-    exact: NDArray[np.bool_]
+    exact: Mask
     """True if both have the same counts."""
 
 
@@ -83,7 +84,7 @@ def near_duplicates(training: DocumentTermMatrix, test: DocumentTermMatrix, thre
     )
 
 
-def signatures(matrix: DocumentTermMatrix, functions: NDArray[np.int64]) -> NDArray[np.uint32]:
+def signatures(matrix: DocumentTermMatrix, functions: Whole) -> NDArray[np.uint32]:
     """Return the MinHash of each document: the least hash of its terms by each hash function, shape (n_functions, n_docs).
 
     Two documents agree in a function with a probability equal to their Jaccard coefficient. Every document must have a term.
@@ -96,9 +97,7 @@ def signatures(matrix: DocumentTermMatrix, functions: NDArray[np.int64]) -> NDAr
     return least
 
 
-def jaccard(
-    left: DocumentTermMatrix, right: DocumentTermMatrix, left_rows: NDArray[np.int64], right_rows: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def jaccard(left: DocumentTermMatrix, right: DocumentTermMatrix, left_rows: Whole, right_rows: Whole) -> Floats:
     """Return terms in both / terms in either for pairs of documents over one vocabulary, shape (n_pairs,); 0 if neither has terms."""
     shared = np.zeros(left_rows.size, np.int64)
     sizes = (left.entries[left_rows], right.entries[right_rows])
@@ -112,7 +111,7 @@ def jaccard(
         joined = np.concatenate(keys)
         places, occurrences = group(joined)
         shared[chosen] = np.bincount(unpair(joined[places[occurrences == 2]])[0], minlength=numbers.size)
-    similarity: NDArray[np.float64] = shared / np.maximum(together - shared, 1)
+    similarity: Floats = shared / np.maximum(together - shared, 1)
     return similarity
 
 
@@ -131,20 +130,20 @@ class _Sets(NamedTuple):
 
     matrix: DocumentTermMatrix
     """A document with each set, shape (n_sets, n_terms)."""
-    first: NDArray[np.int64]
+    first: Whole
     """The first document with each set, shape (n_sets,)."""
-    number: NDArray[np.int64]
+    number: Whole
     """The set of each document, −1 for those that are not compared, shape (n_docs,)."""
 
     @classmethod
-    def of(cls, matrix: DocumentTermMatrix, compared: NDArray[np.bool_]) -> _Sets:
+    def of(cls, matrix: DocumentTermMatrix, compared: Mask) -> _Sets:
         documents = np.flatnonzero(compared)
         _, first, inverse = np.unique(_fingerprints(matrix, counts=False)[documents], return_index=True, return_inverse=True)
         number = np.full(matrix.n_documents, -1, np.int64)
         number[documents] = inverse
         return cls(matrix.rows(documents[first]), documents[first], number)
 
-    def members(self, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def members(self, chosen: Whole) -> tuple[Whole, Whole]:
         """Return the documents with the chosen sets, and the place of each one's set in ``chosen``."""
         place = np.full(self.first.size + 1, -1, np.int64)  # the last is for documents with number −1
         place[chosen] = np.arange(chosen.size)
@@ -152,7 +151,7 @@ class _Sets(NamedTuple):
         return documents, place[self.number[documents]]
 
 
-def _best(test: _Sets, training: _Sets, threshold: float) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _best(test: _Sets, training: _Sets, threshold: float) -> tuple[Whole, Whole, Floats]:
     """Return the sets of ``test`` that reach the threshold with one of ``training``, the most similar of these, and its similarity."""
     seen = KeyTable()
     similar, similarities = [np.empty(0, np.uint64)], [np.empty(0)]
@@ -173,9 +172,7 @@ def _best(test: _Sets, training: _Sets, threshold: float) -> tuple[NDArray[np.in
     return left[best], right[best], similarity[best]
 
 
-def _similarities(
-    test: DocumentTermMatrix, training: DocumentTermMatrix, pairs: NDArray[np.uint64], threshold: float
-) -> NDArray[np.float64]:
+def _similarities(test: DocumentTermMatrix, training: DocumentTermMatrix, pairs: Keys, threshold: float) -> Floats:
     """Return Jaccard coefficients of pairs of rows, shape (n_pairs,), or an upper bound from their sizes if that is below the threshold."""
     left, right = unpair(pairs)
     sizes = (test.entries[left], training.entries[right])
@@ -185,7 +182,7 @@ def _similarities(
     return similarity
 
 
-def _agreeing(test: DocumentTermMatrix, training: DocumentTermMatrix, rows: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _agreeing(test: DocumentTermMatrix, training: DocumentTermMatrix, rows: int) -> Iterator[tuple[Whole, Whole]]:
     """Yield the pairs of documents that agree in each band.
 
     Of more than `MOST_IN_BAND` partners, a document gets those nearest in the order of the next band, first those that agree in that
@@ -204,7 +201,7 @@ def _agreeing(test: DocumentTermMatrix, training: DocumentTermMatrix, rows: int)
         yield np.repeat(np.arange(test.n_documents), sizes), order[flat_indices(begin, sizes)]
 
 
-def _band(matrix: DocumentTermMatrix, band: int, rows: int) -> NDArray[np.uint64]:
+def _band(matrix: DocumentTermMatrix, band: int, rows: int) -> Keys:
     """Return 32 bits for each document, shape (n_docs,), equal where all signatures of the band are equal."""
     key = np.zeros(matrix.n_documents, np.uint64)
     for signature in signatures(matrix, band * rows + np.arange(rows)):
@@ -212,7 +209,7 @@ def _band(matrix: DocumentTermMatrix, band: int, rows: int) -> NDArray[np.uint64
     return key >> np.uint64(32)
 
 
-def _equal(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _equal(left: Keys, right: Keys) -> tuple[Whole, Whole]:
     """Return the places of elements of ``left`` that are in ``right``, and of the first equal element there."""
     values, first = np.unique(right, return_index=True)
     place = find_sorted(values, left)
@@ -220,21 +217,21 @@ def _equal(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> tuple[NDArray
     return found, first[place[found]]
 
 
-def _fingerprints(matrix: DocumentTermMatrix, *, counts: bool) -> NDArray[np.uint64]:
+def _fingerprints(matrix: DocumentTermMatrix, *, counts: bool) -> Keys:
     """Return 64 bits for each document, shape (n_docs,), of its terms, or also of their counts, in any order."""
     hashes = _mixed(pair(matrix.terms, matrix.counts if counts else np.zeros_like(matrix.terms)))
     running = np.concatenate((np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)))  # modulo 2**64, as are the differences
     return _mixed(running[matrix.offsets[1:]] - running[matrix.offsets[:-1]])
 
 
-def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mixed(keys: Keys) -> Keys:
     """Scramble 64-bit keys by a bijection, the output function of SplitMix64 (G. Steele, D. Lea, C. Flood, 2014)."""
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return keys ^ (keys >> np.uint64(31))
 
 
-def _chunks(sizes: NDArray[np.int64]) -> Iterator[slice]:
+def _chunks(sizes: Whole) -> Iterator[slice]:
     """Yield slices of pairs with at most `_ENTRIES_AT_ONCE` entries together, or of one pair."""
     ends = np.cumsum(sizes)
     begin = 0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from nbtext.type_names import Floats, Numbers, Whole
+    from nbtext.type_names import Floats, Keys, Mask, Numbers, Whole
 
 
 class SoftCounter:
@@ -35,7 +35,7 @@ class SoftCounter:
         documents = matrix.entry_documents.astype(np.int32)[order]
         self._by_term = DocumentTermMatrix(bounds, documents, matrix.counts[order], np.zeros(labelled.n_terms, np.int64))
 
-    def scores(self, known: NDArray[np.bool_], weights: Callable[[Whole], Floats]) -> Floats:
+    def scores(self, known: Mask, weights: Callable[[Whole], Floats]) -> Floats:
         """Return Σ_j n_jd w_jk over known terms, a mask of shape (n_terms,); shape (n_docs, n_classes). ``weights`` returns w of some terms."""
         scores = np.zeros((self._n_documents, self._labelled.n_classes))
         for terms, part in self._blocks():
@@ -61,7 +61,7 @@ class SoftCounter:
         keys, sums = self._sums(shares, columns)
         return self._labelled.with_cells(shares.sum(axis=0), keys, *sums)
 
-    def _sums(self, shares: Numbers, columns: Callable[[NDArray[Any]], list[Whole]]) -> tuple[NDArray[np.uint64], list[Whole]]:
+    def _sums(self, shares: Numbers, columns: Callable[[NDArray[Any]], list[Whole]]) -> tuple[Keys, list[Whole]]:
         """Return the keys (term, class) of the cells in which documents with the term have a share, and the sums of each column there.
 
         ``columns`` makes them of counts.

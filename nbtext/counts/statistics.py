@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.moments import Moments
-    from nbtext.type_names import Integers, Numbers, Whole
+    from nbtext.type_names import Integers, Keys, Mask, Numbers, Whole
 
 Number = TypeVar("Number", bound="np.integer | np.floating | np.bool_")
 
@@ -33,11 +33,11 @@ Number = TypeVar("Number", bound="np.integer | np.floating | np.bool_")
 class Renumbering(NamedTuple):
     """New numbers of terms and columns by their old ones, −1 for those that are gone."""
 
-    terms: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    terms: Whole
+    columns: Whole
     n_layers: int = 1
 
-    def after(self, terms: NDArray[np.int64], columns: NDArray[np.int64]) -> Renumbering:
+    def after(self, terms: Whole, columns: Whole) -> Renumbering:
         """Return this renumbering applied to the new numbers of an earlier one; −1 stays."""
         return Renumbering(np.append(self.terms, -1)[terms], np.append(self.columns, -1)[columns], self.n_layers)
 
@@ -88,15 +88,15 @@ class ClassStatistics:
     vocabulary: Vocabulary
     classes: tuple[str, ...]
     """Labels, sorted, distinct."""
-    class_documents: NDArray[np.int64]
+    class_documents: Whole
     """D_k, or documents of each column, shape (n_columns,)."""
-    term_offsets: NDArray[np.int64]
+    term_offsets: Whole
     """Start of each term's cells, and the end of the last, shape (n_terms + 1,)."""
-    cell_classes: NDArray[np.int64]
+    cell_classes: Whole
     """Class number of each cell, or column number, shape (n_cells,)."""
     cell_counts: Numbers
     """m_jk, occurrences of the term in the class, shape (n_cells,); int64, or float64 where a classifier weighted them."""
-    cell_documents: NDArray[np.int64]
+    cell_documents: Whole
     """d_jk, documents of the class that hold the term, shape (n_cells,)."""
     cell_logs: Numbers | None = None
     """Σ_d log(1 + n_jd) over the documents of the class, in units of 1 / `LOG_UNITS`, shape (n_cells,); None unless they are asked for.
@@ -180,7 +180,7 @@ class ClassStatistics:
         """Return the same statistics in units of 1 / ``unit``, a multiple of their own."""
         return self if unit == self.unit else replace(self, **self.scaled(np.full(self.class_documents.size, unit // self.unit)), unit=unit)
 
-    def with_cells(self, documents: NDArray[Any], keys: NDArray[np.uint64], *cells: NDArray[Any]) -> ClassStatistics:
+    def with_cells(self, documents: NDArray[Any], keys: Keys, *cells: NDArray[Any]) -> ClassStatistics:
         """Return other counts of the same terms: documents of each column, and cells sorted by key (term, column), as `cells` has them."""
         terms, numbers = unpair(keys)
         bounds, (counts, holding, *logs) = offsets(np.bincount(terms, minlength=self.n_terms)), cells
@@ -223,12 +223,12 @@ class ClassStatistics:
         return self.tokens_of(~is_category(self.vocabulary))
 
     @cached_property
-    def cell_terms(self) -> NDArray[np.int64]:
+    def cell_terms(self) -> Whole:
         """Term id of each cell, shape (n_cells,)."""
         return self.of_cells(np.arange(self.n_terms))
 
     @property
-    def held(self) -> NDArray[np.bool_]:
+    def held(self) -> Mask:
         """Whether a document holds each term, shape (n_terms,); in a part of a corpus some are in none."""
         return np.diff((self.everything or self).term_offsets) > 0
 
@@ -238,7 +238,7 @@ class ClassStatistics:
         return self._over_classes(self.cell_counts) if self.everything is None else self.everything.term_counts
 
     @cached_property
-    def term_documents(self) -> NDArray[np.int64]:
+    def term_documents(self) -> Whole:
         """Documents with each term, shape (n_terms,)."""
         return self._over_classes(self.cell_documents) if self.everything is None else self.everything.term_documents
 
@@ -248,7 +248,7 @@ class ClassStatistics:
         [term] = self.vocabulary.find([category_term(ENCODED_LINES, "")])
         return 0 if term == UNKNOWN else whole_or_float(self.term_counts[term])
 
-    def tokens_of(self, selected: NDArray[np.bool_]) -> Numbers:
+    def tokens_of(self, selected: Mask) -> Numbers:
         """Return the occurrences of the selected terms, a mask of shape (n_terms,), in each class, shape (n_classes,)."""
         counts = self.cell_counts if selected.all() else np.where(self.of_cells(selected), self.cell_counts, 0)
         return np.bincount(self.cell_classes, counts, self.n_classes).astype(counts.dtype)  # exact, since all sums are below 2**53
@@ -257,15 +257,15 @@ class ClassStatistics:
         """Return what is said of each term, shape (n_terms,), for each of its cells, shape (n_cells,)."""
         return np.repeat(of_terms, np.diff(self.term_offsets))
 
-    def counts_of(self, terms: NDArray[np.int64]) -> Numbers:
+    def counts_of(self, terms: Whole) -> Numbers:
         """Return m_jk of some terms, dense, shape (n, n_classes)."""
         return self._dense(terms, self.cell_counts)
 
-    def documents_of(self, terms: NDArray[np.int64]) -> NDArray[np.int64]:
+    def documents_of(self, terms: Whole) -> Whole:
         """Return d_jk of some terms, dense, shape (n, n_classes)."""
         return self._dense(terms, self.cell_documents)
 
-    def counts_in(self, terms: NDArray[np.int64], classes: NDArray[np.int64]) -> Numbers:
+    def counts_in(self, terms: Whole, classes: Whole) -> Numbers:
         """Return m_jk of pairs of a term and a class in which it occurs, shape (n,)."""
         if self.n_classes <= WORD_BITS:  # the cell is behind those of as many classes as have a lower bit: a fifth of the time of bisection
             lower = np.left_shift(np.uint64(1), np.arange(self.n_classes, dtype=np.uint64)) - np.uint64(1)
@@ -284,11 +284,11 @@ class ClassStatistics:
         return self.cell_counts[low]
 
     @cached_property
-    def _classes_of_terms(self) -> NDArray[np.uint64]:
+    def _classes_of_terms(self) -> Keys:
         """Numbers whose bit k says whether the term occurs in class k, of `WORD_BITS` classes at most, shape (n_terms,)."""
         running = np.zeros(self.cell_classes.size + 1, np.uint64)
         np.bitwise_xor.accumulate(np.left_shift(np.uint64(1), self.cell_classes.astype(np.uint64)), out=running[1:])
-        found: NDArray[np.uint64] = running[self.term_offsets[1:]] ^ running[self.term_offsets[:-1]]
+        found: Keys = running[self.term_offsets[1:]] ^ running[self.term_offsets[:-1]]
         return found
 
     def __eq__(self, other: object) -> bool:
@@ -355,13 +355,13 @@ class ClassStatistics:
         running = offsets(cells)
         return running[self.term_offsets[1:]] - running[self.term_offsets[:-1]]
 
-    def cells_of(self, terms: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def cells_of(self, terms: Whole) -> tuple[Whole, Whole]:
         """Return the cells of some terms, by number, and the place of the term of each among ``terms``; both of shape (n,)."""
         starts = self.term_offsets[terms]
         sizes = self.term_offsets[terms + 1] - starts
         return flat_indices(starts, sizes), np.repeat(np.arange(terms.size), sizes)
 
-    def _dense(self, terms: NDArray[np.int64], column: NDArray[Number]) -> NDArray[Number]:
+    def _dense(self, terms: Whole, column: NDArray[Number]) -> NDArray[Number]:
         cells, places = self.cells_of(terms)
         table = np.zeros((terms.size, self.n_classes), column.dtype)
         table[places, self.cell_classes[cells]] = column[cells]
@@ -394,9 +394,9 @@ LOG_UNITS = 1 << 30
 """Logs are rounded to multiples of 1 / `LOG_UNITS`, so that their sums are whole numbers: exact, and the same in any order."""
 
 
-def log_units(counts: Numbers) -> NDArray[np.int64]:
+def log_units(counts: Numbers) -> Whole:
     """Return log(1 + n) of the counts of terms in documents, in units of 1 / `LOG_UNITS`, shape (n_entries,)."""
-    units: NDArray[np.int64] = np.rint(np.log1p(counts, dtype=np.float64) * LOG_UNITS).astype(np.int64)
+    units: Whole = np.rint(np.log1p(counts, dtype=np.float64) * LOG_UNITS).astype(np.int64)
     return units
 
 
@@ -426,9 +426,9 @@ def no_log_sums() -> UsageError:
 def from_cells(
     vocabulary: Vocabulary,
     classes: Sequence[str],
-    class_documents: NDArray[np.int64],
-    keys: NDArray[np.uint64],
-    *cells: NDArray[np.int64],
+    class_documents: Whole,
+    keys: Keys,
+    *cells: Whole,
     layers: Sequence[Layer] = (Layer(),),
 ) -> CountedStatistics:
     """Return the statistics with cells given sorted by key (term, column), without terms without cells, and classes and layers without documents.
@@ -459,7 +459,7 @@ def from_cells(
     return CountedStatistics(statistics, Renumbering(new_terms, new_columns, len(statistics.layers)))
 
 
-def sum_cells(keys: NDArray[np.uint64], *columns: NDArray[Number]) -> tuple[NDArray[np.uint64], list[NDArray[Number]]]:
+def sum_cells(keys: Keys, *columns: NDArray[Number]) -> tuple[Keys, list[NDArray[Number]]]:
     """Return the distinct keys, sorted, and the sums of each column by key; all arguments have shape (n,).
 
     Fastest for keys in few sorted runs, which a stable sort only merges.
@@ -494,15 +494,13 @@ class StatisticsBuilder:
         """Label of each class number so far."""
         return list(self._classes)
 
-    def class_numbers(self, labels: Sequence[str]) -> NDArray[np.int64]:
+    def class_numbers(self, labels: Sequence[str]) -> Whole:
         """Return the class number of each label, a new one for a new label, shape (n_labels,)."""
         numbers = np.array([self._classes.setdefault(label, len(self._classes)) for label in labels], np.int64)
         self._class_documents = _grown(self._class_documents, len(self._classes))
         return numbers
 
-    def add(
-        self, postings: Postings, classes: NDArray[np.int64], weights: NDArray[np.int64] | None = None, sets: LabelSets | None = None
-    ) -> None:
+    def add(self, postings: Postings, classes: Whole, weights: Whole | None = None, sets: LabelSets | None = None) -> None:
         """Count documents, given their class numbers; term ids are those of this builder's vocabulary.
 
         ``weights`` are those of the documents, in units of 1 / `WEIGHT_UNIT`; None if all are 1. ``sets`` are their other classes.
@@ -531,12 +529,10 @@ class StatisticsBuilder:
         if self._moments is not None and postings.values is not None:
             self._moments = self._moments.and_of(postings.values, classes, len(self._classes))
 
-    def _weighed(self, weights: NDArray[np.int64] | None) -> NDArray[np.int64] | int:
+    def _weighed(self, weights: Whole | None) -> Whole | int:
         return self._unit if weights is None else weights
 
-    def add_cells(
-        self, postings: Postings, classes: NDArray[np.int64], weights: NDArray[np.int64] | None = None
-    ) -> tuple[Integers, Integers]:
+    def add_cells(self, postings: Postings, classes: Whole, weights: Whole | None = None) -> tuple[Integers, Integers]:
         """Count further terms of documents that were added, given the class numbers of these and their weights.
 
         Return where the postings of each cell begin, and its number, both of shape (n_cells,).
@@ -581,7 +577,7 @@ def whole_or_float(number: float) -> float:
     return int(number) if number == int(number) else round(float(number), 6)
 
 
-def _grown(array: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def _grown(array: Whole, size: int) -> Whole:
     """Return the array with room for ``size`` elements, new ones zero."""
     if size <= array.size:
         return array

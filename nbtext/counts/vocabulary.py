@@ -27,7 +27,7 @@ from nbtext.text.surfaces import PAIRS, WORDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from nbtext.type_names import Keys, Mask, Whole
 
 TERMS_AT_ONCE = 1 << 16
 """Terms copied at once: indexing takes 8 bytes of memory for each byte of text."""
@@ -66,17 +66,17 @@ def stop_word_term(word: str) -> str:
     return word + _MARK
 
 
-def is_stop_word(vocabulary: Vocabulary) -> NDArray[np.bool_]:
+def is_stop_word(vocabulary: Vocabulary) -> Mask:
     """Return a mask of the terms of stop words, shape (n_terms,)."""
     return _ends_with(vocabulary, _MARK)
 
 
-def is_of_side(vocabulary: Vocabulary, side: str) -> NDArray[np.bool_]:
+def is_of_side(vocabulary: Vocabulary, side: str) -> Mask:
     """Return a mask of the terms of one of `SIDES`, shape (n_terms,)."""
     return _ends_with(vocabulary, SIDES[side])
 
 
-def _ends_with(vocabulary: Vocabulary, mark: str) -> NDArray[np.bool_]:
+def _ends_with(vocabulary: Vocabulary, mark: str) -> Mask:
     last = np.frombuffer(vocabulary.text, np.uint8)[vocabulary.bounds[1:] - 1]
     return np.append(last == ord(mark), np.zeros(len(vocabulary) - last.size, np.bool_))
 
@@ -86,13 +86,13 @@ def has_categories(vocabulary: Vocabulary) -> bool:
     return vocabulary.text.startswith(_MARK.encode())
 
 
-def is_category(vocabulary: Vocabulary) -> NDArray[np.bool_]:
+def is_category(vocabulary: Vocabulary) -> Mask:
     """Return a mask of the terms that are categories, shape (n_terms,)."""
     first = np.frombuffer(vocabulary.text, np.uint8)[vocabulary.bounds[:-1]]
     return np.append(first == ord(_MARK), np.zeros(len(vocabulary) - first.size, np.bool_))
 
 
-def is_category_of(vocabulary: Vocabulary, name: str) -> NDArray[np.bool_]:
+def is_category_of(vocabulary: Vocabulary, name: str) -> Mask:
     """Return a mask of the terms that are categories of one attribute, shape (n_terms,)."""
     prefix = category_term(name, "")
     found = np.zeros(len(vocabulary), np.bool_)
@@ -101,7 +101,7 @@ def is_category_of(vocabulary: Vocabulary, name: str) -> NDArray[np.bool_]:
     return found
 
 
-def is_of_field(vocabulary: Vocabulary) -> NDArray[np.bool_]:
+def is_of_field(vocabulary: Vocabulary) -> Mask:
     """Return a mask of the single terms of fields, which alone hold a colon, shape (n_terms,). Names of counted features may hold one too."""
     colons = np.flatnonzero(np.frombuffer(vocabulary.text, np.uint8) == ord(":"))
     found = np.zeros(len(vocabulary), np.bool_)
@@ -116,7 +116,7 @@ class Vocabulary:
     as keys of `nbtext.text.hashing.pair`.
     """
 
-    def __init__(self, text: bytes, bounds: NDArray[np.int64], pairs: NDArray[np.uint64]) -> None:
+    def __init__(self, text: bytes, bounds: Whole, pairs: Keys) -> None:
         self.text = text
         self.bounds = bounds
         self.pairs = pairs
@@ -172,7 +172,7 @@ class Vocabulary:
             return [ids.get(term, UNKNOWN) for term in terms]
         return [self._bisect(term.encode()) for term in terms]
 
-    def find_pairs(self, left: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
+    def find_pairs(self, left: Whole, last: Whole) -> Whole:
         """Return the id of each n-gram, given the ids of its parts; `UNKNOWN` for n-grams not in the vocabulary. Shape (n,)."""
         if not self.pairs.size:
             return np.full(left.size, UNKNOWN, np.int64)
@@ -188,7 +188,7 @@ class Vocabulary:
         place = find_sorted(self.pairs, wanted)
         return np.where(place >= 0, self.n_single + place, UNKNOWN)
 
-    def find_terms(self, terms: Sequence[tuple[str, ...]]) -> NDArray[np.int64]:
+    def find_terms(self, terms: Sequence[tuple[str, ...]]) -> Whole:
         """Return the id of each term, given as a tuple of its single terms; `UNKNOWN` for those not in the vocabulary. Shape (n,)."""
         found = np.full(len(terms), UNKNOWN, np.int64)
         sizes = np.array([len(term) for term in terms], np.int64)
@@ -204,11 +204,11 @@ class Vocabulary:
             found[rows] = prefix
         return found
 
-    def union(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]:
+    def union(self, other: Vocabulary) -> tuple[Vocabulary, Whole, Whole]:
         """Return the union, and the new ids of the terms of each vocabulary, shapes (len(self),) and (len(other),)."""
         single, *ids = self._union_of_single_terms(other)
         pairs = [unpair(side.pairs) for side in (self, other)]
-        merged: list[NDArray[np.uint64]] = []
+        merged: list[Keys] = []
         begin = single.n_single
         while any(left.size > ids[side].size - (self, other)[side].n_single for side, (left, _) in enumerate(pairs)):
             level = []
@@ -222,7 +222,7 @@ class Vocabulary:
             begin += keys.size
         return Vocabulary(single.text, single.bounds, np.concatenate([single.pairs, *merged])), ids[0], ids[1]
 
-    def _union_of_single_terms(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]:
+    def _union_of_single_terms(self, other: Vocabulary) -> tuple[Vocabulary, Whole, Whole]:
         """Return the union of single terms, as `union`."""
         text, bounds = self.text + other.text, np.append(self.bounds, len(self.text) + other.bounds[1:])
         order, is_repeated = _merged_order(text, bounds)
@@ -231,7 +231,7 @@ class Vocabulary:
         single = Vocabulary(*_rows(text, bounds, order[~is_repeated]), np.empty(0, np.uint64))
         return single, ids[: self.n_single], ids[self.n_single :]
 
-    def restrict(self, kept: NDArray[np.bool_]) -> Vocabulary:
+    def restrict(self, kept: Mask) -> Vocabulary:
         """Return the terms with ``kept`` (shape (n_terms,)) true, in the same order. ``kept`` must include the parts of the n-grams in it."""
         if kept.all():
             return self
@@ -262,11 +262,11 @@ class GrowingVocabulary:
         """Return the id of each single term; add new terms."""
         return list(map(self._ids.__getitem__, terms))
 
-    def find_pairs(self, left: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
+    def find_pairs(self, left: Whole, last: Whole) -> Whole:
         """Return the id of each n-gram, given the ids of its parts; add new n-grams."""
         return 2 * self._pairs.intern(pair(left, last)).astype(np.int64) + 1
 
-    def freeze(self) -> tuple[Vocabulary, NDArray[np.int64]]:
+    def freeze(self) -> tuple[Vocabulary, Whole]:
         """Return the sorted vocabulary, and the id there of every id here, shape (highest id + 2,). This vocabulary is emptied."""
         terms = list(self._ids)  # the term with id 2n is the n-th
         self._ids.clear()
@@ -291,7 +291,7 @@ class GrowingVocabulary:
         return Vocabulary(single.text, single.bounds, np.concatenate(sorted_pairs)), final
 
 
-def _joined(terms: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
+def _joined(terms: Sequence[str]) -> tuple[bytes, Whole]:
     """Return the concatenated UTF-8 of the terms, and their bounds."""
     text = "".join(terms)
     encoded = text.encode()
@@ -302,7 +302,7 @@ def _joined(terms: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
     return encoded, bounds
 
 
-def _merged_order(text: bytes, bounds: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _merged_order(text: bytes, bounds: Whole) -> tuple[Whole, Mask]:
     """Return the order of terms given in few sorted runs, and a mask of those, in that order, that equal the term before; shapes (n_terms,).
 
     A stable sort merges the runs by the first `COMPARED` bytes of the terms. Only terms that these do not tell apart become objects.
@@ -324,7 +324,7 @@ def _merged_order(text: bytes, bounds: NDArray[np.int64]) -> tuple[NDArray[np.in
     return order, is_alike
 
 
-def _rows(text: bytes, bounds: NDArray[np.int64], chosen: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
+def _rows(text: bytes, bounds: Whole, chosen: Whole) -> tuple[bytes, Whole]:
     """Return text and bounds of the chosen terms, in the order given."""
     octets, sizes = np.frombuffer(text, np.uint8), np.diff(bounds)[chosen]
     parts = (slice(begin, begin + TERMS_AT_ONCE) for begin in range(0, chosen.size, TERMS_AT_ONCE))
@@ -332,7 +332,7 @@ def _rows(text: bytes, bounds: NDArray[np.int64], chosen: NDArray[np.int64]) -> 
     return rows, offsets(sizes)
 
 
-def _sorted_order(terms: Sequence[str], text: bytes, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sorted_order(terms: Sequence[str], text: bytes, bounds: Whole) -> Whole:
     """Return the order that sorts the terms by their bytes: compare the first eight as one number, and strings only where these are equal."""
     words = np.ndarray((len(text) + 1,), ">u8", buffer=text + bytes(8), strides=(1,))
     keep = np.array([(1 << 64) - (1 << 8 * (8 - n)) for n in range(9)], np.uint64)

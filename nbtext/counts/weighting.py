@@ -15,11 +15,9 @@ from nbtext.counts.corpus_counts import cells_of_entries
 from nbtext.counts.statistics import LOG_UNITS, ClassStatistics, log_units, no_log_sums
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.type_names import Floats, Numbers
+    from nbtext.type_names import Floats, Mask, Numbers, Whole
 
 
 def log_counts(counts: Numbers) -> Floats:
@@ -34,7 +32,7 @@ def inverse_document_frequency(statistics: ClassStatistics, terms: Numbers) -> F
     return logs
 
 
-def unit_length(weights: Floats, documents: NDArray[np.int64], n_documents: int) -> Floats:
+def unit_length(weights: Floats, documents: Whole, n_documents: int) -> Floats:
     """Scale the weights of each document to Euclidean length 1, shape (n_entries,); a document of zeros stays so."""
     length = np.sqrt(np.bincount(documents, weights**2, n_documents))[documents]
     scaled: Floats = np.divide(weights, length, out=np.zeros_like(weights), where=length > 0)
@@ -70,7 +68,7 @@ def _tfidf(matrix: DocumentTermMatrix, statistics: ClassStatistics) -> Floats:
     return unit_length(weights, matrix.entry_documents, matrix.n_documents)
 
 
-def weighted_cells(weighting: str, statistics: ClassStatistics, selected: NDArray[np.bool_], documents: CountedDocuments | None) -> Numbers:
+def weighted_cells(weighting: str, statistics: ClassStatistics, selected: Mask, documents: CountedDocuments | None) -> Numbers:
     """Return the sum of the weights of each cell's term in the documents of its class, shape (n_cells,).
 
     ``documents`` are all those of the statistics, needed by ``tfidf`` only, whose sums do not add; there, terms that are not selected have weight 0. Weights are

@@ -24,10 +24,9 @@ from nbtext.records import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.scoring import ScoredBlock
+    from nbtext.type_names import Keys
 
 EXAMPLES = 20
 """Leaked documents that the figures name."""
@@ -203,7 +202,7 @@ class LeakWatch:
         return None if self._check is None else self._check.result(evaluation)
 
 
-def sampled_leaks(test_hashes: NDArray[np.uint64], sample_hashes: NDArray[np.uint64], bound: int) -> SampledLeakResult:
+def sampled_leaks(test_hashes: Keys, sample_hashes: Keys, bound: int) -> SampledLeakResult:
     """Count the test documents that a bottom-k sample can check, and those of them that are in its corpus.
 
     ``sample_hashes`` hold the hash of every document of the corpus below ``bound``; all there are if that is `LARGEST_HASH`. The share

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.counts.vocabulary import Vocabulary
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Keys, Whole
 
 COUNTS = 1 << 10
 """Log counts are whole numbers of 1 / `COUNTS`, so that their sums are exact."""
@@ -58,7 +58,7 @@ class DocumentPool:
     vocabulary: Vocabulary
     matrix: DocumentTermMatrix
     """Shape (n_docs, n_terms)."""
-    hashes: NDArray[np.uint64]
+    hashes: Keys
     """64 bits of a digest of each document, shape (n_docs,)."""
 
     def __len__(self) -> int:

@@ -46,10 +46,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from fractions import Fraction
 
-    from numpy.typing import NDArray
-
     from nbtext.counts.moments import Moments
-    from nbtext.type_names import Arrays, Floats, Numbers, Parsed, Whole
+    from nbtext.type_names import Arrays, Floats, Keys, Numbers, Parsed, Whole
 
     Parts = Mapping[str, Any]
     """What the arrays of a model file hold, by name."""
@@ -474,10 +472,10 @@ def _sorted(text: bytes, bounds: Whole) -> bool:
     keep = np.array([(1 << 64) - (1 << 8 * (8 - n)) for n in range(9)], np.uint64)
     begins, lengths = bounds[:-1], np.diff(bounds)
 
-    def eight(rows: Whole | slice, done: int) -> NDArray[np.uint64]:
+    def eight(rows: Whole | slice, done: int) -> Keys:
         """Return the bytes of some rows from ``done`` on."""
         left = np.minimum(np.maximum(lengths[rows] - done, 0), 8)
-        found: NDArray[np.uint64] = words[np.minimum(begins[rows] + done, len(text))].astype(np.uint64) & keep[left]
+        found: Keys = words[np.minimum(begins[rows] + done, len(text))].astype(np.uint64) & keep[left]
         return found
 
     every = eight(slice(None), 0)

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from nbtext.explain.explanation import Explained
     from nbtext.model.given_texts import GivenClasses, Indicator, Label, Paths, Text
     from nbtext.model.unlabelled import UnlabelledDocuments
-    from nbtext.type_names import Mask
+    from nbtext.type_names import Floats, Mask
 
 
 class TextClassifier:
@@ -403,15 +403,15 @@ class TextClassifier:
         answers, unanswered = self.classes_[best], best == NO_ANSWER
         return np.where(unanswered, np.array(None), answers) if unanswered.any() else answers
 
-    def predict_proba(self, texts: Iterable[Text]) -> NDArray[np.float64]:
+    def predict_proba(self, texts: Iterable[Text]) -> Floats:
         """Return p(C_k | d), shape (n_docs, n_classes), in the order of `classes_`; nan where maximum likelihood rules out every class."""
         return np.exp(self.predict_log_proba(texts))
 
-    def predict_log_proba(self, texts: Iterable[Text]) -> NDArray[np.float64]:
+    def predict_log_proba(self, texts: Iterable[Text]) -> Floats:
         """Return log p(C_k | d), shape (n_docs, n_classes), in nats."""
         return self._stacked(texts, lambda scored: scored.log_posterior)
 
-    def joint_log_likelihood(self, texts: Iterable[Text]) -> NDArray[np.float64]:
+    def joint_log_likelihood(self, texts: Iterable[Text]) -> Floats:
         """Return log p(d, C_k) before calibration, shape (n_docs, n_classes), in nats."""
         return self._stacked(texts, lambda scored: scored.scores)
 
@@ -531,7 +531,7 @@ class TextClassifier:
         kind = self.fitted.label_kind
         return kind if kind == "text" else self._given_classes.kind
 
-    def _stacked(self, texts: Iterable[Text], rows_of: Callable[[ScoredTexts], NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _stacked(self, texts: Iterable[Text], rows_of: Callable[[ScoredTexts], Floats]) -> Floats:
         from nbtext.model.given_texts import given_contents
 
         found = blocks(given_contents(texts, self.reading), lambda content: len(joined_parts(*content)), self.fitted.documents_at_once)

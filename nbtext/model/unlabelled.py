@@ -49,12 +49,10 @@ from nbtext.steps import stepped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.corpus.document import Document
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Mask, Whole
 
 WEIGHTS = (1.0, 0.3, 0.1, 0.03)
 """λ, tried downwards as long as left-out documents become more probable; 0 is tried too."""
@@ -281,5 +279,5 @@ class _ExpectationMaximisation:
         settings = replace(self.settings, weighting="counts")
         return MultinomialNaiveBayes(Training(sums, self._selected(sums), smoothing, settings, own=self.learnt.own), sums)
 
-    def _selected(self, sums: ClassStatistics) -> NDArray[np.bool_]:
+    def _selected(self, sums: ClassStatistics) -> Mask:
         return self.learnt.selected & sums.held

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.text.surfaces import Surfaces
+    from nbtext.type_names import Mask, Whole
 
-    FindTerms = Callable[[list[str]], Sequence[int] | NDArray[np.int64]]
+    FindTerms = Callable[[list[str]], Sequence[int] | Whole]
     StemWords = Callable[[list[str]], list[str]]
 
 UNKNOWN = -1
@@ -136,7 +137,7 @@ class Analyzer:
             done = place + 1
         return kept + forms[done:], sizes
 
-    def _are_words(self, forms: list[str]) -> NDArray[np.bool_]:
+    def _are_words(self, forms: list[str]) -> Mask:
         """Return a mask of the forms that are a word already, ASCII letters and digits; without a Python instruction for each."""
         kinds = np.frombuffer((BETWEEN_FORMS.join(forms) + BETWEEN_FORMS).encode().translate(_KINDS), np.uint8)
         ends = np.flatnonzero(kinds == _BETWEEN)
@@ -146,7 +147,7 @@ class Analyzer:
             found &= ~np.fromiter(map(self._stop_words.__contains__, forms), np.bool_, len(forms))
         return found[: len(forms)]
 
-    def _analyse(self, surfaces: Surfaces, positions: NDArray[np.int64], fields: NDArray[np.int64] | None) -> NDArray[np.int32]:
+    def _analyse(self, surfaces: Surfaces, positions: Whole, fields: Whole | None) -> NDArray[np.int32]:
         terms, sizes = self.terms(surfaces.forms(positions))
         if fields is not None:
             prefixes = map(self._fields.prefixes.__getitem__, np.repeat(fields.take(positions), sizes).tolist())

@@ -15,18 +15,18 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nbtext.type_names import Integers
+    from nbtext.type_names import Integers, Keys, Whole
 
 EMPTY_KEY = np.uint64(0)
 """The only key that cannot be stored: it has id 0, which marks a free slot."""
 
 
-def pair(left: Integers, right: Integers) -> NDArray[np.uint64]:
+def pair(left: Integers, right: Integers) -> Keys:
     """Return a non-zero key for each two ids below 2**31; keys are ordered as the pairs."""
     return ((left.astype(np.uint64) + np.uint64(1)) << np.uint64(32)) | right.astype(np.uint64)
 
 
-def unpair(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def unpair(keys: Keys) -> tuple[Whole, Whole]:
     """Return the two ids of each key made by `pair`."""
     left = (keys >> np.uint64(32)).astype(np.int64) - 1
     return left, (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
@@ -53,11 +53,11 @@ class KeyTable:
         return self._size
 
     @property
-    def keys(self) -> NDArray[np.uint64]:
+    def keys(self) -> Keys:
         """The keys by id, from id 1, shape (n_keys,)."""
         return self._stored[1 : self._size + 1]
 
-    def intern(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+    def intern(self, keys: Keys) -> NDArray[np.int32]:
         """Return the id of each key, shape (n,); add new keys. No key may be `EMPTY_KEY`."""
         ids = self.find(keys)
         unknown = np.flatnonzero(ids == 0)
@@ -65,7 +65,7 @@ class KeyTable:
             ids[unknown] = self._intern_new(keys.take(unknown))
         return ids
 
-    def find(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+    def find(self, keys: Keys) -> NDArray[np.int32]:
         """Return the id of each key, 0 for unknown keys, shape (n,)."""
         slots = self._home(keys)
         ids = self._ids.take(slots)
@@ -80,7 +80,7 @@ class KeyTable:
             pending, slots, wanted = pending.take(walking), slots.take(walking), wanted.take(walking)
         return ids
 
-    def _intern_new(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+    def _intern_new(self, keys: Keys) -> NDArray[np.int32]:
         representative = representatives(keys)
         distinct = np.flatnonzero(representative == np.arange(keys.size))
         ids = np.empty(keys.size, np.int32)
@@ -88,7 +88,7 @@ class KeyTable:
         self._append(keys.take(distinct))
         return ids.take(representative)
 
-    def _append(self, keys: NDArray[np.uint64]) -> None:
+    def _append(self, keys: Keys) -> None:
         """Store distinct new keys; keep the table at most half full."""
         first, self._size = self._size + 1, self._size + keys.size
         if self._size >= self._stored.size:
@@ -101,7 +101,7 @@ class KeyTable:
         self._stored[first : self._size + 1] = keys
         self._place(keys, first)
 
-    def _place(self, keys: NDArray[np.uint64], first: int) -> None:
+    def _place(self, keys: Keys, first: int) -> None:
         """Write the ids of distinct keys, from ``first`` on, into free slots; of keys with the same slot, all but one try the next.
 
         The last one written stays, so write backwards: early keys are frequent and should be found at the first probe.
@@ -114,7 +114,7 @@ class KeyTable:
             walk = np.flatnonzero(self._ids.take(slots) != ids)
             ids, slots = ids.take(walk), (slots.take(walk) + 1) & self._mask
 
-    def _home(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    def _home(self, keys: Keys) -> Whole:
         return ((keys * self._multiplier) >> self._shift).view(np.int64)
 
     def _allocate(self, bits: int) -> None:
@@ -123,14 +123,14 @@ class KeyTable:
         self._shift = np.uint64(64 - bits)
 
 
-def group(keys: Integers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def group(keys: Integers) -> tuple[Whole, Whole]:
     """Return the position of one occurrence of each distinct key, ascending, and the number of its occurrences, shapes (n_distinct,)."""
     occurrences = np.bincount(representatives(keys.astype(np.uint64, copy=False)), minlength=keys.size)
     positions = np.flatnonzero(occurrences)
     return positions, occurrences.take(positions)
 
 
-def representatives(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+def representatives(keys: Keys) -> Whole:
     """Return for each key the position of one occurrence of it, the same for all equal keys, shape (n,).
 
     Several times as fast as sorting: equal keys get the same slot of a table, and keys that lost their slot to another key try again.

@@ -19,11 +19,10 @@ from nbtext.text.surfaces import RUNS, WORDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from numpy.typing import NDArray
-
     from nbtext.text.analyzer import FindTerms
+    from nbtext.type_names import Whole
 
-    PairIds = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
+    PairIds = Callable[[Whole, Whole], Whole]
 
 WILDCARD = "*"
 """Marks where the word goes on; every character n-gram has at least one."""

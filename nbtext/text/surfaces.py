@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.type_names import Whole
+    from nbtext.type_names import Keys, Mask, Whole
 
 WORD_BYTES = 8
 """Bytes in a 64-bit word, which are compared at once."""
@@ -66,11 +66,11 @@ class Surfaces(NamedTuple):
     """The surface forms of a block of documents in order: bytes ``[starts, starts + lengths)`` of ``text``; arrays of shape (n_forms,)."""
 
     text: bytes
-    starts: NDArray[np.int64]
-    lengths: NDArray[np.int64]
+    starts: Whole
+    lengths: Whole
     documents: NDArray[np.int32]
 
-    def forms(self, positions: NDArray[np.int64]) -> list[str]:
+    def forms(self, positions: Whole) -> list[str]:
         """Return the forms at some positions."""
         starts, sizes = self.starts.take(positions), self.lengths.take(positions) + 1
         if sizes.max(initial=0) > MAX_INTERNED + 1:  # the indices of all bytes would take many times their memory
@@ -117,7 +117,7 @@ def find_surfaces(texts: Sequence[bytes], unspaced: str = WORDS, *, with_runs: b
     return Surfaces(folded, starts, ends - starts, documents)
 
 
-def _of_forms(folded: bytes, inside: NDArray[np.bool_], begins: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _of_forms(folded: bytes, inside: Mask, begins: Whole) -> Mask:
     """Return for each byte whether its form has one of the characters that begin at ``begins``; ``inside`` loses commas and full stops."""
     raw = np.frombuffer(folded, np.uint8)
     for lead, second, lasts in ((0xE3, 0x80, (0x81, 0x82)), (0xEF, 0xBC, (0x81, 0x8C, 0x9F))):  # as in `_STOPS`
@@ -162,21 +162,21 @@ class SurfaceTable:
             long = long.compress(rest > WORD_BYTES)
         return ids
 
-    def intern_in_fields(self, forms: NDArray[np.int32], fields: NDArray[np.int64]) -> NDArray[np.int32]:
+    def intern_in_fields(self, forms: NDArray[np.int32], fields: Whole) -> NDArray[np.int32]:
         """Return the id of each form in its field, which is given by number, shape (n_forms,): odd, or `LONG_FORM`."""
         ids = 2 * self._chains.intern(pair(_HIGHEST - fields, forms)) + 1
         ids[forms == LONG_FORM] = LONG_FORM
         return ids
 
 
-def _words(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _words(text: bytes, starts: Whole, lengths: Whole) -> Keys:
     """Return up to eight bytes from each start on as a number, first byte lowest, zeros beyond the length; shape (n,).
 
     Combine two aligned words by shifts: `take` on an unaligned array would copy all of it.
     """
     aligned = np.frombuffer(text, "<u8", len(text) // WORD_BYTES)
     place, bits = starts >> 3, ((starts & 7) << 3).view(np.uint64)
-    words: NDArray[np.uint64] = aligned.take(place)
+    words: Keys = aligned.take(place)
     words >>= bits
     upper = aligned[1:].take(place)
     upper <<= np.subtract(np.uint64(64), bits, out=bits)  # a shift by 64 gives 0
@@ -230,7 +230,7 @@ class _UnspacedRuns(NamedTuple):
     """Where each character begins, shape (n_characters,)."""
     ends: Whole
     """Where it ends, with its marks."""
-    first: NDArray[np.bool_]
+    first: Mask
     """True where a run begins."""
 
     @property
