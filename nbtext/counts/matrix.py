@@ -171,6 +171,8 @@ class Postings(NamedTuple):
 
     def beside(self, other: Postings) -> Postings:
         """Return the postings of both; they are of the same documents and have no term in common. All else is that of these."""
+        if not other.terms.size:
+            return self._replace(unknown=self.unknown + other.unknown)
         terms, documents, counts = (np.concatenate(both) for both in zip(self[:3], other[:3], strict=True))
         return self._replace(terms=terms, documents=documents, counts=counts, unknown=self.unknown + other.unknown)
 

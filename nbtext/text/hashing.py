@@ -45,7 +45,7 @@ class KeyTable:
 
     def __init__(self, bits: int = 12) -> None:
         self._multiplier = _random_multiplier()
-        self._stored = np.zeros((1 << (bits - 1)) + 1, np.uint64)  # EMPTY_KEY everywhere; zeros take no memory until written to
+        self._stored = np.zeros((1 << (bits - 2)) + 1, np.uint64)  # EMPTY_KEY everywhere; zeros take no memory until written to
         self._size = 0
         self._allocate(bits)
 
@@ -89,11 +89,11 @@ class KeyTable:
         return ids.take(representative)
 
     def _append(self, keys: Keys) -> None:
-        """Store distinct new keys; keep the table at most half full."""
+        """Store distinct new keys; keep the table at most a quarter full: 4 bytes a slot, and few second probes."""
         first, self._size = self._size + 1, self._size + keys.size
         if self._size >= self._stored.size:
-            bits = int(self._size * 2 - 1).bit_length()
-            grown = np.zeros((1 << (bits - 1)) + 1, np.uint64)
+            bits = int(self._size * 4 - 1).bit_length()
+            grown = np.zeros((1 << (bits - 2)) + 1, np.uint64)
             grown[:first] = self._stored[:first]
             self._stored = grown
             self._allocate(bits)
