@@ -228,8 +228,8 @@ def stable_order(numbers: NDArray[np.integer[Any]]) -> Whole:
     return order.take(np.argsort(upper.take(order), kind="stable")) if upper.any() else order
 
 
-TERM_WEIGHTS_AT_ONCE = 1 << 21
-"""Term-by-class weights in memory at once while scoring: 16 MiB."""
+TERM_WEIGHTS_AT_ONCE = 1 << 18
+"""Term-by-class weights in memory at once while scoring: 2 MiB, which the C library keeps for the next ones; larger arrays it gets anew, cleared."""
 
 PRODUCTS_AT_ONCE = 1 << 17
 """Products of counts and weights added up at once: 1 MiB, which fits into the processor's cache."""

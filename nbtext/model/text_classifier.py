@@ -403,15 +403,15 @@ class TextClassifier:
         answers, unanswered = self.classes_[best], best == NO_ANSWER
         return np.where(unanswered, np.array(None), answers) if unanswered.any() else answers
 
-    def predict_proba(self, texts: Iterable[Text]) -> Floats:
+    def predict_proba(self, texts: Iterable[Text]) -> NDArray[np.float64]:
         """Return p(C_k | d), shape (n_docs, n_classes), in the order of `classes_`; nan where maximum likelihood rules out every class."""
         return np.exp(self.predict_log_proba(texts))
 
-    def predict_log_proba(self, texts: Iterable[Text]) -> Floats:
+    def predict_log_proba(self, texts: Iterable[Text]) -> NDArray[np.float64]:
         """Return log p(C_k | d), shape (n_docs, n_classes), in nats."""
         return self._stacked(texts, lambda scored: scored.log_posterior)
 
-    def joint_log_likelihood(self, texts: Iterable[Text]) -> Floats:
+    def joint_log_likelihood(self, texts: Iterable[Text]) -> NDArray[np.float64]:
         """Return log p(d, C_k) before calibration, shape (n_docs, n_classes), in nats."""
         return self._stacked(texts, lambda scored: scored.scores)
 
