@@ -5,6 +5,7 @@ Of each document 36 bytes are kept (`nbtext.metrics.outcomes`), and the scores f
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,6 @@ from nbtext.metrics.outcomes import (
     proper_scores,
     rates,
     recall,
-    uniform_where_impossible,
 )
 from nbtext.metrics.ranking import SCORES_KEPT, KeptScores, RankingFigures
 from nbtext.metrics.results import (
@@ -58,45 +58,11 @@ MOST_VALUES = 1000
 """Different values of a column to slice by; a column with more identifies documents."""
 
 
-class _Slices:
-    """The values of each document in the columns to slice by."""
-
-    def __init__(self, columns: Sequence[str]) -> None:
-        self.columns = tuple(columns)
-        self._numbers: tuple[dict[str, int], ...] = tuple({} for _ in columns)
-        self._values: tuple[list[int], ...] = tuple([] for _ in columns)
-
-    def add(self, rows: Sequence[Sequence[str]]) -> None:
-        """Note the values of each document, one for each column, in order. Raises `UsageError` if a column has more than `MOST_VALUES`."""
-        for place, (name, numbers, values) in enumerate(zip(self.columns, self._numbers, self._values, strict=True)):
-            values.extend(numbers.setdefault(row[place], len(numbers)) for row in rows)
-            if len(numbers) > MOST_VALUES:
-                raise UsageError(f"column {name} has more than {MOST_VALUES:,} values", hint="choose one that many documents share")
-
-    def results(self, judged: Judged, n_labels: int) -> dict[str, dict[str, SliceResult]]:
-        """Return the figures by column, then by value in alphabetical order."""
-        found = {}
-        for name, numbers, values in zip(self.columns, self._numbers, self._values, strict=True):
-            of_documents = np.array(values, np.int64)
-            order = np.argsort(of_documents, kind="stable")
-            bounds = np.searchsorted(of_documents[order], np.arange(len(numbers) + 1))
-            found[name] = {
-                value: slice_result(judged.of(order[bounds[number] : bounds[number + 1]]), n_labels)
-                for value, number in sorted(numbers.items())
-            }
-        return found
-
-
 def slice_result(judged: Judged, n_labels: int) -> SliceResult:
     """Return the figures of some documents, at least one."""
-    table, hits = judged.outcomes(n_labels), int(np.count_nonzero(judged.right))
-    return SliceResult(
-        n=judged.n,
-        accuracy=hits / judged.n,
-        interval=wilson_interval(hits, judged.n),
-        macro_f1=float(macro(f1(table), table)),
-        ece=expected_calibration_error(judged),
-    )
+    share, macro_f1 = accuracy_and_macro_f1(judged, n_labels)
+    interval = wilson_interval(int(judged.right.sum()), judged.n)
+    return SliceResult(judged.n, share, interval, macro_f1, expected_calibration_error(judged))
 
 
 UNPRICED = 1.0
@@ -129,7 +95,9 @@ class Evaluation:
         self._n_known = len(self.classes)
         self._costs = costs
         self._class_documents = class_documents
-        self._slices = _Slices(by)
+        self._slices: dict[str, dict[str, list[int]]] = {column: {} for column in by}
+        """Numbers of the documents by column, then by value."""
+        self._numbers = count()
         self._scores = KeptScores(self._n_known, scores_kept)
         self._parts: list[Judged] = []
 
@@ -141,13 +109,18 @@ class Evaluation:
         A row of nan, where no class is possible, counts as if all classes were equally probable.
         ``answers``, shape (n_docs,), are class numbers, negative where there is none; by default the most probable class, the first of
         equals. ``columns`` has for each document its values in the columns of ``by``. The arrays are kept and must not change.
+        Raises `UsageError` if a column has more than `MOST_VALUES` values.
         """
+        for row, number in zip(columns, self._numbers, strict=False):
+            for (name, documents), value in zip(self._slices.items(), row, strict=True):
+                documents.setdefault(value, []).append(number)
+                if len(documents) > MOST_VALUES:
+                    raise UsageError(f"column {name} has more than {MOST_VALUES:,} values", hint="choose one that many documents share")
         self.judge(self._truth(labels), log_posterior, answers)
-        self._slices.add(columns)
 
     def judge(self, truth: Truth, log_posterior: Floats, answers: Truth | None = None) -> None:
         """Judge documents as `add` does by the numbers of their true classes, or of several labels by a mask."""
-        log_posterior = uniform_where_impossible(log_posterior)
+        log_posterior = np.where(np.isnan(log_posterior[:, :1]), -np.log(log_posterior.shape[1]), log_posterior)
         self._parts.append(self._judged(truth, log_posterior.argmax(axis=1) if answers is None else answers, log_posterior))
         self._scores.add(log_posterior)
 
@@ -209,7 +182,11 @@ class Evaluation:
             unknown_labels=tuple(self.unknown_labels),
             unknown_documents=dict(zip(self.unknown_labels, counts, strict=True)),
             known=known_result(everything.of(everything.known(self._n_known)), self._n_known),
-            slices=self._slices.results(everything, len(self.classes)) if self._slices.columns else None,
+            slices={
+                column: {value: slice_result(everything.of(np.array(rows)), len(self.classes)) for value, rows in sorted(documents.items())}
+                for column, documents in self._slices.items()
+            }
+            or None,
             others={name: number_or_none(value) for name, value in figures.items() if name not in FIGURES},
             **{name: number_or_none(value) for name, value in figures.items() if name in FIGURES},
         )
@@ -234,24 +211,33 @@ class Evaluation:
         return figures if everything.n else dict.fromkeys(figures, np.nan)
 
     def _intervals(self, figures: dict[str, float], everything: Judged, bootstrap: Bootstrap) -> dict[str, Interval]:
-        n, cells = everything.n, confusion_cells(everything)
-        hits, answered = (int(cells.documents[chosen].sum()) for chosen in (cells.truth == cells.answer, cells.answer >= 0))
-        found = {"accuracy": wilson_interval(hits, n)}
-        if not n:
-            return found
-        found["micro_recall"] = found["accuracy"]
-        found["coverage"] = wilson_interval(answered, n)
-        found["answered_accuracy"] = found["micro_precision"] = wilson_interval(hits, answered)
-        found |= {f"top_{k}_accuracy": wilson_interval(int((everything.rank < k).sum()), n) for k in TOP if k < self._n_known}
-        if bootstrap.replicates:
-            costs = None if self._costs is None else self._cell_costs(cells)
-            replicates = {**replicated_rates(cells, costs, bootstrap), **replicated_scores(everything, bootstrap)}
-            for name, figure in figures.items():
-                if name in replicates and name not in found:
-                    found[name] = percentile_interval(replicates[name], figure)
-        if answered == n:
+        found = self._share_intervals(everything)
+        if everything.n and bootstrap.replicates:
+            replicates = {**self._replicates(everything, bootstrap), **replicated_scores(everything, bootstrap)}
+            others = replicates.keys() - found.keys()
+            found |= {name: percentile_interval(replicates[name], figure) for name, figure in figures.items() if name in others}
+        if everything.n and everything.truth.ndim == 1 and (everything.answer >= 0).all():
             found["micro_f1"] = found["accuracy"]
         return found
+
+    def _share_intervals(self, everything: Judged) -> dict[str, Interval]:
+        """Return the intervals of figures that are shares, from the counts alone."""
+        n, hits, answered = everything.n, int(everything.right.sum()), int((everything.answer >= 0).sum())
+        accuracy = wilson_interval(hits, n)
+        if not n:
+            return {"accuracy": accuracy}
+        return {
+            "accuracy": accuracy,
+            "micro_recall": accuracy,
+            "coverage": wilson_interval(answered, n),
+            **dict.fromkeys(("answered_accuracy", "micro_precision"), wilson_interval(hits, answered)),
+            **{f"top_{k}_accuracy": wilson_interval(int((everything.rank < k).sum()), n) for k in TOP if k < self._n_known},
+        }
+
+    def _replicates(self, everything: Judged, bootstrap: Bootstrap) -> dict[str, Floats]:
+        """Return replicates of the figures of answers, each of shape (n_replicates,)."""
+        cells = confusion_cells(everything)
+        return replicated_rates(cells, None if self._costs is None else self._cell_costs(cells), bootstrap)
 
     def _per_class(self, table: Outcomes, ranking: RankingFigures) -> dict[str, ClassResult]:
         columns = (precision(table), recall(table), f1(table), *(margin.astype(np.int64) for margin in table))

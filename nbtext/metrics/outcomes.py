@@ -104,12 +104,6 @@ def judge_documents(truth: Truth, answers: Truth, log_posterior: Floats) -> Judg
     )
 
 
-def uniform_where_impossible(log_posterior: Floats) -> Floats:
-    """Return log posteriors, shape (n_docs, n_classes), with all classes equally probable in rows of nan, where none is possible."""
-    impossible = np.isnan(log_posterior[:, :1])
-    return np.where(impossible, -np.log(log_posterior.shape[1]), log_posterior) if impossible.any() else log_posterior
-
-
 def join_judged(parts: Sequence[Judged]) -> Judged:
     """Return the documents of all parts, in order."""
     if not parts:

@@ -56,7 +56,7 @@ class KeptScores:
 
     def figures(self, truth: Truth) -> RankingFigures:
         """Return the figures of each class against the rest, given the truth about all documents as `nbtext.metrics.outcomes.Judged` has it."""
-        figures = RankingFigures(np.full(self._n_classes, np.nan), np.full(self._n_classes, np.nan))
+        figures = RankingFigures(*np.full((2, self._n_classes), np.nan))
         if not self.complete or not truth.size:
             return figures
         units = np.concatenate([_unit(block) for block in self._blocks])

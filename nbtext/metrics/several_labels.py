@@ -13,7 +13,7 @@ import numpy as np
 
 from nbtext.label_sets import LabelSets, have_several, labels_in
 from nbtext.metrics.evaluation import Evaluation, accuracy_and_macro_f1, number_or_none
-from nbtext.metrics.intervals import Bootstrap, Interval, drawn_documents, percentile_interval, replicated_scores, wilson_interval
+from nbtext.metrics.intervals import Bootstrap, Interval, drawn_documents, wilson_interval
 from nbtext.metrics.outcomes import DEPTHS, Judged, Outcomes, join_judged, judge_documents, mean_or_nan, rates
 from nbtext.metrics.ranking import SCORES_KEPT, RankingFigures
 from nbtext.metrics.results import Baselines, ClassPrior, LargestClass
@@ -83,17 +83,10 @@ class SetEvaluation(Evaluation):
             "labels_per_answer": answered,
         }
 
-    def _intervals(self, figures: dict[str, float], everything: Judged, bootstrap: Bootstrap) -> dict[str, Interval]:
-        hits = int(np.count_nonzero(everything.right))
-        found = dict.fromkeys(("accuracy", "subset_accuracy"), wilson_interval(hits, everything.n))
-        if bootstrap.replicates:
-            replicates = {**self._replicates(everything, bootstrap), **replicated_scores(everything, bootstrap)}
-            others = replicates.keys() - {*found, *OF_ONE_LABEL}
-            found |= {name: percentile_interval(replicates[name], figure) for name, figure in figures.items() if name in others}
-        return found
+    def _share_intervals(self, everything: Judged) -> dict[str, Interval]:
+        return dict.fromkeys(("accuracy", "subset_accuracy"), wilson_interval(int(everything.right.sum()), everything.n))
 
     def _replicates(self, everything: Judged, bootstrap: Bootstrap) -> dict[str, Floats]:
-        """Return replicates of the figures of labels and of means over documents, each of shape (n_replicates,)."""
         means, masks = self._by_document(everything), [mask.astype(np.float64) for mask in everything.masks]
         parts = [
             {
@@ -102,7 +95,7 @@ class SetEvaluation(Evaluation):
             }
             for weights in drawn_documents(everything.n, bootstrap.replicates_of(everything.truth.size), bootstrap.seed)
         ]
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0] if name not in OF_ONE_LABEL}
 
     def _baselines(self, everything: Judged, class_documents: Whole | Floats) -> Baselines:
         """Return the figures of always answering the most frequent label, and of always giving each label its share of the training documents."""

@@ -131,8 +131,7 @@ class ClassLikelihoods:
         n_documents, n_classes = left_out.log_posterior.shape
         known = left_out.log_posterior[np.arange(n_documents), left_out.classes] > -np.inf
         x, truth = np.maximum(left_out.log_posterior[known], LEAST_LOG), left_out.classes[known]
-        is_true = np.zeros_like(x)
-        is_true[np.arange(len(truth)), truth] = 1
+        is_true = truth[:, np.newaxis] == np.arange(n_classes)
         centre, spread = _prior(n_classes)
         precision = np.linalg.inv(spread @ spread.T)
 
@@ -143,7 +142,7 @@ class ClassLikelihoods:
 
         def loss(scaling: Floats) -> tuple[float, Floats, Floats]:
             (log_p, gradients), away = gradients_of(scaling), scaling - centre
-            value = float(away @ precision @ away / 2 - log_p[is_true == 1].sum())
+            value = float(away @ precision @ away / 2 - log_p[is_true].sum())
             return value, gradients.sum(axis=0) + precision @ away, _curvature(np.exp(log_p), x) + precision
 
         scaling = newton_minimum(loss, centre, LEAST_CHANGE, lambda _: 1.0)
@@ -194,17 +193,9 @@ def _prior(n_classes: int) -> tuple[Floats, Floats]:
 
 def _curvature(p: Floats, x: Floats) -> Floats:
     """Return the second derivatives of the log loss by slopes and offsets, shape (2 n_classes, 2 n_classes): Σ_d Jᵀ(diag(p) − p pᵀ)J."""
-    n_classes = x.shape[1]
     both = np.hstack((p * x, p))
-    curvature: Floats = -both.T @ both
-    slope = np.arange(n_classes)
-    offset = slope + n_classes
-    curvature[slope, slope] += (p * x**2).sum(axis=0)
-    curvature[offset, offset] += p.sum(axis=0)
-    mixed = (p * x).sum(axis=0)
-    curvature[slope, offset] += mixed
-    curvature[offset, slope] += mixed
-    return curvature
+    of_slopes, mixed, of_offsets = (np.diag(sums) for sums in ((p * x**2).sum(axis=0), (p * x).sum(axis=0), p.sum(axis=0)))
+    return np.block([[of_slopes, mixed], [mixed, of_offsets]]) - both.T @ both
 
 
 def most_likely_shares(likelihood: Floats) -> Floats:

@@ -13,6 +13,8 @@ reject tradeoff (1970).
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from itertools import takewhile
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -92,22 +94,24 @@ def precision_thresholds(
     for here in (halves, ~halves):  # an answer has no part in its own curve
         slopes, shifts = _class_curves(odds[~here], answers[~here], right[~here], n_classes)
         predicted[here] = slopes[answers[here]] * odds[here] + shifts[answers[here]]
-    lowest: list[tuple[float | None, _Lowest]]
+    wanted = [asked] * n_classes if isinstance(asked, float) else asked
     if isinstance(asked, float) and not by_class:
-        found = _lowest(predicted, predicted, right, weights, asked, ERROR, owners)
+        threshold, more = _lowest(predicted, predicted, right, weights, owners, precision=asked, error=ERROR)
         slopes, shifts = _class_curves(odds, answers, right, n_classes)
-        least = 1 / (1 + np.exp((shifts - found.threshold) / slopes)) if found.threshold < inf else np.full(n_classes, inf)
-        lowest = [(asked, _Lowest(probability, found.more)) for probability in least.tolist()]
+        least = 1 / (1 + np.exp((shifts - threshold) / slopes)) if threshold < inf else np.full(n_classes, inf)
+        lowest = [(probability, more) for probability in least.tolist()]
     else:
-        wanted = [asked] * n_classes if isinstance(asked, float) else list(asked)
-        error, lowest = ERROR / max(sum(each is not None for each in wanted), 1), []
-        for number, precision in enumerate(wanted):
-            columns = [column[answers == number] for column in (probabilities, predicted, weights)]
-            rights = right[answers == number]
-            found = _Lowest(0.0) if precision is None else _lowest(columns[0], columns[1], rights, columns[2], precision, error)
-            lowest.append((precision, found))
+        error = ERROR / max(sum(each is not None for each in wanted), 1)
+        lowest = [
+            (0.0, None)
+            if precision is None
+            else _lowest(
+                *(column[answers == number] for column in (probabilities, predicted, right, weights)), precision=precision, error=error
+            )
+            for number, precision in enumerate(wanted)
+        ]
     rows = []
-    for number, (label, (precision, (probability, more))) in enumerate(zip(classes, lowest, strict=True)):
+    for number, (label, precision, (probability, more)) in enumerate(zip(classes, wanted, lowest, strict=True)):
         of_class = answers == number
         kept = of_class & (probabilities >= probability)
         documents, answered, hits = (int(np.count_nonzero(chosen)) for chosen in (of_class, kept, kept & right))
@@ -140,22 +144,16 @@ def _class_curves(odds: Floats, answers: Whole, right: Mask, n_classes: int) -> 
     return slopes, shifts
 
 
-class _Lowest(NamedTuple):
-    """The lowest key that passed, inf for none, and then how many more answers it would take."""
-
-    threshold: float
-    more: int | None = None
-
-
 def _lowest(
-    keys: Floats, predicted: Floats, right: Mask, weights: Floats, precision: float, error: float, owners: Whole | None = None
-) -> _Lowest:
-    """Test thresholds of keys; ``predicted`` are log odds of being right, ``error`` is the probability of a wrong promise, all others have shape (n,).
+    keys: Floats, predicted: Floats, right: Mask, weights: Floats, owners: Whole | None = None, *, precision: float, error: float
+) -> tuple[float, int | None]:
+    """Return the lowest key from which answers keep a precision, inf for none, and then how many more answers it would take.
 
+    ``predicted`` are log odds of being right, ``error`` is the probability of a wrong promise, all others have shape (n,).
     ``owners`` are the numbers of documents of which there may be several answers: these count as one, since they are right or wrong together.
     """
     if not keys.size:
-        return _Lowest(inf, _documents_needed(0, 1, precision, error))
+        return inf, _documents_needed(0, 1, precision, error)
     order = np.argsort(-keys, kind="stable")
     of_documents = weights if owners is None else np.bincount(owners, weights)
     keys, weights = keys[order], weights[order] * (weights.sum() / (of_documents**2).sum())  # L. Kish's effective number of documents
@@ -163,20 +161,19 @@ def _lowest(
     ends = np.unique(np.searchsorted(-keys, -keys[steps], side="right") - 1)  # equal keys share a threshold
     sizes = np.cumsum(weights)[ends]
     wrong, expected = (np.cumsum(weights * (1 - share[order]))[ends] for share in (right.astype(np.float64), 1 / (1 + np.exp(-predicted))))
-    start = int(np.argmin([_binomial_tail(bad, n, 1 - precision) for bad, n in zip(expected.tolist(), sizes.tolist(), strict=True)]))
-    threshold = inf
-    for place in range(start, ends.size):
-        if _binomial_tail(float(wrong[place]), float(sizes[place]), 1 - precision) > error:
-            break
-        threshold = float(keys[ends[place]])
-    if threshold < inf:
-        return _Lowest(threshold)
+    by_chance, found = (
+        [_binomial_tail(bad, n, 1 - precision) for bad, n in zip(column, sizes, strict=True)] for column in (expected, wrong)
+    )
+    start = by_chance.index(min(by_chance))
+    passed = list(takewhile(lambda place: found[place] <= error, range(start, ends.size)))
+    if passed:
+        return float(keys[ends[passed[-1]]]), None
     needed = [
         (-(-total * keys.size // round(n)) - keys.size)
         for bad, n in zip(wrong.tolist(), sizes.tolist(), strict=True)
         if round(n) and (total := _documents_needed(bad, n, precision, error)) is not None
     ]
-    return _Lowest(inf, max(min(needed), 1) if needed else None)
+    return inf, max(min(needed), 1) if needed else None
 
 
 def _binomial_tail(wrong: float, documents: float, share: float) -> float:
@@ -186,9 +183,7 @@ def _binomial_tail(wrong: float, documents: float, share: float) -> float:
     0.010742
     """
     n, most = int(documents + 1e-9), int(np.ceil(wrong - 1e-9))
-    if most >= n:
-        return 1.0
-    if share <= 0:
+    if most >= n or share <= 0:
         return 1.0
     successes = np.arange(most)
     logs = np.cumsum(np.log((n - successes) / (successes + 1)) + np.log(share / (1 - share)))
@@ -200,16 +195,16 @@ def _documents_needed(wrong: float, documents: float, precision: float, error: f
     share = wrong / documents
     if share >= 1 - precision:
         return None
+
+    def passes(n: int) -> bool:
+        return _binomial_tail(share * n, n, 1 - precision) <= error
+
     high = 1
-    while _binomial_tail(share * high, high, 1 - precision) > error:
+    while not passes(high):
         high *= 2
         if high * share > MOST_ERRORS or high > MOST_DOCUMENTS:
             return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _binomial_tail(share * middle, middle, 1 - precision) <= error else (middle, high)
-    return high
+    return bisect_left(range(high), True, high // 2 + 1, key=passes)
 
 
 MOST_ERRORS = 1 << 16
