@@ -192,7 +192,17 @@ class Evaluation:
         )
 
     def _baselines(self, everything: Judged, class_documents: Whole | Floats) -> Baselines:
-        return baselines(self.classes, class_documents, everything.outcomes(len(self.classes)).support)
+        """Return the figures of always answering the largest class, and of always giving the shares of the training documents.
+
+        ``class_documents``, shape (n_classes,), are those of training.
+        """
+        support = everything.outcomes(len(self.classes)).support
+        largest, prior = int(class_documents.argmax()), class_documents / class_documents.sum()
+        always = always_answering(largest, support)
+        return Baselines(
+            LargestClass(self.classes[largest], float(accuracy(always)), float(macro(f1(always), always))),
+            ClassPrior(number_or_none(prior_log_loss(prior, support)), prior_brier(prior, support)),
+        )
 
     def _figures(self, everything: Judged, table: Outcomes, ranking: RankingFigures) -> dict[str, float]:
         answered = table.answered.sum()
@@ -287,22 +297,6 @@ def accuracy_and_macro_f1(judged: Judged, n_classes: int) -> tuple[float, float]
     return mean_or_nan(judged.right), float(macro(f1(table), table))
 
 
-def baselines(classes: Sequence[str], class_documents: Whole | Floats, support: Floats) -> Baselines:
-    """Return the figures of always answering the largest class, and of always giving the shares of the training documents.
-
-    ``class_documents``, shape (n_classes,), are those of training; ``support``, shape (n_labels,), those judged, labels that the
-    classifier does not know at the end.
-    """
-    largest = int(class_documents.argmax())
-    always = always_answering(largest, support)
-    prior = class_documents / class_documents.sum()
-    log_loss = prior_log_loss(prior, support)
-    return Baselines(
-        LargestClass(classes[largest], float(accuracy(always)), float(macro(f1(always), always))),
-        ClassPrior(number_or_none(log_loss), prior_brier(prior, support)),
-    )
-
-
 def always_answering(label: int, support: Floats) -> Outcomes:
     """Return the outcomes if every document gets the same answer."""
     answered = np.zeros_like(support)
@@ -313,7 +307,7 @@ def always_answering(label: int, support: Floats) -> Outcomes:
 def prior_log_loss(prior: Floats, support: Floats) -> float:
     """Return −Σ_k n_k log π_k / n in nats, the cross-entropy of the classes judged and those of training; inf if one has π_k = 0 or is unknown.
 
-    ``prior``, shape (n_classes,), and ``support`` as in `baselines`.
+    ``prior`` has shape (n_classes,); ``support``, shape (n_labels,), are the documents judged, labels that the classifier does not know at the end.
     """
     padded = np.zeros_like(support)
     padded[: prior.size] = prior

@@ -81,9 +81,8 @@ def drawn_documents(n: int, n_replicates: int, seed: int) -> Iterator[Floats]:
     """Yield how often each of n documents is in sets drawn with replacement, shape (n_sets, n): its weight in the figures of a set."""
     generator, step = np.random.default_rng(seed), max(DRAWS_AT_ONCE // n, 1)
     for begin in range(0, n_replicates, step):
-        rows = min(step, n_replicates - begin)
-        drawn = generator.integers(n, size=(rows, n)) + n * np.arange(rows)[:, np.newaxis]
-        yield np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+        drawn = generator.integers(n, size=(min(step, n_replicates - begin), n))
+        yield np.apply_along_axis(np.bincount, 1, drawn, minlength=n).astype(np.float64)
 
 
 def with_present_labels(truth: Whole, *answers: Whole) -> tuple[int, list[Whole]]:

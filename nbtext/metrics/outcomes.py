@@ -338,12 +338,7 @@ def rates(table: Outcomes) -> dict[str, Floats]:
 
 def _sums(counts: Counts, labels: Whole, n_labels: int) -> Floats:
     """Sum counts, shape (…, n), by label, shape (n,); return shape (…, n_labels)."""
-    sums = np.zeros((*counts.shape[:-1], n_labels))
-    if labels.size:
-        order = np.argsort(labels, kind="stable")
-        starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-        sums[..., labels[order[starts]]] = np.add.reduceat(counts[..., order], starts, axis=-1)
-    return sums
+    return np.apply_along_axis(lambda row: np.bincount(labels, row, n_labels), -1, counts)
 
 
 def _ratio(part: Counts, whole: Counts, of_nothing: float = 0.0) -> Floats:

@@ -27,10 +27,10 @@ def json_values(value: Any, digits: int | None = None) -> Any:  # noqa: ANN401 -
     if is_dataclass(value):
         record: dict[str, Any] = {}
         for each in fields(value):
-            entry, when = json_values(getattr(value, each.name), digits), each.metadata.get("json")
-            if when == SPREAD["json"]:
+            entry = json_values(getattr(value, each.name), digits)
+            if each.metadata == SPREAD:
                 record |= entry
-            elif when is None or (when == IF_KNOWN["json"] and getattr(value, each.name) not in (None, {})):
+            elif not each.metadata or (each.metadata == IF_KNOWN and entry not in (None, {})):
                 record[each.name] = entry
         return record
     if hasattr(value, "_asdict"):

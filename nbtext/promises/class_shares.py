@@ -21,6 +21,7 @@ may have come about, and the intervals would hold the truth nearly always.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -254,10 +255,10 @@ def estimate_prevalence(blocks: Iterable[ScoredBlock], classes: list[str], likel
     for block in blocks:
         possible = ~np.isnan(block.log_posterior[:, 0])
         readable = np.array([document.problem is None for document in block.documents], np.bool_)
-        impossible += int(np.count_nonzero(readable & ~possible))
-        parts.append(block.log_posterior[readable & possible])
-        columns = (document.columns for document, kept in zip(block.documents, (readable & possible).tolist(), strict=True) if kept)
-        values += [column[0] for column in columns if column]
+        kept = readable & possible
+        impossible += int((readable & ~possible).sum())
+        parts.append(block.log_posterior[kept])
+        values += [document.columns[0] for document in compress(block.documents, kept) if document.columns]
     if not sum(map(len, parts)):
         raise NoDocumentsError("there are no documents that can be read and answered")
     log_posterior, of_value = np.concatenate(parts), np.array(values, object)
@@ -286,10 +287,9 @@ def with_prior_of(blocks: Iterable[ScoredBlock], prevalence: _Prevalence, likeli
     found = prevalence.documents * np.array([each.share for each in prevalence.prevalence.values()]) + PSEUDO_DOCUMENTS
     log_prior = np.log(found / found.sum())
     for block in blocks:
-        impossible = np.isnan(block.log_posterior)
         with np.errstate(divide="ignore"):
             log_posterior = normalised(np.log(likelihoods.given(block.log_posterior)) + log_prior)
-        yield block._replace(log_posterior=np.where(impossible, np.nan, log_posterior))
+        yield block._replace(log_posterior=log_posterior)
 
 
 def _drawn(log_posterior: Floats, likelihoods: ClassLikelihoods, shares: Floats) -> Floats:
@@ -302,10 +302,10 @@ def _drawn(log_posterior: Floats, likelihoods: ClassLikelihoods, shares: Floats)
         n_draws = min(at_once, DRAWS - begin)
         if not likelihood.size or len(likelihoods.drawn) > 1:
             likelihood = _in_runs(likelihoods.given(log_posterior, likelihoods.drawn[begin : begin + n_draws]), n_runs, width)
-        prior, first = np.tile(shares, (n_draws, 1)), n_classes * np.arange(n_draws)[:, np.newaxis]
+        prior = np.tile(shares, (n_draws, 1))
         for _ in range(SWEEPS):
             classes = np.minimum(_drawn_classes(likelihood, _in_runs(prior, n_runs, width), random), n_classes - 1)
-            counts = np.bincount((classes + first).ravel(), minlength=first.size * n_classes).reshape(-1, n_classes)
+            counts = np.apply_along_axis(np.bincount, 1, classes, minlength=n_classes)
             prior = random.standard_gamma(counts + PSEUDO_DOCUMENTS)
             prior /= prior.sum(axis=1, keepdims=True)
         drawn.append(counts / n_documents)

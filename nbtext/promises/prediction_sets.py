@@ -13,14 +13,13 @@ thresholds by class.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.errors import UsageError, quantity
-from nbtext.label_sets import labels_in
+from nbtext.label_sets import LabelSets, labels_in
 from nbtext.metrics.intervals import NORMAL_95, Interval, wilson_interval
 from nbtext.records import NamedTuple
 
@@ -133,11 +132,10 @@ class SetTally:
     def add(self, log_posterior: Floats, labels: Sequence[str]) -> None:
         """Count documents by log p(C_k | d), shape (n_docs, n_classes), and their true classes or sets of labels; an unknown one is in no set."""
         number = {label: place for place, label in enumerate(self.classes)}
-        truths = [[number.get(each, -1) for each in labels_in(label)] for label in labels]
-        truth, n_labels = np.array([*chain.from_iterable(truths)], np.int64), np.array([*map(len, truths)], np.int64)
+        truth = LabelSets.of([[number.get(each, -1) for each in labels_in(label)] for label in labels])
         members = self.rule.members(log_posterior)
-        held = members[np.repeat(np.arange(len(truths)), n_labels), truth] & (truth >= 0)
-        self._parts.append((members.sum(axis=1), n_labels, truth, held))
+        held = members[np.repeat(np.arange(len(labels)), truth.sizes), truth.columns] & (truth.columns >= 0)
+        self._parts.append((members.sum(axis=1), *truth, held))
 
     def watched(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
         """Yield scored documents, counted."""

@@ -21,7 +21,6 @@ from nbtext.report.forms import (
     percent,
     show,
     table,
-    three_decimals,
     visible,
     visible_on_terminal,
     write,
@@ -32,7 +31,7 @@ from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from nbtext.evaluation.comparison import Changed, ComparisonResult, Difference, SideResult
+    from nbtext.evaluation.comparison import Changed, ComparisonResult
     from nbtext.evaluation.drift_log import DriftRun, FigureDrift
     from nbtext.evaluation.label_errors import Suspect
     from nbtext.evaluation.learning_curves import Forecast, LearningCurve
@@ -49,12 +48,9 @@ COMPARED_FIGURES = {
 
 def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None:
     """Print a comparison of two models."""
-    lines = {
-        "documents": f"{result.n:,}",
-        "A": name_a,
-        "B": name_b,
-        "accuracy of A": _accuracy(result.a),
-        "accuracy of B": _accuracy(result.b),
+    accuracies = {
+        f"accuracy of {name}": f"{figure(side.accuracy)}  (95 % interval {bounds(side.intervals['accuracy'])})"
+        for name, side in (("A", result.a), ("B", result.b))
     }
     figures = ((FIGURES[name], getattr(result.a, name), getattr(result.b, name), found) for name, found in result.differences.items())
     right = [
@@ -62,7 +58,7 @@ def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None
         ("A wrong", result.table.only_b_right, result.table.both_wrong),
     ]
     show(
-        listing(lines),
+        listing({"documents": f"{result.n:,}", "A": name_a, "B": name_b, **accuracies}),
         table(None, COMPARED_FIGURES, figures),
         table(None, {"documents": "0", "B right": "1:,", "B wrong": "2:,"}, right),
         "".join(f"{line}\n" for line in _verdicts(result)),
@@ -75,21 +71,22 @@ def _verdicts(result: ComparisonResult) -> list[str]:
     if result.identical:
         return ["The two models give the same answers with the same probabilities."]
     only_a, only_b = result.table.only_a_right, result.table.only_b_right
+    test = f"only A is right about {only_a:,}, only B about {only_b:,} (McNemar's exact test, p = {result.mcnemar.p_value:.2g})"
     if not only_a and not only_b:
         said = ["Both are right about the same documents."]
+    elif result.differences["accuracy"].beyond_chance:
+        said = [f"{'B' if only_b > only_a else 'A'} is right more often, beyond chance: {test}."]
     else:
-        test = f"only A is right about {only_a:,}, only B about {only_b:,} (McNemar's exact test, p = {result.mcnemar.p_value:.2g})"
-        if result.differences["accuracy"].beyond_chance:
-            said = [f"{'B' if only_b > only_a else 'A'} is right more often, beyond chance: {test}."]
-        else:
-            said = [f"Neither is right more often beyond chance: {test}."]
-    others = {name: found for name, found in result.differences.items() if name != "accuracy"}
-    for name, found in others.items():
+        said = [f"Neither is right more often beyond chance: {test}."]
+    alike = []
+    for name, found in list(result.differences.items())[1:]:  # after the accuracy
+        title = FIGURES[name].partition(" (")[0]
         if found.beyond_chance:
-            better = "B" if ((found.difference or 0.0) > 0) == METRICS[name].more_is_better else "A"
-            interval = bounds(found.interval, "+.4f")
-            said.append(f"{better} has the better {_name(name)}, beyond chance: B − A is {_signed(found)} ({interval}).")
-    alike = [_name(name) for name, found in others.items() if found.beyond_chance is False]
+            difference, interval = found.difference or 0.0, bounds(found.interval, "+.4f")
+            better = "B" if (difference > 0) == METRICS[name].more_is_better else "A"
+            said.append(f"{better} has the better {title}, beyond chance: B − A is {difference:+.4f} ({interval}).")
+        elif found.beyond_chance is False:
+            alike.append(title)
     if alike:
         said.append(f"Beyond chance they do not differ in {' and '.join([', '.join(alike[:-1]), alike[-1]] if alike[1:] else alike)}.")
     said.append(f"B answers otherwise than A for {result.changed:,} of {quantity(result.n, 'document')}.")
@@ -100,18 +97,6 @@ def changed_lines(changed: Iterable[Changed]) -> Iterator[bytes]:
     """Yield a JSON object on a line for each document to which the models give different answers."""
     for each in changed:
         yield json_line(json_values(each, SIX_DIGITS)).encode()
-
-
-def _accuracy(side: SideResult) -> str:
-    return f"{figure(side.accuracy)}  (95 % interval {bounds(side.intervals['accuracy'])})"
-
-
-def _name(name: str) -> str:
-    return FIGURES[name].partition(" (")[0]
-
-
-def _signed(found: Difference) -> str:
-    return "" if found.difference is None else f"{found.difference:+.4f}"
 
 
 TRIAL_FIGURES = {
@@ -301,7 +286,7 @@ def print_prevalence(result: PrevalenceResult, column: str | None) -> None:
     columns = {"class": "0", "share": "1.share:.3f", "95 % interval": "2:.3f", "by counting answers": "1.counted:.3f", "": "3"}
     largest = [label for label, _ in ordered[:CLASSES_SHOWN]]
     by = [
-        (value, f"{found.documents:,}", *(f"{three_decimals(found.prevalence[label].share)}  ({_share_interval(found.prevalence[label])})" for label in largest))
+        (value, f"{found.documents:,}", *(_share(found.prevalence[label]) for label in largest))
         for value, found in result.by.items()
     ]  # fmt: skip
     show(
@@ -311,5 +296,5 @@ def print_prevalence(result: PrevalenceResult, column: str | None) -> None:
     )
 
 
-def _share_interval(share: ClassShare) -> str:
-    return f"{three_decimals(share.low)} to {three_decimals(share.high)}"
+def _share(found: ClassShare) -> str:
+    return f"{found.share:.3f}  ({bounds((found.low, found.high), '.3f')})"

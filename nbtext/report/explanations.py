@@ -7,10 +7,11 @@ other class underlined on orange, which does not need colours to tell them apart
 from __future__ import annotations
 
 import sys
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import asdict
 from itertools import islice
-from math import inf, isfinite
+from math import inf, isclose, isfinite
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
@@ -32,7 +33,7 @@ from nbtext.report.forms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from rich.text import Text
 
@@ -76,7 +77,7 @@ def summands(explanation: Explanation, top: int, others: str) -> tuple[list[tupl
 def calibration_lines(explanation: Explanation) -> list[str]:
     """Return the steps from the log odds to the probability, in words."""
     steps, lines = explanation.calibration, []
-    if steps.on_scale != explanation.log_odds and abs(steps.on_scale - explanation.log_odds) > 1e-9 * max(abs(explanation.log_odds), 1.0):
+    if not isclose(steps.on_scale, explanation.log_odds, abs_tol=1e-9):
         lines.append(f"As shares of the document the log odds are {signed(steps.on_scale)}.")
     if steps.temperature is None:
         lines.append(f"Calibration, of all labels together, makes that {signed(steps.log_odds)} nats.")
@@ -106,8 +107,8 @@ def _cause_in_words(cause: RuledOut) -> str:
 
 def level(contribution: float, strongest: float) -> int:
     """Return from 0, not shaded, to 3, by the part of the strongest word's nats."""
-    share = 1.0 if abs(contribution) == inf else abs(contribution) / strongest if strongest not in (0, inf) else 0.0
-    return sum(share >= least for least in LEVELS) if contribution else 0
+    share = abs(contribution) / strongest if isfinite(contribution) and strongest else abs(contribution)
+    return bisect_right(LEVELS, share)
 
 
 def pieces(explanation: Explanation) -> Iterator[tuple[str, float]]:
@@ -179,8 +180,15 @@ def _explanation_record(explained: Explained) -> dict[str, Parsed]:
     """Return everything; infinite numbers are null, with ``rules_out`` beside them."""
     explanation = explained.explanation
     if explanation is None:
-        ruled_out = [_cause(cause) for cause in explained.ruled_out] or None
-        why = _known(abstained=explained.abstained, error=explained.problem and str(explained.problem), ruled_out=ruled_out)
+        ruled_out = [
+            {
+                "class": cause.label,
+                "by": cause.by,
+                **_known(**{"word" if cause.value is None else "name": cause.name}, term=cause.term, value=cause.value),
+            }
+            for cause in explained.ruled_out
+        ]
+        why = _known(abstained=explained.abstained, error=explained.problem and str(explained.problem), ruled_out=ruled_out or None)
         return {"id": explained.id, "label": None, **why}
     steps = explanation.calibration
     return {
@@ -198,7 +206,11 @@ def _explanation_record(explained: Explained) -> dict[str, Parsed]:
                 "count": word.occurrences,
                 "places": word.places.tolist(),
                 "terms": word.terms,
-                **_known(dropped=word.note or None, unlabelled=_rounded(word.unlabelled), seeds=_rounded(word.seeds)),
+                **_known(
+                    dropped=word.note or None,
+                    unlabelled=word.unlabelled and round(word.unlabelled, 6),
+                    seeds=word.seeds and round(word.seeds, 6),
+                ),
             }
             for word in explanation.words
         ],
@@ -221,15 +233,6 @@ def _explanation_record(explained: Explained) -> dict[str, Parsed]:
 def _known(**values: object) -> dict[str, object]:
     """Return what is not None."""
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _rounded(share: float | None) -> float | None:
-    return None if share is None else round(share, 6)
-
-
-def _cause(cause: RuledOut) -> dict[str, object]:
-    name = "name" if cause.value is not None else "word"
-    return {"class": cause.label, "by": cause.by, **_known(**{name: cause.name}, term=cause.term, value=cause.value)}
 
 
 def _nats(value: float, against: str) -> dict[str, object]:
@@ -280,8 +283,6 @@ REASONS = {
     "impossible": "every class is impossible",
 }
 
-KNOWN = {True: "smallest", False: "perhaps-not-smallest"}
-
 
 def write_why_not(stream: Iterable[WhyNot], output: str) -> None:
     """Print each as it comes: ``table``, which is sentences, ``tsv``, ``csv`` or ``jsonl``."""
@@ -298,15 +299,12 @@ def _why_not_rows(found: WhyNot) -> Iterator[tuple[object, ...]]:
     if found.removal is None or found.addition is None:
         yield *first, "none", "", "", "", found.problem.line if found.problem else found.why
         return
-    removal, addition = found.removal, found.addition
-    if removal.items is None:
-        yield *first, "remove", "", "", "", "none" if removal.smallest else "none-found"
-    for word, _ in removal.items or ():
-        yield *first, "remove", word, "", removal.probability, KNOWN[removal.smallest]
-    if addition.items is None:
-        yield *first, "add", "", "", "", "none-found"
-    for term, times in addition.items or ():
-        yield *first, "add", term, times, addition.probability, KNOWN[addition.smallest]
+    for kind, change in (("remove", found.removal), ("add", found.addition)):
+        if change.items is None:
+            yield *first, kind, "", "", "", "none" if change.smallest else "none-found"
+        for word, times in change.items or ():
+            size = "smallest" if change.smallest else "perhaps-not-smallest"
+            yield *first, kind, word, times if kind == "add" else "", change.probability, size
 
 
 def _why_not_record(found: WhyNot) -> dict[str, object]:
@@ -322,16 +320,19 @@ def _why_not_record(found: WhyNot) -> dict[str, object]:
             error=found.problem and found.problem.line,
             why=found.why,
             remove=removal
-            and _change(removal, "words", [word for word, _ in removal.items or ()], sum(times for _, times in removal.items or ())),
-            add=addition and _change(addition, "terms", [{"term": term, "count": times} for term, times in addition.items or ()]),
+            and {
+                "words": removal.items and [word for word, _ in removal.items],
+                **_known(occurrences=removal.items and sum(times for _, times in removal.items), probability=removal.probability),
+                "smallest": removal.smallest,
+            },
+            add=addition
+            and {
+                "terms": addition.items and [{"term": term, "count": times} for term, times in addition.items],
+                **_known(probability=addition.probability),
+                "smallest": addition.smallest,
+            },
         ),
     }
-
-
-def _change(change: WordChange, name: str, items: Sequence[object], occurrences: int | None = None) -> dict[str, object]:
-    if change.items is None:
-        return {name: None, "smallest": change.smallest}
-    return {name: items, **_known(occurrences=occurrences), "probability": change.probability, "smallest": change.smallest}
 
 
 def sentences(found: WhyNot) -> dict[str, str]:

@@ -14,10 +14,9 @@ import json
 import os
 import re
 import sys
-from functools import cache
+from functools import cache, reduce
 from itertools import chain, islice, zip_longest
 from math import isfinite
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtext.errors import listed
@@ -156,8 +155,8 @@ def shortened(text: str, most: int) -> str:
     """
     if len(text) <= most:
         return text
-    half = max(most - 1, 0) // 2
-    return f"{text[: max(most - 1, 0) - half]}…{text[len(text) - half :]}"
+    kept = max(most - 1, 0)
+    return f"{text[: kept - kept // 2]}…{text[len(text) - kept // 2 :]}"
 
 
 def visible_on_terminal(text: str) -> str:
@@ -249,11 +248,10 @@ def cells(
     >>> list(cells({"class": "0", "F1": "1:.2f", "95 % interval": "2:.1f:-"}, [("cats", 0.5, (0.25, 0.75)), ("dogs", 0.125, None)]))
     [['cats', '0.50', '0.2 to 0.8'], ['dogs', '0.12', '-']]
     """
-    sources = [([_reader(name) for name in path.split(".")], form, absent) for path, form, absent in map(_parts, columns.values())]
+    sources = [(path.split("."), form, absent) for path, form, absent in map(_parts, columns.values())]
 
-    def cell(value: Any, readers: Sequence[Callable[[Any], Any]], form: str, absent: str) -> str:  # noqa: ANN401 - any record
-        for read in readers:
-            value = read(value)
+    def cell(record: object, path: Sequence[str], form: str, absent: str) -> str:
+        value = reduce(_part, path, record)
         if isinstance(value, (tuple, list)):
             value = (" to " if form else ", ").join(format(each, form) for each in value)
         if isinstance(value, str):
@@ -271,10 +269,10 @@ def _parts(source: str) -> list[str]:
     return f"{source}::".split(":")[:3]
 
 
-def _reader(name: str) -> Callable[[Any], Any]:
+def _part(record: Any, name: str) -> Any:  # noqa: ANN401 - any record
     if name.isdigit():
-        return itemgetter(int(name))
-    return lambda record: record.get(name) if isinstance(record, dict) else getattr(record, name)
+        return record[int(name)]
+    return record.get(name) if isinstance(record, dict) else getattr(record, name)
 
 
 def by_place(*names: str) -> Columns:
@@ -302,26 +300,23 @@ def write(
     rows: Callable[[Item], Iterable[object]] | None = None,
     record: Callable[[Item], Any] | None = None,
     *,
-    heads: Sequence[str] | None = None,
     safe: Callable[[str], str] = str,
     flush: bool = False,
     tsv_heads: bool = False,
 ) -> None:
     """Print each item as it comes by ``columns``, or each of its ``rows``, in tsv, csv (which has heads) or table; its ``record`` in jsonl.
 
-    ``heads`` are those of the table if not those of the columns; ``flush`` prints each line at once. Nothing is printed if the first item raises.
+    ``flush`` prints each line at once. Nothing is printed if the first item raises.
     """
-    if output == "jsonl":
-        lines = map(json_line, map(record or _json_values, items))
-    else:
-        texts = cells(columns, items if rows is None else chain.from_iterable(map(rows, items)), safe=safe)
-        if output == "table":
-            show(grid(None, heads or tuple(columns), texts, _numeric(columns)))
-            return
-        lines = map(_csv_line if output == "csv" else tsv, texts)
+    texts = cells(columns, items if rows is None else chain.from_iterable(map(rows, items)), safe=safe)
+    if output == "table":
+        show(grid(None, tuple(columns), texts, _numeric(columns)))
+        return
+    line_of = _csv_line if output == "csv" else tsv
+    lines = map(json_line, map(record or _json_values, items)) if output == "jsonl" else map(line_of, texts)
     first = list(islice(lines, 1))
     if output == "csv" or (output == "tsv" and tsv_heads):
-        sys.stdout.write(_csv_line(tuple(columns)) if output == "csv" else tsv(tuple(columns)))
+        sys.stdout.write(line_of(columns))
     for line in chain(first, lines):
         sys.stdout.write(line)
         if flush:
@@ -440,9 +435,8 @@ def print_parts(parts: Iterable[Item], show: Callable[[Item], None]) -> None:
 def _row(cells: Sequence[str], widths: Sequence[int], right: Container[int], gap: str) -> Iterator[str]:
     """Yield the lines of a row; cells wider than their columns are wrapped."""
     if _is_terminal():
-        cells = [_cut(cell, width) for cell, width in zip(cells, widths, strict=True)]
-    wrapped = [[cell] if _cells(cell) <= width else _wrapped(cell, width) for cell, width in zip(cells, widths, strict=True)]
-    for parts in zip_longest(*wrapped, fillvalue=""):
+        cells = list(map(_cut, cells, widths))
+    for parts in zip_longest(*map(_wrapped, cells, widths), fillvalue=""):
         padded = []
         for place, (part, width) in enumerate(zip(parts, widths, strict=True)):
             kept = part.rstrip()
@@ -452,6 +446,8 @@ def _row(cells: Sequence[str], widths: Sequence[int], right: Container[int], gap
 
 
 def _wrapped(cell: str, width: int) -> list[str]:
+    if _cells(cell) <= width:
+        return [cell]
     from rich.text import Text
 
     return [line.plain for line in Text(cell).wrap(_console(), width, overflow="fold")]
@@ -459,8 +455,6 @@ def _wrapped(cell: str, width: int) -> list[str]:
 
 def _cut(cell: str, width: int) -> str:
     """Return a cell whose words all fit into a column."""
-    if _cells(cell) <= width:
-        return cell
     return " ".join(word if _cells(word) <= width else shortened(word, width * len(word) // _cells(word)) for word in cell.split(" "))
 
 
@@ -521,7 +515,10 @@ def has_colours() -> bool:
 def _console(width: int | None = None) -> Console:
     from rich.console import Console
 
-    width = width or (None if sys.stdout.isatty() else WIDE)
-    if _styles.when == "always":
-        return Console(width=width, color_system="256", force_terminal=True, no_color=False)
-    return Console(width=width, color_system="auto" if has_styles() else None, force_terminal=None if sys.stdout.isatty() else False)
+    on_terminal, always = sys.stdout.isatty(), _styles.when == "always"
+    return Console(
+        width=width or (None if on_terminal else WIDE),
+        color_system="256" if always else "auto" if has_styles() else None,
+        force_terminal=always or (None if on_terminal else False),
+        no_color=False if always else None,
+    )

@@ -32,14 +32,35 @@ class _Box(NamedTuple):
     top: float
     width: float
     height: float
+    lowest: float = 0.0
+    """Value at the bottom."""
+    span: float = 1.0
+    """From the bottom to the top."""
 
     def x(self, share: float) -> float:
         """Return the place of a share of the width."""
         return self.left + share * self.width
 
-    def y(self, share: float) -> float:
-        """Return the place of a share of the height, 0 at the bottom."""
-        return self.top + (1 - share) * self.height
+    def y(self, value: float) -> float:
+        """Return the place of a value above the bottom."""
+        return self.bottom - (value - self.lowest) / self.span * self.height
+
+    @property
+    def bottom(self) -> float:
+        """The place of the lowest value."""
+        return self.top + self.height
+
+    def spot(self, share: float, value: float) -> tuple[float, float]:
+        """Return the place of a point."""
+        return self.x(share), self.y(value)
+
+    def across(self, kind: str, value: float) -> Markup:
+        """Draw a line from side to side at a value."""
+        return _line(kind, self.left, self.y(value), self.x(1), self.y(value))
+
+    def beside(self, value: float, text: str, lower: float = 4) -> Markup:
+        """Write a text left of a value, that much lower."""
+        return _text("y", self.left - 8, self.y(value) + lower, text)
 
 
 SQUARE = _Box(46.0, 12.0, 280.0, 280.0)
@@ -82,7 +103,7 @@ def reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str)
     """
     bins = [part for part in bins if part.documents]
     most = max((part.documents for part in bins), default=1)
-    spots = [(SQUARE.x(part.confidence or 0.0), SQUARE.y(part.accuracy or 0.0)) for part in bins]
+    spots = [SQUARE.spot(part.confidence or 0.0, part.accuracy or 0.0) for part in bins]
     groups = []
     for part, (x, y) in zip(bins, spots, strict=True):
         height, (low, high) = COUNTS.height * part.documents / most, part.interval or (0.0, 0.0)
@@ -93,21 +114,21 @@ def reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str)
         whisker = _line("whisker", x, SQUARE.y(low), x, SQUARE.y(high))
         few = attribute("class", "few" if part.documents < FEW else None)
         dot = '<g{}><title>{}</title>{}<circle cx="{}" cy="{}" r="4"></circle><rect class="count" x="{}" y="{}" width="10" height="{}"></rect></g>'
-        groups.append(html(dot, few, words, whisker, x, y, x - 5, COUNTS.y(0) - height, height))
+        groups.append(html(dot, few, words, whisker, x, y, x - 5, COUNTS.bottom - height, height))
     return _chart(
         series,
         "340 380",
         label,
-        (_line("grid", SQUARE.left, SQUARE.y(at), SQUARE.x(1), SQUARE.y(at)) for at in QUARTERS),
-        (_line("grid", SQUARE.x(at), SQUARE.top, SQUARE.x(at), SQUARE.y(0)) for at in QUARTERS),
-        (_text("y", SQUARE.left - 8, SQUARE.y(at) + 4, percent(at, 0)) for at in QUARTERS),
-        _line("ideal", SQUARE.x(0), SQUARE.y(0), SQUARE.x(1), SQUARE.y(1)),
+        (SQUARE.across("grid", at) for at in QUARTERS),
+        (_line("grid", SQUARE.x(at), SQUARE.top, SQUARE.x(at), SQUARE.bottom) for at in QUARTERS),
+        (SQUARE.beside(at, percent(at, 0)) for at in QUARTERS),
+        _line("ideal", SQUARE.left, SQUARE.bottom, SQUARE.x(1), SQUARE.top),
         _shape("polyline", "path", spots),
-        _line("base", COUNTS.left, COUNTS.y(0), COUNTS.x(1), COUNTS.y(0)),
-        _text("y", COUNTS.left - 8, COUNTS.top + 8, f"{most:,}"),
-        _text("y", COUNTS.left - 8, COUNTS.y(0) + 1, "0"),
+        COUNTS.across("base", 0),
+        COUNTS.beside(1, f"{most:,}", 8),
+        COUNTS.beside(0, "0", 1),
         groups,
-        (_text("x", SQUARE.x(at), COUNTS.y(0) + 18, percent(at, 0)) for at in QUARTERS),
+        (_text("x", SQUARE.x(at), COUNTS.bottom + 18, percent(at, 0)) for at in QUARTERS),
     )
 
 
@@ -117,86 +138,99 @@ def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: For
     A forecast of the accuracy, if it has a value, is a ring with its interval at the end of a dashed line.
     """
     expected = forecast if forecast is not None and forecast.value is not None else None
-    bounds = points[0].documents, points[-1].documents if expected is None else expected.documents
     values = [value for point in points for value in (*point.accuracy_band, point.macro_f1, point.training_accuracy)]
     if expected is not None:
         values += [expected.value or 0.0, *(expected.interval or ())]
     lowest, highest = floor(10 * min(values)) / 10, ceil(10 * max(values)) / 10
-    span, along = max(highest - lowest, 0.1), logarithmic(*bounds)
-
-    def place(documents: int, value: float) -> tuple[float, float]:
-        return CURVE.x(along(documents)), CURVE.y((value - lowest) / span)
-
-    accuracy = [place(point.documents, point.accuracy) for point in points]
-    lower, upper = ([place(point.documents, point.accuracy_band[end]) for point in points] for end in (0, 1))
-    levels = [lowest + step / 10 for step in range(round(span * 10) + 1)]
-    ticks = {n: CURVE.x(along(n)) for n in _round_numbers(*bounds)}
+    ends = points[0].documents, (expected or points[-1]).documents
+    box, along, ticks = CURVE._replace(lowest=lowest, span=max(highest - lowest, 0.1)), logarithmic(*ends), _round_numbers(*ends)
     large = {n for n in ticks if str(n)[0] == "1"} or set(ticks)
-    meanings = (
-        f"{quantity(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs {percent_bounds(point.accuracy_band)}; "
-        f"macro F1 {percent(point.macro_f1)}; accuracy on the training documents {percent(point.training_accuracy)}"
-        for point in points
-    )
+    shares = {along(point.documents): point for point in points}
     return _curve(
         label,
-        {level: CURVE.y((level - lowest) / span) for level in levels},
-        (_line("grid", x, CURVE.top, x, CURVE.y(0)) for x in ticks.values()),
-        (_text("x" if n in large else "x minor", x, CURVE.y(0) + 20, f"{n:,}") for n, x in ticks.items()),
-        _shape("polygon", "band", lower + upper[::-1]),
-        _shape("polyline", "second", (place(point.documents, point.macro_f1) for point in points)),
-        _shape("polyline", "third", (place(point.documents, point.training_accuracy) for point in points)),
-        _shape("polyline", "first", accuracy),
-        NOTHING if expected is None else _ring(expected, accuracy[-1], place),
-        dots=zip(meanings, accuracy, strict=True),
+        box,
+        [lowest + step / 10 for step in range(round(box.span * 10) + 1)],
+        (
+            (_line("grid", box.x(along(n)), box.top, box.x(along(n)), box.bottom) for n in ticks),
+            (_text("x" if n in large else "x minor", box.x(along(n)), box.bottom + 20, f"{n:,}") for n in ticks),
+        ),
+        [
+            (
+                share,
+                point.accuracy,
+                point.accuracy_band,
+                (
+                    f"{quantity(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs "
+                    f"{percent_bounds(point.accuracy_band)}; macro F1 {percent(point.macro_f1)}; "
+                    f"accuracy on the training documents {percent(point.training_accuracy)}"
+                ),
+            )
+            for share, point in shares.items()
+        ],
+        (
+            _shape("polyline", "second", (box.spot(share, point.macro_f1) for share, point in shares.items())),
+            _shape("polyline", "third", (box.spot(share, point.training_accuracy) for share, point in shares.items())),
+        ),
+        NOTHING if expected is None else _ring(expected, box, along, points[-1]),
     )
 
 
 def risk_curve_chart(points: Sequence[RiskPoint], label: str) -> Markup:
     """Draw precision with its 95 % interval against the share of documents that are answered."""
-    lowest = floor(10 * min(point.interval[0] for point in points)) / 10
-    span = 1 - min(lowest, 0.9)
-
-    def place(answered: float, value: float) -> tuple[float, float]:
-        return CURVE.x(answered), CURVE.y(1 - (1 - value) / span)
-
-    lower, upper = ([place(point.answered, point.interval[end]) for point in points] for end in (0, 1))
-    levels = [1 - step / 10 for step in range(round(span * 10) + 1)]
-    meanings = (
-        f"{percent(point.answered)} answered, from a probability of {three_decimals(point.probability)}: precision {percent(point.precision)}"
-        for point in points
-    )
-    spots = [place(point.answered, point.precision) for point in points]
+    lowest = min(floor(10 * min(point.interval[0] for point in points)) / 10, 0.9)
+    box = CURVE._replace(lowest=lowest, span=1 - lowest)
     return _curve(
         label,
-        {level: place(0, level)[1] for level in levels},
-        (_text("x", CURVE.x(share), CURVE.y(0) + 20, percent(share, 0)) for share in QUARTERS),
-        _shape("polygon", "band", lower + upper[::-1]),
-        _shape("polyline", "first", spots),
-        dots=zip(meanings, spots, strict=True),
+        box,
+        [1 - step / 10 for step in range(round(box.span * 10) + 1)],
+        (_text("x", box.x(share), box.bottom + 20, percent(share, 0)) for share in QUARTERS),
+        [
+            (
+                point.answered,
+                point.precision,
+                point.interval,
+                f"{percent(point.answered)} answered, from a probability of {three_decimals(point.probability)}: precision {percent(point.precision)}",
+            )
+            for point in points
+        ],
     )
 
 
-def _curve(label: str, levels: Mapping[float, float], *parts: object, dots: Iterable[tuple[str, tuple[float, float]]]) -> Markup:
-    """Draw the parts of a curve over lines at ``levels``, shares with their heights, and under ``dots``, meanings with their places."""
+def _curve(
+    label: str,
+    box: _Box,
+    levels: Sequence[float],
+    axis: object,
+    points: Sequence[tuple[float, float, Interval, str]],
+    others: object = NOTHING,
+    ahead: Markup = NOTHING,
+) -> Markup:
+    """Draw a curve through points, each a share, a value, its band and its meaning, over lines at ``levels`` and below what is ``ahead``."""
+    spots = [box.spot(share, value) for share, value, *_ in points]
+    lower, upper = ([box.spot(share, band[end]) for share, _, band, _ in points] for end in (0, 1))
+    dot = '<g><title>{}</title><circle class="first" cx="{}" cy="{}" r="4"></circle></g>'
     return _chart(
         "curve",
         "620 284",
         label,
-        (_line("grid", CURVE.left, y, CURVE.x(1), y) for y in levels.values()),
-        (_text("y", CURVE.left - 8, y + 4, percent(level, 0)) for level, y in levels.items()),
-        parts,
-        (html('<g><title>{}</title><circle class="first" cx="{}" cy="{}" r="4"></circle></g>', words, *place) for words, place in dots),
+        (box.across("grid", level) for level in levels),
+        (box.beside(level, percent(level, 0)) for level in levels),
+        axis,
+        _shape("polygon", "band", lower + upper[::-1]),
+        others,
+        _shape("polyline", "first", spots),
+        ahead,
+        (html(dot, words, *spot) for (*_, words), spot in zip(points, spots, strict=True)),
     )
 
 
-def _ring(forecast: Forecast, last: tuple[float, float], place: Callable[[int, float], tuple[float, float]]) -> Markup:
+def _ring(forecast: Forecast, box: _Box, along: Callable[[float], float], last: CurvePoint) -> Markup:
     """Draw a forecast that has a value, after the last point of the curve."""
-    x, y = place(forecast.documents, forecast.value or 0.0)
-    low, high = (place(forecast.documents, end)[1] for end in forecast.interval or (0.0, 0.0))
-    whisker = NOTHING if forecast.interval is None else _line("whisker", x, low, x, high)
+    x, y = box.spot(along(forecast.documents), forecast.value or 0.0)
+    whisker = NOTHING if forecast.interval is None else _line("whisker", x, box.y(forecast.interval[0]), x, box.y(forecast.interval[1]))
     words = f"{quantity(forecast.documents, 'document')}: forecast {percent(forecast.value)}, 95\u00a0% interval {percent_bounds(forecast.interval)}"
     ring = '<g><title>{}</title>{}{}<circle class="ring" cx="{}" cy="{}" r="5"></circle></g>'
-    return html(ring, words, _line("ahead", *last, x, y), whisker, x, y)
+    return html(ring, words, _line("ahead", *box.spot(along(last.documents), last.accuracy), x, y), whisker, x, y)
 
 
 def logarithmic(low: float, high: float) -> Callable[[float], float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import TYPE_CHECKING
 
 from nbtext.report.explanations import calibration_lines, causes, idle_words, level, pieces, signed, strongest, summands
@@ -67,7 +66,7 @@ def _table(explanation: Explanation, top: int) -> Markup:
     caption = f"What adds up to the log odds, strongest first. {idle_words(idle)}."
     if explanation.rest is not None:
         caption = "What the log odds lose without each word: these do not add up, so the rest is named too."
-    most = max((abs(nats) for _, nats, *_ in parts if abs(nats) < inf), default=0.0) or 1.0
+    most = strongest((name, nats) for name, nats, *_ in parts) or 1.0
     rows = (
         html(
             '<tr><th scope="row" class="data">{}</th><td class="number">{}</td><td class="number">{}</td><td class="data terms">{}</td>'
