@@ -59,7 +59,7 @@ def test_a_table_is_drawn_as_rich_draws_it(data: st.DataObject, n_columns: int, 
     numeric = data.draw(st.lists(st.integers(0, n_columns - 1), max_size=3))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "WIDE", width)
-        found = printed(lambda: tables.show(tables.grid(title, columns, rows, numeric)))
+        found = printed(lambda: tables.show(tables.grid(columns, rows, numeric, title)))
     assert found.rstrip("\n") + "\n" == drawn_by_rich(title, columns, rows, numeric, width)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from typing import Any
 
 from nbtext.cli import messages, panels
@@ -83,7 +83,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tu
     if errors is not None:
         require_fitting(model.settings, MISTAKES, *[SEVERAL_LABELS] * model.fitted.several_labels)
         check_output_file(errors, "--errors", [model_path, *paths, *options["training"], *filter(None, [options["costs"]])])
-    with nullcontext() if errors is None else MistakeFile(errors) as mistakes:
+    with nullcontext() if errors is None else closing(MistakeFile(errors)) as mistakes:
         leaks = leak_watch(model, paths, options)
         documents = documents_for(model, paths, options, labelled=True, columns=by)
         scored = score_corpus(model.fitted, documents, options["jobs"])

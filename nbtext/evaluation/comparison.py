@@ -18,7 +18,7 @@ from nbtext.corpus.document import Document, size_of
 from nbtext.decision import DecisionRule, minimum_error
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.label_sets import BETWEEN_LABELS, shown_label
-from nbtext.metrics.intervals import Bootstrap, Interval, drawn_cells, percentile_interval, with_present_labels
+from nbtext.metrics.intervals import Bootstrap, Interval, percentile_interval, with_present_labels
 from nbtext.metrics.outcomes import ConfusionCells, Outcomes, f1, macro, outcomes
 from nbtext.metrics.several_labels import evaluation_of
 from nbtext.ragged import blocks
@@ -286,7 +286,7 @@ def answer_differences(cells: _AnswerCells, bootstrap: Bootstrap, sets: Mask | N
         masks = (sets[truth] & sets[answer], sets[truth], sets[answer])
         return Outcomes._make(drawn @ mask.astype(np.float64) for mask in masks)
 
-    for drawn in drawn_cells(cells.documents, bootstrap.replicates_of(DRAW_COSTS * size), size + 6 * n_labels, bootstrap.seed):
+    for drawn in bootstrap.drawn_cells(cells.documents, DRAW_COSTS * size, size + 6 * n_labels):
         of_a, of_b = (table(answer, drawn) for answer in (a, b))
         parts.append((drawn @ (truth == b) / n - drawn @ (truth == a) / n, macro(f1(of_b), of_b) - macro(f1(of_a), of_a)))
     return dict(zip(("accuracy", "macro_f1"), map(np.concatenate, zip(*parts, strict=True)), strict=True))
@@ -300,7 +300,7 @@ def mean_replicates(values: Floats, bootstrap: Bootstrap) -> Floats | None:
     width = (float(values.std()) or 1.0) / BINS_PER_DEVIATION
     _, which, documents = np.unique(np.floor(values / width), return_inverse=True, return_counts=True)
     means = np.bincount(which, values) / documents
-    draws = drawn_cells(documents, bootstrap.replicates_of(DRAW_COSTS * documents.size), documents.size, bootstrap.seed)
+    draws = bootstrap.drawn_cells(documents, DRAW_COSTS * documents.size, documents.size)
     return np.concatenate([drawn @ means / values.size for drawn in draws])
 
 

@@ -49,7 +49,7 @@ from nbtext.metrics.results import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from nbtext.decision import Costs
     from nbtext.type_names import Floats, Truth, Whole
@@ -287,8 +287,7 @@ class Evaluation:
 
 def known_result(known: Judged, n_classes: int) -> KnownResult:
     """Return the main figures of documents whose class the classifier knows."""
-    figures = {**dict(zip(("accuracy", "macro_f1"), accuracy_and_macro_f1(known, n_classes), strict=True)), **proper_scores(known)}
-    return KnownResult(known.n, **{name: number_or_none(value) for name, value in figures.items()})
+    return KnownResult(known.n, *map(number_or_none, (*accuracy_and_macro_f1(known, n_classes), *proper_scores(known).values())))
 
 
 def accuracy_and_macro_f1(judged: Judged, n_classes: int) -> tuple[float, float]:
@@ -323,8 +322,8 @@ def prior_brier(prior: Floats, support: Floats) -> float:
 
 def probability_result(documents: Judged) -> ProbabilityResult:
     """Return the reliability of the probabilities, and their proper scores."""
-    scores: Mapping[str, float | None] = {name: number_or_none(value) for name, value in proper_scores(documents).items()}
-    return ProbabilityResult(reliability(documents), confidence=number_or_none(mean_or_nan(documents.confidence)), **scores)
+    figures = (*proper_scores(documents).values(), mean_or_nan(documents.confidence))
+    return ProbabilityResult(reliability(documents), *map(number_or_none, figures))
 
 
 def reliability(documents: Judged) -> tuple[ReliabilityBin, ...]:

@@ -48,6 +48,27 @@ class Bootstrap(NamedTuple):
         """Return the number of replicates if each draws ``size`` numbers."""
         return min(self.replicates, max(MOST_DRAWS // max(size, 1), FEWEST_REPLICATES))
 
+    def drawn_cells(self, documents: Whole, draws: int, size: int) -> Iterator[Whole]:
+        """Yield the documents of cells in sets drawn with replacement, shape (n_sets, n_cells), as many sets at once as memory allows.
+
+        ``documents``, shape (n_cells,), are those judged; a set takes as long as so many ``draws``, and ``size`` numbers of memory in all. To draw n
+        documents, draw the counts of the cells from a multinomial distribution.
+        """
+        n = documents.sum()
+        for generator, n_sets in self._portions(draws, size):
+            yield generator.multinomial(n, documents / n, n_sets)
+
+    def drawn_documents(self, n: int, draws: int) -> Iterator[Floats]:
+        """Yield how often each of n documents is in sets drawn with replacement, shape (n_sets, n): its weight in the figures of a set."""
+        for generator, n_sets in self._portions(draws, n):
+            yield np.apply_along_axis(np.bincount, 1, generator.integers(n, size=(n_sets, n)), minlength=n).astype(np.float64)
+
+    def _portions(self, draws: int, size: int) -> Iterator[tuple[np.random.Generator, int]]:
+        """Yield the generator and how many sets to draw at once, until there are as many as `replicates_of` the draws of each."""
+        generator, n_replicates, step = np.random.default_rng(self.seed), self.replicates_of(draws), max(DRAWS_AT_ONCE // size, 1)
+        for begin in range(0, n_replicates, step):
+            yield generator, min(step, n_replicates - begin)
+
 
 def wilson_interval(hits: float, n: int) -> Interval:
     """Return the 95 % interval of a share of hits among n trials (Wilson 1927; Brown, Cai, DasGupta 2001, eq. 4)."""
@@ -66,25 +87,6 @@ def percentile_interval(replicates: Floats, figure: float) -> Interval:
     return min(float(low), figure), max(float(high), figure)
 
 
-def drawn_cells(documents: Whole, n_replicates: int, size: int, seed: int) -> Iterator[Whole]:
-    """Yield the documents of cells in sets drawn with replacement, shape (n_sets, n_cells), as many sets at once as memory allows.
-
-    ``documents``, shape (n_cells,), are those judged; a set takes ``size`` numbers of memory in all. To draw n documents, draw the counts of
-    the cells from a multinomial distribution.
-    """
-    generator, n, step = np.random.default_rng(seed), documents.sum(), max(DRAWS_AT_ONCE // size, 1)
-    for begin in range(0, n_replicates, step):
-        yield generator.multinomial(n, documents / n, min(step, n_replicates - begin))
-
-
-def drawn_documents(n: int, n_replicates: int, seed: int) -> Iterator[Floats]:
-    """Yield how often each of n documents is in sets drawn with replacement, shape (n_sets, n): its weight in the figures of a set."""
-    generator, step = np.random.default_rng(seed), max(DRAWS_AT_ONCE // n, 1)
-    for begin in range(0, n_replicates, step):
-        drawn = generator.integers(n, size=(min(step, n_replicates - begin), n))
-        yield np.apply_along_axis(np.bincount, 1, drawn, minlength=n).astype(np.float64)
-
-
 def with_present_labels(truth: Whole, *answers: Whole) -> tuple[int, list[Whole]]:
     """Return the number of labels that occur, and the columns of numbers with these labels numbered from 0; no answer stays negative."""
     present, numbers = np.unique(np.concatenate((truth, *answers)), return_inverse=True)
@@ -96,7 +98,7 @@ def replicated_rates(cells: ConfusionCells, costs: Floats | None, bootstrap: Boo
     n_labels, (truth, answer) = with_present_labels(cells.truth, cells.answer)
     renumbered, size = cells._replace(truth=truth, answer=answer), cells.documents.size
     parts: list[Mapping[str, Floats]] = []
-    for drawn in drawn_cells(cells.documents, bootstrap.replicates_of(size), size + 3 * n_labels, bootstrap.seed):
+    for drawn in bootstrap.drawn_cells(cells.documents, size, size + 3 * n_labels):
         found = rates(outcomes(renumbered, n_labels, drawn))
         parts.append(found if costs is None else {**found, "mean_cost": drawn @ costs / cells.documents.sum()})
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -112,7 +114,7 @@ def replicated_scores(judged: Judged, bootstrap: Bootstrap) -> dict[str, Floats]
     means = {"brier": judged.brier, **({"log_loss": judged.log_loss} if np.isfinite(judged.log_loss).all() else {})}
     values = np.stack(list(means.values()), axis=1)
     parts = []
-    for weights in drawn_documents(n, bootstrap.replicates_of(n), bootstrap.seed):
+    for weights in bootstrap.drawn_documents(n, n):
         error = np.abs(np.add.reduceat(weights * gaps, starts, axis=1)).sum(axis=1)
         parts.append(np.column_stack((weights @ values, error)) / n)
     return dict(zip((*means, "ece"), np.concatenate(parts).T, strict=True))

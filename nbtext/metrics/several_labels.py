@@ -13,7 +13,7 @@ import numpy as np
 
 from nbtext.label_sets import LabelSets, have_several, labels_in
 from nbtext.metrics.evaluation import Evaluation, accuracy_and_macro_f1, number_or_none
-from nbtext.metrics.intervals import Bootstrap, Interval, drawn_documents, wilson_interval
+from nbtext.metrics.intervals import Bootstrap, Interval, wilson_interval
 from nbtext.metrics.outcomes import DEPTHS, Judged, Outcomes, join_judged, judge_documents, mean_or_nan, rates
 from nbtext.metrics.ranking import SCORES_KEPT, RankingFigures
 from nbtext.metrics.results import Baselines, ClassPrior, LargestClass
@@ -93,7 +93,7 @@ class SetEvaluation(Evaluation):
                 **rates(Outcomes._make(weights @ mask for mask in masks)),
                 **{name: weights @ values / everything.n for name, values in means.items()},
             }
-            for weights in drawn_documents(everything.n, bootstrap.replicates_of(everything.truth.size), bootstrap.seed)
+            for weights in bootstrap.drawn_documents(everything.n, everything.truth.size)
         ]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0] if name not in OF_ONE_LABEL}
 

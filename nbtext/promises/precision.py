@@ -81,14 +81,14 @@ def precision_thresholds(
     several, log_posterior = posteriors.classes.ndim > 1, posteriors.log_posterior
     if several:
         owners, answers = np.nonzero(rule.members(log_posterior))
-        probabilities, right = np.exp(log_posterior[owners, answers]), posteriors.classes[owners, answers]
+        right = posteriors.classes[owners, answers]
     else:
-        answers, probabilities, _ = rule.decide(log_posterior)
-        owners = np.flatnonzero(answers >= 0)
-        answers, probabilities = answers[owners], probabilities[owners]
+        decided = rule.decide(log_posterior).answers
+        owners = np.flatnonzero(decided >= 0)
+        answers = decided[owners]
         right = answers == posteriors.classes[owners]
-    weights, odds = posteriors.weights[owners], log_odds(log_posterior, several=several)[owners, answers]
-    odds = np.clip(odds, -MOST_ODDS, MOST_ODDS)
+    probabilities, weights = np.exp(log_posterior[owners, answers]), posteriors.weights[owners]
+    odds = np.clip(log_odds(log_posterior, several=several)[owners, answers], -MOST_ODDS, MOST_ODDS)
     n_classes, predicted, owners = len(classes), np.empty(answers.size), np.unique(owners, return_inverse=True)[1]
     halves = owners % 2 == 0
     for here in (halves, ~halves):  # an answer has no part in its own curve

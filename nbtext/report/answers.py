@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 from itertools import chain, compress
-from typing import IO, TYPE_CHECKING, Self
-
-import numpy as np
+from typing import IO, TYPE_CHECKING
 
 from nbtext.corpus.document import WHOLE_RECORD
 from nbtext.errors import PathError, reason
@@ -53,19 +51,12 @@ class AnswerForm(NamedTuple):
     """Whether documents may have several labels."""
 
     @property
-    def kept_names(self) -> tuple[str, ...]:
-        """Names of the kept columns."""
-        return _beside_answers(self.kept)
-
-    @property
     def columns(self) -> Columns:
         """Heads of the columns: options add some to csv, which has the reason last, those of costs to the table, and none to tsv but those that are kept."""
-        own = (*(self.kept_names or ("id",)), "label", "probability:.6g")
-        if self.output == "tsv":
-            return by_place(*own)
-        n_beside = self.top_k if self.output == "csv" else 0
+        n_beside, costs = self.top_k if self.output == "csv" else 0, self.costs and self.output != "tsv"
         others = [f"{name}_{place}{form}" for place in range(2, n_beside + 1) for name, form in (("label", ""), ("probability", ":.6g"))]
-        return by_place(*own, *others, *["expected_cost:.6g"] * self.costs, *["reason"] * (self.output == "csv"))
+        own = (*(_beside_answers(self.kept) or ("id",)), "label", "probability:.6g", *others)
+        return by_place(*own, *["expected_cost:.6g"] * costs, *["reason"] * (self.output == "csv"))
 
 
 def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
@@ -107,7 +98,7 @@ def _answer_record(answer: Answer, form: AnswerForm) -> dict[str, object]:
         record = json.loads(answer.columns[0]) if answer.columns else {}
         kept = dict(zip(_beside_answers(record), record.values(), strict=True))
     elif form.kept:
-        kept = dict(zip(form.kept_names, answer.columns, strict=False))
+        kept = dict(zip(_beside_answers(form.kept), answer.columns, strict=False))
     found: dict[str, object] = kept if form.several else {**kept, "label": answer.label, "probability": rounded(answer.probability)}
     if form.costs:
         found["expected_cost"] = rounded(answer.expected_cost)
@@ -187,26 +178,23 @@ IN_MEMORY = 1 << 25
 class MistakeFile:
     """Collects misclassified documents, then writes them to ``path`` as JSON lines, the most probable wrong answer first.
 
-    Lines wait in a temporary file, in memory while they are few; 24 bytes of each are kept to sort by. Raises `PathError` if the file cannot
+    Lines wait in a temporary file, in memory while they are few; their places are kept to sort by. Raises `PathError` if the file cannot
     be written, at once if that shows.
     """
 
     def __init__(self, path: str) -> None:
         import tempfile
-        from array import array
 
         from nbtext.store.atomic import check_replaceable
 
         check_replaceable(path)
         self._path, self._folder = path, tempfile.gettempdir()
-        self._lines = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by __exit__
-        self._sureness = array("d")
-        self._ends = array("q", [0])
+        self._lines = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by `close`
+        self._places: list[tuple[float, float, int, int]] = []
+        """Probability and margin, both negative, begin and length of each line."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Drop the lines."""
         self._lines.close()
 
     def add(self, mistakes: Iterable[Misclassification]) -> None:
@@ -216,9 +204,8 @@ class MistakeFile:
         try:
             for mistake in mistakes:
                 line = json_line(json_values(mistake, SIX_DIGITS)).encode()
+                self._places.append((-mistake.probability, -mistake.margin, self._lines.tell(), len(line)))
                 self._lines.write(line)
-                self._ends.append(self._ends[-1] + len(line))
-                self._sureness.extend((mistake.probability, mistake.margin))
         except OSError as problem:
             raise PathError(f"cannot write: {reason(problem)}", where=self._folder, hint="set TMPDIR to a folder with room") from None
 
@@ -226,12 +213,9 @@ class MistakeFile:
         """Replace the file, sorted by falling probability of the wrong answer, then by its margin, then in the order of the documents."""
         from nbtext.store.atomic import replace_file
 
-        sureness = np.array(self._sureness).reshape(-1, 2)
-        order = np.lexsort((-sureness[:, 1], -sureness[:, 0]))
-
         def fill(file: IO[bytes]) -> None:
-            for place in order.tolist():
-                self._lines.seek(self._ends[place])
-                file.write(self._lines.read(self._ends[place + 1] - self._ends[place]))
+            for *_, begin, length in sorted(self._places):
+                self._lines.seek(begin)
+                file.write(self._lines.read(length))
 
         replace_file(self._path, fill)

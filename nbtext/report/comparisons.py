@@ -59,10 +59,10 @@ def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None
     ]
     show(
         listing({"documents": f"{result.n:,}", "A": name_a, "B": name_b, **accuracies}),
-        table(None, COMPARED_FIGURES, figures),
-        table(None, {"documents": "0", "B right": "1:,", "B wrong": "2:,"}, right),
+        table(COMPARED_FIGURES, figures),
+        table({"documents": "0", "B right": "1:,", "B wrong": "2:,"}, right),
         "".join(f"{line}\n" for line in _verdicts(result)),
-        table("most frequent changes", CHANGES, result.changes[:CHANGES_SHOWN]) if result.changed else "",
+        table(CHANGES, result.changes[:CHANGES_SHOWN], "most frequent changes") if result.changed else "",
     )
 
 
@@ -143,7 +143,7 @@ def print_trials(result: SearchResult) -> None:
     rungs = groupby(zip(result.trials, settings, strict=True), lambda pair: pair[0].rung)
     several = len({trial.rung for trial in result.trials}) > 1
     tables = (
-        table(f"judged on {quantity(rung.documents, 'document')}, {quantity(rung.folds, 'fold')}" if several else None, columns, pairs)
+        table(columns, pairs, f"judged on {quantity(rung.documents, 'document')}, {quantity(rung.folds, 'fold')}" if several else None)
         for rung, pairs in rungs
     )
     show(listing(lines), *tables, *(f"{line}\n" for line in (_against_default(result), visible_on_terminal(best.command)) if line))
@@ -185,7 +185,7 @@ def print_learning_curve(curve: LearningCurve) -> None:
     forecasts = curve.forecast._asdict().items()
     show(
         listing({"documents": f"{curve.documents:,}", "runs": f"{curve.runs:,}, of which 95 % lie in a band"}),
-        table(None, CURVE, curve.points, ("training documents", "accuracy", "band", "macro F1", "band", "accuracy on these")),
+        table(CURVE, curve.points, heads=("training documents", "accuracy", "band", "macro F1", "band", "accuracy on these")),
         "".join(f"{forecast_sentence(FIGURES[name], curve.documents, forecast)}\n" for name, forecast in forecasts),
     )
 
@@ -241,7 +241,7 @@ def print_history(runs: Sequence[DriftRun], together: DriftRun | None = None, ot
     }
     if others:
         lines["left out"] = f"{quantity(others, 'run')} of another model, of this one before an update, or of an older nbtext"
-    show(grid(None, ("run", "documents", *DRIFT_FIGURES.values()), rows, numeric=range(1, 2 + len(DRIFT_FIGURES))), listing(lines))
+    show(grid(("run", "documents", *DRIFT_FIGURES.values()), rows, numeric=range(1, 2 + len(DRIFT_FIGURES))), listing(lines))
 
 
 def _distance(drift: FigureDrift) -> str:
@@ -291,8 +291,8 @@ def print_prevalence(result: PrevalenceResult, column: str | None) -> None:
     ]  # fmt: skip
     show(
         listing({"documents": f"{result.all.documents:,}"}),
-        table(None, columns, rows),
-        grid(None, (str(column), "documents", *largest), by, range(1, 2 + len(largest))) if by else "",
+        table(columns, rows),
+        grid((str(column), "documents", *largest), by, range(1, 2 + len(largest))) if by else "",
     )
 
 

@@ -60,12 +60,12 @@ def evaluation_record(
         "sets": sets,
         "risk_curve": risk or None,
     }
-    return {**json_values(result), **{name: json_values(part) for name, part in found.items() if part is not None}}
+    return {**json_values(result), **{name: part for name, part in found.items() if part is not None}}
 
 
 def class_rows(result: EvaluationResult) -> list[dict[str, object]]:
     """Return a record for each class: its label, then its figures as in JSON."""
-    return [{"label": label, **figures} for label, figures in json_values(result)["per_class"].items()]
+    return [{"label": label, **figures} for label, figures in json_values(result.per_class).items()]
 
 
 def print_evaluation(
@@ -93,10 +93,14 @@ def print_evaluation(
     show(
         listing(_main_figures(result, leaks if isinstance(leaks, LeakResult) else None, threshold)),
         listing(_other_figures(result)) if everything else "",
-        table(title, CLASSES, per_class),
-        table("most frequent confusions", CONFUSIONS, mistakes) if mistakes else "",
-        *(table(f"by {column}", {column: "0", **SLICES}, slices.items()) for column, slices in (result.slices or {}).items()),
-        *(_pictures(result) if everything and sys.stdout.isatty() else ()),
+        table(CLASSES, per_class, title),
+        table(CONFUSIONS, mistakes, "most frequent confusions") if mistakes else "",
+        *(table({column: "0", **SLICES}, slices.items(), f"by {column}") for column, slices in (result.slices or {}).items()),
+        *(
+            (PROMISED + listing(_reliability_bars(result.reliability)), _confusion_table(result))
+            if everything and sys.stdout.isatty()
+            else ()
+        ),
         *(() if folds is None else _folds(folds)),
         *(() if sets is None else _sets(sets, everything=everything)),
         *_risk(risk),
@@ -161,26 +165,21 @@ def _sets(sets: SetsResult, *, everything: bool) -> Iterator[str]:
         "empty, full sets": f"{sets.empty:,}, {sets.full:,}",
     })  # fmt: skip
     by_class = sorted(sets.per_class.items(), key=lambda item: (item[1].coverage, item[0]))[: None if everything else CLASSES_SHOWN]
-    yield table(None, {"classes in a set": "0:s", **SETS}, sets.per_size.items())
-    yield table(None, {"true class": "0", **SETS, "classes in a set": "1.size:.4f"}, by_class)
+    yield table({"classes in a set": "0:s", **SETS}, sets.per_size.items())
+    yield table({"true class": "0", **SETS, "classes in a set": "1.size:.4f"}, by_class)
 
 
 def _risk(risk: Sequence[RiskPoint]) -> Iterator[str]:
     """Yield precision by share answered as rows, and as bars from the least precision of a row to 1."""
     if not risk:
         return
-    yield table("the surest answers alone", RISK, risk)
+    yield table(RISK, risk, "the surest answers alone")
     least = min(point.precision for point in risk)
     bars = "".join(block((point.precision - least) / ((1 - least) or 1)) for point in risk)
     yield listing({"precision": f"{bars}  from {figure(least)} to 1, by share answered"})
 
 
-def _pictures(result: EvaluationResult) -> Iterator[str]:
-    yield (
-        "Answers by their probability, from 0 to 1. Where fewer came true than promised,\nthe model is too sure of itself.\n\n"
-        + listing(_reliability_bars(result.reliability))
-    )
-    yield _confusion_table(result)
+PROMISED = "Answers by their probability, from 0 to 1. Where fewer came true than promised,\nthe model is too sure of itself.\n\n"
 
 
 def _reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
@@ -198,13 +197,12 @@ def _confusion_table(result: EvaluationResult) -> str:
     labels = [label for label, of_class in result.per_class.items() if of_class.occurs]
     if not 1 < len(labels) <= MOST_CLASSES:
         return ""
-    numbered = {str(place): label for place, label in enumerate(labels, 1)}
-    answers = {**numbered, **({"none": ""} if any("" in row for row in result.confusion.values()) else {})}
     rows = (
-        (f"{number} {shortened(truth, LONGEST_NAME)}", *(result.confusion.get(truth, {}).get(answer) for answer in answers.values()))
-        for number, truth in numbered.items()
+        (f"{number} {shortened(truth, LONGEST_NAME)}", *map(result.confusion.get(truth, {}).get, (*labels, "")))
+        for number, truth in enumerate(labels, 1)
     )
-    return table(None, {"true class, by answer": "0", **{head: f"{place}:d:·" for place, head in enumerate(answers, 1)}}, rows)
+    heads = [*range(1, len(labels) + 1), *["none"] * any("" in row for row in result.confusion.values())]
+    return table({"true class, by answer": "0", **{str(head): f"{place}:d:·" for place, head in enumerate(heads, 1)}}, rows)
 
 
 def _folds(folds: FoldsResult) -> Iterator[str]:
@@ -216,4 +214,4 @@ def _folds(folds: FoldsResult) -> Iterator[str]:
         lines[title] = f"{figure(spread.mean)} on average, standard deviation {figure(spread.sd)}"
     yield listing(lines)
     if len(folds.each) <= FOLDS_SHOWN:
-        yield table(None, FOLDS if folds.repeats > 1 else {head: FOLDS[head] for head in list(FOLDS)[1:]}, folds.each)
+        yield table(FOLDS if folds.repeats > 1 else {head: FOLDS[head] for head in list(FOLDS)[1:]}, folds.each)

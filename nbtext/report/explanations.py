@@ -15,11 +15,11 @@ from math import inf, isclose, isfinite
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
+from nbtext.metrics.results import json_values
 from nbtext.report.forms import (
     by_place,
     drawing,
     figure,
-    finite,
     grid,
     has_styles,
     listing,
@@ -191,14 +191,9 @@ def _explanation_record(explained: Explained) -> dict[str, Parsed]:
         why = _known(abstained=explained.abstained, error=explained.problem and str(explained.problem), ruled_out=ruled_out or None)
         return {"id": explained.id, "label": None, **why}
     steps = explanation.calibration
-    return {
-        "id": explanation.id,
-        "label": explanation.label,
-        "probability": explanation.probability,
-        "against": explanation.against,
-        "against_probability": explanation.against_probability,
-        "log_odds": finite(explanation.log_odds),
-        "prior": finite(explanation.prior),
+    names = ("id", "label", "probability", "against", "against_probability", "log_odds", "prior")
+    found: dict[str, Parsed] = json_values({
+        **{name: getattr(explanation, name) for name in names},
         "words": [
             {
                 "word": word.word,
@@ -218,16 +213,17 @@ def _explanation_record(explained: Explained) -> dict[str, Parsed]:
             {"name": each.name, "value": each.value, **_nats(each.nats, explanation.against)} for each in explanation.attributes
         ],
         "adds_up": explanation.rest is None,
-        **({} if explanation.rest is None else {"rest": finite(explanation.rest)}),
+        **_known(rest=explanation.rest),
         "calibration": {
-            "on_scale": finite(steps.on_scale),
+            "on_scale": steps.on_scale,
             "temperature": steps.temperature,
             "curve": steps.on_curve,
-            "log_odds": finite(steps.log_odds),
+            "log_odds": steps.log_odds,
         },
         **_known(notice=explained.notice or None),
         "text": explanation.text,
-    }
+    })  # fmt: skip
+    return found
 
 
 def _known(**values: object) -> dict[str, object]:
@@ -236,13 +232,13 @@ def _known(**values: object) -> dict[str, object]:
 
 
 def _nats(value: float, against: str) -> dict[str, object]:
-    return {"nats": finite(value), **({} if isfinite(value) else {"rules_out": against})}
+    return {"nats": value, **({} if isfinite(value) else {"rules_out": against})}
 
 
 def _print(explained: Explained, top: int) -> None:
     explanation = explained.explanation
     if explanation is None:
-        reasons = grid(None, ("class", "ruled out by"), causes(explained)) if explained.ruled_out else ""
+        reasons = grid(("class", "ruled out by"), causes(explained)) if explained.ruled_out else ""
         show(listing({"document": explained.id, "no answer": str(explained.problem or explained.abstained)}), reasons)
         return
     of_answer, of_other = (", bold on blue", ", underlined on orange") if has_styles() else ("", "")
@@ -257,7 +253,7 @@ def _print(explained: Explained, top: int) -> None:
     show(
         listing(head),
         drawing(shaded(pieces(explanation))) if explanation.text.strip() else "",
-        grid(None, ("part", "nats", "times", "terms"), rows, numeric=(1, 2)),
+        grid(("part", "nats", "times", "terms"), rows, numeric=(1, 2)),
         "".join(f"{visible(line)}\n" for line in calibration_lines(explanation)),
     )
 
@@ -402,7 +398,7 @@ def _print_tokens(name: str, tokens: Iterable[Token]) -> None:
             (token, "" if token.start is None else f"{token.start}–{token.end}", _in_words(token.ngrams), _in_words(token.char_ngrams))
             for token in seen
         )
-        show(table(None, WORDS | filled, rows))
+        show(table(WORDS | filled, rows))
     dropped = [f"{count:,} {why}" for why, count in sorted(became.items()) if why]
     sys.stdout.write("; ".join([f"counts: {became['']:,} of {became.total():,}", *dropped]) + "\n")
 

@@ -59,13 +59,13 @@ def percent(value: float | None, decimals: int = 1) -> str:
     return "not known" if value is None else f"{100 * value:.{decimals}f}\u00a0%"
 
 
-def three_decimals(value: float | None) -> str:
+def three_decimals(value: float | None, absent: str = "–") -> str:
     """Return a share as a decimal of three places, for columns.
 
     >>> three_decimals(0.8031)
     '0.803'
     """
-    return "–" if value is None else f"{value:.3f}"
+    return absent if value is None else f"{value:.3f}"
 
 
 def figure(value: float | None, absent: str = "infinite") -> str:
@@ -284,9 +284,9 @@ def by_place(*names: str) -> Columns:
     return {name.partition(":")[0]: f"{place}{''.join(name.partition(':')[1:])}" for place, name in enumerate(names)}
 
 
-def table(title: str | None, columns: Columns, records: Iterable[object], heads: Sequence[str] | None = None) -> str:
+def table(columns: Columns, records: Iterable[object], title: str | None = None, heads: Sequence[str] | None = None) -> str:
     """Return the lines of a table for people, under the heads of its columns if it has no others."""
-    return grid(title, heads or tuple(columns), cells(columns, records, "infinite"), _numeric(columns))
+    return grid(heads or tuple(columns), cells(columns, records, "infinite"), _numeric(columns), title)
 
 
 def _numeric(columns: Columns) -> list[int]:
@@ -310,7 +310,7 @@ def write(
     """
     texts = cells(columns, items if rows is None else chain.from_iterable(map(rows, items)), safe=safe)
     if output == "table":
-        show(grid(None, tuple(columns), texts, _numeric(columns)))
+        show(grid(tuple(columns), texts, _numeric(columns)))
         return
     line_of = _csv_line if output == "csv" else tsv
     lines = map(json_line, map(record or _json_values, items)) if output == "jsonl" else map(line_of, texts)
@@ -395,7 +395,7 @@ def named_settings(settings: Mapping[str, object]) -> tuple[tuple[str, str], ...
     return tuple((name.replace("_", " "), setting(value)) for name, value in settings.items() if value is not None)
 
 
-def grid(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterable[int] = ()) -> str:
+def grid(columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterable[int] = (), title: str | None = None) -> str:
     """Return rows under column heads; the columns numbered in ``numeric`` are aligned right.
 
     Cells that are too wide are wrapped between words; a longer word, such as a path, is cut in the middle on a terminal, else folded. Without rich, which

@@ -67,8 +67,8 @@ def print_criteria(criteria: Criteria) -> None:
     }
     show(
         listing(lines),
-        table(None, {"class": "0", "log evidence of its data (nats)": "1:,.2f"}, classes.items()) if classes else "",
-        table(None, PARTS, [*((part.part, part, part.observations) for part in criteria.parts), ("the whole", criteria, "")]),
+        table({"class": "0", "log evidence of its data (nats)": "1:,.2f"}, classes.items()) if classes else "",
+        table(PARTS, [*((part.part, part, part.observations) for part in criteria.parts), ("the whole", criteria, "")]),
     )
 
 
@@ -84,7 +84,7 @@ COMPARED = {
 
 def print_compared_models(models: Sequence[ComparedModel]) -> None:
     """Print the result of `nbtext.inspection.criteria.compared_models`."""
-    show(table(f"models of the same data ({models[0].data}), equally probable before", COMPARED, models))
+    show(table(COMPARED, models, f"models of the same data ({models[0].data}), equally probable before"))
 
 
 PERPLEXITIES = {"class": "0", "documents": "1.documents:,", "tokens": "1.tokens:,", "unknown": "2:.1%", "perplexity": "3:,.1f"}
@@ -95,7 +95,6 @@ def print_perplexities(found: Perplexities) -> None:
     sizes = [*found.classes.items(), ("all of them", found.all)]
     show(
         table(
-            None,
             PERPLEXITIES,
             ((label, size, *((size.unknown / size.tokens, size.perplexity) if size.tokens else ("", ""))) for label, size in sizes),
         )
@@ -121,10 +120,10 @@ def print_similarity(similarity: Similarity) -> None:
             (number, name, *("" if place == column or not isfinite(value) else f"{value:.4f}" for column, value in enumerate(row)))
             for place, (number, name, row) in enumerate(zip(numbers, names, similarity.divergence, strict=True))
         )
-        blocks.append(grid(None, ("", "class", *numbers), rows, numeric=(0, *range(2, 2 + len(names)))))
+        blocks.append(grid(("", "class", *numbers), rows, numeric=(0, *range(2, 2 + len(names)))))
     if similarity.closest:
         pairs = similarity.closest[: _PAIRS_BELOW_MATRIX if few else None]
-        blocks.append(table("closest", {"a": "a", "b": "b", "nats": "divergence:.4f"}, pairs, ("class", "class", "nats")))
+        blocks.append(table({"a": "a", "b": "b", "nats": "divergence:.4f"}, pairs, "closest", ("class", "class", "nats")))
     show(*blocks)
 
 
@@ -140,7 +139,7 @@ def print_thresholds(thresholds: Sequence[PrecisionThreshold]) -> None:
     for each in thresholds:
         least = "always" if each.precision is None else "never" if each.probability is None else each.probability
         rows.append((each, least, "" if each.probability is not None else "more would not help" if each.more is None else each.more))
-    show(table(None, THRESHOLDS, rows))
+    show(table(THRESHOLDS, rows))
 
 
 _FIELDS = _SEEDS = 10
@@ -158,13 +157,13 @@ def print_overview(overview: Overview) -> None:
     if (calibration := overview.calibration) is not None:
         rows = [(FIGURES[name], calibration.before[name], calibration.after[name]) for name in PROBABILITY_FIGURES]
         head = f"{quantity(calibration.documents, 'document')}, each judged by a model without it"
-        blocks.append(table(None, {head: "0", "before": "1:.4f", "after calibration": "2:.4f"}, rows))
+        blocks.append(table({head: "0", "before": "1:.4f", "after calibration": "2:.4f"}, rows))
     if (linear := overview.linear) is not None:
         first, second = overview.classes
         head = f"term, for {first} above 0, for {second} below"
-        blocks.append(table(None, {head: "0", "w": "1:.4f"}, [*linear.terms.items(), ("b, without any term", linear.b)]))
+        blocks.append(table({head: "0", "w": "1:.4f"}, [*linear.terms.items(), ("b, without any term", linear.b)]))
     blocks.extend(_boundary_tables(overview))
-    show(*blocks, *_attribute_tables(overview.attributes), table(None, CLASSES, overview.classes.items()))
+    show(*blocks, *_attribute_tables(overview.attributes), table(CLASSES, overview.classes.items()))
 
 
 def _lines(overview: Overview) -> dict[str, str | None]:
@@ -234,7 +233,7 @@ def _boundary_tables(overview: Overview) -> Iterable[str]:
             )
             for place, name in enumerate(names)
         ]
-        yield grid(None, columns, rows, numeric=range(1, len(columns)))
+        yield grid(columns, rows, numeric=range(1, len(columns)))
 
 
 def _seeds(seeds: Mapping[str, Mapping[str, float]]) -> str:
@@ -268,7 +267,7 @@ def _attribute_tables(attributes: AttributeOverviews) -> Iterable[str]:
         if rows:
             smoothing = getattr(attribute, "smoothing", None)
             columns = (f"{name}, {attribute.kind}" + ("" if smoothing is None else f", smoothing {smoothing:g}"), *rows[0][1])
-            yield grid(None, columns, ((label, *cells.values()) for label, cells in rows), numeric=range(1, len(columns)))
+            yield grid(columns, ((label, *cells.values()) for label, cells in rows), numeric=range(1, len(columns)))
 
 
 def _cells(distribution: Mapping[str, float | Mapping[str, float]]) -> dict[str, str]:
@@ -304,7 +303,7 @@ def print_checks(checks: Sequence[Check], output: str | None) -> None:
     results = {True: "passed", False: "failed", None: ""}
     rows = ((name, results[passed], detail) for name, passed, detail in checks)
     record = {"passed": all(check.passed for check in checks), "checks": checks}
-    write_result(output, record, (), lambda _: show(grid(None, ("check", "result", "what was found"), rows)))
+    write_result(output, record, (), lambda _: show(grid(("check", "result", "what was found"), rows)))
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
@@ -312,7 +311,7 @@ def print_findings(findings: Sequence[Finding]) -> None:
     rows: list[tuple[str, str, str]] = []
     for found in findings:
         rows += [(found.check, found.result, found.detail), *([("", "", f"→ {found.fix}")] if found.fix else [])]
-    show(grid(None, ("looked at", "result", "what was found"), rows))
+    show(grid(("looked at", "result", "what was found"), rows))
 
 
 def write_generated(generator: DocumentGenerator, documents: Iterable[Generated], output: str) -> None:

@@ -38,7 +38,7 @@ def _of_term(term: TermDetails) -> str:
     forms = listing({"occurs as": ", ".join(f"{word} {count:,}" for word, count in term.forms.items())}) if term.forms else ""
     head = term.term if term.selected else f"{term.term}, left out of the model"
     return forms + table(
-        None, {head: "0", **PROBABILITIES}, ((label, cell, bounds(cell.interval, ".3g")) for label, cell in _likeliest_first(term))
+        {head: "0", **PROBABILITIES}, ((label, cell, bounds(cell.interval, ".3g")) for label, cell in _likeliest_first(term))
     )
 
 
@@ -94,7 +94,7 @@ def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
             "lift": "2.1:.3g",
         }
         rows = ((rank, *row) for rank, row in enumerate(best, 1))
-        blocks.append(table(title, {**columns, "most telling": "3.0", "nats": "3.1:.3g"}, rows))
+        blocks.append(table({**columns, "most telling": "3.0", "nats": "3.1:.3g"}, rows, title))
     meanings["nats"] = "of mutual information, by which select-features ranks: by the language models, whatever the classifier"
     show(*blocks, listing(meanings))
 
@@ -104,6 +104,7 @@ _MOST_CLASSES = 30
 _MOST_WORDS = 10
 
 
+CHANGED_CLASSES = {"class": "0", "documents A → B": "1:s", "prior A → B": "2:s", "divergence (nats)": "3.divergence:.4f"}
 MOVED = {
     "term": "0.term", "class": "0.label", "φ in A": "0.old:.3g", "φ in B": "0.new:.3g", "change": "1:s", "nats": "0.share:.3g",
 }  # fmt: skip
@@ -112,14 +113,14 @@ MOVED = {
 def print_differences(found: Differences, name_old: str, name_new: str) -> None:
     """Print the result of `nbtext.inspection.differences.differences`: only what differs."""
     settings = _settings(found)
-    blocks = [listing({"A": name_old, "B": name_new}), grid(None, ("setting or size", "A", "B"), settings) if settings else ""]
+    blocks = [listing({"A": name_old, "B": name_new}), grid(("setting or size", "A", "B"), settings) if settings else ""]
     if found.identical:
         blocks.append(f"The two models are the same{', except for the versions that wrote them' if found.written_by else ''}.\n")
     else:
         blocks.append(_of_classes(found.classes))
         if found.terms:
             moved = ((change, _factor(change.old, change.new)) for change in found.terms)
-            blocks.append(table("terms that moved most", MOVED, moved))
+            blocks.append(table(MOVED, moved, "terms that moved most"))
         elif any(change.divergence is not None for change in found.classes.values()):
             blocks[-1] += "No term has another probability in a class.\n"
     show(*blocks)
@@ -150,20 +151,18 @@ def _of_classes(classes: Mapping[str, ClassChange]) -> str:
     if not differing:
         return "The classes are the same.\n"
     differing.sort(key=lambda entry: -(inf if entry[1].divergence is None else entry[1].divergence))
-    return table(
-        f"{len(differing):,} of {quantity(len(classes), 'class')} {'differs' if len(differing) == 1 else 'differ'}"
-        + (f"; the first {_MOST_CLASSES}" if len(differing) > _MOST_CLASSES else ""),
-        {"class": "0", "documents A → B": "1:s", "prior A → B": "2:s", "divergence (nats)": "3.divergence:.4f"},
+    rows = (
         (
-            (
-                label,
-                " → ".join(f"{side.documents:,}" if side else "—" for side in (change.old, change.new)),
-                " → ".join(f"{side.prior:.4f}" if side else "—" for side in (change.old, change.new)),
-                change,
-            )
-            for label, change in differing[:_MOST_CLASSES]
-        ),
+            label,
+            " → ".join(f"{side.documents:,}" if side else "—" for side in (change.old, change.new)),
+            " → ".join(f"{side.prior:.4f}" if side else "—" for side in (change.old, change.new)),
+            change,
+        )
+        for label, change in differing[:_MOST_CLASSES]
     )
+    first = f"; the first {_MOST_CLASSES}" if len(differing) > _MOST_CLASSES else ""
+    title = f"{len(differing):,} of {quantity(len(classes), 'class')} {'differs' if len(differing) == 1 else 'differ'}{first}"
+    return table(CHANGED_CLASSES, rows, title)
 
 
 def _factor(old: float, new: float) -> str:

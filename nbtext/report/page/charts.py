@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
 from nbtext.records import NamedTuple
-from nbtext.report.forms import percent, percent_bounds, shortened, three_decimals
+from nbtext.report.forms import percent, percent_bounds, shortened
 from nbtext.report.page.markup import NOTHING, Markup, attribute, breakable, html
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def risk_curve_chart(points: Sequence[RiskPoint], label: str) -> Markup:
                 point.answered,
                 point.precision,
                 point.interval,
-                f"{percent(point.answered)} answered, from a probability of {three_decimals(point.probability)}: precision {percent(point.precision)}",
+                f"{percent(point.answered)} answered, from a probability of {point.probability:.3f}: precision {percent(point.precision)}",
             )
             for point in points
         ],

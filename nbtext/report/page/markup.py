@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import IO, TYPE_CHECKING, LiteralString
+from typing import TYPE_CHECKING, LiteralString
 
 from nbtext.report.forms import shortened, visible
 from nbtext.store.atomic import replace_file
@@ -146,9 +146,4 @@ def _resource(name: str) -> str:
 
 def write_html(path: str, page: str) -> None:
     """Replace a file with a page as UTF-8. Raises `PathError` if it cannot be written."""
-    encoded = page.encode("utf-8", "replace")
-
-    def write(file: IO[bytes]) -> None:
-        file.write(encoded)
-
-    replace_file(path, write)
+    replace_file(path, lambda file: file.writelines([page.encode("utf-8", "replace")]))

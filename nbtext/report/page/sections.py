@@ -155,7 +155,7 @@ def _trust(data: ReportData) -> Markup:
         "the probability differs from the share that is right by {} percentage points in the mean{}.",
         _verdict(result.n, after.ece or 0.0, too_sure=(after.confidence or 0.0) > (accuracy or 0.0)),
         "answers" if result.confusion else "most probable labels", percent(after.confidence), percent(accuracy),
-        _points(after.ece), f" (before calibration by {_points(before.ece)})" if before else "",
+        f"{100 * (after.ece or 0.0):.1f}", f" (before calibration by {100 * (before.ece or 0.0):.1f})" if before else "",
     )  # fmt: skip
 
 
@@ -167,10 +167,6 @@ def _verdict(n: int, error: float, *, too_sure: bool) -> str:
     if error <= ROUGH:
         return f"Its probabilities are a rough guide: {'too high' if too_sure else 'too low'} for the most part."
     return f"Its probabilities should not be taken at their word: it is {'surer' if too_sure else 'less sure'} than it should be."
-
-
-def _points(share: float | None) -> str:
-    return f"{100 * (share or 0.0):.1f}"
 
 
 def _leaks(data: ReportData) -> Markup:
@@ -203,21 +199,20 @@ def _headline(data: ReportData) -> Markup:
     """Return the main figures, large."""
     result, after, before = data.evaluation, data.after, data.before
     largest = _always(result)
-    probabilities = (
-        ("Mean probability", "confidence", "of the answers"),
-        ("Calibration error", "ece", ""),
-        ("Log loss", "log_loss", "nats"),
-        ("Brier score", "brier", ""),
-    )
+
+    def of_probabilities(title: str, key: str, beside: str = "") -> tuple[str, str, str]:
+        value, of_scores = (three_decimals(getattr(each, key, None), "infinite") for each in (after, before))
+        return title, value, f"{of_scores} before calibration" if before else beside
+
     cards = (
         ("Documents", f"{result.n:,}", f"of {_classes_judged(result)}"),
         ("Accuracy", three_decimals(result.accuracy), bounds(result.intervals.get("accuracy"), ".3f")),
         ("Macro F1", three_decimals(result.macro_f1), bounds(result.intervals.get("macro_f1"), ".3f")),
-        ("Baseline", three_decimals(largest.accuracy), f"accuracy of always {shortened(largest.label, 30)}"),
-        *(
-            (title, _loss(after, key), f"{_loss(before, key)} before calibration" if before else beside)
-            for title, key, beside in probabilities
-        ),
+        ("Baseline", f"{largest.accuracy:.3f}", f"accuracy of always {shortened(largest.label, 30)}"),
+        of_probabilities("Mean probability", "confidence", "of the answers"),
+        of_probabilities("Calibration error", "ece"),
+        of_probabilities("Log loss", "log_loss", "nats"),
+        of_probabilities("Brier score", "brier"),
     )
     groups = (
         html(
@@ -237,11 +232,6 @@ def _headline(data: ReportData) -> Markup:
             "accuracy" if result.confusion else "share of most probable labels that are right",
         ),
     )
-
-
-def _loss(result: ProbabilityResult, key: str) -> str:
-    value = getattr(result, key)
-    return "infinite" if value is None and key == "log_loss" else three_decimals(value)
 
 
 def _confusion(result: EvaluationResult) -> Markup:
@@ -269,21 +259,17 @@ def _confusion(result: EvaluationResult) -> Markup:
 
 def _calibration(data: ReportData) -> Markup:
     """Return reliability diagrams before and after calibration, with their numbers."""
-    diagrams = [_diagram("Probabilities as they are given", "after", data.after)]
-    uncalibrated = note("These are the probabilities of the bare scores: the model has no calibration, or one that changes nothing.")
-    if data.before:
-        diagrams, uncalibrated = (
-            [_diagram("Before calibration", "before", data.before), _diagram("After calibration", "after", data.after)],
-            NOTHING,
-        )
     return html(
-        '{}<div class="pair">{}</div>{}{}',
+        '{}<div class="pair">{}{}</div>{}{}',
         note(
             "Answers are grouped by their probability. Dots: the share of right answers in each group, with its 95\u00a0% interval; on the "
             "dashed line probabilities say what happens, below it the model is too sure. Columns: how many answers each group has."
         ),
-        diagrams,
-        uncalibrated,
+        _diagram("Before calibration", "before", data.before) if data.before else NOTHING,
+        _diagram("After calibration" if data.before else "Probabilities as they are given", "after", data.after),
+        NOTHING
+        if data.before
+        else note("These are the probabilities of the bare scores: the model has no calibration, or one that changes nothing."),
         _risk(data.risk) if data.risk else NOTHING,
     )
 
@@ -294,8 +280,7 @@ def _risk(points: Sequence[RiskPoint]) -> Markup:
     words = f"Precision goes from {percent(first.precision)} of the surest {percent(first.answered)} to {percent(last.precision)} of all answers."
     heads = {"Answered": "number", "Probability from": "number", "Precision": "number", "95\u00a0% interval": "number wide"}
     rows = [
-        (percent(point.answered), three_decimals(point.probability), percent(point.precision), percent_bounds(point.interval))
-        for point in points
+        (percent(point.answered), f"{point.probability:.3f}", percent(point.precision), percent_bounds(point.interval)) for point in points
     ]
     chart, beside = risk_curve_chart(points, words), "precision of the answers, with its interval"
     return _figure("If only the surest are answered", beside, chart, "share answered →", heads, rows)
@@ -331,9 +316,9 @@ def _classes(result: EvaluationResult) -> Markup:
         (
             class_cell(label),
             f"{found.support:,}",
-            _measured("precision", found.precision, found.intervals["precision"]) if found.answered else _measured("precision"),
-            _measured("recall", found.recall, found.intervals["recall"]) if found.support else _measured("recall"),
-            _measured("F1", found.f1, found.f1_interval),
+            _measured("precision", found.answered, found.precision, found.intervals["precision"]),
+            _measured("recall", found.support, found.recall, found.intervals["recall"]),
+            _measured("F1", 1, found.f1, found.f1_interval),
         )
         for label, found in shown.items()
     )
@@ -350,11 +335,13 @@ def _classes(result: EvaluationResult) -> Markup:
     )
 
 
-def _measured(name: str, value: float | None = None, interval: Interval | None = None) -> Markup:
-    ends, shown = bounds(interval, ".3f"), three_decimals(value)
-    words = f"{name} {shown}" + (f", 95\u00a0% interval {ends}" if ends else "")
+def _measured(name: str, documents: int, value: float, interval: Interval) -> Markup:
+    """Return a share of so many documents, which is not known of none, as number and bar."""
     numbers = '<div><span class="value">{}</span> <span class="bounds">{}</span></div>{}'
-    return html(numbers, shown, ends, bar(value or 0.0, words, interval))
+    if not documents:
+        return html(numbers, "–", "", bar(0.0, f"{name} –"))
+    ends = bounds(interval, ".3f")
+    return html(numbers, f"{value:.3f}", ends, bar(value, f"{name} {value:.3f}, 95\u00a0% interval {ends}", interval))
 
 
 def _left_out(result: EvaluationResult, shown: Sized) -> Markup:
