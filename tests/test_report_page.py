@@ -144,7 +144,7 @@ def test_a_forecast_that_is_withheld_says_why() -> None:
 
 
 def replace_error(data: ReportData, error: float) -> ReportData:
-    return replace(data, after=replace(data.after, ece=error, confidence=0.95))
+    return replace(data, after=data.after._replace(ece=error, confidence=0.95))
 
 
 def judged(confusion: dict[str, dict[str, int]], labels: Sequence[str] = ("cats", "dogs", "fish")) -> ReportData:

@@ -357,7 +357,7 @@ class _CrossValidation:
         bins = []
         for number, part in enumerate(pooled.reliability):
             ends = [result.reliability[number].interval for result in results]
-            bins.append(replace(part, interval=_mean_intervals([{"bin": pair} for pair in ends if pair]).get("bin")))
+            bins.append(part._replace(interval=_mean_intervals([{"bin": pair} for pair in ends if pair]).get("bin")))
         intervals = _mean_intervals([result.intervals for result in results])
         return replace(pooled, intervals=intervals, per_class=per_class, reliability=tuple(bins))
 

@@ -8,6 +8,7 @@ from math import isfinite
 from typing import Any
 
 from nbtext.metrics.intervals import Interval, wilson_interval
+from nbtext.records import NamedTuple
 
 IF_KNOWN: Mapping[str, str] = {"json": "if known"}
 """Metadata of a field that JSON leaves out where it is None or empty."""
@@ -77,8 +78,7 @@ class ClassResult:
         return 2 * low / (1 + low), 2 * high / (1 + high)
 
 
-@dataclass(frozen=True)
-class ReliabilityBin:
+class ReliabilityBin(NamedTuple):
     """Documents by the probability of their most probable class, from ``low`` to ``high``; mean probability and accuracy are None in an empty bin."""
 
     low: float
@@ -90,8 +90,7 @@ class ReliabilityBin:
     """Of the accuracy."""
 
 
-@dataclass(frozen=True)
-class ProbabilityResult:
+class ProbabilityResult(NamedTuple):
     """How far the probabilities of the most probable classes can be believed."""
 
     bins: tuple[ReliabilityBin, ...]
@@ -104,8 +103,7 @@ class ProbabilityResult:
     """Mean probability of the most probable class."""
 
 
-@dataclass(frozen=True)
-class LargestClass:
+class LargestClass(NamedTuple):
     """Figures of always answering the largest class of the training documents."""
 
     label: str
@@ -113,24 +111,21 @@ class LargestClass:
     macro_f1: float
 
 
-@dataclass(frozen=True)
-class ClassPrior:
+class ClassPrior(NamedTuple):
     """Figures of giving every class its share of the training documents as its probability. The log loss, in nats, is None if infinite."""
 
     log_loss: float | None
     brier: float
 
 
-@dataclass(frozen=True)
-class Baselines:
+class Baselines(NamedTuple):
     """Figures of answers that do not depend on the document."""
 
     largest_class: LargestClass
     class_prior: ClassPrior
 
 
-@dataclass(frozen=True)
-class KnownResult:
+class KnownResult(NamedTuple):
     """The main figures over the documents whose class the classifier knows; None of no documents."""
 
     n: int

@@ -99,8 +99,7 @@ class _SetGroup(NamedTuple):
     """Mean number of classes."""
 
 
-@dataclass(frozen=True)
-class SetsResult:
+class SetsResult(NamedTuple):
     """Coverage and size of sets of classes on test documents."""
 
     promised: float

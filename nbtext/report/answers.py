@@ -79,8 +79,8 @@ def _answer_rows(answer: Answer, form: AnswerForm) -> list[tuple[object, ...]]:
     costs, others = [answer.expected_cost] * form.costs, [(ranked.label, ranked.probability) for ranked in answer.ranked[1 : form.top_k]]
     if form.output == "table":
         return [(*first, *costs), *((*[""] * len(kept), *other, *[""] * form.costs) for other in others)]
-    missing = max(form.top_k - 1, 0) - len(others)
-    return [(*first, *chain.from_iterable([*others, *[("", "")] * missing]), *costs, why_not)]
+    beside = list(chain.from_iterable(others))
+    return [(*first, *beside, *[""] * (2 * form.top_k - 2 - len(beside)), *costs, why_not)]
 
 
 def _label(answer: Answer, form: AnswerForm) -> str:

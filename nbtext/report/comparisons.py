@@ -261,21 +261,19 @@ BAR = 20
 """Characters of the bar of all documents."""
 
 
-def result_record(result: PrevalenceResult, column: str | None, drift: DriftRun | None) -> dict[str, object]:
+def result_record(result: PrevalenceResult, column: str | None, drift: DriftRun | None) -> object:
     """Return the result as JSON has it, with the distances of the documents from those of training, if these are known."""
     distances = {} if drift is None else {"drift": {name: figure.distance for name, figure in drift.figures.items()}}
     by = {} if column is None else {"by": {column: result.by}}
-    found: dict[str, object] = json_values({**result.all._asdict(), **distances, **by}, SIX_DIGITS)
-    return found
+    return json_values({**result.all._asdict(), **distances, **by}, SIX_DIGITS)
 
 
-def share_rows(result: PrevalenceResult, column: str | None) -> list[dict[str, object]]:
+def share_rows(result: PrevalenceResult, column: str | None) -> object:
     """Return a record for each class, or for each value of the column."""
     rows = [{column: value, **found._asdict()} for value, found in result.by.items()]
     if column is None:
         rows = [{"label": label, **share._asdict()} for label, share in result.all.prevalence.items()]
-    found: list[dict[str, object]] = json_values(rows, SIX_DIGITS)
-    return found
+    return json_values(rows, SIX_DIGITS)
 
 
 def print_prevalence(result: PrevalenceResult, column: str | None) -> None:

@@ -89,10 +89,15 @@ def print_evaluation(
         if not everything:
             title = f"{CLASSES_SHOWN} of {quantity(len(per_class), 'class')}, those of least F1; --all shows all"
             del per_class[CLASSES_SHOWN:]
+    others = {
+        metric.title: _with_interval(result, name, absent="-")
+        for name, metric in METRICS.items()
+        if metric.title and not (metric.has_interval and result.figure(name) is None)
+    }
     mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))[:CONFUSIONS_SHOWN]
     show(
         listing(_main_figures(result, leaks if isinstance(leaks, LeakResult) else None, threshold)),
-        listing(_other_figures(result)) if everything else "",
+        listing(others) if everything else "",
         table(CLASSES, per_class, title),
         table(CONFUSIONS, mistakes, "most frequent confusions") if mistakes else "",
         *(table({column: "0", **SLICES}, slices.items(), f"by {column}") for column, slices in (result.slices or {}).items()),
@@ -137,14 +142,6 @@ def _main_figures(result: EvaluationResult, leaks: LeakResult | None, threshold:
         lines["baseline accuracy"] = f"{figure(largest.accuracy)}  (always {largest.label}; macro F1 {figure(largest.macro_f1)})"
         lines["baseline log loss"] = f"{figure(prior.log_loss)} nats  (always the class prior; Brier score {figure(prior.brier)})"
     return lines
-
-
-def _other_figures(result: EvaluationResult) -> dict[str, str]:
-    return {
-        metric.title: _with_interval(result, name) if metric.has_interval else figure(result.figure(name), "-")
-        for name, metric in METRICS.items()
-        if metric.title and not (metric.has_interval and result.figure(name) is None)
-    }
 
 
 def _with_interval(result: EvaluationResult, name: str, *, unit: str = "", absent: str = "infinite", kind: str = "") -> str:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from nbtext.explain.counterfactual import WhyNot, WordChange
-    from nbtext.explain.explanation import Explained, Explanation, RuledOut, WordContribution
+    from nbtext.explain.explanation import Explained, Explanation, RuledOut
     from nbtext.explain.word_walk import Term, Token
     from nbtext.type_names import Parsed
 
@@ -160,8 +160,10 @@ def rows(explained: Explained) -> Iterator[tuple[object, ...]]:
     pair = explanation.id, explanation.label, explanation.against
     yield *pair, "prior", "", explanation.prior, "", "", explained.notice
     for word in explanation.words:
+        shares = ((word.seeds, "seed words"), (word.unlabelled, "unlabelled documents"))
+        layers = ", ".join(f"{share:.0%} of its counts from {layer}" for share, layer in shares if share)
         places = ",".join(f"{begin}-{end}" for begin, end in word.places.tolist())
-        yield *pair, "word", word.word, word.nats, word.occurrences, places, word.note or _layers(word)
+        yield *pair, "word", word.word, word.nats, word.occurrences, places, word.note or layers
     for attribute in explanation.attributes:
         yield *pair, "attribute", f"{attribute.name}={attribute.value}", attribute.nats, "", "", ""
     if explanation.rest is not None:
@@ -169,11 +171,6 @@ def rows(explained: Explained) -> Iterator[tuple[object, ...]]:
     yield *pair, "log-odds", "", explanation.log_odds, "", "", ""
     probabilities = f"{six_digits(explanation.probability)} to {six_digits(explanation.against_probability)}"
     yield *pair, "calibrated", "", explanation.calibration.log_odds, "", "", probabilities
-
-
-def _layers(word: WordContribution) -> str:
-    shares = ((word.seeds, "seed words"), (word.unlabelled, "unlabelled documents"))
-    return ", ".join(f"{share:.0%} of its counts from {layer}" for share, layer in shares if share)
 
 
 def _explanation_record(explained: Explained) -> dict[str, Parsed]:

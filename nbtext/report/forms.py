@@ -329,11 +329,9 @@ def write_result(output: str | None, result: object, rows: object, draw: Callabl
         write_json(result)
     elif output in {"tsv", "csv", "jsonl"}:
         plain = _json_values(rows)
-        flat = [dict(_flat(record)) for record in plain]
-        names = dict.fromkeys(name for record in flat for name in record)
+        names = dict.fromkeys(name for record in plain for name, _ in _flat(record))
         columns = {name: str(place) for place, name in enumerate(names)}
-        pairs = zip(([record.get(name) for name in names] for record in flat), plain, strict=True)
-        write(pairs, output, columns, lambda pair: [pair[0]], lambda pair: pair[1])
+        write(plain, output, columns, lambda record: [list(map(dict(_flat(record)).get, names))])
     else:
         draw(result)
 

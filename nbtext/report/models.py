@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from hashlib import file_digest
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -174,6 +175,7 @@ def _lines(overview: Overview) -> dict[str, str | None]:
     pair = f" with a term, {given[1]:g} without" if isinstance(given := overview.training["smoothing"], tuple) else ""
     by_evidence = str(overview.training["members"]).startswith(BY_EVIDENCE)
     power, meaning = ("", "p(m | data)") if by_evidence else (" · n^{0.exponent:.4g}", "n the document's known tokens")
+    seeds = [f"{term} {amount:g} in {label}" for label, of_class in (overview.seeds or {}).items() for term, amount in of_class.items()]
     weights = [f"{name} {weight.scale:.4g}{power.format(weight)}" for name, weight in overview.members.items()]
     return {
         "classes": f"{len(overview.classes):,}",
@@ -188,7 +190,7 @@ def _lines(overview: Overview) -> dict[str, str | None]:
         "weights": f"{', '.join(weights)}, {meaning}" if weights else None,
         "calibration": _calibration(overview.calibration),
         "sample": f"{quantity(overview.sample.documents, 'document')}{', all there are' if overview.sample.complete else ''}",
-        "seed words": None if overview.seeds is None else _seeds(overview.seeds),
+        "seed words": listed(seeds, _SEEDS) if seeds else None,
         "unlabelled": None if overview.unlabelled is None else _unlabelled(overview.unlabelled),
         "unspaced": overview.choices.of_unspaced or None,
         "stop words": ", ".join(filter(None, (f"{overview.stop_words:,}", overview.choices.of_stop_words))),
@@ -224,20 +226,10 @@ def _boundary_tables(overview: Overview) -> Iterable[str]:
             *(f"{symbol} {name}" for symbol in matrices for name in names),
         )
         rows = [
-            (
-                name,
-                *(
-                    f"{value:.6g}"
-                    for value in (found.mean[place], found.w[place], *(x for matrix in matrices.values() for x in matrix[place]))
-                ),
-            )
-            for place, name in enumerate(names)
+            (name, *(f"{value:.6g}" for value in (mean, w, *chain.from_iterable(of_name))))
+            for name, mean, w, *of_name in zip(names, found.mean, found.w, *matrices.values(), strict=True)
         ]
         yield grid(columns, rows, numeric=range(1, len(columns)))
-
-
-def _seeds(seeds: Mapping[str, Mapping[str, float]]) -> str:
-    return listed([f"{term} {amount:g} in {label}" for label, of_class in seeds.items() for term, amount in of_class.items()], _SEEDS)
 
 
 def _unlabelled(unlabelled: UnlabelledOverview) -> str:

@@ -119,7 +119,10 @@ def print_differences(found: Differences, name_old: str, name_new: str) -> None:
     else:
         blocks.append(_of_classes(found.classes))
         if found.terms:
-            moved = ((change, _factor(change.old, change.new)) for change in found.terms)
+            moved = (
+                (change, "new" if not change.old else "gone" if not change.new else f"× {change.new / change.old:.3g}")
+                for change in found.terms
+            )
             blocks.append(table(MOVED, moved, "terms that moved most"))
         elif any(change.divergence is not None for change in found.classes.values()):
             blocks[-1] += "No term has another probability in a class.\n"
@@ -163,8 +166,3 @@ def _of_classes(classes: Mapping[str, ClassChange]) -> str:
     first = f"; the first {_MOST_CLASSES}" if len(differing) > _MOST_CLASSES else ""
     title = f"{len(differing):,} of {quantity(len(classes), 'class')} {'differs' if len(differing) == 1 else 'differ'}{first}"
     return table(CHANGED_CLASSES, rows, title)
-
-
-def _factor(old: float, new: float) -> str:
-    """Return the factor by which a probability changed."""
-    return "new" if not old else "gone" if not new else f"× {new / old:.3g}"

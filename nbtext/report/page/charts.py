@@ -239,17 +239,17 @@ def logarithmic(low: float, high: float) -> Callable[[float], float]:
     return lambda value: (log10(value) - log10(low)) / span if span else 0.5
 
 
-def _round_numbers(low: float, high: float) -> list[int]:
+def _round_numbers(low: int, high: int) -> list[int]:
     """Return 1, 2 and 5 times powers of ten within the bounds; only the powers if there are more than eight; the bounds if there are none.
 
     >>> _round_numbers(90, 1200)
     [100, 200, 500, 1000]
     """
-    found = [n for power in range(floor(log10(low)), ceil(log10(high)) + 1) for n in (10**power, 2 * 10**power, 5 * 10**power)]
+    found = [step * 10**power for power in range(floor(log10(low)), ceil(log10(high)) + 1) for step in (1, 2, 5)]
     within = [n for n in found if low <= n <= high]
     if len(within) > 8:
         within = [n for n in within if str(n)[0] == "1"]
-    return within or sorted({round(low), round(high)})
+    return within or sorted({low, high})
 
 
 def _chart(kind: str, size: str, label: str, *parts: object) -> Markup:
