@@ -20,7 +20,6 @@ may have come about, and the intervals would hold the truth nearly always.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -110,8 +109,7 @@ class PrevalenceResult(NamedTuple):
     """Documents that are left out, because no class is possible."""
 
 
-@dataclass(frozen=True, eq=False)
-class ClassLikelihoods:
+class ClassLikelihoods(NamedTuple):
     """Likelihoods of a document in each class, up to a factor of the document, from the posteriors of a model."""
 
     scaling: Floats

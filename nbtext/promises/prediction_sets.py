@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Mask, Whole
 
 
-@dataclass(frozen=True)
-class SetRule:
+class SetRule(NamedTuple):
     """The rule that decides which classes are in a set."""
 
     coverage: float

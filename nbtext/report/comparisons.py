@@ -100,18 +100,10 @@ def changed_lines(changed: Iterable[Changed]) -> Iterator[bytes]:
 
 
 TRIAL_FIGURES = {
-    "accuracy": ("accuracy", ".4f"),
-    "macro_f1": ("macro F1", ".4f"),
-    "micro_f1": ("micro F1", ".4f"),
-    "log_loss": ("log loss", ".4f"),
-    "evidence": ("log evidence", ",.2f"),
-    "aic": ("AIC", ",.2f"),
-    "bic": ("BIC", ",.2f"),
-    "smoothing": ("pseudo-count", "g"),
-    "probability": ("p(setting | data)", ".4g"),
-    "log_bayes_factor": ("log Bayes factor", ",.2f"),
-}
-"""Title and format of each figure. A standard deviation between folds comes after its figure."""
+    "accuracy": "accuracy:.4f", "macro F1": "macro_f1:.4f", "micro F1": "micro_f1:.4f", "log loss": "log_loss:.4f", "log evidence": "evidence:,.2f",
+    "AIC": "aic:,.2f", "BIC": "bic:,.2f", "pseudo-count": "smoothing:g", "p(setting | data)": "probability:.4g", "log Bayes factor": "log_bayes_factor:,.2f",
+}  # fmt: skip
+"""By title, each shown if the trials have it."""
 
 
 LONG_SETTING = 24
@@ -132,14 +124,9 @@ def print_trials(result: SearchResult) -> None:
     elif result.goal is not None and len(result.trials) > 1:
         lines["corrected"] = f"no: the {result.goal} of the first setting is optimistic, since it was chosen by it"
     settings = [_setting(trial.setting) for trial in result.trials]
-    names = [name for name in TRIAL_FIGURES if name in best.figures]
-    if max(map(len, settings)) > LONG_SETTING and result.goal is not None:
-        names = [GOALS[result.goal]]
-    columns = {"": "0.rank:,"}
-    for name in names:
-        title, form = TRIAL_FIGURES[name]
-        columns[title] = f"0.figures.{name}:{form}:infinite"
-    columns["options"] = "1"
+    names = {GOALS[result.goal]} if max(map(len, settings)) > LONG_SETTING and result.goal is not None else {*best.figures}
+    shown = {title: f"0.figures.{source}:infinite" for title, source in TRIAL_FIGURES.items() if source.partition(":")[0] in names}
+    columns = {"": "0.rank:,", **shown, "options": "1"}
     rungs = groupby(zip(result.trials, settings, strict=True), lambda pair: pair[0].rung)
     several = len({trial.rung for trial in result.trials}) > 1
     tables = (
@@ -233,14 +220,12 @@ def print_history(runs: Sequence[DriftRun], together: DriftRun | None = None, ot
     rows = ((name, f"{run.documents:,}", *(_distance(run.figures[key]) for key in DRIFT_FIGURES)) for name, run in named)
     figures = named[-1][1].figures
     changed = [f"{title} ({_change(figures[name])})" for name, title in DRIFT_FIGURES.items() if figures[name].beyond_chance]
-    starred = any(run.figures[key].beyond_chance for _, run in named for key in DRIFT_FIGURES)
+    star = "; * more than chance" if any(run.figures[key].beyond_chance for _, run in named for key in DRIFT_FIGURES) else ""
     lines = {
-        "distance": "between the means, in standard deviations of training documents; of answers the share that differs"
-        + ("; * more than chance" if starred else ""),
+        "distance": f"between the means, in standard deviations of training documents; of answers the share that differs{star}",
         "newest" if together is None else "together": f"moved: {', '.join(changed)}" if changed else "nothing moved",
+        "left out": f"{quantity(others, 'run')} of another model, of this one before an update, or of an older nbtext" if others else None,
     }
-    if others:
-        lines["left out"] = f"{quantity(others, 'run')} of another model, of this one before an update, or of an older nbtext"
     show(grid(("run", "documents", *DRIFT_FIGURES.values()), rows, numeric=range(1, 2 + len(DRIFT_FIGURES))), listing(lines))
 
 

@@ -112,36 +112,38 @@ def print_evaluation(
     )
 
 
-def _main_figures(result: EvaluationResult, leaks: LeakResult | None, threshold: AnswerThreshold | None) -> dict[str, str]:
-    lines = {"documents": f"{result.n:,}", "accuracy": _with_interval(result, "accuracy", kind="95 % interval ")}
-    abstained = result.coverage is not None and result.coverage < 1
-    if abstained:
-        lines["answered"] = f"{_with_interval(result, 'coverage')} of the documents"
-        lines["accuracy of those"] = _with_interval(result, "answered_accuracy", absent="none")
-    lines["macro F1"] = _with_interval(result, "macro_f1")
-    if abstained or not result.confusion:
-        lines["micro F1"] = _with_interval(result, "micro_f1")
-    if result.mean_cost is not None:
-        lines["mean cost"] = _with_interval(result, "mean_cost")
-    if threshold is not None:
-        answer, against = threshold.answer, threshold.against
-        ratio = f"p(d | {answer}) / p(d | {against}) > {threshold.likelihood_ratio:.4g}"
-        lines["threshold"] = f"{answer} is the answer if {ratio}, so if p({answer} | d) > {figure(threshold.probability)}"
-    lines["log loss"] = _with_interval(result, "log_loss", unit=" nats")
-    known = result.known
-    if known.n < result.n and known.log_loss is not None:
-        lines["log loss"] += f"  ({figure(known.log_loss)} for {quantity(known.n, 'document')} of known classes)"
-    lines["Brier score"] = _with_interval(result, "brier")
-    lines["calibration error"] = _with_interval(result, "ece")
-    if leaks is not None and leaks.found:
-        others = leaks.without
-        lines["in training too"] = f"{leaks.found:,}  ({leaks.exact:,} with the same words, {leaks.near:,} nearly)"
-        lines["accuracy without"] = "-" if others is None else f"{figure(others.accuracy)}  ({bounds(others.interval)})"
-    if result.baselines is not None:
-        largest, prior = result.baselines.largest_class, result.baselines.class_prior
-        lines["baseline accuracy"] = f"{figure(largest.accuracy)}  (always {largest.label}; macro F1 {figure(largest.macro_f1)})"
-        lines["baseline log loss"] = f"{figure(prior.log_loss)} nats  (always the class prior; Brier score {figure(prior.brier)})"
-    return lines
+def _main_figures(result: EvaluationResult, leaks: LeakResult | None, threshold: AnswerThreshold | None) -> dict[str, str | None]:
+    """Return names and values, None where it does not apply."""
+    abstained, known, baselines = result.coverage is not None and result.coverage < 1, result.known, result.baselines
+    of_known = f"  ({figure(known.log_loss)} for {quantity(known.n, 'document')} of known classes)"
+    leaked = leaks if leaks is not None and leaks.found else None
+    return {
+        "documents": f"{result.n:,}",
+        "accuracy": _with_interval(result, "accuracy", kind="95 % interval "),
+        "answered": f"{_with_interval(result, 'coverage')} of the documents" if abstained else None,
+        "accuracy of those": _with_interval(result, "answered_accuracy", absent="none") if abstained else None,
+        "macro F1": _with_interval(result, "macro_f1"),
+        "micro F1": _with_interval(result, "micro_f1") if abstained or not result.confusion else None,
+        "mean cost": None if result.mean_cost is None else _with_interval(result, "mean_cost"),
+        "threshold": None
+        if threshold is None
+        else f"{threshold.answer} is the answer if p(d | {threshold.answer}) / p(d | {threshold.against}) > {threshold.likelihood_ratio:.4g}, "
+        f"so if p({threshold.answer} | d) > {figure(threshold.probability)}",
+        "log loss": _with_interval(result, "log_loss", unit=" nats") + of_known * (known.n < result.n and known.log_loss is not None),
+        "Brier score": _with_interval(result, "brier"),
+        "calibration error": _with_interval(result, "ece"),
+        "in training too": None if leaked is None else f"{leaked.found:,}  ({leaked.exact:,} with the same words, {leaked.near:,} nearly)",
+        "accuracy without": None
+        if leaked is None
+        else "-"
+        if leaked.without is None
+        else f"{figure(leaked.without.accuracy)}  ({bounds(leaked.without.interval)})",
+        "baseline accuracy": baselines
+        and f"{figure(baselines.largest_class.accuracy)}  (always {baselines.largest_class.label}; "
+        f"macro F1 {figure(baselines.largest_class.macro_f1)})",
+        "baseline log loss": baselines
+        and f"{figure(baselines.class_prior.log_loss)} nats  (always the class prior; Brier score {figure(baselines.class_prior.brier)})",
+    }
 
 
 def _with_interval(result: EvaluationResult, name: str, *, unit: str = "", absent: str = "infinite", kind: str = "") -> str:

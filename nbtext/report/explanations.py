@@ -328,20 +328,20 @@ def _why_not_record(found: WhyNot) -> dict[str, object]:
     }
 
 
-def sentences(found: WhyNot) -> dict[str, str]:
-    """Return names, and what is said of each."""
+def sentences(found: WhyNot) -> dict[str, str | None]:
+    """Return names, and what is said of each, None for nothing."""
     if found.problem is not None:
         return {"document": found.id, "error": found.problem.line}
     answer = "none" if found.label is None else f"{found.label}  ({figure(found.probability, '')})"
     wanted = found.wanted if found.wanted_probability is None else f"{found.wanted}  ({figure(found.wanted_probability)})"
-    said = {"document": found.id, "answer": answer, "wanted": wanted}
-    if found.why is not None:
-        said["why not"] = REASONS[found.why]
-    if found.removal is not None:
-        said["remove"] = _change_in_words(found.removal, "words")
-    if found.addition is not None:
-        said["add"] = _change_in_words(found.addition, "terms")
-    return said
+    return {
+        "document": found.id,
+        "answer": answer,
+        "wanted": wanted,
+        "why not": None if found.why is None else REASONS[found.why],
+        "remove": None if found.removal is None else _change_in_words(found.removal, "words"),
+        "add": None if found.addition is None else _change_in_words(found.addition, "terms"),
+    }
 
 
 def _change_in_words(change: WordChange, unit: str) -> str:

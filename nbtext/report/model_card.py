@@ -71,26 +71,22 @@ def model_card(facts: CardFacts) -> str:
 
 
 def _front_matter(facts: CardFacts) -> dict[str, object]:
-    language = _language(facts.overview)
-    found: dict[str, object] = {} if facts.license is None else {"license": facts.license}
-    if language is not None:
-        found["language"] = [language]
-    found |= {
+    language, name, judged = _language(facts.overview), facts.dataset or UNKNOWN, facts.evaluation or {}
+    metrics = [
+        {"type": kind, "name": TITLES[key], "value": float(f"{judged[key]:.6g}")}
+        for key, kind in METRIC_TYPES.items()
+        if judged.get(key) is not None
+    ]
+    task = {"type": "text-classification", "name": "Text Classification"}
+    result = {"task": task, "dataset": {"type": name, "name": name}, "metrics": metrics}
+    return {
+        "license": facts.license,
+        "language": language and [language],
         "library_name": "nbtext",
         "pipeline_tag": "text-classification",
         "tags": ["nbtext", "text-classification", str(facts.overview.training["classifier"])],
+        "model-index": None if facts.evaluation is None else [{"name": facts.name, "results": [result]}],
     }
-    if facts.evaluation is not None:
-        name = facts.dataset or UNKNOWN
-        metrics = [
-            {"type": kind, "name": TITLES[key], "value": float(f"{facts.evaluation[key]:.6g}")}
-            for key, kind in METRIC_TYPES.items()
-            if facts.evaluation.get(key) is not None
-        ]
-        task = {"type": "text-classification", "name": "Text Classification"}
-        result = {"task": task, "dataset": {"type": name, "name": name}, "metrics": metrics}
-        found["model-index"] = [{"name": facts.name, "results": [result]}]
-    return found
 
 
 def _language(overview: Overview) -> str | None:
@@ -102,14 +98,15 @@ def _language(overview: Overview) -> str | None:
 
 
 def _yaml(record: Mapping[str, object]) -> Iterator[str]:
-    r"""Yield a mapping as lines of YAML, a name and its value as JSON, which YAML 1.2 contains.
+    r"""Yield a mapping as lines of YAML, a name and its value as JSON, which YAML 1.2 contains; without those whose value is None.
 
     >>> print("".join(_yaml({"license": "mit", "tags": ["a: b", "\n"]})), end="")
     license: "mit"
     tags: ["a: b", "\n"]
     """
     for name, value in record.items():
-        yield f"{name}: {escaped_json(json.dumps(value, ensure_ascii=False))}\n"
+        if value is not None:
+            yield f"{name}: {escaped_json(json.dumps(value, ensure_ascii=False))}\n"
 
 
 _MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<>|#~"} | {"\n": " ", "\r": " ", "\t": " "})
@@ -203,7 +200,7 @@ def _promises(facts: CardFacts) -> str:
 
 
 def _limits(facts: CardFacts) -> str:
-    found = facts.evaluation
+    found = facts.evaluation or {}
     lines = [
         "A document may get several of these labels, or none."
         if facts.overview.several_labels
@@ -213,14 +210,13 @@ def _limits(facts: CardFacts) -> str:
     ]
     if few := [_text(label) for label, of_class in facts.overview.classes.items() if of_class.documents < FEW_IN_TRAINING]:
         lines.append(f"Classes with fewer than {FEW_IN_TRAINING} training documents: {listed(few, CLASSES_NAMED)}.")
-    if found is not None:
-        if few := [_text(label) for label, judged in found.get("per_class", {}).items() if judged.get("support", 0) < FEW_IN_TEST]:
-            lines.append(f"Classes with fewer than {FEW_IN_TEST} test documents, whose figures say little: {listed(few, CLASSES_NAMED)}.")
-        mistakes = [(n, truth, answer) for truth, row in found.get("confusion", {}).items() for answer, n in row.items() if answer != truth]
-        for n, truth, answer in sorted(mistakes, key=lambda mistake: (-mistake[0], mistake[1:]))[:CONFUSIONS_SHOWN]:
-            lines.append(
-                f"{quantity(n, 'test document')} of {_text(truth)} {'got no answer' if not answer else f'answered {_text(answer)}'}."
-            )
+    if few := [_text(label) for label, judged in found.get("per_class", {}).items() if judged.get("support", 0) < FEW_IN_TEST]:
+        lines.append(f"Classes with fewer than {FEW_IN_TEST} test documents, whose figures say little: {listed(few, CLASSES_NAMED)}.")
+    mistakes = ((-n, truth, answer) for truth, row in found.get("confusion", {}).items() for answer, n in row.items() if answer != truth)
+    lines += (
+        f"{quantity(-n, 'test document')} of {_text(truth)} {'got no answer' if not answer else f'answered {_text(answer)}'}."
+        for n, truth, answer in sorted(mistakes)[:CONFUSIONS_SHOWN]
+    )
     if (suspects := facts.suspects) is not None:
         lines.append(
             f"Suspects: of {quantity(suspects.documents, 'training document')}, {suspects.found:,} may have a wrong label. A model that was not trained on "

@@ -111,35 +111,37 @@ _PAIRS_BELOW_MATRIX = 5
 def print_similarity(similarity: Similarity) -> None:
     """Print the result of `nbtext.inspection.overview.similarity`: a matrix of few classes, or the closest pairs of many."""
     names, few, left_out = similarity.classes, len(similarity.classes) <= _MOST_COLUMNS, similarity.left_out
-    blocks = ["Jensen–Shannon divergence of the language models, in nats: 0 is equal, 0.6931 nothing in common\n"]
-    if left_out:
-        others = f"{quantity(left_out, 'other')} {'is' if left_out == 1 else 'are'} left out"
-        blocks[0] += f"the {quantity(len(names), 'class')} with most documents; {others}\n"
-    if few:
-        numbers = [str(number) for number in range(1, len(names) + 1)]
-        rows = (
-            (number, name, *("" if place == column or not isfinite(value) else f"{value:.4f}" for column, value in enumerate(row)))
-            for place, (number, name, row) in enumerate(zip(numbers, names, similarity.divergence, strict=True))
-        )
-        blocks.append(grid(("", "class", *numbers), rows, numeric=(0, *range(2, 2 + len(names)))))
-    if similarity.closest:
-        pairs = similarity.closest[: _PAIRS_BELOW_MATRIX if few else None]
-        blocks.append(table({"a": "a", "b": "b", "nats": "divergence:.4f"}, pairs, "closest", ("class", "class", "nats")))
-    show(*blocks)
+    verb = "is" if left_out == 1 else "are"
+    others = f"the {quantity(len(names), 'class')} with most documents; {quantity(left_out, 'other')} {verb} left out\n" if left_out else ""
+    numbers = [str(number) for number in range(1, len(names) + 1)]
+    rows = (
+        (number, name, *("" if place == column or not isfinite(value) else f"{value:.4f}" for column, value in enumerate(row)))
+        for place, (number, name, row) in enumerate(zip(numbers, names, similarity.divergence, strict=True))
+    )
+    pairs = similarity.closest[: _PAIRS_BELOW_MATRIX if few else None]
+    show(
+        f"Jensen–Shannon divergence of the language models, in nats: 0 is equal, 0.6931 nothing in common\n{others}",
+        grid(("", "class", *numbers), rows, numeric=(0, *range(2, 2 + len(names)))) if few else "",
+        table({"a": "a", "b": "b", "nats": "divergence:.4f"}, pairs, "closest", ("class", "class", "nats")) if pairs else "",
+    )
 
 
 THRESHOLDS = {
-    "class": "0.label", "precision": "0.precision:g", "answered from": "1:.6g", "left-out answers": "0.documents:,", "from there": "0.answered:,",
+    "class": "0.label", "precision": "0.precision:g", "answered from": "1:.6g:never", "left-out answers": "0.documents:,", "from there": "0.answered:,",
     "right": "0.right:,", "more needed": "2:,",
 }  # fmt: skip
 
 
 def print_thresholds(thresholds: Sequence[PrecisionThreshold]) -> None:
     """Print thresholds of probability, and where there is none how many more answers to left-out documents it would take."""
-    rows = []
-    for each in thresholds:
-        least = "always" if each.precision is None else "never" if each.probability is None else each.probability
-        rows.append((each, least, "" if each.probability is not None else "more would not help" if each.more is None else each.more))
+    rows = (
+        (
+            each,
+            "always" if each.precision is None else each.probability,
+            "" if each.probability is not None else "more would not help" if each.more is None else each.more,
+        )
+        for each in thresholds
+    )
     show(table(THRESHOLDS, rows))
 
 
@@ -154,17 +156,16 @@ CLASSES = {
 def print_overview(overview: Overview) -> None:
     """Print the result of `nbtext.inspection.overview.overview`."""
     settings = {name: ", ".join(map(" ".join, named_settings(getattr(overview, name)))) for name in ("training", "reading")}
-    blocks = [listing({**_lines(overview), **settings})]
-    if (calibration := overview.calibration) is not None:
-        rows = [(FIGURES[name], calibration.before[name], calibration.after[name]) for name in PROBABILITY_FIGURES]
+    calibration, linear, blocks = overview.calibration, overview.linear, [listing({**_lines(overview), **settings})]
+    if calibration is not None:
         head = f"{quantity(calibration.documents, 'document')}, each judged by a model without it"
+        rows = ((FIGURES[name], calibration.before[name], calibration.after[name]) for name in PROBABILITY_FIGURES)
         blocks.append(table({head: "0", "before": "1:.4f", "after calibration": "2:.4f"}, rows))
-    if (linear := overview.linear) is not None:
-        first, second = overview.classes
-        head = f"term, for {first} above 0, for {second} below"
+    if linear is not None:
+        head = f"term, for {' above 0, for '.join(overview.classes)} below"
         blocks.append(table({head: "0", "w": "1:.4f"}, [*linear.terms.items(), ("b, without any term", linear.b)]))
-    blocks.extend(_boundary_tables(overview))
-    show(*blocks, *_attribute_tables(overview.attributes), table(CLASSES, overview.classes.items()))
+    tables = (*_boundary_tables(overview), *_attribute_tables(overview.attributes), table(CLASSES, overview.classes.items()))
+    show(*blocks, *tables)
 
 
 def _lines(overview: Overview) -> dict[str, str | None]:
@@ -300,9 +301,11 @@ def print_checks(checks: Sequence[Check], output: str | None) -> None:
 
 def print_findings(findings: Sequence[Finding]) -> None:
     """Print the findings of `nbtext doctor`."""
-    rows: list[tuple[str, str, str]] = []
-    for found in findings:
-        rows += [(found.check, found.result, found.detail), *([("", "", f"→ {found.fix}")] if found.fix else [])]
+    rows = (
+        row
+        for found in findings
+        for row in ((found.check, found.result, found.detail), *([("", "", f"→ {found.fix}")] if found.fix else []))
+    )
     show(grid(("looked at", "result", "what was found"), rows))
 
 

@@ -24,9 +24,12 @@ def print_terms(words: Sequence[WordDetails]) -> None:
     """Print the result of `nbtext.inspection.terms.term_details`: for each word its terms, the classes most likely to use one first."""
     blocks = []
     for word in words:
-        head = {"word": word.word, "terms": ", ".join(term.term for term in word.terms) or "none: it is a stop word, or no word at all"}
-        if any(term.known for term in word.terms):
-            head["probability"] = f"{word.probability_of.symbol}, {word.probability_of.meaning}"
+        known = any(term.known for term in word.terms)
+        head = {
+            "word": word.word,
+            "terms": ", ".join(term.term for term in word.terms) or "none: it is a stop word, or no word at all",
+            "probability": f"{word.probability_of.symbol}, {word.probability_of.meaning}" if known else None,
+        }
         for_terms = ((_of_term(term), _strips(term, word.probability_of.symbol)) for term in word.terms)
         blocks += [listing(head), *(block for pair in for_terms for block in pair)]
     show(*blocks)

@@ -101,28 +101,23 @@ def _accuracy(data: ReportData) -> Markup:
     result = data.evaluation
     largest, interval = _always(result), result.intervals["accuracy"]
     right, most = ("is right on", "largest") if result.confusion else ("finds exactly the labels of", "most frequent")
-    parts: list[object] = [
+    unknown, unanswered = result.unknown_labels, sum(row.get("", 0) for row in result.confusion.values())
+    n = sum(result.per_class[label].support for label in unknown)
+    more = f" and {len(unknown) - UNKNOWN_NAMED:,} more." if len(unknown) > UNKNOWN_NAMED else "."
+    return joined((
         html(
             "The model answered {} of {}. It {} <strong>{}</strong> of them (95\u00a0% interval {}). Always answering {}, the {} {} in "
             "training, would be right on {}.",
             quantity(result.n, "document"), _classes_judged(result), right, percent(result.accuracy), percent_bounds(interval),
             class_name(largest.label), most, result.kind, percent(largest.accuracy),
-        )
-    ]  # fmt: skip
-    if interval[0] <= largest.accuracy:
-        parts.append(" So there is no sign here that the model is better than that.")
-    if unanswered := sum(row.get("", 0) for row in result.confusion.values()):
-        parts.append(f" It gave no answer to {quantity(unanswered, 'document')}, which counts as wrong.")
-    if unknown := result.unknown_labels:
-        n = sum(result.per_class[label].support for label in unknown)
-        named = joined(map(class_name, unknown[:UNKNOWN_NAMED]), ", ")
-        more = f" and {len(unknown) - UNKNOWN_NAMED:,} more." if len(unknown) > UNKNOWN_NAMED else "."
-        parts.append(
-            html(
-                " It cannot be right on {} of {} that it does not know: {}{}", quantity(n, "document"), plural(2, result.kind), named, more
-            )
-        )
-    return joined(parts)
+        ),
+        " So there is no sign here that the model is better than that." if interval[0] <= largest.accuracy else "",
+        f" It gave no answer to {quantity(unanswered, 'document')}, which counts as wrong." if unanswered else "",
+        html(
+            " It cannot be right on {} of {} that it does not know: {}{}",
+            quantity(n, "document"), plural(2, result.kind), joined(map(class_name, unknown[:UNKNOWN_NAMED]), ", "), more,
+        ) if unknown else "",
+    ))  # fmt: skip
 
 
 def _errors(result: EvaluationResult) -> Markup:
