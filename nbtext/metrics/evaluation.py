@@ -328,12 +328,10 @@ def probability_result(documents: Judged) -> ProbabilityResult:
 
 def reliability(documents: Judged) -> tuple[ReliabilityBin, ...]:
     """Return the `BINS` bins. The most probable class counts, whether it was the answer or not."""
-    n, hits, confidence = (column.tolist() for column in confidence_bins(documents))
+    rows = zip(*(column.tolist() for column in confidence_bins(documents)), strict=True)
     return tuple(
-        ReliabilityBin(low, high, n[k], confidence[k] / n[k], hits[k] / n[k], wilson_interval(hits[k], n[k]))
-        if n[k]
-        else ReliabilityBin(low, high, 0, None, None, None)
-        for k, (low, high) in enumerate((k / BINS, (k + 1) / BINS) for k in range(BINS))
+        ReliabilityBin(k / BINS, (k + 1) / BINS, n, *((sure / n, hits / n, wilson_interval(hits, n)) if n else (None, None, None)))
+        for k, (n, hits, sure) in enumerate(rows)
     )
 
 

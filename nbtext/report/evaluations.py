@@ -208,9 +208,10 @@ def _folds(folds: FoldsResult) -> Iterator[str]:
     """Yield mean and standard deviation of the folds, and a row for each if they are few."""
     several = f", {folds.repeats:,} times" if folds.repeats > 1 else ""
     by_column = "" if folds.column is None else f" by {folds.column}"
-    lines = {"folds": f"{folds.n:,}{several} ({folds.method}{by_column})"}
-    for title, spread in (("accuracy of a fold", folds.accuracy), ("macro F1 of a fold", folds.macro_f1)):
-        lines[title] = f"{figure(spread.mean)} on average, standard deviation {figure(spread.sd)}"
-    yield listing(lines)
+    spreads = {
+        f"{title} of a fold": f"{figure(spread.mean)} on average, standard deviation {figure(spread.sd)}"
+        for title, spread in (("accuracy", folds.accuracy), ("macro F1", folds.macro_f1))
+    }
+    yield listing({"folds": f"{folds.n:,}{several} ({folds.method}{by_column})", **spreads})
     if len(folds.each) <= FOLDS_SHOWN:
         yield table(FOLDS if folds.repeats > 1 else {head: FOLDS[head] for head in list(FOLDS)[1:]}, folds.each)

@@ -22,8 +22,8 @@ def explanations_page(stream: Iterable[Explained], top: int) -> str:
     """Return the page, with the ``top`` strongest parts of each document."""
     parts = []
     for place, explained in enumerate(stream, 1):
-        anchor, explanation = f"document-{place}", explained.explanation
-        content = _no_answer(explained) if explanation is None else _content(explanation, top)
+        anchor = f"document-{place}"
+        content = _no_answer(explained) if explained.explanation is None else _content(explained.explanation, top)
         template = '<section aria-labelledby="{0}" class="document"><h2 id="{0}" class="data">{1}</h2>{2}</section>'
         parts.append((anchor, shortened(explained.id, CHARACTERS), html(template, anchor, shortened(explained.id, 160), content)))
     return whole_page("What the words contributed", parts, "explained.css")

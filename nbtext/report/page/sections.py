@@ -129,11 +129,10 @@ def _errors(result: EvaluationResult) -> Markup:
     begin = f"Of its {n:,} mistakes, {most:,} {'takes' if most == 1 else 'take'} " if n > 1 else "Its only mistake takes "
     other_way = f" and {back:,} the other way round." if back else "."
     said = html("{}{} for {}{}", begin, class_name(truth), class_name(answer), other_way)
-    judged = [label for label, found in result.per_class.items() if found.support >= ENOUGH and label not in result.unknown_labels]
-    weakest = min(judged, key=lambda label: result.per_class[label].recall, default=None)
-    if weakest is None or result.per_class[weakest].recall == 1:
+    judged = [entry for entry in result.per_class.items() if entry[1].support >= ENOUGH and entry[0] not in result.unknown_labels]
+    weakest, found = min(judged, key=lambda entry: entry[1].recall, default=("", None))
+    if found is None or found.recall == 1:
         return said
-    found = result.per_class[weakest]
     taken_for = next((answer for truth, answer, _ in mistakes if truth == weakest), None)
     return html(
         "{} The class that it recognises least is {}: it finds {} of its {}{}.",
