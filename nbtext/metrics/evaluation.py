@@ -132,11 +132,9 @@ class Evaluation:
 
     def _numbers_of(self, labels: Sequence[str]) -> list[int]:
         """Return the numbers of labels, new ones of those that the classifier does not know."""
-        for label in labels:
-            if label not in self._number:
-                self._number[label] = len(self.classes)
-                self.classes.append(label)
-        return [self._number[label] for label in labels]
+        numbers = [self._number.setdefault(label, len(self._number)) for label in labels]
+        self.classes = list(self._number)
+        return numbers
 
     @property
     def n(self) -> int:
