@@ -96,8 +96,9 @@ def test_points_are_those_of_models_trained_on_the_texts(parameters: dict[str, A
     inner = tested._judge
 
     def watched(work: Any, task: Any) -> Any:
-        test, order = work.runs[task.run]
-        asked.append((np.sort(order[: work.sizes[task.place]]).tolist(), np.flatnonzero(test).tolist()))
+        run, place = task
+        test, order = work.runs[run]
+        asked.append((np.sort(order[: work.sizes[place]]).tolist(), np.flatnonzero(test).tolist()))
         judged = inner(work, task)
         assert not isinstance(judged, UsageError)
         figures.append(judged.figures)

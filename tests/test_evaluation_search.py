@@ -70,7 +70,7 @@ def grid(*tries: str) -> list[Candidate]:
     return combinations(tries, Values({}, from_file))
 
 
-def search(candidates: Sequence[Candidate], desk: Desk | None = None, **options: Any) -> Search[Counted]:
+def search(candidates: Sequence[Candidate], desk: Desk | None = None, **options: Any) -> Search:
     return Search(candidates, [], (desk or Desk()).count, division=options.pop("division", Division(4, 3)), **options)
 
 

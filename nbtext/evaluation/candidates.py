@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -12,7 +13,7 @@ from nbtext.counts.counting import require_words
 from nbtext.errors import UsageError, did_you_mean
 from nbtext.exclusions import CRITERIA, EXACT_CHANGE, LEAVE_ONE_OUT, require_fitting
 from nbtext.records import NamedTuple
-from nbtext.settings import COUNTING, TRAINING, Parameter, Reading, Settings
+from nbtext.settings import COUNTING, TRAINING, Reading, Settings
 
 BIGRAMS = {"ngrams": "2", "min_df": "2", "stop_words": "none"}
 CHARACTERS = {"char_ngrams": "2-5", "min_df": "2", "stop_words": "none"}
@@ -66,6 +67,8 @@ UNLIKE_TERMS = frozenset(
 )
 """Parameters that decide which terms there are."""
 
+PARAMETERS = {parameter.name: parameter for parameter in TRAINING}
+
 COUNTED_ALIKE = tuple(name for name in COUNTING if name != "sample")
 """Settings that agree in these parameters have the same statistics and documents."""
 
@@ -112,23 +115,16 @@ class Values:
     """
 
     def __init__(self, base: Mapping[str, object], value_of: Callable[[str, str], object]) -> None:
-        self.base = base
-        self._value_of = value_of
-        self._parameters = {parameter.name: parameter for parameter in TRAINING}
-        self._checked: dict[tuple[str, str | None], object] = {}
+        def checked(name: str, text: str | None) -> object:
+            parameter = PARAMETERS[name]
+            return parameter.checked(parameter.default if text is None else value_of(name, text))
 
-    def parameter(self, name: str) -> Parameter | None:
-        """Return the parameter with the name of an option, if there is one."""
-        return self._parameters.get(name.removeprefix("--").replace("-", "_"))
+        self.base = base
+        self._checked = cache(checked)
 
     def candidate(self, texts: Mapping[str, str | None]) -> Candidate:
         """Return the candidate of these texts by parameter; raise `UsageError` for a wrong value."""
-        for key in texts.items():
-            if key not in self._checked:
-                name, text = key
-                parameter = self._parameters[name]
-                self._checked[key] = parameter.checked(parameter.default if text is None else self._value_of(name, text))
-        return Candidate(dict(texts), Settings.of({**self.base, **{key[0]: self._checked[key] for key in texts.items()}}))
+        return Candidate(dict(texts), Settings.of({**self.base, **{name: self._checked(name, text) for name, text in texts.items()}}))
 
 
 def _portfolio(values: Values) -> list[Candidate]:
@@ -149,7 +145,7 @@ def combinations(tries: Sequence[str], values: Values) -> list[Candidate]:
     ranges: dict[str, list[str | None]] = {}
     for given in tries:
         name, equals, texts = given.partition("=")
-        parameter = values.parameter(name)
+        parameter = PARAMETERS.get(name.removeprefix("--").replace("-", "_"))
         if parameter is None or not equals:
             names = [known.option[2:] for known in TRAINING]
             raise UsageError(

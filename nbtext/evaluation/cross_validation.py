@@ -28,7 +28,7 @@ from nbtext.exclusions import LEAVE_ONE_OUT, needs_documents, require_fitting
 from nbtext.fitted_model import Choices, Learnt, classifier
 from nbtext.metrics.evaluation import accuracy_and_macro_f1, known_result
 from nbtext.metrics.intervals import Bootstrap, Interval
-from nbtext.metrics.results import IF_KNOWN, EvaluationResult, json_values
+from nbtext.metrics.results import IF_KNOWN, EvaluationResult
 from nbtext.metrics.several_labels import evaluation_of
 from nbtext.model.choosing import has_choice
 from nbtext.model.training import choices_of, learn, needs_sample
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model.corpus_work import CountedCorpus
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Parsed, Truth, Whole
+    from nbtext.type_names import Floats, Mask, Truth, Whole
 
 Value = TypeVar("Value", str, float)
 
@@ -192,12 +192,25 @@ class HeldOutEvaluation:
     infinite, and ``known`` in the result is without it.
     """
 
-    def __init__(self, statistics: ClassStatistics, rule: DecisionRule = DecisionRule()) -> None:
+    def __init__(self, statistics: ClassStatistics, rule: DecisionRule = DecisionRule(), blocks: Iterable[HeldOutBlock] = ()) -> None:
+        """Begin with the documents of some blocks."""
         self._rule = rule
         self._rows: list[Whole] = []
         self._known: list[Mask] = []
         self._probabilities: list[Floats] = []
         self.evaluation = evaluation_of(statistics, rule.costs)
+        for block in blocks:
+            self.add(block)
+
+    @property
+    def rows(self) -> Whole:
+        """The number in the corpus of each document judged, shape (n_docs,)."""
+        return np.concatenate(self._rows)
+
+    @property
+    def known(self) -> Mask:
+        """The documents whose class had others in training, shape (n_docs,)."""
+        return np.concatenate(self._known)
 
     def add(self, block: HeldOutBlock) -> None:
         """Judge documents."""
@@ -211,7 +224,7 @@ class HeldOutEvaluation:
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return the figures; ``unknown_documents`` are those of a class without training documents."""
-        result, judged, known = self.evaluation.result(bootstrap), self.evaluation.judged, np.concatenate(self._known)
+        result, judged, known = self.evaluation.result(bootstrap), self.evaluation.judged, self.known
         lost = judged.truth[~known] if judged.truth.ndim == 1 else ()
         unknown = {result.classes[k]: n for k, n in enumerate(np.bincount(lost).tolist()) if n}
         return replace(
@@ -220,7 +233,7 @@ class HeldOutEvaluation:
 
     def predictions(self) -> list[Prediction]:
         """Return the answers to all documents, in the order of the corpus."""
-        rows, probabilities, judged = np.concatenate(self._rows), np.concatenate(self._probabilities), self.evaluation.judged
+        rows, probabilities, judged = self.rows, np.concatenate(self._probabilities), self.evaluation.judged
         order = np.argsort(rows, kind="stable")
         columns = (column[order].tolist() for column in (rows, judged.truth, judged.answer, probabilities))
         return [Prediction(*values) for values in zip(*columns, strict=True)]
@@ -241,10 +254,7 @@ def evaluate_leave_one_out(
     statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings, rule: DecisionRule = DecisionRule()
 ) -> HeldOutEvaluation:
     """Judge every document by the model of all others; raise as `leave_one_out_blocks`."""
-    evaluation = HeldOutEvaluation(statistics, rule)
-    for block in leave_one_out_blocks(statistics, documents, parameters):
-        evaluation.add(block)
-    return evaluation
+    return HeldOutEvaluation(statistics, rule, leave_one_out_blocks(statistics, documents, parameters))
 
 
 def choices_of_corpus(subsets: Subsets, parameters: Settings) -> Choices:
@@ -336,10 +346,6 @@ class _CrossValidation:
     pooled: HeldOutEvaluation
     repeats: list[HeldOutEvaluation]
     folds: list[_FoldFigures]
-
-    def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Parsed]:
-        """Return `result` as JSON has it, with `folds_result` under ``folds``."""
-        return {**json_values(self.result(bootstrap)), "folds": json_values(self.folds_result())}
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return the figures pooled over folds and repeats.
@@ -459,32 +465,24 @@ def _mean_intervals(intervals: Sequence[Mapping[str, Interval]]) -> dict[str, In
     return {name: tuple(np.mean([interval[name] for interval in intervals], axis=0).tolist()) for name in names}
 
 
-def divided(method: str, n_folds: int, seed: int, repeats: int, classes: Whole, values: Sequence[str], names: Sequence[str]) -> list[Folds]:
-    """Return the folds of each repeat: ``stratified`` by class, ``grouped`` by the values of a column, or stretches of ``time`` by these, once.
-
-    ``classes``, ``values`` and ``names`` are those of the documents; ``stratified`` needs no values. Raises `UsageError` as the functions for each method.
-    """
-    if method == "time":
-        return [ordered_folds(_times_of(values, names), n_folds)]
-    generators = np.random.default_rng(seed).spawn(repeats)
-    if method == "grouped":
-        groups = ranks(values)
-        return [grouped_folds(groups, n_folds, generator) for generator in generators]
-    return [stratified_folds(classes, n_folds, generator) for generator in generators]
-
-
 def validate_corpus(
     corpus: CountedCorpus, settings: Settings, rule: DecisionRule, method: str, n_folds: int, seed: int, repeats: int, jobs: int = 1
 ) -> _CrossValidation:
-    """Judge every document of a corpus by a model of others: in folds as `divided` makes them, by the first further column, or ``leave-one-out``.
+    """Judge every document of a corpus by a model of others: in folds, or ``leave-one-out``, whose result has no folds.
 
-    The result of ``leave-one-out`` has no folds. Raise as `divided`, `cross_validate` and `evaluate_leave_one_out`.
+    Folds are ``stratified`` by class, ``grouped`` by the values of the first further column, or stretches of ``time`` by these, once. Raise `UsageError` as
+    the functions of each method.
     """
     counts, names, notes = corpus
     statistics, documents = counts.statistics, counts.documents
     if method == "leave-one-out":
         held_out = evaluate_leave_one_out(statistics, documents, settings, rule)
         return _CrossValidation(held_out, [held_out], [])
-    values = [columns[0] for columns in notes if columns]
-    folds = divided(method, n_folds, seed, repeats, documents.strata, values, names)
+    values, generators = [columns[0] for columns in notes if columns], np.random.default_rng(seed).spawn(repeats)
+    if method == "time":
+        folds = [ordered_folds(_times_of(values, names), n_folds)]
+    elif method == "grouped":
+        folds = [grouped_folds(ranks(values), n_folds, generator) for generator in generators]
+    else:
+        folds = [stratified_folds(documents.strata, n_folds, generator) for generator in generators]
     return cross_validate(Subsets(statistics, documents), settings, folds, rule, jobs)

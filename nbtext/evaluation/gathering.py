@@ -9,7 +9,7 @@ import numpy as np
 
 from nbtext.decision import Decision, DecisionRule
 from nbtext.evaluation.judging import judge_scored
-from nbtext.explain.mistakes import ExcerptPiece, Excerpts, Misclassification, MistakeFinder, runner_up
+from nbtext.explain.mistakes import ExcerptPiece, Excerpts, Misclassification, MistakeFinder
 from nbtext.inspection.terms import ClassTerms, class_terms
 from nbtext.metrics.evaluation import probability_result
 from nbtext.metrics.several_labels import evaluation_of
@@ -135,20 +135,10 @@ class _SurestMistakes:
 
     def mistakes(self) -> tuple[QuotedMistake, ...]:
         """Return the mistakes by falling probability."""
-        if not self._kept:
-            return ()
-        blocks = [block for _, _, block in self._kept]
-        columns: Columns = [np.concatenate(column) for column in zip(*(block[1:] for block in blocks), strict=True)]
-        block = ScoredBlock([block.documents[0] for block in blocks], *columns)
-        decision = DecisionRule().decide(block.log_posterior)
-        truth = self._finder.truth(block)
-        rivals = np.where(truth >= 0, truth, runner_up(block.log_posterior, decision.answers))
-        excerpts = Excerpts(self._model.fitted)
-        return tuple(
-            QuotedMistake(
-                mistake,
-                None if truth[row] < 0 else float(np.exp(block.log_posterior[row, truth[row]])),
-                excerpts.excerpt(block.documents[row], int(decision.answers[row]), int(rivals[row])),
-            )
-            for row, mistake in enumerate(self._finder.mistakes(block, decision))
-        )
+        excerpts, number, found = Excerpts(self._model.fitted), self._model.classes.index, []
+        for *_, block in self._kept:
+            [mistake] = self._finder.mistakes(block, DecisionRule().decide(block.log_posterior))
+            answer, rival = number(mistake.answer), number(mistake.against or mistake.truth)
+            of_truth = None if mistake.against else float(np.exp(block.log_posterior[0, rival]))
+            found.append(QuotedMistake(mistake, of_truth, excerpts.excerpt(block.documents[0], answer, rival)))
+        return tuple(found)

@@ -13,7 +13,7 @@ required for classification performance (2012).
 from __future__ import annotations
 
 from dataclasses import replace
-from types import MappingProxyType
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +31,7 @@ from nbtext.records import NamedTuple
 from nbtext.steps import stepped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.corpus.document import Document
     from nbtext.fitted_model import Choices
@@ -110,7 +110,7 @@ def learning_curve(
     sizes = _training_sizes(n - -(-n // resampling.folds), subsets.statistics.n_classes, resampling.steps)
     if not have_several(subsets.statistics.classes):  # where only the order of the probabilities matters
         parameters = replace(parameters, calibration="none")
-    work = _CurveTraining(subsets, parameters, list(_runs(classes, resampling)), sizes)
+    work = _CurveTraining(subsets, parameters, list(_runs(classes, resampling)), sizes, {})
     figures = np.full((len(work.runs), sizes.size, 3), np.nan)
     problem = None
     for task, found in stepped(_trained(work, jobs), "model", len(work.runs) * sizes.size):
@@ -170,13 +170,6 @@ def _runs(classes: Whole, resampling: Resampling) -> Iterator[tuple[Mask, Whole]
             yield test, rest[_stratified_order(classes[rest], generator)]
 
 
-class _CurveTask(NamedTuple):
-    """A run and a size, both numbered from 0."""
-
-    run: int
-    place: int
-
-
 class _Judged(NamedTuple):
     """Accuracy and macro F1 of a model on the test documents, and its accuracy on those of training; and what it chose."""
 
@@ -192,36 +185,33 @@ class _CurveTraining(NamedTuple):
     runs: Sequence[tuple[Mask, Whole]]
     """As `_runs` yields them."""
     sizes: Whole
-    choices: Mapping[int, Choices] = MappingProxyType({})
+    choices: dict[int, Choices]
     """Those made already, by the number of the size."""
 
 
-def _trained(work: _CurveTraining, jobs: int) -> Iterator[tuple[_CurveTask, _Judged | UsageError]]:
-    """Yield what comes of each run and size in order, the first run's before others begin, since it makes the choices."""
+def _trained(work: _CurveTraining, jobs: int) -> Iterator[tuple[tuple[int, int], _Judged | UsageError]]:
+    """Yield what comes of each run and size, by their numbers, in order: the first run's before others begin, since it makes the choices."""
     jobs = jobs if work.subsets.documents.matrix.terms.size * len(work.runs) >= WORTH_PROCESSES else 1
-    choices: dict[int, Choices] = {}
     for runs in (range(1), range(1, len(work.runs))):
-        tasks = (_CurveTask(run, place) for run in runs for place in range(work.sizes.size))
-        for task, elsewhere in in_order(_judge, work._replace(choices=choices), tasks, jobs):
-            found = elsewhere or _judge(work._replace(choices=choices), task)
-            if task.run == 0 and not isinstance(found, UsageError):
-                choices[task.place] = found.choices
-            yield task, found
+        for (run, place), elsewhere in in_order(_judge, work, product(runs, range(work.sizes.size)), jobs):
+            found = elsewhere or _judge(work, (run, place))
+            if run == 0 and not isinstance(found, UsageError):
+                work.choices[place] = found.choices
+            yield (run, place), found
 
 
-def _judge(work: _CurveTraining, task: _CurveTask) -> _Judged | UsageError:
-    """Train on the first documents of a run and judge the model; return the `UsageError` that training raises."""
-    subsets, (test, order) = work.subsets, work.runs[task.run]
-    training, rows, held_out = np.zeros(len(subsets), np.bool_), [], HeldOutEvaluation(subsets.statistics)
-    training[order[: work.sizes[task.place]]] = True
+def _judge(work: _CurveTraining, task: tuple[int, int]) -> _Judged | UsageError:
+    """Train on the first documents of a run, as many as a size, and judge the model; return the `UsageError` that training raises."""
+    run, place = task
+    subsets, (test, order) = work.subsets, work.runs[run]
+    training = np.zeros(len(subsets), np.bool_)
+    training[order[: work.sizes[place]]] = True
     try:
-        learnt, blocks = train_and_score(subsets, work.parameters, training, training | test, work.choices.get(task.place))
-        for block in blocks:
-            held_out.add(block)
-            rows.append(block.rows)
+        learnt, blocks = train_and_score(subsets, work.parameters, training, training | test, work.choices.get(place))
+        held_out = HeldOutEvaluation(subsets.statistics, blocks=blocks)
     except UsageError as none_left:
         return none_left
-    judged, in_test = held_out.evaluation.judged, test[np.concatenate(rows)]
+    judged, in_test = held_out.evaluation.judged, test[held_out.rows]
     figures = accuracy_and_macro_f1(judged.of(in_test), subsets.statistics.n_classes)
     return _Judged((*figures, float(judged.of(~in_test).right.mean())), learnt.choices)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -132,16 +132,10 @@ class _AnalysedCorpus(Protocol):
         """The settings by which it was counted, with those of reading."""
 
 
-C = TypeVar("C", bound=_AnalysedCorpus)
-
-Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class _CountedSubsets(Generic[C]):
+class _CountedSubsets(NamedTuple):
     """The corpus as some candidates count it."""
 
-    counted: C
+    counted: _AnalysedCorpus
     subsets: Subsets
 
 
@@ -156,11 +150,11 @@ class Cost(NamedTuple):
     expansion: float = 1.0
 
 
-class _SearchOutcome(NamedTuple, Generic[C]):
+class _SearchOutcome(NamedTuple):
     """The trials, best first, and the corpus as the best counts it."""
 
     trials: list[Trial]
-    of_best: C
+    of_best: _AnalysedCorpus
     left_out: list[Impossible]
     corrected: float | None
     """The figure of the goal on documents that had no part in the choice; None if there are none."""
@@ -171,7 +165,7 @@ class _TimeIsUpError(Exception):
 
 
 @dataclass
-class Search(Generic[C]):
+class Search:
     """Judges candidates over the corpus of some paths.
 
     ``count`` reads and counts the corpus as a candidate does. As many ``processes`` judge side by side; without any, this one does.
@@ -179,7 +173,7 @@ class Search(Generic[C]):
 
     candidates: Sequence[Candidate]
     paths: Sequence[str]
-    count: Callable[[Candidate], C]
+    count: Callable[[Candidate], _AnalysedCorpus]
     by: str = "cross-validation"
     goal: str = "accuracy"
     division: Division = field(default_factory=Division)
@@ -201,12 +195,12 @@ class Search(Generic[C]):
     _chosen_by: Mask = field(default_factory=lambda: np.empty(0, np.bool_), init=False)
     """Documents by which settings were dropped, shape (n_docs,)."""
     _n_classes: int = field(default=0, init=False)
-    _corpora: dict[tuple[Any, ...], _CountedSubsets[C]] = field(default_factory=dict, init=False)
+    _corpora: dict[tuple[Any, ...], _CountedSubsets] = field(default_factory=dict, init=False)
     """By analysis, the least recently used first."""
     _costs: dict[tuple[Any, ...], Cost] = field(default_factory=dict, init=False)
     _reported: Report = field(init=False)
 
-    def run(self) -> _SearchOutcome[C]:
+    def run(self) -> _SearchOutcome:
         """Judge the candidates; raise `UsageError` if none can be judged, and what reading raises."""
         self._require_rereadable()
         with reporting("setting", len(self.candidates)) as self._reported:
@@ -241,33 +235,25 @@ class Search(Generic[C]):
         parts, best = (self._parts[number, trial.rung.documents] for number in (trial.candidate, ranked[0].candidate))
         return is_worse(self._figure, parts, best, NormalDist().inv_cdf(1 - CHANCE / (2 * pairs)))
 
-    def best_model(self, outcome: _SearchOutcome[C]) -> TextClassifier:
+    def best_model(self, outcome: _SearchOutcome) -> TextClassifier:
         """Return the model that training with the best settings makes."""
         model = TextClassifier(**self.candidates[outcome.trials[0].candidate].settings)
         model.reading = outcome.of_best.analysis.settings.reading
         counts = outcome.of_best.corpus.counts
         return model.learn(CorpusCounts.of(counts.statistics, counts.documents, model.settings.sample))
 
-    def result(self, outcome: _SearchOutcome[C], model: str, train: Sequence[str], left_out: Sequence[Impossible] = ()) -> SearchResult:
+    def result(self, outcome: _SearchOutcome, model: str, train: Sequence[str], left_out: Sequence[Impossible] = ()) -> SearchResult:
         """Return what was found as a record.
 
         ``model`` is the file of the best model; ``train`` begins the command line of each; ``left_out`` were candidates too.
         """
         folded = self.by == "cross-validation"
-        timed = self.limits.seconds is not None
-        ranked = (
-            RankedTrial(
-                rank,
-                self.candidates[trial.candidate].spelt(),
-                trial.figures,
-                shlex.join([*train, *self.candidates[trial.candidate].arguments()]),
-                trial.rung,
-                trial.seconds if timed else None,
-                Path(model).stat().st_size if rank == 1 else trial.bytes,
-                trial.beyond_chance,
-            )
-            for rank, trial in enumerate(outcome.trials, 1)
-        )
+        exact = replace(outcome.trials[0], bytes=Path(model).stat().st_size)
+        ranked = []
+        for rank, trial in enumerate((exact, *outcome.trials[1:]), 1):
+            candidate = self.candidates[trial.candidate]
+            command = shlex.join([*train, *candidate.arguments()])
+            ranked.append(RankedTrial(**vars(trial), rank=rank, setting=candidate.spelt(), command=command))
         return SearchResult(
             self.by,
             None if self.by in OF_THE_SAME_COUNTS else self.goal,
@@ -275,6 +261,7 @@ class Search(Generic[C]):
             len(outcome.of_best.corpus.counts.documents),
             model,
             tuple(ranked),
+            self.limits.seconds is not None,
             outcome.corrected,
             tuple(str(left.named()) for left in (*left_out, *outcome.left_out)),
         )
@@ -326,17 +313,16 @@ class Search(Generic[C]):
             judged = [number for number in group if self._fits(number) and self._may_begin(number, rung)]
             if not judged:
                 continue
-            known = {number: self._parts.get((number, rung.documents), []) for number in judged}
-            found: dict[Task, FoldJudgement] = {}
-            tasks = [Task(number, fold) for number in judged for fold in range(len(known[number]), rung.folds)]
+            parts = {number: dict(enumerate(self._parts.get((number, rung.documents), ()))) for number in judged}
+            tasks = [Task(number, fold) for number in judged for fold in range(len(parts[number]), rung.folds)]
             for task, outcome in self._judged(self._corpus(judged[0]), tasks, rung):
                 if isinstance(outcome, UsageError):
                     self._leave_out(task.candidate, outcome)
                     continue
-                found[task], parts = outcome, known[task.candidate]
-                new = [found[each] for fold in range(len(parts), rung.folds) if (each := Task(task.candidate, fold)) in found]
-                if len(parts) + len(new) == rung.folds:
-                    self._add(task.candidate, rung, [*parts, *new])
+                by_fold = parts[task.candidate]
+                by_fold[task.fold] = outcome
+                if len(by_fold) == rung.folds:
+                    self._add(task.candidate, rung, [by_fold[fold] for fold in range(rung.folds)])
                 self._report()
 
     def _samples(self, rung: Rung) -> list[tuple[Mask, Mask]]:
@@ -352,7 +338,7 @@ class Search(Generic[C]):
             self._leave_out(number, UsageError(f"its counts would need about {needed / (1 << 30):.1f} GiB of memory, more than 1 GiB"))
         return number not in self._left_out
 
-    def _judged(self, corpus: _CountedSubsets[C], tasks: Sequence[Task], rung: Rung) -> Iterator[tuple[Task, Any]]:
+    def _judged(self, corpus: _CountedSubsets, tasks: Sequence[Task], rung: Rung) -> Iterator[tuple[Task, Any]]:
         """Yield what comes of tasks, in any order, but for those for which there is no time."""
         settings = self._settings(corpus, list(dict.fromkeys(task.candidate for task in tasks)))
         judge: Callable[[Task], Any] = partial(judge_by_counts, self._figure, corpus.subsets, settings)
@@ -430,7 +416,7 @@ class Search(Generic[C]):
         factor = candidate.expansion / known.expansion
         return Cost(known.entries * factor, known.seconds * factor)
 
-    def _corpus(self, number: int) -> _CountedSubsets[C]:
+    def _corpus(self, number: int) -> _CountedSubsets:
         """Return the corpus as a candidate counts it."""
         candidate = self.candidates[number]
         analysis = candidate.analysis()
@@ -459,7 +445,7 @@ class Search(Generic[C]):
         self._folds = list(stratified_folds(classes, self.division.folds, of_folds))
         self._order, self._chosen_by, self._n_classes = of_samples.permutation(classes.size), np.zeros(classes.size, np.bool_), n_classes
 
-    def _settings(self, corpus: _CountedSubsets[C], numbers: Sequence[int]) -> dict[int, Settings]:
+    def _settings(self, corpus: _CountedSubsets, numbers: Sequence[int]) -> dict[int, Settings]:
         """Return the settings of candidates as `nbtext.model.training.learn` takes them; leave out those that cannot be."""
         found = {}
         for number in numbers:
@@ -504,7 +490,7 @@ class Search(Generic[C]):
                 raise UsageError(f"{name} can be read once, and these settings count it {times:,} times", hint="put it into a file")
 
 
-def _attempt(work: Callable[[], Result]) -> Result | UsageError:
+def _attempt(work: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the work returns
     """Return what the work returns, or the `UsageError` that it raises."""
     try:
         return work()

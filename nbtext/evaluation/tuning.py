@@ -97,13 +97,9 @@ def judge_fold(folding: Folding, task: Task) -> FoldJudgement:
     begin = folding.clock()
     training, test = folding.folds[task.fold]
     learnt, blocks = train_and_score(folding.subsets, folding.settings[task.candidate], training, test)
-    evaluation = HeldOutEvaluation(folding.subsets.statistics)
-    known = []
-    for block in blocks:
-        evaluation.add(block)
-        known.append(block.known)
+    held_out = HeldOutEvaluation(folding.subsets.statistics, blocks=blocks)
     fitted_bytes = sum(array.nbytes for array in learnt.fitted.values())
-    return FoldJudgement(evaluation.evaluation.judged, np.concatenate(known), folding.clock() - begin, fitted_bytes)
+    return FoldJudgement(held_out.evaluation.judged, held_out.known, folding.clock() - begin, fitted_bytes)
 
 
 def _shown(figure: str) -> dict[str, None]:
@@ -258,22 +254,15 @@ def with_posteriors(trials: Sequence[Trial]) -> list[Trial]:
     return [replace(trial, figures={**trial.figures, **more}) for trial, more in zip(trials, added, strict=True)]
 
 
-@dataclass(frozen=True)
-class RankedTrial:
-    """A setting, as its options are spelt, with its rank from 1 and its figures."""
+@dataclass(frozen=True, kw_only=True)
+class RankedTrial(Trial):
+    """A trial with its rank from 1; the size of the best model is exact."""
 
     rank: int
     setting: Mapping[str, str]
-    figures: Figures
+    """The options as they are spelt."""
     command: str
     """The command line that trains this model."""
-    rung: Rung = NO_RUNG
-    seconds: float | None = None
-    """None where the result is not to depend on time."""
-    bytes: int = 0
-    """Size of the model file, that of the best exact, of the others estimated; 0 if it was not."""
-    beyond_chance: bool | None = None
-    """True if it is worse than the best beyond chance; None for the best."""
 
 
 @dataclass(frozen=True)
@@ -287,6 +276,8 @@ class SearchResult:
     documents: int
     model: str
     trials: tuple[RankedTrial, ...]
+    timed: bool
+    """True if the result depends on time anyway, and so may tell it."""
     corrected: float | None = None
     """The figure of the goal on documents that had no part in the choice, for example by `nested_figure`."""
     left_out: tuple[str, ...] = ()
@@ -301,7 +292,7 @@ class SearchResult:
                 of_folds = {
                     "documents": trial.rung.documents, "folds": trial.rung.folds, "bytes": trial.bytes, "beyond_chance": trial.beyond_chance,
                 }  # fmt: skip
-            time = {} if trial.seconds is None else {"seconds": round(trial.seconds, 3)}
+            time = {"seconds": round(trial.seconds, 3)} if self.timed else {}
             settings.append({
                 "rank": trial.rank, "setting": trial.setting, **trial.figures, **of_folds, **time, "command": trial.command,
             })  # fmt: skip
