@@ -6,7 +6,7 @@ U+001F stands before each label, and alone for no label. A document is counted o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,6 +71,11 @@ def shown_label(label: str) -> str:
     ('grain|wheat', 'grain')
     """
     return BETWEEN_LABELS.join(labels_in(label))
+
+
+def chosen_label(chosen: int | Sequence[bool], classes: Sequence[str]) -> str:
+    """Return the class of a number, or of several labels those chosen, as people read them."""
+    return classes[chosen] if isinstance(chosen, int) else BETWEEN_LABELS.join(compress(classes, chosen))
 
 
 def written_label(label: str) -> str:

@@ -104,7 +104,7 @@ def test_a_class_is_unknown_without_its_only_document() -> None:
 def test_term_scores_sum_to_the_scores_but_for_the_prior() -> None:
     model = model_of(LABELS, 3)
     sums = model.term_scores(POOL.reach(4)).sum(axis=1)
-    prior = np.log(model.class_documents + 1)
+    prior = np.log(model._documents + 1)
     np.testing.assert_allclose(np.diff(sums + prior), np.diff(model.scores(np.array([4]))[:, 0]), atol=1e-9)
 
 

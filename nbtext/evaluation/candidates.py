@@ -101,12 +101,6 @@ class Candidate(NamedTuple):
         """Terms of a document in about as many as single words: what longer documents are made of by n-grams."""
         return float(self.settings.ngrams**1.5) + (0 if self.settings.char_ngrams is None else 14)
 
-    def require_possible(self, by: str, reading: Reading) -> None:
-        """Raise `UsageError` if these settings cannot be judged by a criterion; the corpus may still show another reason."""
-        require_words(replace(self.settings, reading=reading))
-        judged_by = [CRITERIA] if by in OF_THE_SAME_COUNTS else [LEAVE_ONE_OUT] if by == "leave-one-out" else []
-        require_fitting(self.settings, *judged_by)
-
 
 class Values:
     """The values of options of training: checked beside those of ``base``, which hold for all candidates.
@@ -195,13 +189,15 @@ def possible(
 ) -> tuple[list[Candidate], list[Impossible]]:
     """Return the candidates that can be judged, with ``updatable`` those alone that are updated exactly, and those left out.
 
-    Raises `UsageError` if none is left.
+    The corpus may still show that one cannot be judged. Raises `UsageError` if none is left.
     """
+    judged_by = [CRITERIA] if by in OF_THE_SAME_COUNTS else [LEAVE_ONE_OUT] if by == "leave-one-out" else []
     left: list[Candidate] = []
     out: list[Impossible] = []
     for candidate in candidates:
         try:
-            candidate.require_possible(by, reading)
+            require_words(replace(candidate.settings, reading=reading))
+            require_fitting(candidate.settings, *judged_by)
             if updatable:
                 require_fitting(candidate.settings, EXACT_CHANGE)
             left.append(candidate)

@@ -8,7 +8,6 @@ replacement, each with its true class and the answers of both models.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import compress
 from math import exp, lgamma, log
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ import numpy as np
 from nbtext.corpus.document import Document, size_of
 from nbtext.decision import DecisionRule, minimum_error
 from nbtext.errors import NoDocumentsError, UsageError
-from nbtext.label_sets import BETWEEN_LABELS, shown_label
+from nbtext.label_sets import chosen_label, shown_label
 from nbtext.metrics.intervals import Bootstrap, Interval, percentile_interval, with_present_labels
 from nbtext.metrics.outcomes import ConfusionCells, Outcomes, f1, macro, outcomes
 from nbtext.metrics.several_labels import evaluation_of
@@ -185,7 +184,7 @@ class _Comparison:
         ]
         if answered[0].ndim > 1:
             sets, numbers = np.unique(np.concatenate(answered), axis=0, return_inverse=True)
-            names, answered = [BETWEEN_LABELS.join(compress(names, row)) for row in sets.tolist()], np.split(numbers.reshape(-1), 3)
+            names, answered = [chosen_label(row, names) for row in sets.tolist()], np.split(numbers.reshape(-1), 3)
         cells = _answer_cells(answered, len(names))
         right_a, right_b = cells.truth == cells.a, cells.truth == cells.b
         groups = (right_a & right_b, right_a & ~right_b, right_b & ~right_a, ~right_a & ~right_b)
@@ -305,16 +304,14 @@ def mean_replicates(values: Floats, bootstrap: Bootstrap) -> Floats | None:
 
 
 def _judged(model: TextClassifier, evaluation: Evaluation, documents: Sequence[Document]) -> list[tuple[str | None, float | None]]:
-    """Judge some documents; return their answers with their probabilities, as `nbtext.evaluation.judging.judge` takes them."""
-    classes = model.classes
+    """Judge some documents; return their answers with their probabilities, as `nbtext.evaluation.judging.judge_scored` takes them."""
+    classes = [*model.classes, ""]  # −1, no answer, is the last
     found: list[tuple[str | None, float | None]] = []
     for block in scored(model.fitted, documents):
-        several, probabilities = model.fitted.several_labels, np.exp(block.log_posterior.max(axis=1)).tolist()
-        answers = DecisionRule().members(block.log_posterior) if several else minimum_error(block.log_posterior)
+        probabilities = np.exp(block.log_posterior.max(axis=1)).tolist()
+        answers = DecisionRule().members(block.log_posterior) if model.fitted.several_labels else minimum_error(block.log_posterior)
         evaluation.add([document.label or "" for document in block.documents], block.log_posterior, answers)
-        labels = (
-            BETWEEN_LABELS.join(compress(classes, given)) if several else classes[given] if given >= 0 else "" for given in answers.tolist()
-        )
+        labels = (chosen_label(given, classes) for given in answers.tolist())
         found += [(label, p) if label else (None, None) for label, p in zip(labels, probabilities, strict=True)]
     return found
 
@@ -322,8 +319,7 @@ def _judged(model: TextClassifier, evaluation: Evaluation, documents: Sequence[D
 def _side(evaluation: Evaluation) -> SideResult:
     result = evaluation.result(Bootstrap(0))
     intervals = {"accuracy": result.intervals["accuracy"]}
-    figures = (getattr(result, name) for name in FIGURES)
-    return SideResult(**dict(zip(FIGURES, figures, strict=True)), intervals=intervals, unknown_labels=result.unknown_labels)
+    return SideResult(**{name: getattr(result, name) for name in FIGURES}, intervals=intervals, unknown_labels=result.unknown_labels)
 
 
 def _changes(cells: _AnswerCells, names: Sequence[str]) -> tuple[_ChangedAnswer, ...]:

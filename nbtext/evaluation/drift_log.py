@@ -102,11 +102,9 @@ class _LoggedRun(NamedTuple):
     answers: Mapping[str, tuple[int, int]]
     """In the run and in training, by class."""
 
-    def is_of_model(self, other: _LoggedRun) -> bool:
-        """Return True if the same model classified both: the same file, with the same training documents."""
-        return self._trained() == other._trained()
-
-    def _trained(self) -> tuple[object, ...]:
+    @property
+    def trained(self) -> tuple[object, ...]:
+        """What runs of the same model agree in: the file, and what is known of the training documents."""
         counts = {label: training for label, (_, training) in self.answers.items() if training}
         return self.model, {name: training for name, (_, training) in self.figures.items()}, counts
 
@@ -170,7 +168,7 @@ def newest_of_model(runs: Sequence[_LoggedRun], most: int) -> tuple[list[_Logged
     for run in reversed(runs):
         if len(newest) == most:
             break
-        if run.is_of_model(runs[-1]):
+        if run.trained == runs[-1].trained:
             newest.append(run)
         else:
             others += 1
@@ -230,11 +228,11 @@ def _figure_drift(run: Spread, training: Spread) -> FigureDrift:
 
 
 def _answers_drift(runs: Sequence[_LoggedRun]) -> FigureDrift:
-    answered, training = Counter[str](), Counter[str]()
+    answered = Counter[str]()
     for run in runs:
         answered.update({label: here for label, (here, _) in run.answers.items()})
-        training.update({label: before for label, (_, before) in run.answers.items() if label not in training})
-    if not answered.total() or not training.total():
+    training = {label: before for run in runs for label, (_, before) in run.answers.items()}
+    if not answered.total() or not any(training.values()):
         return NOT_KNOWN
     counts, before = (np.array([found[label] for label in sorted(answered)], np.int64) for found in (answered, training))
     return FigureDrift(None, None, shares_apart(counts, before), chance_of_shares(counts, before))

@@ -5,7 +5,6 @@ Source: C. Brodley, M. Friedl, Identifying mislabeled training data (1999), with
 
 from __future__ import annotations
 
-from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,7 @@ from nbtext.evaluation.cross_validation import (
     stratified_folds,
 )
 from nbtext.fitted_model import class_for
-from nbtext.label_sets import BETWEEN_LABELS
+from nbtext.label_sets import chosen_label
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -82,15 +81,11 @@ class Suspects(NamedTuple):
     def named(self, names: Sequence[str], texts: Sequence[str], classes: Sequence[str], limit: int | None = None) -> Iterator[Suspect]:
         """Yield the documents, at most ``limit``, by their names and the names of their classes, with their texts."""
         for row, label, suggested, log_odds, probability in zip(*(column[:limit].tolist() for column in self), strict=True):
-            yield Suspect(names[row], _named(label, classes), _named(suggested, classes), log_odds, probability, texts[row])
+            yield Suspect(names[row], chosen_label(label, classes), chosen_label(suggested, classes), log_odds, probability, texts[row])
 
     def at(self, places: Mask | Whole) -> Suspects:
         """Return some of the documents."""
         return Suspects._make(column[places] for column in self)
-
-
-def _named(chosen: int | list[bool], classes: Sequence[str]) -> str:
-    return classes[chosen] if isinstance(chosen, int) else BETWEEN_LABELS.join(compress(classes, chosen))
 
 
 def suspects(

@@ -289,15 +289,15 @@ class Search:
         n_documents = len(self._corpus(numbers[0]).subsets)
         n_folds = self.division.folds
         for rung in rungs(n_documents, n_folds, len(numbers)) if self.limits.halves else [Rung(n_documents, n_folds, len(numbers))]:
-            kept, before, chosen_by = numbers[: rung.settings], self._trials.copy(), self._chosen_by.copy()
-            if len(kept) < len(numbers) and self._rung:
-                for _, test in self._samples(self._rung):
-                    self._chosen_by |= test
+            kept, before = numbers[: rung.settings], self._trials.copy()
+            choosing = self._samples(self._rung) if self._rung and len(kept) < len(numbers) else []
             self._judge_rung(rung, kept)
             numbers = [trial.candidate for trial in self._ranked() if trial.rung == rung]
             if not numbers or (self._rung and kept[0] not in (*numbers, *self._left_out)):  # there was no time for the best so far
-                self._trials, self._chosen_by = before, chosen_by
+                self._trials = before
                 return
+            for _, test in choosing:
+                self._chosen_by |= test
             self._rung = rung
 
     def _groups(self, numbers: Iterable[int]) -> list[list[int]]:

@@ -17,7 +17,7 @@ from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, in_bl
 from nbtext.ragged import offsets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.explain.word_walk import LocatedWords
     from nbtext.fitted_model import FittedModel
@@ -96,6 +96,17 @@ def shared_out(located: LocatedWords, matrix: DocumentTermMatrix, nats: Floats) 
     return np.bincount(located.words[here], parts, located.begins.size).astype(np.float64)
 
 
+def weighed_pieces(text: str, places: Iterable[tuple[int, int, float]]) -> Iterator[tuple[str, float]]:
+    """Yield a text in pieces: the text between words with 0 nats, and words with theirs, given where each begins and ends in bytes, in order."""
+    content, done = text.encode(), 0
+    for begin, end, nats in places:
+        if nats and begin >= done:
+            yield content[done:begin].decode(), 0.0
+            yield content[begin:end].decode(), nats
+            done = end
+    yield content[done:].decode(), 0.0
+
+
 def word_contributions(
     model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]
 ) -> tuple[Floats, float, bool]:
@@ -105,12 +116,12 @@ def word_contributions(
     """
     classifier = model.classifier.of_texts
     found, prior = term_contributions(classifier, matrix, np.array(pair[:1]), np.array(pair[1:])), bias(classifier, matrix)
-    if found is not None and prior is not None:
-        prior = np.append(prior, 0.0)  # of `REST`
-        return shared_out(located, *found), float(difference(prior[pair[0]], prior[pair[1]])), True
-    with np.errstate(divide="ignore"):
-        prior = np.log(model.classifier.prior)
-    return _left_out_contributions(model, located, matrix, pair), float(difference(prior[pair[0]], prior[pair[1]])), False
+    if prior is None:
+        with np.errstate(divide="ignore"):
+            prior = np.log(model.classifier.prior)
+    prior = np.append(prior, 0.0)  # of `REST`
+    words = _left_out_contributions(model, located, matrix, pair) if found is None else shared_out(located, *found)
+    return words, float(difference(prior[pair[0]], prior[pair[1]])), found is not None
 
 
 def _left_out_contributions(model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.corpus.document import Document, contents
-from nbtext.counts.counting import document_counter
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.document_parts import shown
 from nbtext.explain.contributions import shared_out, term_contributions
@@ -77,10 +76,6 @@ class Excerpts:
     def __init__(self, model: FittedModel) -> None:
         self._model = model
         self._attributes = model.statistics.attributes.names
-        settings = replace(
-            model.settings, reading=replace(model.settings.reading, categorical=None, count=None, numeric=None)
-        )  # of the text alone
-        self._counter = document_counter(replace(model.analysis, settings=settings), model.statistics.vocabulary)
         self._walker = WordWalker.of_model(model)
 
     def excerpt(self, document: Document, answer: int, rival: int) -> tuple[ExcerptPiece, ...]:
@@ -91,7 +86,7 @@ class Excerpts:
         text, fields = _squeezed(document.text), [(name, _squeezed(content)) for name, content in document.fields]
         located = self._walker.locate(text, fields, pairs=True)
         words = list(zip(located.begins.tolist(), located.ends.tolist(), strict=True))
-        matrix, pair = self._counter.count([text], [fields]).matrix(), (np.array([answer]), np.array([rival]))
+        matrix, pair = self._model.counter.count([text], [fields]).matrix(), (np.array([answer]), np.array([rival]))
         found = term_contributions(self._model.classifier.of_texts, matrix, *pair)
         nats = np.zeros(located.begins.size) if found is None else np.nan_to_num(shared_out(located, *found), posinf=inf, neginf=-inf)
         text = shown(text, fields)
@@ -170,13 +165,10 @@ class MistakeFinder:
             )
 
     def _tipping_terms(self, matrix: DocumentTermMatrix, nats: Floats) -> list[tuple[_TippingTerm, ...]]:
-        documents, vocabulary = matrix.entry_documents, self._model.statistics.vocabulary
-        speaking = np.flatnonzero(nats > 0)  # nan, where a term rules out both classes, is not
-        order = speaking[np.lexsort((matrix.terms[speaking], -nats[speaking], documents[speaking]))]
-        bounds = np.searchsorted(documents[order], np.arange(matrix.n_documents + 1)).tolist()
-        found = []
-        for begin, end in pairwise(bounds):
-            best = order[begin : min(end, begin + TERMS_SHOWN)]
+        found, vocabulary = [], self._model.statistics.vocabulary
+        for begin, end in pairwise(matrix.offsets.tolist()):
+            speaking = begin + np.flatnonzero(nats[begin:end] > 0)  # nan, where a term rules out both classes, is not
+            best = speaking[np.lexsort((matrix.terms[speaking], -nats[speaking]))[:TERMS_SHOWN]]
             pairs = zip(matrix.terms[best].tolist(), nats[best].tolist(), strict=True)
             found.append(tuple(_TippingTerm(displayed_term(vocabulary.term(term)), gain) for term, gain in pairs))
         return found

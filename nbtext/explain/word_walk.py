@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import accumulate, chain, count, islice, repeat
+from itertools import accumulate, chain, count, islice
 from typing import TYPE_CHECKING
 from unicodedata import category as unicode_category
 
@@ -233,7 +233,8 @@ class WordWalker:
         lines = self._encoded(text, parts)
         walked = [
             (match.start() + begin, match.start() + end, part, of_span)
-            for part, match in self._matches(text, parts)
+            for part, pattern in self._patterns(text, parts)
+            for match in pattern.finditer(text, part.begin, part.end)
             for begin, end, of_span in self._tokens_of(part.prefix, match.group(), encoded=_holds(lines, match.start()))
         ]
         ngrams = self._ngrams([(word, end, part) for _, end, part, of_span in walked for word in of_span if word.term is not None])
@@ -347,11 +348,6 @@ class WordWalker:
         lines = encoded_lines([document[: parts[0].end]]).get(0, []) if self._drops_lines else []
         return [begin for begin, _ in lines], [0, *(end for _, end in lines)]
 
-    def _matches(self, document: bytes, parts: Sequence[_Part]) -> Iterator[tuple[_Part, re.Match[bytes]]]:
-        """Yield the surface forms of a document, each with its part."""
-        for part, pattern in self._patterns(document, parts):
-            yield from zip(repeat(part), pattern.finditer(document, part.begin, part.end), strict=False)
-
     def _patterns(self, document: bytes, parts: Sequence[_Part]) -> Iterator[tuple[_Part, re.Pattern[bytes]]]:
         """Yield the parts of a document, each with the pattern of its surface forms."""
         parts = [_Part(0, len(document), pattern=_FEATURE)] if self._counted else parts
@@ -360,19 +356,16 @@ class WordWalker:
             yield part, FORM_BETWEEN_STOPS if has_sides and part.pattern is SURFACE else part.pattern
 
     def _pieces(self, prefix: str, form: bytes) -> list[_Piece]:
-        """Return a surface form in pieces, runs of scripts without spaces apart from what stands beside them."""
-        if prefix == _AS_IT_STANDS or form.isascii():
-            return [_Piece(0, len(form), [(0, len(form))])]
-        if self._sides and unspaced_runs(form) is not None:
-            return self._with_sides(form)
-        return _with_runs(form) if self._pairs else [_Piece(0, len(form), [(0, len(form))])]
+        """Return a surface form in pieces, runs of scripts without spaces apart from what stands beside them.
 
-    def _with_sides(self, form: bytes) -> list[_Piece]:
-        """Return a form that holds a run as what is counted of it: its pairs, its words, or both, the words with the first run."""
-        if not self._pairs:
-            return [_Piece(0, len(form), [(0, len(form))], side=WORDS)]
-        found = [piece._replace(side=PAIRS) for piece in _with_runs(form)]
-        if WORDS in self._sides:
+        Of a form that holds a run may count its pairs, its words, or both: then the words belong to the first run.
+        """
+        runs = None if prefix == _AS_IT_STANDS or form.isascii() else unspaced_runs(form)
+        found = [_Piece(0, len(form), [(0, len(form))])] if runs is None or not self._pairs else _with_runs(form, runs.runs, runs.pairs)
+        if runs is None or not self._sides:
+            return found
+        found = [piece._replace(side=PAIRS if self._pairs else WORDS) for piece in found]
+        if self._pairs and WORDS in self._sides:
             first = next(place for place, piece in enumerate(found) if piece.is_run)
             found[first] = found[first]._replace(with_whole=True)
         return found
@@ -537,18 +530,15 @@ def _note(of_form: Sequence[_Word]) -> str | None:
     return None if None in reasons else NOT_SELECTED if NOT_SELECTED in reasons else reasons[0]
 
 
-def _with_runs(form: bytes) -> list[_Piece]:
-    """Return the runs of scripts without spaces in a surface form, and what stands between them."""
-    runs = unspaced_runs(form)
-    if runs is None:
-        return [_Piece(0, len(form), [(0, len(form))])]
+def _with_runs(form: bytes, runs: tuple[Whole, Whole], pairs: tuple[Whole, Whole]) -> list[_Piece]:
+    """Return the runs of scripts without spaces in a surface form, with their pairs, and what stands between them."""
     found: list[_Piece] = []
-    done, pairs = 0, iter(zip(*(side.tolist() for side in runs.pairs), strict=True))
-    n_pairs = np.diff(np.searchsorted(runs.pairs[0], runs.runs[0]), append=runs.pairs[0].size)
-    for first, last, n in zip(*(side.tolist() for side in runs.runs), n_pairs.tolist(), strict=True):
+    done, spans = 0, iter(zip(*(side.tolist() for side in pairs), strict=True))
+    n_pairs = np.diff(np.searchsorted(pairs[0], runs[0]), append=pairs[0].size)
+    for first, last, n in zip(*(side.tolist() for side in runs), n_pairs.tolist(), strict=True):
         if done < first:
             found.append(_Piece(done, first, [(done, first)]))
-        found.append(_Piece(first, last, list(islice(pairs, n)), is_run=True))
+        found.append(_Piece(first, last, list(islice(spans, n)), is_run=True))
         done = last
     return [*found, _Piece(done, len(form), [(done, len(form))])] if done < len(form) else found
 

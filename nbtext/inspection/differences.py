@@ -9,7 +9,7 @@ import numpy as np
 
 from nbtext.counts.matrix import in_blocks
 from nbtext.counts.vocabulary import displayed_term, is_category, is_stop_word
-from nbtext.inspection.overview import AttributeOverview, CategoriesOverview, attributes_overview
+from nbtext.inspection.overview import AttributeOverview, CategoriesOverview, Overview, overview
 from nbtext.inspection.terms import ClassSize, class_size
 from nbtext.language_model.measures import CACHED_CELLS, jensen_shannon_parts
 from nbtext.model.state import to_plain
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Whole
 
 Value_co = TypeVar("Value_co", covariant=True)
+
+SIZES = ("documents", "tokens", "encoded_lines", "terms", "selected_terms", "smoothing", "terms_with_own_smoothing")
+"""Fields of an overview that are compared as sizes."""
 
 
 @dataclass(frozen=True)
@@ -93,14 +96,15 @@ def differences(old: TextClassifier, new: TextClassifier, top: int) -> Differenc
     """Return what differs between two models, with the ``top`` terms of `changed_terms`. Terms are compared by name."""
     changed = changed_terms(old, new, top)
     old_words, new_words = set(old.analysis.stop_list), set(new.analysis.stop_list)
+    before, after = overview(old, 0), overview(new, 0)
     return Differences(
         identical=_same(old, new),
-        settings=_changes({**old.settings, **old.reading}, {**new.settings, **new.reading}),
-        written_by=_changes(old.fitted.written_by, new.fitted.written_by),
+        settings=_changes({**before.training, **before.reading}, {**after.training, **after.reading}),
+        written_by=_changes(before.written_by, after.written_by),
         stop_words=_CameAndWent(sorted(new_words - old_words), sorted(old_words - new_words)),
-        sizes=_changes(_sizes(old), _sizes(new)),
+        sizes=_changes(_sizes(before, old), _sizes(after, new)),
         vocabulary=changed.vocabulary,
-        attributes=_changes(attributes_overview(old), attributes_overview(new)),
+        attributes=_changes(before.attributes, after.attributes),
         classes={
             label: ClassChange(_class_size(old, label), _class_size(new, label), changed.divergence.get(label))
             for label in sorted({*old.classes, *new.classes})
@@ -176,19 +180,13 @@ def _changes(old: Mapping[str, Value_co], new: Mapping[str, Value_co]) -> dict[s
     return {name: Change(old.get(name), new.get(name)) for name in {**old, **new} if old.get(name) != new.get(name)}
 
 
-def _sizes(model: TextClassifier) -> dict[str, float]:
-    statistics, learnt = model.counts.labelled, model.fitted.learnt
+def _sizes(found: Overview, model: TextClassifier) -> dict[str, float]:
+    calibration = model.fitted.learnt.calibration
     return {
-        "documents": statistics.n_documents,
-        "tokens": model.fitted.n_tokens,
-        "encoded_lines": statistics.encoded_lines,
-        "terms": int(np.count_nonzero(model.fitted.text_terms)),
-        "selected_terms": model.fitted.language_models.n_selected,
-        "smoothing": learnt.smoothing,
-        "terms_with_own_smoothing": len(learnt.own),
-        "temperature_scale": learnt.calibration.scale,
-        "temperature_exponent": learnt.calibration.exponent,
-        "sample": len(model.counts.sample.documents),
+        **{name: getattr(found, name) for name in SIZES},
+        "temperature_scale": calibration.scale,
+        "temperature_exponent": calibration.exponent,
+        "sample": found.sample.documents,
     }
 
 

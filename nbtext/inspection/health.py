@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from nbtext.errors import FAILED, PASSED, WARNING, Finding, LockedError, ModelError, NbtextError, PathError, reason
-from nbtext.inspection.verification import verify
+from nbtext.inspection.verification import require_passed, verify
 from nbtext.metrics.results import NOT_IN_JSON
 from nbtext.records import dataclass
 from nbtext.store import read_model_file
@@ -137,21 +137,20 @@ def _model(path: str, *, named: bool) -> Iterator[Finding]:
 
 
 def _verified(path: str, size: int, *, at_once: bool) -> Finding:
-    if not at_once:
-        from nbtext.model.description import describe
-        from nbtext.model.text_classifier import TextClassifier
+    hint = "restore it or train again"
+    try:
+        if at_once:
+            checks = verify(path)
+            require_passed(checks, path, hint)
+            found = f"{size:,} bytes, verified ({', '.join(check.check for check in checks)})"
+        else:
+            from nbtext.model.description import describe
+            from nbtext.model.text_classifier import TextClassifier
 
-        try:
-            found = describe(TextClassifier.load(path).fitted)
-        except ModelError as damaged:
-            return Failure("model", FAILED, f"{path}: {damaged.message}", damaged.hint or "restore it or train again", damaged)
-        return Finding("model", PASSED, f"{path}: {found}; nbtext inspect --verify checks all of its {size:,} bytes")
-    checks = verify(path)
-    for check in checks:
-        if check.passed is False:
-            problem = ModelError(f"{check.check}: {check.detail}", where=path, hint="restore it or train again")
-            return Failure("model", FAILED, f"{path}: {problem.message}", problem.hint, problem)
-    return Finding("model", PASSED, f"{path}: {size:,} bytes, verified ({', '.join(check.check for check in checks)})")
+            found = f"{describe(TextClassifier.load(path).fitted)}; nbtext inspect --verify checks all of its {size:,} bytes"
+    except ModelError as damaged:
+        return Failure("model", FAILED, f"{path}: {damaged.message}", damaged.hint or hint, damaged)
+    return Finding("model", PASSED, f"{path}: {found}")
 
 
 def _folder(path: str) -> Iterator[Finding]:

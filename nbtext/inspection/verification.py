@@ -44,44 +44,37 @@ class Check(NamedTuple):
 
 def verify(path: str) -> list[Check]:
     """Check a model file; a file that is no model fails the first check."""
-    model, checks = _loaded(path)
-    for name, check in CHECKS.items():
-        try:
-            checks.append(Check(name, None, NOT_LOOKED_AT) if model is None else Check(name, True, check(model)))
-        except _DisagreementError as problem:
-            checks.append(Check(name, False, str(problem)))
-    return checks
-
-
-def require_passed(checks: Sequence[Check], path: str) -> None:
-    """Raise `ModelError` for the first check of a model file that failed, if one did."""
-    if failed := [check for check in checks if check.passed is False]:
-        raise ModelError(f"{failed[0].check}: {failed[0].detail}", where=path, hint="restore the model or train it again")
-
-
-def _loaded(path: str) -> tuple[TextClassifier | None, list[Check]]:
-    """Return the model, if it loads, and the checks of the file and of its contents."""
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.store.model_file import format_of, read_model_bytes
 
-    try:
-        number = format_of(read_model_bytes(path))
-    except ModelError as problem:
-        return None, [Check("file", False, problem.message), Check("contents", None, NOT_LOOKED_AT)]
-    whole = Check("file", True, f"format {number}, length and checksum right, every byte accounted for")
-    try:
-        return TextClassifier.load(path), [whole, Check("contents", True, "settings and arrays such as training makes")]
-    except ModelError as problem:
-        return None, [whole, Check("contents", False, problem.message)]
+    models: list[TextClassifier] = []
+
+    def file() -> str:
+        return f"format {format_of(read_model_bytes(path))}, length and checksum right, every byte accounted for"
+
+    def contents() -> str:
+        models.append(TextClassifier.load(path))
+        return "settings and arrays such as training makes"
+
+    found: list[Check] = []
+    for name, check in {"file": file, "contents": contents, **CHECKS}.items():
+        try:
+            is_possible = all(before.passed for before in found[:2])
+            found.append(Check(name, True, check(*models)) if is_possible else Check(name, None, NOT_LOOKED_AT))
+        except ModelError as problem:
+            found.append(Check(name, False, problem.message))
+    return found
 
 
-class _DisagreementError(Exception):
-    """Two parts of a model do not agree."""
+def require_passed(checks: Sequence[Check], path: str, hint: str = "restore the model or train it again") -> None:
+    """Raise `ModelError` for the first check of a model file that failed, if one did."""
+    if failed := [check for check in checks if check.passed is False]:
+        raise ModelError(f"{failed[0].check}: {failed[0].detail}", where=path, hint=hint)
 
 
 def _require(condition: object, otherwise: str) -> None:
     if not condition:
-        raise _DisagreementError(otherwise)
+        raise ModelError(otherwise)
 
 
 def _ngrams(model: TextClassifier) -> str:
@@ -140,7 +133,7 @@ def _attributes(model: TextClassifier) -> str:
         try:
             others = statistics.moments.minus(of_sample)
         except UsageError:
-            raise _DisagreementError("the numbers of the sample are not among those summed") from None
+            raise ModelError("the numbers of the sample are not among those summed") from None
         whole = sample.is_complete and len(sample.documents) == statistics.n_documents
         _require(not whole or not others.documents.any(), "the sample holds all documents, and their numbers are not those summed")
     return f"{len(statistics.attributes.names):,}, their categories and sums within the counts of the classes"
@@ -157,8 +150,8 @@ def _estimates(model: TextClassifier) -> str:
                 _sum_to_one(probabilities, model)
             else:
                 _have_opposites(probabilities, probabilities.absence, model, smoothed=smoothed)
-        except _DisagreementError as problem:
-            raise _DisagreementError(f"{problem} ({probabilities.symbol}, {probabilities.meaning})") from None
+        except ModelError as problem:
+            raise ModelError(f"{problem.message} ({probabilities.symbol}, {probabilities.meaning})") from None
         checked |= probabilities.selected
     n_terms, n_values = np.count_nonzero(model.fitted.learnt.selected), np.count_nonzero(checked & ~model.fitted.learnt.selected)
     of_values = f" and {quantity(int(n_values), 'value')} of attributes" if n_values else ""
@@ -206,7 +199,7 @@ def _answers(model: TextClassifier) -> str:
     return f"probabilities of {quantity(matrix.n_documents - impossible, 'document')} sum to 1{others}"
 
 
-CHECKS: dict[str, Callable[[TextClassifier], str]] = {
+CHECKS: dict[str, Callable[..., str]] = {
     "n-grams": _ngrams,
     "sample": _sample,
     "attributes": _attributes,

@@ -58,13 +58,12 @@ class Labelled(NamedTuple):
         record = parsed_json(line)
         if isinstance(record, dict) and isinstance(labels := record.get("label"), list) and all(isinstance(each, str) for each in labels):
             record["label"] = label_set(labels)
-        if not isinstance(record, dict) or not all(isinstance(record.get(name), str) for name in ("id", "label", "text")):
-            raise ValueError
-        if not record["label"]:
+        texts = isinstance(record, dict) and all(isinstance(record.get(name), str) for name in ("id", "label", "text"))
+        if not texts or not record["label"]:
             raise ValueError
         if (fields := record.get(FIELDS_KEY)) is not None:
             fields_of_pairs(fields)
-        return cls(*(record.get(name) for name in cls._fields))  # type: ignore[arg-type] # who and time as they are
+        return cls(*(record.get(name) for name in cls._fields))  # who and time as they are
 
 
 class Reviewed(NamedTuple):
@@ -130,8 +129,7 @@ class AnswerFile:
         """Write an answer; when this returns it is on the disk. Raise `PathError` if that fails, and then the file is as before."""
         self._require_unchanged()
         line = f"{answer.line}\n".encode(*_ENCODING)
-        begin = self._ends[-1] if self._ends else 0
-        left = line
+        begin, left = self._ends[-1], line
         try:
             while left:
                 left = left[os.write(self._descriptor, left) :]
@@ -152,7 +150,7 @@ class AnswerFile:
         self._ends.pop()
         self.answers.pop()
         try:
-            os.ftruncate(self._descriptor, self._ends[-1] if self._ends else 0)
+            os.ftruncate(self._descriptor, self._ends[-1])
             os.fsync(self._descriptor)
         except OSError as problem:
             raise PathError(f"cannot write ({reason(problem)})", where=self.path) from None
@@ -165,7 +163,7 @@ class AnswerFile:
 
     def _require_unchanged(self) -> None:
         """Raise `PathError` if the path leads to another file by now, or another program wrote to this one."""
-        ours, end = os.fstat(self._descriptor), self._ends[-1] if self._ends else 0
+        ours = os.fstat(self._descriptor)
         try:
             there = os.stat(self.path)  # noqa: PTH116 - a str as given
         except OSError:
@@ -174,21 +172,20 @@ class AnswerFile:
             raise PathError(
                 "was removed or replaced meanwhile", where=self.path, hint="the answers before are in the old file; begin again"
             )
-        if ours.st_size != end:
+        if ours.st_size != self._ends[-1]:
             raise PathError(
                 "another program wrote to this file meanwhile", where=self.path, hint="begin again, to go on from what it holds"
             )
 
     def _read(self, of_line: Callable[[str], Answer]) -> tuple[list[int], list[Answer]]:
-        """Return where each line ends, and the answers; end a last line that is whole, cut it off if it is not."""
+        """Return 0 and where each line ends, and the answers; end a last line that is whole, cut it off if it is not."""
         with open(self._descriptor, "rb", closefd=False) as file:
             content = file.read()
         ends, answers = read_session(self.path, content, of_line)
-        end = ends[-1] if ends else 0
-        if end > len(content):
+        if ends[-1] > len(content):
             os.write(self._descriptor, b"\n")
-        elif end < len(content):
-            os.ftruncate(self._descriptor, end)
+        elif ends[-1] < len(content):
+            os.ftruncate(self._descriptor, ends[-1])
             self.repaired = True
         return ends, answers
 
@@ -215,19 +212,17 @@ def _is_object(line: bytes) -> bool:
 def read_answers(
     path: str, content: bytes, of_line: Callable[[str], Answer], hint: str = "give another file with --to"
 ) -> tuple[list[int], list[Answer]]:
-    """Return where each whole line ends, and the answers; raise `PathError` for a line that is none or a document that is there twice."""
-    ends: list[int] = []
+    """Return 0 and where each whole line ends, and the answers; raise `PathError` for a line that is none or a document that is there twice."""
+    ends = [0]
     answers: list[Answer] = []
     first: dict[str, int] = {}
-    end = 0
     for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(keepends=True), 1):
-        end += len(line)
         try:
             answer = of_line(line.decode(*_ENCODING).removesuffix("\n").removesuffix("\r"))
         except ValueError:
             raise PathError("is no answer of nbtext label", where=f"{path}:{number}", hint=hint) from None
         if (before := first.setdefault(answer.id, number)) != number:
             raise PathError(f"{answer.id} has an answer in line {before} already", where=f"{path}:{number}", hint="remove one of the lines")
-        ends.append(end)
+        ends.append(ends[-1] + len(line))
         answers.append(answer)
     return ends, answers

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.ragged import flat_indices, offsets
+from nbtext.ragged import flat_indices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,8 +51,7 @@ class Coverage:
         matrix = self._pool.matrix
         entries = flat_indices(matrix.offsets[rows], matrix.entries[rows])
         self._labelled += np.bincount(matrix.terms[entries], minlength=self._pool.n_terms)
-        running = offsets(self._vectors * self._worth(slice(None))[matrix.terms])
-        self.of_documents = running[matrix.offsets[1:]] - running[matrix.offsets[:-1]]
+        self.of_documents = self._pool.sums(self._vectors * self._worth(slice(None))[matrix.terms])
 
     def add(self, document: Reach, sign: int = 1) -> None:
         """Count a document as labelled, or with ``sign`` −1 as not."""

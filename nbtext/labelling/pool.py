@@ -86,8 +86,12 @@ class DocumentPool:
     @cached_property
     def lengths(self) -> Floats:
         """X_d, the sum of the log counts of each document, shape (n_docs,)."""
-        running = offsets(self.log_counts.astype(np.int64))
-        return (running[self.matrix.offsets[1:]] - running[self.matrix.offsets[:-1]]) / COUNTS
+        return self.sums(self.log_counts.astype(np.int64)) / COUNTS
+
+    def sums(self, of_entries: Whole) -> Whole:
+        """Return the sum of the numbers of each document's entries, shape (n_docs,)."""
+        running = offsets(of_entries)
+        return running[self.matrix.offsets[1:]] - running[self.matrix.offsets[:-1]]
 
     @cached_property
     def order_by_term(self) -> Whole:

@@ -19,7 +19,7 @@ import numpy as np
 from nbtext.calibration import Calibration, by_length
 from nbtext.decision import log_posterior
 from nbtext.labelling.pool import COUNTS, DocumentPool, Reach
-from nbtext.ragged import flat_indices, offsets
+from nbtext.ragged import flat_indices
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -66,11 +66,6 @@ class RunningModel:
         """K."""
         return len(self._documents)
 
-    @property
-    def class_documents(self) -> Whole:
-        """D_k, shape (n_classes,)."""
-        return self._documents
-
     def add_class(self) -> None:
         """Add a class that has no documents."""
         self._documents, self._tokens = np.append(self._documents, 0), np.append(self._tokens, 0)
@@ -110,8 +105,7 @@ class RunningModel:
         self._documents += np.bincount(truth, minlength=self.n_classes)
         for number in range(self.n_classes):
             self._tokens[number] = self._counts[number].sum()
-            running = offsets(_log_ratios(self._counts[number])[pool.matrix.terms] * pool.log_counts)
-            self._sums[number] = running[pool.matrix.offsets[1:]] - running[pool.matrix.offsets[:-1]]
+            self._sums[number] = pool.sums(_log_ratios(self._counts[number])[pool.matrix.terms] * pool.log_counts)
 
     def scores(self, rows: Whole | slice = slice(None)) -> Floats:
         """Return s_k of documents, by default all, shape (n_classes, n_docs), in nats, without a part that is the same in every class.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.explain.contributions import shared_out
+from nbtext.explain.contributions import shared_out, weighed_pieces
 from nbtext.explain.word_walk import WordWalker
 
 if TYPE_CHECKING:
@@ -24,17 +24,11 @@ class TellingWords:
         self._walker = WordWalker(pool.analysis, pool.vocabulary, np.ones(pool.n_terms, np.bool_))
 
     def pieces(self, row: int, first: str, second: str) -> Iterator[tuple[str, float]]:
-        """Yield the text in pieces as `nbtext.report.explanations.pieces` does, in nats for the first class, of several labels over the rest; they join to the text of the pool."""
+        """Return the text in pieces as `nbtext.explain.contributions.weighed_pieces` does, in nats for the first class, of several labels over the rest; they join to the text of the pool."""
         session, pool = self._session, self._session.pool
         one, other = session.classes.index(first), session.classes.index(second)
         added = session.model.term_scores(pool.reach(row))
         document = pool.documents[row]
         located = self._walker.locate(document.text, document.fields, pairs=True)
         nats = shared_out(located, pool.matrix.rows(np.array([row])), added[one] - added[other] * (session.plan.separator is None))
-        text, done = document.shown.encode(), 0
-        for begin, end, contribution in zip(located.begins.tolist(), located.ends.tolist(), nats.tolist(), strict=True):
-            if contribution and begin >= done:
-                yield text[done:begin].decode(), 0.0
-                yield text[begin:end].decode(), contribution
-                done = end
-        yield text[done:].decode(), 0.0
+        return weighed_pieces(document.shown, zip(located.begins.tolist(), located.ends.tolist(), nats.tolist(), strict=True))

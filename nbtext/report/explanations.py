@@ -15,6 +15,7 @@ from math import inf, isclose, isfinite
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
+from nbtext.explain.contributions import weighed_pieces
 from nbtext.metrics.results import json_values
 from nbtext.report.forms import (
     by_place,
@@ -112,15 +113,9 @@ def level(contribution: float, strongest: float) -> int:
 
 
 def pieces(explanation: Explanation) -> Iterator[tuple[str, float]]:
-    """Yield the text in pieces: the text between words with 0 nats, and each occurrence of a word with its part of the word's nats."""
+    """Return the text in pieces: the text between words with 0 nats, and each occurrence of a word with its part of the word's nats."""
     places = sorted((begin, end, word.nats / len(word.places)) for word in explanation.words for begin, end in word.places.tolist())
-    text, done = explanation.text.encode(), 0
-    for begin, end, contribution in places:
-        if contribution:
-            yield text[done:begin].decode(), 0.0
-            yield text[begin:end].decode(), contribution
-            done = end
-    yield text[done:].decode(), 0.0
+    return weighed_pieces(explanation.text, places)
 
 
 def strongest(pieces: Iterable[tuple[str, float]]) -> float:
