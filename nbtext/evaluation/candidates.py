@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
-
-import numpy as np
+from math import prod
 
 from nbtext.counts.counting import require_words
 from nbtext.errors import UsageError, did_you_mean
@@ -151,7 +150,7 @@ def combinations(tries: Sequence[str], values: Values) -> list[Candidate]:
             raise UsageError(f"{parameter.option} and --try {parameter.option[2:]} exclude each other")
         is_nothing = parameter.default is None
         ranges[parameter.name] = list(dict.fromkeys(None if text == "none" and is_nothing else text for text in texts.split(",")))
-    number = int(np.prod([len(texts) for texts in ranges.values()], dtype=object)) if ranges else 1
+    number = prod(map(len, ranges.values()))
     if number > MOST_SETTINGS:
         raise UsageError(f"these are {number:,} settings, more than {MOST_SETTINGS:,}", hint="try fewer values at once")
     return [values.candidate(dict(zip(ranges, texts, strict=True))) for texts in product(*ranges.values())]

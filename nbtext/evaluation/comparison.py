@@ -250,10 +250,10 @@ def _renumbered(side: Evaluation, numbers: Truth, names: Sequence[str]) -> Truth
 
 def _answer_cells(numbers: Sequence[Whole], n_names: int) -> _AnswerCells:
     """Count documents by truth and both answers."""
-    (truth, a, b), radix = numbers, n_names + 1
-    key = (truth * radix + a + 1) * radix + b + 1
-    keys, documents = np.unique(key, return_counts=True)
-    return _AnswerCells(keys // radix**2, keys // radix % radix - 1, keys % radix - 1, documents.astype(np.int64))
+    (truth, a, b), shape = numbers, (n_names, n_names + 1, n_names + 1)
+    keys, documents = np.unique(np.ravel_multi_index((truth, a + 1, b + 1), shape), return_counts=True)
+    truth, a, b = np.unravel_index(keys, shape)
+    return _AnswerCells(truth, a - 1, b - 1, documents)
 
 
 def mcnemar(only_a: int, only_b: int) -> float:

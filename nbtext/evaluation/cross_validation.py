@@ -311,6 +311,7 @@ class _FoldFigures:
     terms: int
     """Selected terms of the model."""
     smoothing: float
+    """With six digits."""
     accuracy: float
     macro_f1: float
 
@@ -336,7 +337,6 @@ class FoldsResult:
     accuracy: _FoldSpread
     macro_f1: _FoldSpread
     each: tuple[_FoldFigures, ...]
-    """With six digits of the smoothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,8 +371,7 @@ class _CrossValidation:
         """Return mean and standard deviation over folds and the figures of each; the arguments say how the corpus was divided."""
         n_repeats = len(self.repeats)
         spread = (_spread([fold.accuracy for fold in self.folds]), _spread([fold.macro_f1 for fold in self.folds]))
-        each = tuple(replace(fold, smoothing=float(f"{fold.smoothing:.6g}")) for fold in self.folds)
-        return FoldsResult(method, column, seed, n_repeats, len(self.folds) // n_repeats, *spread, each)
+        return FoldsResult(method, column, seed, n_repeats, len(self.folds) // n_repeats, *spread, tuple(self.folds))
 
 
 class _FoldTask(NamedTuple):
@@ -382,30 +381,13 @@ class _FoldTask(NamedTuple):
     fold: int
 
 
-@dataclass(frozen=True, eq=False)
-class FoldTraining:
+class _FoldTraining(NamedTuple):
     """The inputs for judging any fold; other processes get them with their first task."""
 
     subsets: Subsets
     parameters: Settings
     folds_of_repeats: Sequence[Folds]
     choices: Choices
-
-    def masks(self, task: _FoldTask) -> tuple[Mask, Mask]:
-        """Return the training documents and the test documents, shape (n_docs,)."""
-        return self.folds_of_repeats[task.repeat].masks(task.fold)
-
-    def judge(self, task: _FoldTask) -> _JudgedFold:
-        """Learn from the training documents of a fold, and score its test documents."""
-        learnt, blocks = train_and_score(self.subsets, self.parameters, *self.masks(task), self.choices)
-        return _JudgedFold(int(np.count_nonzero(learnt.selected)), learnt.smoothing, blocks)
-
-    @property
-    def is_worth_processes(self) -> bool:
-        """True if several processes judge the folds faster."""
-        n_folds, matrix = sum(folds.n_folds for folds in self.folds_of_repeats), self.subsets.documents.matrix
-        largest = max(int(np.bincount(folds.numbers - NEVER_TESTED).max()) for folds in self.folds_of_repeats)
-        return matrix.terms.size * n_folds >= WORTH_PROCESSES and largest * self.subsets.statistics.n_classes <= MOST_SENT
 
 
 class _JudgedFold(NamedTuple):
@@ -418,16 +400,28 @@ class _JudgedFold(NamedTuple):
     """The test documents."""
 
 
-def judge_folds(training: FoldTraining, jobs: int = 1) -> Iterator[tuple[_FoldTask, _JudgedFold]]:
+def judge_folds(
+    subsets: Subsets, parameters: Settings, folds_of_repeats: Sequence[Folds], jobs: int = 1
+) -> Iterator[tuple[_FoldTask, _JudgedFold]]:
     """Yield what comes of each fold of each repeat, in order, judged by ``jobs`` processes if that is faster."""
-    tasks = [_FoldTask(repeat, fold) for repeat, folds in enumerate(training.folds_of_repeats) for fold in range(folds.n_folds)]
-    done = in_order(_judge_elsewhere, training, tasks, jobs if training.is_worth_processes else 1)
-    for task, found in stepped(done, "fold", len(tasks)):
-        yield task, found or training.judge(task)
+    training = _FoldTraining(subsets, parameters, folds_of_repeats, choices_of_corpus(subsets, parameters))
+    tasks = [_FoldTask(repeat, fold) for repeat, folds in enumerate(folds_of_repeats) for fold in range(folds.n_folds)]
+    is_long = subsets.documents.matrix.terms.size * len(tasks) >= WORTH_PROCESSES
+    largest = max(int(np.bincount(folds.numbers - NEVER_TESTED).max()) for folds in folds_of_repeats)
+    is_small = largest * subsets.statistics.n_classes <= MOST_SENT
+    for task, found in stepped(in_order(_judge_elsewhere, training, tasks, jobs if is_long and is_small else 1), "fold", len(tasks)):
+        yield task, found or _judge(training, task)
 
 
-def _judge_elsewhere(training: FoldTraining, task: _FoldTask) -> _JudgedFold:
-    judged = training.judge(task)
+def _judge(training: _FoldTraining, task: _FoldTask) -> _JudgedFold:
+    """Learn from the training documents of a fold, and score its test documents."""
+    masks = training.folds_of_repeats[task.repeat].masks(task.fold)
+    learnt, blocks = train_and_score(training.subsets, training.parameters, *masks, training.choices)
+    return _JudgedFold(int(np.count_nonzero(learnt.selected)), learnt.smoothing, blocks)
+
+
+def _judge_elsewhere(training: _FoldTraining, task: _FoldTask) -> _JudgedFold:
+    judged = _judge(training, task)
     return judged._replace(blocks=list(judged.blocks))
 
 
@@ -440,9 +434,8 @@ def cross_validate(
     """
     repeats = [HeldOutEvaluation(subsets.statistics, rule) for _ in folds_of_repeats]
     pooled = repeats[0] if len(repeats) == 1 else HeldOutEvaluation(subsets.statistics, rule)
-    work = FoldTraining(subsets, parameters, folds_of_repeats, choices_of_corpus(subsets, parameters))
     figures = []
-    for task, fold in judge_folds(work, jobs):
+    for task, fold in judge_folds(subsets, parameters, folds_of_repeats, jobs):
         judged_here = repeats[task.repeat]
         before = judged_here.evaluation.n
         for block in fold.blocks:
@@ -450,8 +443,9 @@ def cross_validate(
                 pool.add(block)
         judged = judged_here.evaluation.judged
         rates = accuracy_and_macro_f1(judged.of(np.arange(before, judged.n)), subsets.statistics.n_classes)
-        n_training, n_test = (int(np.count_nonzero(mask)) for mask in work.masks(task))
-        figures.append(_FoldFigures(task.repeat + 1, task.fold + 1, n_training, n_test, fold.n_terms, fold.smoothing, *rates))
+        n_training, n_test = (int(np.count_nonzero(mask)) for mask in folds_of_repeats[task.repeat].masks(task.fold))
+        smoothing = float(f"{fold.smoothing:.6g}")
+        figures.append(_FoldFigures(task.repeat + 1, task.fold + 1, n_training, n_test, fold.n_terms, smoothing, *rates))
     return _CrossValidation(pooled, repeats, figures)
 
 

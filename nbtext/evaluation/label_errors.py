@@ -11,9 +11,7 @@ import numpy as np
 
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.evaluation.cross_validation import (
-    FoldTraining,
     HeldOutBlock,
-    choices_of_corpus,
     judge_folds,
     leave_one_out_blocks,
     stratified_folds,
@@ -133,7 +131,6 @@ def _unseen(statistics: ClassStatistics, documents: CountedDocuments, parameters
     if class_for(statistics, parameters).subtracts_exactly(parameters, statistics.unit):
         yield from leave_one_out_blocks(statistics, documents, parameters)
         return
-    subsets = Subsets(statistics, documents)
     folds = stratified_folds(documents.strata, min(FOLDS_OF_OTHERS, len(documents)), np.random.default_rng(0))
-    for _, fold in judge_folds(FoldTraining(subsets, parameters, [folds], choices_of_corpus(subsets, parameters)), jobs):
+    for _, fold in judge_folds(Subsets(statistics, documents), parameters, [folds], jobs):
         yield from fold.blocks

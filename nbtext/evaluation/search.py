@@ -190,9 +190,9 @@ class Search:
     """The last that was passed."""
     _folds: Sequence[tuple[Mask, Mask]] = field(default=(), init=False)
     """Training and test documents."""
-    _order: Whole = field(default_factory=lambda: np.empty(0, np.int64), init=False)
+    _order: Whole = field(init=False)
     """The documents in random order; a sample is the beginning of it, shape (n_docs,)."""
-    _chosen_by: Mask = field(default_factory=lambda: np.empty(0, np.bool_), init=False)
+    _chosen_by: Mask = field(init=False)
     """Documents by which settings were dropped, shape (n_docs,)."""
     _n_classes: int = field(default=0, init=False)
     _corpora: dict[tuple[Any, ...], _CountedSubsets] = field(default_factory=dict, init=False)

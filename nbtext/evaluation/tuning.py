@@ -287,11 +287,9 @@ class SearchResult:
         """Return the result as JSON has it: figures beside the setting, and the best setting once more."""
         settings = []
         for trial in self.trials:
-            of_folds = {}
-            if self.division is not None:
-                of_folds = {
-                    "documents": trial.rung.documents, "folds": trial.rung.folds, "bytes": trial.bytes, "beyond_chance": trial.beyond_chance,
-                }  # fmt: skip
+            of_folds = {} if self.division is None else {
+                "documents": trial.rung.documents, "folds": trial.rung.folds, "bytes": trial.bytes, "beyond_chance": trial.beyond_chance,
+            }  # fmt: skip
             time = {"seconds": round(trial.seconds, 3)} if self.timed else {}
             settings.append({
                 "rank": trial.rank, "setting": trial.setting, **trial.figures, **of_folds, **time, "command": trial.command,

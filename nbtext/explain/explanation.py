@@ -170,9 +170,11 @@ class Explainer:
             return Explained(document.id, None, IMPOSSIBLE, ruled_out=ruled_out(model, located, matrix, document.values))
         nats, prior, exact = word_contributions(model, located, matrix, pair)
         located = located.without_terms()
-        words, attributes = _words(located, nats, model, self._layers), []
-        for name, value, added in attribute_scores(model, matrix, document.values):
-            attributes.append(_AttributeContribution(name, value, float(log_odds_of_pair(added[np.newaxis], pair)[0])))
+        words = _words(located, nats, model, self._layers)
+        attributes = tuple(
+            _AttributeContribution(name, value, float(log_odds_of_pair(added[np.newaxis], pair)[0]))
+            for name, value, added in attribute_scores(model, matrix, document.values)
+        )
         del located, nats  # several times as large as a long text
         scores, posterior = (np.append(nats[row], 0.0) for nats in (block.scores, block.log_posterior))
         with np.errstate(divide="ignore"):
@@ -185,7 +187,7 @@ class Explainer:
         of_rival = self._classes[rival], float(np.exp(posterior[rival]))
         rest = None if exact else 0.0 if isinf(total) else total - fsum(known)
         steps = self._calibration(block, row, pair, posterior)
-        found = Explanation(document.id, document.shown, *of_answer, *of_rival, total, prior, words, tuple(attributes), rest, steps)
+        found = Explanation(document.id, document.shown, *of_answer, *of_rival, total, prior, words, attributes, rest, steps)
         return Explained(document.id, found, notice=None if block.lengths[row] else lacking(document))
 
     def _calibration(self, block: ScoredBlock, row: int, pair: tuple[int, int], posterior: Floats) -> _CalibrationSteps:

@@ -75,7 +75,6 @@ class Excerpts:
 
     def __init__(self, model: FittedModel) -> None:
         self._model = model
-        self._attributes = model.statistics.attributes.names
         self._walker = WordWalker.of_model(model)
 
     def excerpt(self, document: Document, answer: int, rival: int) -> tuple[ExcerptPiece, ...]:
@@ -99,7 +98,11 @@ class Excerpts:
             pieces += [ExcerptPiece(_decoded(text[done:begin])), ExcerptPiece(_decoded(text[begin:end]), weight)]
             done = end
         pieces += [ExcerptPiece(_decoded(text[done:last])), *([ExcerptPiece(" …")] if last < len(text) else [])]
-        pieces += [ExcerptPiece(f" {name}={value}") for name, value in zip(self._attributes, document.values, strict=False) if value]
+        pieces += [
+            ExcerptPiece(f" {name}={value}")
+            for name, value in zip(self._model.statistics.attributes.names, document.values, strict=False)
+            if value
+        ]
         return tuple(piece for piece in pieces if piece.text)
 
 

@@ -218,7 +218,8 @@ class WordWalker:
         self._order = 1 if self._counted else settings.ngrams
         sizes = None if self._counted else settings.char_ngrams
         self._sizes = range(0) if sizes is None else ngram_sizes(sizes)
-        self._vocabulary = vocabulary
+        self._has_model = vocabulary is not None
+        self._vocabulary = vocabulary or Vocabulary.of([])
         self._selected = b"" if selected is None else selected.tobytes()
         self._analysed = lru_cache(MOST_REMEMBERED)(self._words_of)
 
@@ -407,11 +408,11 @@ class WordWalker:
 
     def _looked_up(self, terms: list[str]) -> list[tuple[str, int | None, str | None]]:
         """Return single terms, each with its id in the model and the reason if it does not count."""
-        ids = [UNKNOWN] * len(terms) if self._vocabulary is None else self._vocabulary.find(terms)
+        ids = self._vocabulary.find(terms)
         return [(displayed_term(term), *self._status(term_id)) for term, term_id in zip(terms, ids, strict=True)]
 
     def _status(self, term_id: int) -> tuple[int | None, str | None]:
-        if self._vocabulary is None:
+        if not self._has_model:
             return None, None
         if term_id == UNKNOWN:
             return None, NOT_IN_MODEL
@@ -419,8 +420,7 @@ class WordWalker:
 
     def _with_ngrams(self, terms: Whole, parts: Whole) -> Whole:
         """Return the ids of the 1- to N-grams of a sequence of terms inside their parts, those that begin with one term together."""
-        find_pairs = _no_pairs if self._vocabulary is None else self._vocabulary.find_pairs
-        return with_ngrams(TermSequence(parts, terms), self._order, find_pairs).terms
+        return with_ngrams(TermSequence(parts, terms), self._order, self._vocabulary.find_pairs).terms
 
     def _ngrams(self, kept: Sequence[tuple[_Word, int, _Part]]) -> Iterator[tuple[Term, ...]]:
         """Yield for each word that became a term, given with its end and its part, the 2- to N-grams that begin with it."""
@@ -518,10 +518,6 @@ def _holds(lines: _Lines, place: int) -> bool:
     """Return whether a place is in one of some lines, given as their begins and, after 0, their ends."""
     begins, ends = lines
     return place < ends[bisect_right(begins, place)]
-
-
-def _no_pairs(left: Whole, _: Whole) -> Whole:
-    return np.full(left.size, UNKNOWN, np.int64)
 
 
 def _note(of_form: Sequence[_Word]) -> str | None:

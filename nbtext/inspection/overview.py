@@ -15,11 +15,7 @@ from nbtext.counts.vocabulary import is_of_field
 from nbtext.errors import UsageError
 from nbtext.inspection.terms import ClassSize, class_size, ranking, term_name
 from nbtext.label_sets import labels_in
-from nbtext.language_model.measures import (
-    HeldOutText,
-    held_out,
-    jensen_shannon,
-)
+from nbtext.language_model.measures import HeldOutText, held_out, jensen_shannon
 from nbtext.metrics.results import IF_KNOWN
 from nbtext.model.training import calibration_method
 from nbtext.ragged import blocks
@@ -165,14 +161,12 @@ def attributes_overview(model: TextClassifier) -> AttributeOverviews:
     found: AttributeOverviews = {
         name: _categories(model, attribute) for name, attribute in zip(names.categorical, attributes.categorical, strict=True)
     }
-    for place, name in enumerate((*names.counts, *names.numeric)):
-        kind, column = ("count", place) if place < len(names.counts) else ("numeric", place - len(names.counts))
-        classes: dict[str, dict[str, float]] = {}
-        if kind == "count" and counts is not None:
-            classes = {label: {"rate": rate} for label, rate in zip(labels, counts.rates[:, column].tolist(), strict=True)}
-        elif kind == "numeric" and numbers is not None:
-            pairs = zip(labels, numbers.means[:, column].tolist(), np.sqrt(numbers.variances[:, column]).tolist(), strict=True)
-            classes = {label: {"mean": mean, "standard_deviation": deviation} for label, mean, deviation in pairs}
+    rates = {} if counts is None else {"rate": counts.rates}
+    normal = {} if numbers is None else {"mean": numbers.means, "standard_deviation": np.sqrt(numbers.variances)}
+    kinds = (("count", names.counts, rates), ("numeric", names.numeric, normal))
+    columns = [(kind, name, column, tables) for kind, of_kind, tables in kinds for column, name in enumerate(of_kind)]
+    for place, (kind, name, column, tables) in enumerate(columns):
+        classes = {label: {key: float(table[k, column]) for key, table in tables.items()} for k, label in enumerate(labels) if tables}
         found[name] = AttributeOverview(kind, 0 if moments is None else int(moments.documents[:, place].sum()), classes)
     return found
 

@@ -48,9 +48,8 @@ def term_name(model: TextClassifier, term: int) -> str:
 
 
 def _categorical(model: TextClassifier) -> tuple[CategoricalAttribute, ...]:
-    if not model.fitted.statistics.attributes.names or model.fitted.classifier.attributes is None:
-        return ()
-    return model.fitted.classifier.attributes.categorical
+    attributes = model.fitted.classifier.attributes
+    return () if attributes is None else attributes.categorical
 
 
 def surface_forms(model: TextClassifier) -> dict[int, Forms]:

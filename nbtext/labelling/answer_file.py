@@ -109,13 +109,15 @@ class AnswerFile:
             is_new = not os.path.lexists(path)
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOCTTY, 0o666)
             try:
-                self._lock()
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._ends, self.answers = self._read(of_line)
             except BaseException:
                 os.close(self._descriptor)
                 raise
             if is_new:
                 sync_folder(Path(path).absolute().parent)
+        except BlockingIOError:
+            raise LockedError("another session has this file open", where=path, hint="end it, or give another file") from None
         except OSError as problem:
             raise PathError(f"cannot write ({reason(problem)})", where=path) from None
 
@@ -154,12 +156,6 @@ class AnswerFile:
             os.fsync(self._descriptor)
         except OSError as problem:
             raise PathError(f"cannot write ({reason(problem)})", where=self.path) from None
-
-    def _lock(self) -> None:
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise LockedError("another session has this file open", where=self.path, hint="end it, or give another file") from None
 
     def _require_unchanged(self) -> None:
         """Raise `PathError` if the path leads to another file by now, or another program wrote to this one."""

@@ -72,10 +72,7 @@ class DocumentPool:
     @cached_property
     def rows(self) -> dict[str, int]:
         """The number of each document by its name; of several with one name the first."""
-        numbers: dict[str, int] = {}
-        for row, document in enumerate(self.documents):
-            numbers.setdefault(document.id, row)
-        return numbers
+        return {document.id: row for row, document in reversed([*enumerate(self.documents)])}
 
     @cached_property
     def log_counts(self) -> NDArray[np.int32]:

@@ -99,9 +99,9 @@ class Review(Session):
         self._queue.remove(row)
         self._skipped.append((row, len(self._reviews.answers)))
 
-    def search(self, wanted: str) -> list[int]:
-        """Return the suspects that wait whose text holds some words, case-folded."""
-        return [row for row in self._queue if wanted.casefold() in self.pool.text(row).casefold()]
+    def left(self) -> list[int]:
+        """Return the suspects that wait, the most suspicious first."""
+        return self._queue
 
     def probabilities(self, row: int) -> list[tuple[str, float]]:
         """Return the classes and their probabilities by the model of all other documents."""

@@ -35,8 +35,7 @@ class RunningLabels(RunningModel):
 
     def add_class(self) -> None:
         """Add a label that no document has."""
-        super().add_class()
-        super().add_class()
+        self._resize(self.n_classes + 2)
         for table in (self._documents, self._tokens, self._counts, self._sums):
             table[-1] = table[0]
         self._seeded[:] = True  # neither side is impossible
@@ -47,8 +46,7 @@ class RunningLabels(RunningModel):
 
     def drop_class(self) -> None:
         """Remove the last label."""
-        super().drop_class()
-        super().drop_class()
+        self._resize(self.n_classes - 2)
 
     def add(self, document: Reach, truth: Truth, sign: int = 1) -> None:
         """Count a document with its labels and without the others, or with ``sign`` −1 take it away again."""

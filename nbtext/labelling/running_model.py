@@ -68,9 +68,7 @@ class RunningModel:
 
     def add_class(self) -> None:
         """Add a class that has no documents."""
-        self._documents, self._tokens = np.append(self._documents, 0), np.append(self._tokens, 0)
-        self._seeded = np.append(self._seeded, False)
-        self._resize()
+        self._resize(self.n_classes + 1)
 
     def is_empty(self, number: int) -> bool:
         """Return True if a class has neither documents nor seeds."""
@@ -78,13 +76,12 @@ class RunningModel:
 
     def drop_class(self) -> None:
         """Remove the last class, which must have no documents."""
-        self._documents, self._tokens, self._seeded = self._documents[:-1], self._tokens[:-1], self._seeded[:-1]
-        self._resize()
+        self._resize(self.n_classes - 1)
 
-    def _resize(self) -> None:
-        """Give the tables as many rows as there are classes: in place, since copies of large ones would take longer than all else."""
-        for table in (self._counts, self._sums):
-            table.resize((self.n_classes, table.shape[1]), refcheck=False)
+    def _resize(self, n_classes: int) -> None:
+        """Give the tables a row for each class: in place, since copies of large ones would take longer than all else."""
+        for table in (self._documents, self._tokens, self._counts, self._sums, self._seeded):
+            table.resize((n_classes, *table.shape[1:]), refcheck=False)
 
     def add(self, document: Reach, truth: Truth, sign: int = 1) -> None:
         """Count a document to its class, or with ``sign`` −1 take it away again."""

@@ -254,11 +254,14 @@ class Session:
         answers = self.model.answers(self.log_posterior(self.model.left_out(rows, truth), rows))
         return Estimate(rows.size, int(np.count_nonzero(right(answers, truth))))
 
+    def left(self) -> list[int]:
+        """Return the documents that wait for a label."""
+        return np.flatnonzero(self._is_left).tolist()
+
     def search(self, wanted: str) -> list[int]:
-        """Return the documents without label whose text holds some words, case-folded."""
+        """Return the documents that wait whose text holds some words, case-folded."""
         needle = wanted.casefold()
-        rows = np.flatnonzero(self._is_left).tolist()
-        return [row for row in rows if needle in self.pool.text(row).casefold()]
+        return [row for row in self.left() if needle in self.pool.text(row).casefold()]
 
     def _first_at_random(self) -> int:
         self._pass_over_drawn()

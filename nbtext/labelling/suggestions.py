@@ -38,14 +38,13 @@ class _Taken(NamedTuple):
 
 def suggest(session: Session, n: int) -> Iterator[_Suggestion]:
     """Yield the next n documents, or all that are left."""
+    separator = session.plan.separator
     for row in session.suggestions(n):
         found = session.proposed(row)
-        suggested: str
-        probability: float | str | None
-        suggested, probability = found[0] if found else ("", None)
-        if (separator := session.plan.separator) is not None and session.classes:
-            suggested, probability = separator.join(label for label, _ in found) or separator, separator.join(f"{p:.6g}" for _, p in found)
-        yield _Suggestion(session.pool.documents[row].id, "", suggested, probability, session.pool.text(row))
+        suggested: tuple[str, float | str | None] = found[0] if found else ("", None)
+        if separator is not None and session.classes:
+            suggested = separator.join(label for label, _ in found) or separator, separator.join(f"{p:.6g}" for _, p in found)
+        yield _Suggestion(session.pool.documents[row].id, "", *suggested, session.pool.text(row))
 
 
 def take(session: Session, rows: Iterable[Document], who: str | None = None, time: str | None = None) -> Iterator[_Taken]:
