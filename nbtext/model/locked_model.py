@@ -22,12 +22,12 @@ from nbtext.records import NamedTuple
 from nbtext.settings import CLASSIFIERS
 from nbtext.steps import stepped
 from nbtext.store.atomic import BACKUP_SUFFIX as BACKUP
-from nbtext.store.atomic import check_replaceable, keep_backup
+from nbtext.store.atomic import check_replaceable, keep_backup, replace_file
 from nbtext.store.ledger import LEDGER_SUFFIX as LEDGER
-from nbtext.store.ledger import NO_MODEL, Ledger, ledger_path, read_ledger
+from nbtext.store.ledger import Ledger, ledger_path, read_ledger
 from nbtext.store.lock import LOCK_SUFFIX as LOCK
 from nbtext.store.lock import locked
-from nbtext.store.model_file import embedded_digest, model_digest, read_ledger_bytes, read_model_bytes, read_model_file, write_model_bytes
+from nbtext.store.model_file import NO_MODEL, embedded_digest, model_digest, read_ledger_bytes, read_model_bytes, read_model_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ class LockedModelFile:
     def __init__(self, path: str, *, backup: bool) -> None:
         self.path = path
         self._backup = backup
-        self._digest = model_digest(path) or NO_MODEL
+        self._digest = model_digest(path)
 
     def load(self) -> TextClassifier:
         """Load the model; raise as `TextClassifier.load` does."""
@@ -76,7 +76,7 @@ class LockedModelFile:
 
     def replace_content(self, content: bytes) -> None:
         """Replace as `replace` does, by the bytes of a model file."""
-        write_model_bytes(self.path, content, self._before)
+        replace_file(self.path, lambda file: file.writelines((content,)), self._before)
 
     def _before(self, target: Path) -> None:
         if self._backup:
@@ -95,13 +95,13 @@ def read_with_ledger(path: str) -> tuple[TextClassifier, Ledger | None]:
     Raises as `TextClassifier.load` does.
     """
     while True:
-        digest = model_digest(path) or NO_MODEL
+        digest = model_digest(path)
         model = TextClassifier.load(path)
         try:
             ledger = ledger_of(path, digest)
         except (ModelError, PathError):
             ledger = None
-        if (model_digest(path) or NO_MODEL) == digest:
+        if model_digest(path) == digest:
             return model, ledger
 
 

@@ -103,7 +103,7 @@ def replace_file(
     except OSError as problem:
         raise PathError(f"cannot write: {reason(problem)}", where=path, hint="the file is as it was") from None
     finally:
-        _discard(descriptor, temporary)
+        discard(descriptor, temporary)
     try:
         sync_folder(target.parent)
     except OSError as problem:
@@ -116,12 +116,10 @@ def _remove_abandoned(target: Path) -> None:
     Files of running processes stay, and all files where the file system has no locks or the folder cannot be listed.
     """
     ours = re.compile(re.escape(_prefix(target)) + "[a-z0-9_]{8}" + re.escape(_SUFFIX))
-    names: list[str] = []
-    with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
-        names += (entry.name for entry in entries if ours.fullmatch(entry.name))
-    for name in names:
-        with contextlib.suppress(OSError):
-            _remove_unless_locked(target.parent / name)
+    with contextlib.suppress(OSError):
+        for name in filter(ours.fullmatch, os.listdir(target.parent)):  # noqa: PTH208 - faster
+            with contextlib.suppress(OSError):
+                _remove_unless_locked(target.parent / name)
 
 
 def _remove_unless_locked(path: Path) -> None:
@@ -161,14 +159,15 @@ def _locked_temporary(target: Path) -> tuple[int, Path]:
             if os.fstat(descriptor).st_nlink:
                 return descriptor, temporary
         except BaseException:
-            _discard(descriptor, temporary)
+            discard(descriptor, temporary)
             raise
         os.close(descriptor)  # it was removed before it was locked
 
 
-def _discard(descriptor: int, temporary: Path) -> None:
+def discard(descriptor: int, path: Path) -> None:
+    """Remove a file that is no longer needed, if it is there, and then free the lock on it."""
     with contextlib.suppress(OSError):
-        temporary.unlink()
+        path.unlink()
     with contextlib.suppress(OSError):
         os.close(descriptor)
 
@@ -217,10 +216,9 @@ def keep_backup(target: Path) -> None:
         finally:
             with contextlib.suppress(OSError):  # still there if the rename failed, or did nothing since both are the same file
                 second.unlink()
-    except PathError as problem:
-        raise _failed(kept, problem.message) from None
-    except OSError as problem:
-        raise _failed(kept, reason(problem)) from None
+    except (OSError, PathError) as problem:
+        why = reason(problem) if isinstance(problem, OSError) else problem.message
+        raise PathError(f"cannot keep a backup: {why}", where=str(kept), hint="the model is as it was") from None
 
 
 def _copy(source: Path, file: IO[bytes]) -> None:
@@ -228,10 +226,6 @@ def _copy(source: Path, file: IO[bytes]) -> None:
 
     with open(source, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW)) as content:
         shutil.copyfileobj(content, file)
-
-
-def _failed(kept: Path, why: str) -> PathError:
-    return PathError(f"cannot keep a backup: {why}", where=str(kept), hint="the model is as it was")
 
 
 def append_line(path: str, line: str) -> None:

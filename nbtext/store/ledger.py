@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.errors import ModelError, PathError, reason
+from nbtext.ragged import find_sorted
 from nbtext.strict_json import parsed_json
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 LEDGER_SUFFIX = ".ledger"
 FINGERPRINT_BYTES = 16
 FINGERPRINT = np.dtype(f"S{FINGERPRINT_BYTES}")
-NO_MODEL = bytes(32)
 LEDGER_FORMAT = 1
 LEDGER_MAGIC = b"nbledger"
 
@@ -58,10 +58,6 @@ _GONE = (1 << 32) - 1
 _LENGTH = struct.Struct("<I")
 _FIELDS = struct.Struct("<8sIIQQ32s32s32s")
 _DIGEST = slice(_FIELDS.size - 32, _FIELDS.size)
-
-
-class _StaleLedgerError(ModelError):
-    """The ledger belongs to another model than the one beside it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,24 +78,19 @@ class Ledger:
 
     def find(self, fingerprints: NDArray[np.bytes_]) -> Whole:
         """Return the number of each document's label, `ABSENT` for one not in the ledger, shape (n,)."""
-        if not len(self):
-            return np.full(fingerprints.size, ABSENT, np.int64)
-        place = np.minimum(np.searchsorted(self.fingerprints, fingerprints), len(self) - 1)
-        return np.where(self.fingerprints[place] == fingerprints, self.numbers[place], ABSENT)
+        numbers: Whole = np.append(self.numbers, ABSENT)  # the last for those that are not found
+        return numbers[find_sorted(self.fingerprints, fingerprints)]
 
     def changed(self, fingerprints: NDArray[np.bytes_], labels: Sequence[str | None]) -> Ledger:
         """Return the ledger with distinct documents under new labels, and without those whose label is None."""
         names = tuple(sorted({*self.labels, *(label for label in labels if label is not None)}))
-        number: dict[str | None, int] = {label: place for place, label in enumerate(names)}
-        number[None] = ABSENT
-        mine = np.array([number[label] for label in self.labels], np.int64)[self.numbers]
-        return _merged(self.fingerprints, mine, fingerprints, np.array([number[label] for label in labels], np.int64), names)
+        number: dict[str | None, int] = {None: ABSENT, **{label: place for place, label in enumerate(names)}}
+        return self.over(names).with_changes(fingerprints, np.array([number[label] for label in labels], np.int64))
 
     def joined(self, other: Ledger) -> Ledger:
         """Return the documents of both ledgers; one that is in both has its label in ``other``."""
         names = tuple(sorted({*self.labels, *other.labels}))
-        mine, others = self.over(names), other.over(names)
-        return _merged(mine.fingerprints, mine.numbers, others.fingerprints, others.numbers, names)
+        return self.over(names).with_changes(other.fingerprints, other.over(names).numbers)
 
     def relabelled(self, rename: Callable[[str], str]) -> Ledger:
         """Return the ledger with new labels."""
@@ -130,15 +121,12 @@ class Ledger:
         _require_labels(numbers, labels)
         return cls(fingerprints, numbers, labels)
 
-
-def _merged(
-    fingerprints: NDArray[np.bytes_], numbers: Whole, changed: NDArray[np.bytes_], changes: Whole, labels: tuple[str, ...]
-) -> Ledger:
-    """Return the entries with the changes applied."""
-    stays, present = ~np.isin(fingerprints, changed), changes != ABSENT
-    merged = np.concatenate((fingerprints[stays], changed[present]))
-    order = np.argsort(merged)
-    return Ledger(merged[order], np.concatenate((numbers[stays], changes[present]))[order], labels)
+    def with_changes(self, changed: NDArray[np.bytes_], changes: Whole) -> Ledger:
+        """Return the ledger with the new numbers of some documents, `ABSENT` for those to be left out."""
+        stays, present = ~np.isin(self.fingerprints, changed), changes != ABSENT
+        merged = np.concatenate((self.fingerprints[stays], changed[present]))
+        order = np.argsort(merged)
+        return Ledger(merged[order], np.concatenate((self.numbers[stays], changes[present]))[order], self.labels)
 
 
 def fingerprint(text: bytes) -> bytes:
@@ -154,7 +142,7 @@ def ledger_path(model_path: str) -> str:
 def read_ledger(path: str, model: bytes) -> Ledger | None:
     """Return the ledger of the model with a digest; None if there is none.
 
-    Raises `_StaleLedgerError` if it belongs to other models, `ModelError` if it is damaged or of a newer format, `PathError` if it cannot be read.
+    Raises `ModelError` if it belongs to other models, is damaged or of a newer format, `PathError` if it cannot be read.
     """
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
@@ -190,17 +178,17 @@ def _parsed(content: bytes, model: bytes) -> Ledger:
         raise _damaged("its checksum is wrong")
     end = _FIELDS.size + label_bytes
     labels = _labels(content[_FIELDS.size : end])
-    first = _entries(content, entries, end)
-    second = _entries(content, changes, end + entries * (FINGERPRINT_BYTES + 4))
-    changed = np.where(second[1] == _GONE, ABSENT, second[1])
-    _require_labels(np.append(first[1], np.maximum(changed, 0) if labels else changed[changed != ABSENT]), labels)
+    first = Ledger(*_entries(content, entries, end), labels)
+    documents, numbers = _entries(content, changes, end + entries * (FINGERPRINT_BYTES + 4))
+    changed = np.where(numbers == _GONE, ABSENT, numbers)
+    _require_labels(np.append(first.numbers, changed), labels)
     if not version:
         raise _damaged("it has no format")
     if model == after:
-        return _merged(*first, second[0], changed, labels)
+        return first.with_changes(documents, changed)
     if model == before:
-        return Ledger(*first, labels)
-    raise _StaleLedgerError("the ledger belongs to another model", hint="begin a new one with nbtext train --once, or remove it")
+        return first
+    raise ModelError("the ledger belongs to another model", hint="begin a new one with nbtext train --once, or remove it")
 
 
 def _entries(content: bytes, size: int, begin: int) -> tuple[NDArray[np.bytes_], Whole]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbtext.errors import LockedError, NbtextError, PathError, reason
-from nbtext.store.atomic import displayed_path
+from nbtext.store.atomic import discard, displayed_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,10 +41,7 @@ def locked(path: str, timeout: float) -> Iterator[None]:
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):
-            Path(place).unlink()
-        with contextlib.suppress(OSError):  # the work is done
-            os.close(descriptor)
+        discard(descriptor, Path(place))
 
 
 def _acquire(place: str, timeout: float) -> int:
@@ -53,7 +50,7 @@ def _acquire(place: str, timeout: float) -> int:
     while True:
         descriptor, is_new = _open(place)
         try:
-            if _try_lock(descriptor, place, is_new=is_new) and _is_still_there(descriptor, place):
+            if _try_lock(descriptor, place, is_new=is_new):
                 return descriptor
         except BaseException:
             os.close(descriptor)
@@ -92,20 +89,14 @@ def _create_or_open(place: str) -> tuple[int, bool]:
 
 
 def _try_lock(descriptor: int, place: str, *, is_new: bool) -> bool:
+    """Lock a file; return whether it is locked, and still the one of that name."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        return os.path.samestat(os.fstat(descriptor), os.lstat(place))
+    except (BlockingIOError, FileNotFoundError):
         return False
     except OSError as problem:
         if is_new:  # without locks nobody would remove it
             with contextlib.suppress(OSError):
                 Path(place).unlink()
         raise PathError(f"cannot lock: {reason(problem)}", hint="keep the model on a file system that has locks") from None
-    return True
-
-
-def _is_still_there(descriptor: int, place: str) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), os.lstat(place))
-    except FileNotFoundError:
-        return False

@@ -58,12 +58,18 @@ MAX_FRAMING = 1 << 12
 MAX_DEPTH = 8
 """Largest nesting depth of the settings."""
 
+NO_MODEL = bytes(32)
+"""In place of the digest of a model that is not there."""
+
 _START = b"\x80\x04B"
-_OPCODES = struct.Struct("<3sI")
-_FIELDS = struct.Struct("<8sIIQ32s")
-_HEAD = _OPCODES.size + _FIELDS.size
-_DIGEST_BYTES = 32
-_DIGEST = slice(_HEAD - _DIGEST_BYTES, _HEAD)
+_PUSH_BYTES = 7
+"""The first two instructions; the header comes after them."""
+
+_FIELDS = struct.Struct("<3sI8sIIQ32s")
+"""All before the index."""
+
+_HEAD = _FIELDS.size
+_DIGEST = slice(_HEAD - 32, _HEAD)
 _POP = b"0"
 
 
@@ -80,10 +86,9 @@ def write_model_file(
     for name, array in arrays.items():
         if array.ndim != 1 or array.dtype.str not in DTYPES:
             raise ValueError(f"array {name!r} of shape {array.shape} and type {array.dtype.str} does not go into a model file")
-    arrays = {name: np.ascontiguousarray(array) for name, array in sorted(arrays.items()) if array.size}
-    arrays = {
-        name: array.view(np.dtype(array.dtype.str)) for name, array in arrays.items()
-    }  # pickle knows a type again by its identity only
+    arrays = {  # with types of one identity each, by which alone pickle knows them again
+        name: np.ascontiguousarray(array).view(np.dtype(array.dtype.str)) for name, array in sorted(arrays.items()) if array.size
+    }
     replace_file(path, lambda file: _write(file, settings, arrays, ledger), before)
 
 
@@ -116,8 +121,7 @@ def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledg
 
 
 def _head(index: bytes, payload_length: int) -> bytes:
-    fields = _FIELDS.pack(MAGIC, FORMAT, len(index), payload_length, bytes(32))
-    return _OPCODES.pack(_START, len(fields) + len(index)) + fields
+    return _FIELDS.pack(_START, _HEAD - _PUSH_BYTES + len(index), MAGIC, FORMAT, len(index), payload_length, NO_MODEL)
 
 
 def _digest(file: IO[bytes]) -> bytes:
@@ -138,17 +142,6 @@ class _Index(NamedTuple):
     """Length and SHA-256 of the ledger behind the payload; 0 if there is none."""
 
 
-class _ModelBytes(NamedTuple):
-    """The bytes of a model file, checked."""
-
-    content: bytes
-    payload: int
-    """Where the payload begins."""
-    end: int
-    """Where it ends."""
-    parts: _Index
-
-
 def read_model_file(path: str) -> tuple[dict[str, object], dict[str, Numbers]]:
     """Return settings and arrays of a model file; arrays are read-only views of the bytes read.
 
@@ -160,7 +153,7 @@ def read_model_file(path: str) -> tuple[dict[str, object], dict[str, Numbers]]:
 
 def read_model_bytes(path: str) -> bytes:
     """Return the bytes of a model file and its ledger; raises as `read_model_file`, and if the ledger is damaged."""
-    return _read(path, with_ledger=True).content
+    return _read(path, with_ledger=True)[0]
 
 
 def read_ledger_bytes(path: str) -> bytes:
@@ -171,7 +164,7 @@ def read_ledger_bytes(path: str) -> bytes:
 
 def format_of(content: bytes) -> int:
     """Return the number of the format of a model file's bytes."""
-    return int(_FIELDS.unpack_from(content, _OPCODES.size)[1])
+    return int(_FIELDS.unpack_from(content)[3])
 
 
 def embedded_digest(content: bytes) -> bytes:
@@ -179,15 +172,8 @@ def embedded_digest(content: bytes) -> bytes:
     return content[_DIGEST]
 
 
-def write_model_bytes(path: str, content: bytes, before: Callable[[Path], None]) -> None:
-    """Write the bytes of a model file, atomically; ``before`` as in `write_model_file`. Raises `PathError` if it cannot be written."""
-    from nbtext.store.atomic import replace_file
-
-    replace_file(path, lambda file: file.writelines((content,)), before)
-
-
-def model_digest(path: str) -> bytes | None:
-    """Return the digest in a model file's header, unchecked, which identifies the model; None if there is no model.
+def model_digest(path: str) -> bytes:
+    """Return the digest in a model file's header, unchecked, which identifies the model; `NO_MODEL` if there is none.
 
     Raises `ModelError` if the file cannot be read for another reason, such as too many open files: then it is unknown whose the ledger is.
     """
@@ -195,28 +181,32 @@ def model_digest(path: str) -> bytes | None:
         with open(path, "rb", opener=_open_without_waiting) as file:
             head = file.read(_HEAD)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError):
-        return None
+        return NO_MODEL
     except OSError as problem:
         raise ModelError(f"cannot read the model: {reason(problem)}", where=path) from None
-    is_model = len(head) == _HEAD and head[: len(_START)] == _START and head[_OPCODES.size : _OPCODES.size + len(MAGIC)] == MAGIC
-    return head[_DIGEST] if is_model else None
+    return head[_DIGEST] if len(head) == _HEAD and _begins_model(head) else NO_MODEL
 
 
-def _read(path: str, *, with_ledger: bool = False) -> _ModelBytes:
+def _begins_model(content: bytes) -> bool:
+    return content.startswith(_START) and content.startswith(MAGIC, _PUSH_BYTES)
+
+
+def _read(path: str, *, with_ledger: bool = False) -> tuple[bytes, int, int, _Index]:
+    """Return the bytes of a model file, checked, where its payload begins and ends, and its index."""
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise ModelError("not a model: it is not a regular file")  # noqa: TRY301 - its path is added below
             content = file.read(_HEAD)  # do not read other files whole
-            if len(content) == _HEAD and content[: len(_START)] == _START:
+            if len(content) == _HEAD and _begins_model(content):
                 file.seek(0)
                 content = file.read(status.st_size if with_ledger else min(_end_of(content), status.st_size))
-            found = _parse(content, status.st_size)
-            length, digest = found.parts.ledger
-            if with_ledger and length and hashlib.sha256(memoryview(content)[found.end :]).hexdigest() != digest:
+            begin, end, index = _parse(content, status.st_size)
+            length, digest = index.ledger
+            if with_ledger and length and hashlib.sha256(memoryview(content)[end:]).hexdigest() != digest:
                 raise ModelError("the ledger is damaged: its checksum is wrong", hint="nbtext prune --ledger takes it out")  # noqa: TRY301 - likewise
-            return found
+            return content, begin, end, index
     except ModelError as problem:
         problem.where = path
         raise
@@ -228,7 +218,7 @@ def _read(path: str, *, with_ledger: bool = False) -> _ModelBytes:
 
 def _end_of(head: bytes) -> int:
     """Return where the payload ends, by the header."""
-    _, _, index_length, payload_length, _ = _FIELDS.unpack_from(head, _OPCODES.size)
+    *_, index_length, payload_length, _ = _FIELDS.unpack_from(head)
     return int(_HEAD + index_length + len(_POP) + payload_length)
 
 
@@ -236,20 +226,17 @@ def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)  # a pipe without a writer must not block
 
 
-def _parse(content: bytes, size: int) -> _ModelBytes:
-    """Return the parts of a model file of ``size`` bytes, of which the ledger need not be read."""
-    if content[: len(_START)] != _START or content[_OPCODES.size : _OPCODES.size + len(MAGIC)] != MAGIC:
+def _parse(content: bytes, size: int) -> tuple[int, int, _Index]:
+    """Return where the payload of a model file of ``size`` bytes begins and ends, and its index; the ledger need not be read."""
+    if not _begins_model(content):
         raise ModelError("not an nbtext model", hint="make one with nbtext train")
     if len(content) < _HEAD:
         raise _damaged("it ends in the header")
-    (_, header_length), (_, version, index_length, payload_length, digest) = (
-        _OPCODES.unpack_from(content),
-        _FIELDS.unpack_from(content, _OPCODES.size),
-    )
+    _, header_length, _, version, index_length, payload_length, digest = _FIELDS.unpack_from(content)
     if version > FORMAT:
         raise ModelError(f"made by a newer nbtext (format {version}, this one reads {FORMAT})", hint="upgrade nbtext")
     begin, end = _HEAD + index_length + len(_POP), _end_of(content)
-    if header_length != _FIELDS.size + index_length or index_length > MAX_INDEX_BYTES or end > size:
+    if header_length != _HEAD - _PUSH_BYTES + index_length or index_length > MAX_INDEX_BYTES or end > size:
         raise _damaged(f"it has {size} bytes, its header says {end}")
     view = memoryview(content)
     found = hashlib.sha256(view[: _DIGEST.start])
@@ -261,7 +248,7 @@ def _parse(content: bytes, size: int) -> _ModelBytes:
     index = _decode_index(content[_HEAD : begin - 1], payload_length)
     if end + index.ledger[0] != size:
         raise _damaged(f"it has {size} bytes, its header says {end + index.ledger[0]}")
-    return _ModelBytes(content, begin, end, index)
+    return begin, end, index
 
 
 class _ArrayPlace(NamedTuple):
