@@ -22,7 +22,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
-from nbtext.corpus.document import Notices
+from nbtext.corpus.document import WHOLE_FILE, Notices
 from nbtext.corpus.parts import FILES, Shard, parts, shards
 from nbtext.corpus.reading import read_corpus, read_shard, resolved, source_of
 from nbtext.corpus.streams import compression
@@ -114,7 +114,7 @@ def test_any_parts_hold_each_record_once_in_order(
         assert notices.transcoded == noticed.transcoded
 
 
-def parts_of(path: Path, size: int, file_format: str = "tsv") -> list[FilePart | None]:
+def parts_of(path: Path, size: int, file_format: str = "tsv") -> list[FilePart]:
     return list(parts(str(path), size, source_of(Reading.of({"format": file_format}), Notices(), labelled=True)))
 
 
@@ -124,7 +124,7 @@ def test_parts_are_whole_lines_without_gaps(lines: list[bytes], end: bytes, size
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "file")
         path.write_bytes(content)
-        cut = [part for part in parts_of(path, size) if part is not None]
+        cut = [part for part in parts_of(path, size) if part != WHOLE_FILE]
     if cut:
         assert cut[0].start == 0
         assert cut[-1].end is None
@@ -143,15 +143,15 @@ def test_a_part_is_as_small_as_lines_allow(tmp_path: Path) -> None:
     path.write_bytes(b"123\n" * 100)
     assert len(parts_of(path, 4)) == 100
     assert len(parts_of(path, 40)) == 10
-    assert parts_of(path, 400) == [None]
-    assert parts_of(path, 399) == [None]  # no line end behind the cut but the last
+    assert parts_of(path, 400) == [WHOLE_FILE]
+    assert parts_of(path, 399) == [WHOLE_FILE]  # no line end behind the cut but the last
 
 
 def test_what_cannot_be_cut_is_read_as_a_whole(tmp_path: Path) -> None:
     lines = b"cats\tthe cat purrs\n" * 50
     write("wide", lines.decode().encode("utf-16"))
     os.mkfifo(tmp_path / "pipe")
-    assert [parts_of(tmp_path / name, 10) for name in ("wide", "pipe", "missing", "a\0b")] == [[None]] * 4
+    assert [parts_of(tmp_path / name, 10) for name in ("wide", "pipe", "missing", "a\0b")] == [[WHOLE_FILE]] * 4
     with pytest.raises(PathError, match="UTF-16"):
         in_shards(["wide"], 10, labelled=True, format="tsv")
 
@@ -179,7 +179,7 @@ def test_compressed_files_are_cut_as_they_are_unpacked(suffix: str, lines: list[
         path.write_bytes(content)
         assert read_or_raised(in_shards, path, size, **more) == read_or_raised(whole, path, **more)
         for part in parts_of(path, size):
-            assert part is None or part.content is not None
+            assert part == WHOLE_FILE or part.content is not None
 
 
 def read_or_raised(read: Callable[..., tuple[Any, ...]], path: Path, *size: int, **reading: Any) -> list[tuple[Any, ...]] | str:
@@ -229,7 +229,7 @@ def test_regular_csv_is_cut_everywhere(tmp_path: Path) -> None:
     write("file", 'cats,"the ""big""\ncat"\n"a",b\n' * 9)
     assert len(parts_of(tmp_path / "file", 1, "csv")) == 18
     write("file", 'cats,5" disk\n' * 9)
-    assert parts_of(tmp_path / "file", 1, "csv") == [None]
+    assert parts_of(tmp_path / "file", 1, "csv") == [WHOLE_FILE]
 
 
 def counted_or_raised(path: Path, size: int | None, reading: dict[str, Any]) -> list[tuple[Any, ...]] | str:

@@ -119,7 +119,9 @@ def test_a_report_is_made_of_plain_values_and_knows_the_model_by_its_types_only(
 
 def test_the_store_knows_nothing_but_errors() -> None:
     for path in [path for path in FILES if room(name_of(path)) == "store"]:
-        assert {room(found.module) for found in imports(path)} <= {"store", "errors", "ragged", "records", "strict_json", "type_names"}, path
+        assert {room(found.module) for found in imports(path)} <= {"store", "errors", "ragged", "records", "strict_json", "type_names"}, (
+            path
+        )
 
 
 def test_names_of_types_are_for_annotations_alone() -> None:

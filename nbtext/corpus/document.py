@@ -125,8 +125,11 @@ class FilePart(NamedTuple):
     """Bytes of the compressed file that were read for them."""
     failure: PathError | None = None
     """Why no more than the content can be read."""
-    is_unpacked: bool = False
-    """True if the file is compressed, and its content is not here."""
+    from_beginning: bool = False
+    """True if the file is read and unpacked from its beginning to find the part, not as it stands."""
+
+
+WHOLE_FILE = FilePart(0, None, 0, 0, from_beginning=True)
 
 
 @dataclass(frozen=True)
@@ -144,8 +147,8 @@ class Source:
     """The columns that are fields; they follow the attributes."""
     weight_column: str | None = None
     """The column of weights, which follows these, if they are to be read."""
-    part: FilePart | None = None
-    """The part of a file of lines to read, if not all of it."""
+    part: FilePart = WHOLE_FILE
+    """The part of a file of lines to read."""
     blocks: bool = False
     """Whether the caller takes labelled texts without names, many in a block."""
     on_error: str = "record"
@@ -178,16 +181,6 @@ class Source:
     def limit(self) -> int:
         """The most bytes of a document."""
         return in_bytes(self.reading.max_document_size)
-
-    @property
-    def lines_before(self) -> int:
-        """Lines of the file before those to read."""
-        return self.part.lines_before if self.part else 0
-
-    @property
-    def records_before(self) -> int:
-        """Records of the file before those to read."""
-        return self.part.records_before if self.part else 0
 
     @cached_property
     def unpacked_limit(self) -> int:

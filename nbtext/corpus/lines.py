@@ -51,9 +51,9 @@ def each_line(
     """
     with open_stream(path, source.unpacked_limit, source.part, ahead=source.blocks) as stream:
         if block_of is None or not source.in_blocks:
-            yield from _one_by_one(path, source, document, stream, source.lines_before)
+            yield from _one_by_one(path, source, document, stream, source.part.lines_before)
             return
-        for lines_before, content, again in line_blocks(stream, source.limit, source.lines_before):
+        for lines_before, content, again in line_blocks(stream, source.limit, source.part.lines_before):
             plain = None if content is None or len(content) > source.limit else plain_lines(content)
             block = None if plain is None else block_of(plain)
             if block is None:
@@ -181,7 +181,7 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     Label, text, id and columns are at keys; ``a.b`` is the key b of the object at a. A file may also be an array of objects.
     """
     reading, of_record = source.reading, _record_reader(source)
-    if source.part is None and ARRAY.match(beginning(path, _LONGEST_MARGIN, of_pipe=0)):
+    if not source.part.start and ARRAY.match(beginning(path, _LONGEST_MARGIN, of_pipe=0)):
         return _each_element(path, source, of_record)
 
     def document(name: str, line: bytes) -> Document | None:

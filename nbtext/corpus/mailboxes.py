@@ -129,7 +129,7 @@ def mbox(path: str, source: Source) -> Iterator[Document]:
             raise PathError(
                 'not an mbox: it does not begin with "From "', where=path, hint="if each line is a document, give --format lines"
             )
-        for number, message in enumerate(_messages(stream, limit), source.records_before + 1):
+        for number, message in enumerate(_messages(stream, limit), source.part.records_before + 1):
             problem = too_large(limit) if message is None else None
             yield Document(f"{path}:{number}", label, message or b"", problem=problem)
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
-from nbtext.corpus.document import FilePart, LabelledFolder, Source
-from nbtext.corpus.streams import LONGEST_BEGINNING, compression, readable_stream
+from nbtext.corpus.document import WHOLE_FILE, FilePart, LabelledFolder, Source
+from nbtext.corpus.streams import BUFFER, LONGEST_BEGINNING, compression, readable_stream
 from nbtext.errors import NbtextError, PathError
 from nbtext.records import NamedTuple
 from nbtext.settings import FORMATS, Format
@@ -40,7 +40,8 @@ SMALL_FILE = 1 << 12
 LONGEST_RECORD = 1 << 22
 """Bytes after which no end of a record is looked for: the rest of the file is one part."""
 
-_MESSAGE = b"\nFrom "
+_MESSAGE = re.compile(rb"\n(?:(?<=\n\n)|(?<=\n\r\n))From ")
+"""The beginning of a message after an empty line, with the end of that."""
 
 ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:\{|\]?\s*\Z)")
 """Beginning of an array of JSON objects, in place of one a line."""
@@ -54,7 +55,7 @@ class Shard(NamedTuple):
     """
 
     path: str
-    part: FilePart | None = None
+    part: FilePart = WHOLE_FILE
     files: tuple[ListedFile, ...] | None = None
 
     def absolute(self) -> Shard:
@@ -107,19 +108,19 @@ def _grouped(files: Iterable[ListedFile], size: int) -> Iterator[tuple[ListedFil
         yield tuple(group)
 
 
-def parts(path: str, size: int, source: Source, *, here: bool = True) -> Iterator[FilePart | None]:
-    """Cut a file between records into parts of at least ``size`` bytes; yield None alone if it is to be read as a whole.
+def parts(path: str, size: int, source: Source, *, here: bool = True) -> Iterator[FilePart]:
+    """Cut a file between records into parts of at least ``size`` bytes; yield `WHOLE_FILE` alone if it is to be read as a whole.
 
     That is so for what is no regular file or cannot be read, and for wide encodings. The file is read once more for that, to count the records
     before each part, which takes about 2 % of the time of counting its terms.
     """
-    records, last = _records_of(source), None
+    records, last = _records_of(source), WHOLE_FILE
     try:
         status = os.stat(path)  # noqa: PTH116 - names may hold bytes that are no text
         if records is not None and stat.S_ISREG(status.st_mode):
             with open(path, "rb") as file:  # noqa: PTH123 - as above
-                is_packed = compression(path, file.peek(LONGEST_BEGINNING)[:LONGEST_BEGINNING]) is not None
-                is_worth_it = here if is_packed else status.st_size > size and not is_wide(file.peek(LONGEST_WIDE)[:LONGEST_WIDE])
+                is_packed = compression(path, file.peek(LONGEST_BEGINNING)) is not None
+                is_worth_it = here if is_packed else status.st_size > size and not is_wide(file.peek(LONGEST_WIDE))
                 if is_worth_it:
                     stream = readable_stream(file, path, source.unpacked_limit)
                     last = yield from _cut(stream, size, records, file if is_packed else None)
@@ -128,78 +129,61 @@ def parts(path: str, size: int, source: Source, *, here: bool = True) -> Iterato
     yield last
 
 
-def _cut(stream: BufferedReader, size: int, records: Records, packed: BufferedReader | None) -> Generator[FilePart, None, FilePart | None]:
-    window = _Window(stream, size)
+def _cut(stream: BufferedReader, size: int, records: Records, packed: BufferedReader | None) -> Generator[FilePart, None, FilePart]:
+    upcoming = _Upcoming(stream)
+    content = upcoming.content
     start = lines = before = read = 0
-    while window.holds_more_than(size) and (start > 0 or records.may_begin(window.beginning())):
-        end = records.end(window.content, window.begin, window.begin + size, window.filled)
-        if not window.begin < end < window.filled:
-            there = window.size
-            if there <= LONGEST_RECORD and (window.holds_more_than(2 * there) or window.size > there):
+    while upcoming.is_more_than(size) and (start > 0 or records.may_begin(bytes(content[:LONGEST_BEGINNING]))):
+        end = records.end(content, size)
+        if not 0 < end < len(content):
+            there = len(content)
+            if there <= size + LONGEST_RECORD and (upcoming.is_more_than(2 * there) or len(content) > there):
                 continue
             break
-        mark = len(BOM_UTF8) if not start and window.beginning().startswith(BOM_UTF8) else 0
-        found = records.contained(window.content, window.begin + mark, end)
-        if found is None or (not start and not window.content[window.begin + mark : end].strip()):  # a header may follow empty lines
+        begin = len(BOM_UTF8) if not start and content.startswith(BOM_UTF8) else 0
+        found = records.contained(content, begin, end)
+        if found is None or (not start and not content[begin:end].strip()):  # a header may follow empty lines
             break
-        here = end - window.begin
-        content = bytes(window.content[window.begin : end]) if packed else None
         read_before, read = read, packed.tell() if packed else 0
-        yield FilePart(start, start + here, lines, before, content, read - read_before)
-        start, lines, before, window.begin = start + here, lines + found[0], before + found[1], end
+        yield FilePart(start, start + end, lines, before, bytes(content[:end]) if packed else None, read - read_before)
+        start, lines, before = start + end, lines + found[0], before + found[1]
+        del content[:end]
     if not start:
-        return None
-    if packed and window.has_all:
-        rest = bytes(window.content[window.begin : window.filled])
-        return FilePart(start, None, lines, before, rest, packed.tell() - read, window.failure)
-    return FilePart(start, None, lines, before, is_unpacked=packed is not None)
+        return WHOLE_FILE
+    if packed and upcoming.is_all:
+        return FilePart(start, None, lines, before, bytes(content), packed.tell() - read, upcoming.failure)
+    return FilePart(start, None, lines, before, from_beginning=packed is not None)
 
 
-class _Window:
-    """The content of a stream from a place on, as far as it was asked for, in memory that is used again: fresh memory takes longer than the rest."""
+class _Upcoming:
+    """The content of a stream from a place on, as far as it was asked for."""
 
-    def __init__(self, stream: BufferedReader, size: int) -> None:
+    def __init__(self, stream: BufferedReader) -> None:
         self._stream = stream
-        self.content = bytearray(2 * size + (1 << 16))
-        self.begin = self.filled = 0
-        self.has_all = False
+        self.content = bytearray()
+        self.is_all = False
         self.failure: PathError | None = None
         """Why there is no more, if not for the end of the stream."""
 
-    @property
-    def size(self) -> int:
-        """Bytes that are there."""
-        return self.filled - self.begin
-
-    def beginning(self) -> bytes:
-        """Return the first bytes."""
-        return bytes(self.content[self.begin : self.begin + LONGEST_BEGINNING])
-
-    def holds_more_than(self, size: int) -> bool:
+    def is_more_than(self, size: int) -> bool:
         """Read on until there are more bytes than that; return whether there are."""
-        if self.begin + size >= len(self.content):
-            there = self.content[self.begin : self.filled]
-            if size >= len(self.content) // 2:
-                self.content = bytearray(2 * size + 2)
-            self.content[: len(there)] = there
-            self.begin, self.filled = 0, len(there)
         try:
-            while self.size <= max(size, LONGEST_BEGINNING) and not self.has_all:
-                read = self._stream.readinto1(memoryview(self.content)[self.filled :])
-                self.filled, self.has_all = self.filled + read, read == 0
+            while len(self.content) <= max(size, LONGEST_BEGINNING) and not self.is_all:
+                piece = self._stream.read1(BUFFER)
+                self.content += piece
+                self.is_all = not piece
         except PathError as problem:
-            self.failure, self.has_all = problem, True
+            self.failure, self.is_all = problem, True
         except OSError:
             return False  # reading the rest reports the reason
-        return self.size > size
+        return len(self.content) > size
 
 
 class Records(NamedTuple):
     """Where records of a format end."""
 
-    end: Callable[[bytearray, int, int, int], int]
-    """From content, the place where a record begins, a later place and the end of what is there, to the first end of a record at or after the later
-    place, 0 if there is none."""
+    end: Callable[[bytearray, int], int]
+    """From content that begins with a record, and a place in it, to the first end of a record at or after the place, 0 if there is none."""
     contained: Callable[[bytearray, int, int], tuple[int, int] | None]
     """From content and the bounds of whole records in it to the line ends and the records; None if the bounds may be wrong."""
     may_begin: Callable[[bytes], bool] = bool
@@ -217,9 +201,8 @@ def _records_of(source: Source) -> Records | None:
     return Records(_end_of_line, _lines_in, lambda start: not (layout.decoded and ARRAY.match(start))) if layout.line_per_document else None
 
 
-def _end_of_line(content: bytearray, begin: int, least: int, end: int) -> int:
-    del begin
-    return content.find(b"\n", least - 1, end) + 1
+def _end_of_line(content: bytearray, least: int) -> int:
+    return content.find(b"\n", least - 1) + 1
 
 
 def _lines_in(content: bytearray, begin: int, end: int) -> tuple[int, int]:
@@ -227,26 +210,19 @@ def _lines_in(content: bytearray, begin: int, end: int) -> tuple[int, int]:
     return n, n
 
 
-def _end_of_message(content: bytearray, begin: int, least: int, end: int) -> int:
-    place = max(least - 1, begin + 1)
-    while (place := content.find(_MESSAGE, place, end)) > 0:
-        if content[place - 1 : place] == b"\n" or content[max(place - 2, begin) : place] == b"\n\r":
-            return place + 1
-        place += 1
-    return 0
+def _end_of_message(content: bytearray, least: int) -> int:
+    found = _MESSAGE.search(content, max(least - 1, 1))
+    return found.start() + 1 if found else 0
 
 
 def _messages_in(content: bytearray, begin: int, end: int) -> tuple[int, int]:
-    found, place = 1, begin
-    while place := _end_of_message(content, begin, place + 1, end):
-        found += 1
-    return 0, found
+    return 0, 1 + sum(1 for _ in _MESSAGE.finditer(content, begin + 1, end))
 
 
-def _end_of_record(content: bytearray, begin: int, least: int, end: int) -> int:
+def _end_of_record(content: bytearray, least: int) -> int:
     """Return the first end of a line at or after a place that follows an even number of quotes."""
-    place, counted, quotes = least - 1, begin, 0
-    while (place := content.find(b"\n", place, end)) >= 0:
+    place, counted, quotes = least - 1, 0, 0
+    while (place := content.find(b"\n", place)) >= 0:
         quotes += content.count(b'"', counted, place)
         if quotes % 2 == 0:
             return place + 1

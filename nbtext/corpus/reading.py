@@ -104,7 +104,7 @@ def _undecoded(shard: Shard, source: Source) -> Iterator[Any]:
 
         read = read_message if layout.mail else read_listed
         return (read(file, source) for file in shard.files or reader(layout)(shard.path, source))
-    if layout.columns and not layout.decoded and not (shard.part and shard.part.start):
+    if layout.columns and not layout.decoded and not shard.part.start:
         _check_rows(shard.path, source)
     return reader(layout)(shard.path, replace(source, part=shard.part))
 

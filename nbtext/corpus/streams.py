@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import stat
 import sys
 import zlib
@@ -17,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import numpy as np
 
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
-from nbtext.corpus.document import FilePart, size_in_words, too_large
+from nbtext.corpus.document import WHOLE_FILE, FilePart, size_in_words, too_large
 from nbtext.errors import DocumentError, PathError, UsageError, reason
 from nbtext.records import NamedTuple
 
@@ -29,17 +30,9 @@ if TYPE_CHECKING:
 
 _SUFFIXES = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2", ".zst": "zstd"}
 
-_ANY_SUFFIX = tuple(_SUFFIXES)
-
-_BEGINNINGS = {
-    b"\x1f\x8b\x08": "gzip",
-    b"\xfd7zXZ\0": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    **{b"BZh%d%b" % (size, magic): "bzip2" for size in range(1, 10) for magic in (b"1AY&SY", b"\x17rE8P\x90")},  # the latter: empty
-}
-
-_ANY_BEGINNING = tuple(_BEGINNINGS)
-_FIRST_BYTES = {beginning[:1] for beginning in _BEGINNINGS}
+_BEGINNING = re.compile(
+    rb"(?P<gzip>\x1f\x8b\x08)|(?P<xz>\xfd7zXZ\0)|(?P<zstd>\x28\xb5\x2f\xfd)|(?P<bzip2>BZh[1-9](1AY&SY|\x17rE8P\x90))"  # the latter: empty
+)
 
 LONGEST_BEGINNING = 10
 """Bytes of a file that `compression` looks at."""
@@ -51,6 +44,8 @@ _PIECE = 1 << 16
 
 BUFFER = 1 << 18
 """Bytes that are read at once."""
+
+_NO_LIMIT = 1 << 62
 
 
 class _Gzip:
@@ -96,12 +91,9 @@ def _unpacker(kind: str) -> Any:  # noqa: ANN401 - all have the interface of `_G
 
 def compression(path: str, start: bytes) -> str | None:
     """Return how a file is compressed, by its first bytes, else by its name; None if it is not compressed, or is empty."""
-    if start[:1] in _FIRST_BYTES and start.startswith(_ANY_BEGINNING):
-        return next(kind for beginning, kind in _BEGINNINGS.items() if start.startswith(beginning))
-    name = path[-4:].lower()
-    if not start or not name.endswith(_ANY_SUFFIX):
-        return None
-    return next(kind for suffix, kind in _SUFFIXES.items() if name.endswith(suffix))
+    if found := _BEGINNING.match(start):
+        return found.lastgroup
+    return _SUFFIXES.get(path[path.rfind(".") :].lower()) if start else None
 
 
 def uncompressed_name(name: str) -> str:
@@ -113,15 +105,11 @@ def uncompressed_name(name: str) -> str:
 class _Pieces(io.RawIOBase):
     """The bytes that a generator yields in pieces, none of them empty."""
 
-    def __init__(self, pieces: Generator[bytes], position: int) -> None:
-        self._pieces, self._position = pieces, position
-        self._piece = memoryview(b"")
+    def __init__(self, pieces: Generator[bytes]) -> None:
+        self._pieces, self._piece = pieces, memoryview(b"")
 
     def readable(self) -> bool:
         return True
-
-    def tell(self) -> int:
-        return self._position
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         view = memoryview(buffer)
@@ -135,9 +123,9 @@ class _Pieces(io.RawIOBase):
         super().close()
 
 
-def stream_of(pieces: Generator[bytes], position: int = 0) -> BufferedReader:
-    """Return the bytes that a generator yields in pieces as a stream, at a position in the file that they come from."""
-    return cast("BufferedReader", io.BufferedReader(_Pieces(pieces, position), BUFFER))
+def stream_of(pieces: Generator[bytes]) -> BufferedReader:
+    """Return the bytes that a generator yields in pieces as a stream."""
+    return cast("BufferedReader", io.BufferedReader(_Pieces(pieces), BUFFER))
 
 
 def unpacked(packed: IO[bytes], kind: str, limit: int) -> Generator[bytes]:
@@ -172,19 +160,16 @@ def unpacked(packed: IO[bytes], kind: str, limit: int) -> Generator[bytes]:
 
 def unpacked_document(path: str, content: bytes, limit: int) -> bytes:
     """Return the content of a file that is one document, unpacked if it is compressed; raise `DocumentError` where `unpacked` raises `PathError`."""
-    kind = compression(path, content[:LONGEST_BEGINNING])
+    kind = compression(path, content)
     if kind is None:
         return content
     try:
-        found = stream_of(unpacked(io.BytesIO(content), kind, 1 << 62)).read(limit + 1)
+        found = stream_of(unpacked(io.BytesIO(content), kind, _NO_LIMIT)).read(limit + 1)
     except PathError as problem:
         raise DocumentError(problem.message, hint=problem.hint) from None
     if len(found) > limit:
         raise too_large(limit)
     return found
-
-
-_NO_LIMIT = 1 << 62
 
 
 LINES_AT_ONCE = 1 << 21
@@ -205,18 +190,18 @@ def must_exist(path: str) -> os.stat_result:
 
 def rejoined(start: bytes, rest: BufferedReader, *, closes: bool = False) -> BufferedReader:
     """Return a stream of what has been read of another one and of its rest. Closing it ``closes`` the other."""
-    return stream_of(_rejoined(start, rest, closes=closes))
 
+    def pieces() -> Generator[bytes]:
+        try:
+            if start:
+                yield start
+            while piece := rest.read1(BUFFER):  # as much as is there
+                yield piece
+        finally:
+            if closes:
+                rest.close()
 
-def _rejoined(start: bytes, rest: BufferedReader, *, closes: bool) -> Generator[bytes]:
-    try:
-        if start:
-            yield start
-        while piece := rest.read1(BUFFER):  # as much as is there
-            yield piece
-    finally:
-        if closes:
-            rest.close()
+    return stream_of(pieces())
 
 
 _begun: dict[str, tuple[bytes, BufferedReader]] = {}
@@ -235,7 +220,7 @@ def opened(path: str) -> Iterator[BufferedReader]:
 
 def set_standard_input(content: bytes) -> None:
     """Have the next reading of standard input read this in its place."""
-    _begun["-"] = (content, rejoined(content, cast("BufferedReader", io.BytesIO())))
+    _begun["-"] = (content, stream_of(each for each in (content,)))
 
 
 def can_be_read_here_only(path: str) -> bool:
@@ -248,33 +233,26 @@ def beginning(path: str, size: int, *, of_pipe: int) -> bytes:
 
     Of a pipe, wait for ``of_pipe`` bytes or one line, as stored, and replay them when it is opened.
     """
+    found = b""
     try:
         if path == "-" or not stat.S_ISREG(must_exist(path).st_mode):
             if path not in _begun:
                 stream = standard_input() if path == "-" else cast("BufferedReader", Path(path).open("rb", buffering=BUFFER))  # noqa: SIM115 - stays open
                 start = stream.read(of_pipe) if of_pipe else stream.readline(size)
-                if compression(path, start[:LONGEST_BEGINNING]) is None:
+                if compression(path, start) is None:
                     start += b"" if len(start) < size or b"\n" in start else stream.readline(LONGEST_FIRST_LINE)
                 elif not of_pipe:
                     start += stream.read(size)
                 _begun[path] = (start, rejoined(start, stream, closes=path != "-"))
-            start = _begun[path][0]
+            begun = stream_of(each for each in _begun[path][:1])
         else:
-            with Path(path).open("rb") as file:
-                return _read_to_end(readable_stream(file, path, _NO_LIMIT), size)
-        return _read_to_end(readable_stream(rejoined(start, cast("BufferedReader", io.BytesIO())), path, _NO_LIMIT), size)
+            begun = Path(path).open("rb")  # noqa: SIM115 - closed below
+        with begun as stored:
+            stream = readable_stream(stored, path, _NO_LIMIT)
+            while len(found) < size and (piece := stream.read1(size - len(found))):
+                found += piece
     except (OSError, PathError):
-        return b""  # reading the file reports the reason
-
-
-def _read_to_end(stream: BufferedReader, size: int) -> bytes:
-    """Return what can be read of a stream, which may be cut."""
-    found = b""
-    try:
-        while len(found) < size and (piece := stream.read1(size - len(found))):
-            found += piece
-    except PathError:
-        pass
+        pass  # reading the file reports the reason
     return found
 
 
@@ -289,19 +267,15 @@ def standard_input() -> BufferedReader:
 
 @contextmanager
 def open_stream(
-    path: str, unpacked_limit: int = _NO_LIMIT, part: FilePart | None = None, *, ahead: bool = False
+    path: str, unpacked_limit: int = _NO_LIMIT, part: FilePart = WHOLE_FILE, *, ahead: bool = False
 ) -> Iterator[BufferedReader]:
     """Open a file, or standard input for ``-``, unpacked if it is compressed; or only a part of a file, as it stands.
 
     With ``ahead`` a thread unpacks a regular file while the caller works on what came before. Raise `PathError` if it cannot be read or is in UTF-16 or UTF-32, on opening or, if a compressed file is damaged, while reading.
     """
     try:
-        if part is not None and not part.is_unpacked:
-            raw = _PartOfFile(path, part) if part.content is None else None
-            with (
-                cast("BufferedReader", io.BufferedReader(raw, BUFFER)) if raw else stream_of(_given(part), part.read) as bytes_of_part,
-                _counted(bytes_of_part) as stream,
-            ):
+        if not part.from_beginning:
+            with stream_of(_as_it_stands(path, part)) as stream:
                 yield stream
         elif path != "-" and stat.S_ISDIR(must_exist(path).st_mode):
             raise UsageError(f"{path} is a directory, not a file of documents", hint="for a directory per class use --format dir")
@@ -310,7 +284,7 @@ def open_stream(
                 stream = readable_stream(
                     packed, path, unpacked_limit, ahead=ahead and path != "-" and stat.S_ISREG(must_exist(path).st_mode)
                 )
-                skipped = part.start if part else 0
+                skipped = part.start
                 while skipped > 0:
                     skipped -= len(stream.read(min(skipped, BUFFER))) or skipped
                 try:
@@ -327,11 +301,11 @@ def open_stream(
 
 def readable_stream(stream: BufferedReader, path: str, unpacked_limit: int, *, ahead: bool = False) -> BufferedReader:
     """Return a stream unpacked if it is compressed, with ``ahead`` by a thread; raise `PathError` if it is in UTF-16 or UTF-32."""
-    kind = compression(path, stream.peek(LONGEST_BEGINNING)[:LONGEST_BEGINNING])
+    kind = compression(path, stream.peek(LONGEST_BEGINNING))
     if kind is not None:
         pieces = unpacked(stream, kind, unpacked_limit)
         stream = stream_of(_ahead(pieces) if ahead and _can_work_ahead() else pieces)
-    if is_wide(stream.peek(LONGEST_WIDE)[:LONGEST_WIDE]):
+    if is_wide(stream.peek(LONGEST_WIDE)):
         raise PathError("a table or lines in UTF-16 or UTF-32", where=path, hint="make it UTF-8 first, as with iconv -t UTF-8")
     return stream
 
@@ -354,52 +328,45 @@ def _ahead(pieces: Iterator[bytes]) -> Generator[bytes]:
             yield piece
 
 
-class _PartOfFile(io.FileIO):
-    """The bytes of a part of a file, from position 0."""
-
-    def __init__(self, path: str, part: FilePart) -> None:
-        super().__init__(path)
-        self._part = part
-        self.seek(part.start)
-
-    def tell(self) -> int:
-        return super().tell() - self._part.start
-
-    def readinto(self, buffer: WriteableBuffer, /) -> int:
-        view = memoryview(buffer)
-        if self._part.end is not None:
-            view = view[: self._part.end - self._part.start - self.tell()]
-        return super().readinto(view) or 0
-
-
-def _given(part: FilePart) -> Generator[bytes]:
-    """Yield the content of a part of a compressed file; raise its failure after that."""
-    if part.content:
-        yield part.content
-    if part.failure is not None:
-        raise part.failure
-
-
 _open_streams: list[BufferedReader] = []
 
-_bytes_of_closed_streams = 0
+_bytes_done = 0
+"""Bytes that were read of parts, and of streams that are closed."""
+
+
+def _as_it_stands(path: str, part: FilePart) -> Generator[bytes]:
+    """Yield the bytes of a part, and raise why there are no more; have `bytes_read` count them."""
+    global _bytes_done  # noqa: PLW0603 - one number for the process
+    if part.content is not None:
+        _bytes_done += part.read
+        if part.content:
+            yield part.content
+        if part.failure is not None:
+            raise part.failure
+        return
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - names may hold bytes that are no text
+        place, end = file.seek(part.start), _NO_LIMIT if part.end is None else part.end
+        while piece := file.read(min(end - place, BUFFER)):
+            place += len(piece)
+            _bytes_done += len(piece)
+            yield piece
 
 
 @contextmanager
 def _counted(stream: BufferedReader) -> Iterator[BufferedReader]:
     """Have `bytes_read` count this stream."""
-    global _bytes_of_closed_streams  # noqa: PLW0603 - one number for the process
+    global _bytes_done  # noqa: PLW0603 - as above
     _open_streams.append(stream)
     try:
         yield stream
     finally:
         _open_streams.remove(stream)
-        _bytes_of_closed_streams += _position(stream)
+        _bytes_done += _position(stream)
 
 
 def bytes_read() -> int:
     """Return how many bytes of files of documents this process has read until now; compressed files count as they are on the disk."""
-    return _bytes_of_closed_streams + sum(map(_position, _open_streams))
+    return _bytes_done + sum(map(_position, _open_streams))
 
 
 def _position(stream: BufferedReader) -> int:

@@ -222,9 +222,9 @@ def delimited(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
         delimiter, rows_of, blocks_of = (
             (delimiter or ",", _rows_of_csv, _blocks_of_csv) if is_csv else (delimiter or "\t", _rows_of_tsv, _blocks_of_tsv)
         )
-        found = (blocks_of if source.in_blocks else _as_one(rows_of))(stream, delimiter, limit, source.records_before, source.lines_before)
+        found = (blocks_of if source.in_blocks else _as_one(rows_of))(stream, delimiter, limit, part.records_before, part.lines_before)
         first_rows = None
-        if part is not None and part.start:
+        if part.start:
             whole = also.enter_context(open_stream(path, source.unpacked_limit))
             first_rows = also.enter_context(closing(rows_of(whole, delimiter, limit)))
         yield from _documents(path, also.enter_context(closing(found)), source, first_rows)

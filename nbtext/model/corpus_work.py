@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from nbtext.corpus.collection import Outcome, number_of, paced
+from nbtext.corpus.document import WHOLE_FILE
 from nbtext.corpus.parts import BYTES_HERE, Shard
 from nbtext.corpus.reading import read_shard
 from nbtext.corpus.streams import bytes_read, can_be_read_here_only
@@ -288,7 +289,7 @@ def _beyond(heard: Heard | None, documents: int, read: int) -> Heard | None:
 
 def _may_be_large(shard: Shard) -> bool:
     """Return whether a shard is a whole file or stream, whose scores are not to be kept until all are there."""
-    return shard.part is None and shard.files is None
+    return shard.part == WHOLE_FILE and shard.files is None
 
 
 def _score_shard(scoring: Scoring, shard: Shard) -> list[Scored]:
