@@ -7,6 +7,7 @@ import stat
 from contextlib import contextmanager, nullcontext
 from dataclasses import field, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtext.corpus.document import Document, Notices, Source
@@ -114,7 +115,9 @@ class Corpus:
         self.notices.add(outcome.notices)
 
     def _read(self, source: Source) -> Iterator[Document]:
-        return self._watched(document for path in self.paths for document in read_shard(Shard(path), source))
+        documents = (document for path in self.paths for document in read_shard(Shard(path), source))
+        with self.watched() as heard:
+            yield from documents if heard is None else paced(documents, heard)
 
     @property
     def _of_readable(self) -> Source:
@@ -126,10 +129,6 @@ class Corpus:
         reading = resolved(self.reading, self.paths, labelled=self.labelled)
         source = source_of(reading, self.notices, labelled=self.labelled, columns=self.columns, where=self.where)
         return replace(source, on_error=self.on_error, leave_out=self.on_problem, patch=self.patch)
-
-    def _watched(self, items: Iterable[Item]) -> Iterator[Item]:
-        with self.watched() as heard:
-            yield from items if heard is None else paced(items, heard)
 
     @contextmanager
     def watched(self) -> Iterator[Callable[[int, int], None] | None]:
@@ -222,23 +221,12 @@ def number_of(item: object) -> int:
 
 
 def _number_of_files(paths: Sequence[str], file_format: str) -> int | None:
-    """Return the number of files in and below the paths; None if there are too many, or if they cannot be counted."""
+    """Return the number of files in and below the paths; None if there are too many."""
+    from nbtext.corpus.directory import names_below
+
     if file_format == "maildir":
         paths = [os.path.join(path, part) for path in paths for part in ("cur", "new")]  # noqa: PTH118 - texts
-    count, pending = 0, list(paths)
-    try:
-        while pending and count <= MOST_COUNTED:
-            path = pending.pop()
-            if not os.path.isdir(path):  # noqa: PTH112 - faster
-                count += 1
-                continue
-            with os.scandir(path) as entries:
-                seen = [entry for entry in entries if not entry.name.startswith(".")]
-            folders = [entry.path for entry in seen if entry.is_dir(follow_symlinks=False)]
-            pending += folders
-            count += len(seen) - len(folders)
-    except OSError:
-        return None
+    count = sum(1 for _ in islice(names_below(paths, labelled=False), MOST_COUNTED + 1))
     return count if count <= MOST_COUNTED else None
 
 

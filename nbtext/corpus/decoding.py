@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 
 from nbtext.document_parts import holds_separators
 from nbtext.errors import DocumentError, UsageError
@@ -17,7 +18,6 @@ _MARKS = (
 )
 
 _ANY_MARK = tuple(mark for mark, _ in _MARKS)
-_WIDE_MARKS = tuple(mark for mark, name in _MARKS if name != "utf-8")
 
 _NOT_CHARSETS = ("punycode", "idna", "unicode-escape", "raw-unicode-escape")
 """Codecs of Python that are no charsets of texts; punycode takes quadratic time."""
@@ -34,31 +34,28 @@ _SHARE = 20
 """One byte in so many may be one of these in a text; in compressed data it is one in ten."""
 
 _SIGNATURES = {
-    b"\x89PNG\r\n\x1a\n": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
-    b"GIF87a": "a GIF image",
-    b"GIF89a": "a GIF image",
-    b"II*\0": "a TIFF image",
-    b"MM\0*": "a TIFF image",
-    b"%PDF-": "a PDF document",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an Office document",
-    b"PK\x03\x04": "a ZIP archive or Office document",
-    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
-    b"Rar!\x1a\x07": "a RAR archive",
-    b"\x28\xb5\x2f\xfd": "a Zstandard file",
-    b"\x1f\x8b\x08": "a gzip file",
-    b"\x7fELF": "an ELF program",
-    b"SQLite format 3\0": "an SQLite database",
-    b"PAR1": "a Parquet table",
-    b"ID3": "an MP3 recording",
-    b"fLaC": "a FLAC recording",
-    b"OggS": "an Ogg recording",
-    b"RIFF": "a RIFF recording or image",
+    rb"\x89PNG\r\n\x1a\n": "a PNG image",
+    rb"\xff\xd8\xff": "a JPEG image",
+    rb"GIF8[79]a": "a GIF image",
+    rb"II\*\0|MM\0\*": "a TIFF image",
+    rb"%PDF-": "a PDF document",
+    rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an Office document",
+    rb"PK\x03\x04": "a ZIP archive or Office document",
+    rb"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    rb"Rar!\x1a\x07": "a RAR archive",
+    rb"\x28\xb5\x2f\xfd": "a Zstandard file",
+    rb"\x1f\x8b\x08": "a gzip file",
+    rb"\x7fELF": "an ELF program",
+    rb"SQLite format 3\0": "an SQLite database",
+    rb"PAR1": "a Parquet table",
+    rb"ID3": "an MP3 recording",
+    rb"fLaC": "a FLAC recording",
+    rb"OggS": "an Ogg recording",
+    rb"RIFF": "a RIFF recording or image",
+    rb".{4}ftyp": "an MP4 recording",
+    rb".{257}ustar": "a tar archive",
 }
-"""Kinds of binary files by their first bytes. Texts may begin with some of these, but hold none of `_NO_TEXT_BYTES` besides."""
-
-_LATER_SIGNATURES = {(4, b"ftyp"): "an MP4 recording", (257, b"ustar"): "a tar archive"}
-"""The same by place and bytes."""
+"""Kinds of binary files by their beginning. Texts may begin with some of these, but hold none of `_NO_TEXT_BYTES` besides."""
 
 LONGEST_WIDE = 256
 """Bytes of a file that `is_wide` looks at."""
@@ -117,17 +114,13 @@ def refuse_binary(body: bytes, *, whole_file: bool = False) -> None:
         is_pdf or b"\0" in body or b"\x1e" in body or b"\x1f" in body
     ):  # few other binary files have none of these, and none of any size
         return
-    found = len(body) - len(body.translate(None, _NO_TEXT_BYTES))
-    if whole_file and (kind := _kind_of_file(body)):
+    kinds = (kind for beginning, kind in _SIGNATURES.items() if re.match(beginning, body, re.DOTALL))
+    if whole_file and (kind := next(kinds, None)):
         raise DocumentError(f"binary, not text ({kind})")
+    found = len(body) - len(body.translate(None, _NO_TEXT_BYTES))
     if found > max(_FEW, len(body) / _SHARE) or (whole_file and found == len(body)):
         first = next(place for place, byte in enumerate(body) if byte in _NO_TEXT_BYTES)
         raise DocumentError(f"binary, not text (control bytes, the first at {first})")
-
-
-def _kind_of_file(body: bytes) -> str | None:
-    later = (kind for (place, signature), kind in _LATER_SIGNATURES.items() if body.startswith(signature, place))
-    return next((kind for signature, kind in _SIGNATURES.items() if body.startswith(signature)), None) or next(later, None)
 
 
 def decoded_name(name: bytes, encoding: str = "auto") -> str:
@@ -172,7 +165,7 @@ def from_charset(body: bytes, charset: str | None, encoding: str) -> tuple[bytes
         try:
             if codecs.lookup(charset).name not in _NOT_CHARSETS:
                 return to_utf8(body, charset)
-        except (DocumentError, UsageError, LookupError, ValueError):
+        except (DocumentError, LookupError, ValueError):  # UsageError is a ValueError
             pass
     return to_utf8(body, encoding)
 
@@ -187,7 +180,7 @@ def is_ascii_compatible(encoding: str) -> bool:
 
 def is_wide(start: bytes) -> bool:
     """Return whether a file with this beginning is in UTF-16 or UTF-32."""
-    return start.startswith(_WIDE_MARKS) or _unmarked_utf16(start) is not None
+    return detect_encoding(start, "auto")[1] not in ("auto", "utf-8")
 
 
 def _strict(body: bytes, encoding: str) -> bytes:

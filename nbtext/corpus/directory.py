@@ -63,18 +63,16 @@ def with_several_labels(files: Iterable[ListedFile], folders: Iterable[str]) -> 
     if None not in inodes and len(set(inodes)) == len(inodes):
         yield from files
         return
-    listed = list(files)
-    identities = [path if problem else _identity(path) for path, _, problem in listed]
+    listed = [(file, file[0] if file[2] else _identity(file[0])) for file in files]
     labels: dict[object, set[str]] = {}
-    if len(set(identities)) < len(listed):
-        for identity, (_, label, _) in zip(identities, listed, strict=True):
-            labels.setdefault(identity, set()).add(label or "")
-    for identity, file in zip(identities, listed, strict=True):
-        several = labels.get(identity, ())
+    for (_, label, _), identity in listed:
+        labels.setdefault(identity, set()).add(label or "")
+    for file, identity in listed:
+        several = labels[identity]
         if len(several) > 1:
             yield file[0], label_set(several), None
             labels[identity] = set()
-        elif several or not labels:
+        elif several:
             yield file
 
 
@@ -179,6 +177,7 @@ def read_listed(file: ListedFile, source: Source) -> Document:
     if problem is None:
         try:
             content = _read_begun(path, source.limit) if can_be_read_here_only(path) else _read_file(path, source.limit)
+
             return Document(path, label, unpacked_document(path, content, source.limit))
         except Exception as raised:  # noqa: BLE001 - one file never ends a run
             problem = problem_of(raised)
@@ -188,45 +187,37 @@ def read_listed(file: ListedFile, source: Source) -> Document:
 def _read_begun(path: str, limit: int) -> bytes:
     try:
         with opened(path) as stream:
-            body = stream.read(limit + 1)
+            return stream.read(limit + 1)
     except OSError as problem:
         raise PathError(f"cannot read: {reason(problem)}", where="standard input" if path == "-" else path) from None
-    if len(body) > limit:
-        raise too_large(limit)
-    return body
 
 
 def _read_file(path: str, limit: int) -> bytes:
-    """Return the content of a file, or what comes through a pipe until its writer ends; raise `DocumentError` for more than ``limit`` bytes."""
+    """Return the content of a file, or what comes through a pipe until its writer ends, to one byte beyond the limit."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                return _read_pipe(descriptor, limit)
+                _wait_for_writer(descriptor)
             if status.st_size > limit:
                 raise too_large(limit)
-            wanted = status.st_size or limit  # files of /proc and the like claim to be empty
-            content = os.read(descriptor, status.st_size + 1 if status.st_size else 1 << 16)
-            while 0 < len(content) < wanted and (more := os.read(descriptor, min(wanted - len(content), 1 << 20))):
+            wanted = status.st_size or limit + 1  # pipes, and files of /proc and the like, claim to be empty
+            content = bytearray()
+            while len(content) < wanted and (more := os.read(descriptor, min(wanted - len(content), 1 << 20))):
                 content += more
-            return content[:wanted]
+            return bytes(content)
         finally:
             os.close(descriptor)
     except OSError as problem:
         raise DocumentError(f"cannot read: {reason(problem)}") from None
 
 
-def _read_pipe(descriptor: int, limit: int) -> bytes:
+def _wait_for_writer(descriptor: int) -> None:
+    """Wait until a pipe has a writer, and read it from then on as it comes: before, it seems to be at its end."""
     import select
 
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
-    poll.poll()  # until there is a writer: before, a pipe seems to be at its end
+    poll.poll()
     os.set_blocking(descriptor, True)
-    content = bytearray()
-    while more := os.read(descriptor, 1 << 16):
-        content += more
-        if len(content) > limit:
-            raise too_large(limit)
-    return bytes(content)

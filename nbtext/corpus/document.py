@@ -169,9 +169,11 @@ class Source:
     def in_blocks(self) -> bool:
         """Whether there may be blocks in place of documents: wanted, and documents are nothing but labels and texts in UTF-8."""
         reading = self.reading
-        is_plain = self.blocks and self.labelled and not self.columns and self.patch is None
         return (
-            is_plain
+            self.blocks
+            and self.labelled
+            and not self.columns
+            and self.patch is None
             and reading.document == "text"
             and reading.encoding in ("auto", "utf-8")
             and not (reading.file_column or reading.label_of_document)
@@ -186,6 +188,11 @@ class Source:
     def unpacked_limit(self) -> int:
         """The most bytes that a compressed file of documents may unpack to."""
         return in_bytes(self.reading.max_unpacked_size)
+
+
+def delimiter_of(reading: Reading) -> str:
+    """Return what stands between two cells of a table."""
+    return reading.delimiter or ("," if reading.format == "csv" else "\t")
 
 
 def problem_of(raised: Exception) -> DocumentError:

@@ -34,6 +34,8 @@ _ABSENT = object()
 _LONGEST_MARGIN = 1 << 10
 """White space before an array, at most."""
 
+_NO_OBJECT = "not a JSON object"
+
 _ITEM = re.compile(rb"\S+")
 _COUNTED = re.compile(rb"[^\s:][^\s]*:0*[1-9][0-9]{0,8}")
 
@@ -49,34 +51,31 @@ def each_line(
     Lines end at LF alone. Where blocks may be yielded, ``block_of`` makes one of lines that are plain (`plain_lines`), or returns None if one of them
     needs a closer look.
     """
+    limit = source.limit
+
+    def one_by_one(stream: BufferedReader, lines_before: int) -> Iterator[Document]:
+        for number, line in numbered_lines(stream, limit, lines_before):
+            name = f"{path}:{number}"
+            try:
+                if line is None:
+                    raise too_large(limit)  # noqa: TRY301 - a problem of the document, as all that making it raises
+                found = document(name, line.removeprefix(BOM_UTF8) if number == 1 else line)
+            except Exception as raised:  # noqa: BLE001 - one line never ends a run
+                found = Document(name, problem=problem_of(raised))
+            if found is not None:
+                yield found
+
     with open_stream(path, source.unpacked_limit, source.part, ahead=source.blocks) as stream:
         if block_of is None or not source.in_blocks:
-            yield from _one_by_one(path, source, document, stream, source.part.lines_before)
+            yield from one_by_one(stream, source.part.lines_before)
             return
-        for lines_before, content, again in line_blocks(stream, source.limit, source.part.lines_before):
-            plain = None if content is None or len(content) > source.limit else plain_lines(content)
+        for lines_before, content, again in line_blocks(stream, limit, source.part.lines_before):
+            plain = None if content is None or len(content) > limit else plain_lines(content)
             block = None if plain is None else block_of(plain)
             if block is None:
-                yield from _one_by_one(path, source, document, again, lines_before)
+                yield from one_by_one(again, lines_before)
             else:
                 yield block
-
-
-def _one_by_one(
-    path: str, source: Source, document: Callable[[str, bytes], Document | None], stream: BufferedReader, lines_before: int
-) -> Iterator[Document]:
-    limit = source.limit
-    for number, line in numbered_lines(stream, limit, lines_before):
-        name = f"{path}:{number}"
-        if line is None:
-            yield Document(name, problem=too_large(limit))
-            continue
-        try:
-            found = document(name, line.removeprefix(BOM_UTF8) if number == 1 else line)
-        except Exception as raised:  # noqa: BLE001 - one line never ends a run
-            found = Document(name, problem=problem_of(raised))
-        if found is not None:
-            yield found
 
 
 def lines(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
@@ -185,7 +184,7 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
         return _each_element(path, source, of_record)
 
     def document(name: str, line: bytes) -> Document | None:
-        if not line or line.isspace():
+        if not line.strip():
             return None
         record, transcoded = parsed_record(line, reading.encoding)
         if transcoded:
@@ -209,7 +208,7 @@ def _each_element(path: str, source: Source, of_record: Callable[[str, dict[str,
     source.notices.transcoded += transcoded
     for number, element in enumerate(cast("list[object]", elements), 1):
         name = f"{path}:{number}"
-        yield of_record(name, element) if isinstance(element, dict) else Document(name, problem=_not_an_object())
+        yield of_record(name, element) if isinstance(element, dict) else Document(name, problem=DocumentError(_NO_OBJECT))
 
 
 def _record_reader(source: Source) -> Callable[[str, dict[str, object]], Document]:
@@ -336,12 +335,8 @@ def parsed_record(line: bytes, encoding: str) -> tuple[dict[str, object], bool]:
     """Return the object on a line, and whether the line was read as Windows-1252; raise `DocumentError` if there is none."""
     record, transcoded = _parsed(line, encoding)
     if not isinstance(record, dict):
-        raise _not_an_object()
+        raise DocumentError(_NO_OBJECT)
     return record, transcoded
-
-
-def _not_an_object() -> DocumentError:
-    return DocumentError("not a JSON object")
 
 
 def _parsed(content: bytes, encoding: str) -> tuple[object, bool]:

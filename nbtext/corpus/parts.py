@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
-from nbtext.corpus.document import WHOLE_FILE, FilePart, LabelledFolder, Source
+from nbtext.corpus.document import WHOLE_FILE, FilePart, LabelledFolder, Source, delimiter_of
 from nbtext.corpus.streams import BUFFER, LONGEST_BEGINNING, compression, readable_stream
 from nbtext.errors import NbtextError, PathError
 from nbtext.records import NamedTuple
@@ -195,7 +195,7 @@ def _records_of(source: Source) -> Records | None:
     if name == "mbox":
         return Records(_end_of_message, _messages_in, lambda start: start.startswith(FORMATS[name].beginning))
     if name == "csv":
-        delimiter = (source.reading.delimiter or ",").encode("utf-8", "surrogateescape")
+        delimiter = delimiter_of(source.reading).encode("utf-8", "surrogateescape")
         return Records(_end_of_record, partial(_records_in, delimiter=delimiter)) if len(delimiter) == 1 else None
     layout = FORMATS[name]
     return Records(_end_of_line, _lines_in, lambda start: not (layout.decoded and ARRAY.match(start))) if layout.line_per_document else None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.corpus.decoding import decoded_name, detect_encoding, is_ascii_compatible, is_plain, refuse_binary, to_utf8
-from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
+from nbtext.corpus.document import Document, Notices, Source, delimiter_of, problem_of, too_large
 from nbtext.corpus.parts import ARRAY, Shard, reader
 from nbtext.corpus.streams import LINES_AT_ONCE, LONGEST_FIRST_LINE, beginning, uncompressed_name
 from nbtext.document_parts import KINDS, NO_TEXT, WEIGHT_UNIT, Attributes, checked_fields, field_name, weight_in_units, without_separators
@@ -152,11 +152,13 @@ def read_bytes(identity: str, body: bytes, reading: Reading) -> Document:
 
 def resolve_format(paths: Sequence[str], file_format: str, *, labelled: bool = False) -> str:
     """Return the format that ``auto`` means: by the kind or name of the first path; with ``labelled`` also by its beginning."""
-    if file_format != "auto" or not paths:
-        return "dir" if file_format == "auto" else file_format
-    found = format_by_name(paths[0])
-    if labelled and found in (None, "dir"):
-        found = (None if found else _format_by_content(paths[0])) or ("lines" if _are_classes(paths) else "dir")
+    if file_format != "auto":
+        return file_format
+    found = format_by_name(paths[0]) if paths else "dir"
+    if labelled:
+        found = found or _format_by_content(paths[0])
+        if found in (None, "dir") and _are_classes(paths):
+            return "lines"
     return found or "dir"
 
 
@@ -279,7 +281,7 @@ def _format_like_table(path: str, trained: Reading) -> str:
     if _holds_records(text):
         return "jsonl"
     complete = len(start) < _LOOKED_AT
-    rows = split_rows(start, trained.delimiter or (",", "\t")[trained.format == "tsv"], quoted=trained.format == "csv", complete=complete)
+    rows = split_rows(start, delimiter_of(trained), quoted=trained.format == "csv", complete=complete)
     return trained.format if not rows or is_table(rows, trained) else "dir"
 
 
@@ -365,7 +367,7 @@ def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
 
 def first_rows(path: str, reading: Reading) -> list[list[str]]:
     """Return the first rows of a table, for settings that are `resolved`."""
-    return _delimiter_and_rows(path, replace(reading, delimiter=reading.delimiter or _delimiter_of(reading)))[1]
+    return _delimiter_and_rows(path, replace(reading, delimiter=delimiter_of(reading)))[1]
 
 
 def quoted_cells(path: str, reading: Reading, found: Reading) -> Iterator[Finding]:
@@ -381,10 +383,6 @@ def quoted_cells(path: str, reading: Reading, found: Reading) -> Iterator[Findin
         )
 
 
-def _delimiter_of(reading: Reading) -> str:
-    return "," if reading.format == "csv" else "\t"
-
-
 def _delimiter_and_rows(path: str, reading: Reading, *, of_pipe: int = 0) -> tuple[str | None, list[list[str]]]:
     """Return the delimiter of a table, None for that of its format, and the rows in its first 64 KiB; if there is none, those in its first 4 MiB."""
     from nbtext.corpus.columns import find_delimiter, split_rows
@@ -394,7 +392,7 @@ def _delimiter_and_rows(path: str, reading: Reading, *, of_pipe: int = 0) -> tup
         start = beginning(path, size, of_pipe=of_pipe)
         complete = len(start) < size
         delimiter = reading.delimiter or (find_delimiter(start, complete=complete) if quoted else None)
-        rows = split_rows(start, delimiter or _delimiter_of(reading), quoted=quoted, complete=complete)
+        rows = split_rows(start, delimiter or delimiter_of(reading), quoted=quoted, complete=complete)
         if rows or complete:
             break
     return delimiter, rows

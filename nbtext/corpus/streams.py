@@ -159,17 +159,19 @@ def unpacked(packed: IO[bytes], kind: str, limit: int) -> Generator[bytes]:
 
 
 def unpacked_document(path: str, content: bytes, limit: int) -> bytes:
-    """Return the content of a file that is one document, unpacked if it is compressed; raise `DocumentError` where `unpacked` raises `PathError`."""
+    """Return the content of a file that is one document, unpacked if it is compressed.
+
+    Raise `DocumentError` for more than ``limit`` bytes, and where `unpacked` raises `PathError`.
+    """
     kind = compression(path, content)
-    if kind is None:
-        return content
-    try:
-        found = stream_of(unpacked(io.BytesIO(content), kind, _NO_LIMIT)).read(limit + 1)
-    except PathError as problem:
-        raise DocumentError(problem.message, hint=problem.hint) from None
-    if len(found) > limit:
+    if kind is not None and len(content) <= limit:
+        try:
+            content = stream_of(unpacked(io.BytesIO(content), kind, _NO_LIMIT)).read(limit + 1)
+        except PathError as problem:
+            raise DocumentError(problem.message, hint=problem.hint) from None
+    if len(content) > limit:
         raise too_large(limit)
-    return found
+    return content
 
 
 LINES_AT_ONCE = 1 << 21

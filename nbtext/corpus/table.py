@@ -14,7 +14,7 @@ import numpy as np
 
 from nbtext.corpus.columns import column_name, cut_short, names_a_column
 from nbtext.corpus.decoding import decoded_name, is_plain, plain_lines, to_utf8
-from nbtext.corpus.document import Document, Source, problem_of, too_large
+from nbtext.corpus.document import Document, Source, delimiter_of, problem_of, too_large
 from nbtext.corpus.parts import size_of_records
 from nbtext.corpus.streams import LINES_AT_ONCE, line_blocks, numbered_lines, open_stream, rejoined
 from nbtext.document_parts import NO_TEXT
@@ -23,7 +23,7 @@ from nbtext.ragged import LabelledBlock
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from io import BufferedReader, TextIOWrapper
 
 
@@ -86,10 +86,7 @@ def _rows_of_tsv(stream: BufferedReader, delimiter: str, limit: int, rows_before
     del rows_before  # as many as lines
     separator = delimiter.encode("utf-8", "surrogateescape")
     for number, line in numbered_lines(stream, limit, lines_before):
-        if line is None:
-            yield number, None
-        else:
-            yield number, (line.removeprefix(BOM_UTF8) if number == 1 else line).split(separator)
+        yield number, None if line is None else (line.removeprefix(BOM_UTF8) if number == 1 else line).split(separator)
 
 
 def _rows_of_csv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[Row]:
@@ -216,12 +213,9 @@ def _columns_of_lines(content: bytes, delimiter: str, width: int, wanted: Sequen
 
 def delimited(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each row, named by its id column or else ``path:row``; the header is row 1."""
-    part, limit, delimiter = source.part, source.limit, source.reading.delimiter
+    part, limit, delimiter = source.part, source.limit, delimiter_of(source.reading)
+    rows_of, blocks_of = (_rows_of_csv, _blocks_of_csv) if source.reading.format == "csv" else (_rows_of_tsv, _blocks_of_tsv)
     with open_stream(path, source.unpacked_limit, part, ahead=source.blocks) as stream, ExitStack() as also:
-        is_csv = source.reading.format == "csv"
-        delimiter, rows_of, blocks_of = (
-            (delimiter or ",", _rows_of_csv, _blocks_of_csv) if is_csv else (delimiter or "\t", _rows_of_tsv, _blocks_of_tsv)
-        )
         found = (blocks_of if source.in_blocks else _as_one(rows_of))(stream, delimiter, limit, part.records_before, part.lines_before)
         first_rows = None
         if part.start:
@@ -246,20 +240,36 @@ class _Places(NamedTuple):
         places: dict[str, list[int]] = {}
         for place, column in enumerate(header or ()):
             places.setdefault(column, []).append(place)
-        position = partial(_position, header=header, places=places, path=path)
+
+        def position(name: str) -> int:
+            if name.isascii() and name.isdigit():
+                if int(name) < 1:
+                    raise UsageError(f"there is no column {name}", hint="columns are numbered from 1")
+                return int(name) - 1
+            if header is None:
+                raise UsageError(f"no column is called {name!r}: the table has no header line", hint="give its number, or --header")
+            found = places.get(name, ())
+            if len(found) != 1:
+                how_often = "no column is" if not found else "several columns are"
+                shown = [cut_short(column, LONGEST_NAME) for column in header]
+                listed = f"the header has {', '.join(shown[:20])}" if header else "the table is empty"
+                raise PathError(f"{how_often} called {name!r}{did_you_mean(name, sorted(set(shown) - {name}))}", where=path, hint=listed)
+            return found[0]
+
         texts = list(map(position, names))
         label = position(reading.label_column or "1") if source.labelled else None
         identity = None if reading.id_column is None else position(reading.id_column)
         if label is not None and label in texts:
             raise UsageError("--label-column and --text-column are the same column", hint="give each its own")
         found = cls(texts, label, identity, list(map(position, source.columns)))
-        if not found.all():
+        if found.last < 0:
             raise UsageError("--text-column none leaves no column to read", hint="name the column of the text, or columns beside it")
         return found
 
-    def all(self) -> list[int]:
-        """Return all columns that are needed."""
-        return [place for place in (*self.texts, self.label, self.identity, *self.others) if place is not None]
+    @property
+    def last(self) -> int:
+        """The last column that is needed; −1 if none is."""
+        return max((place for place in (*self.texts, self.label, self.identity, *self.others) if place is not None), default=-1)
 
     def text(self, fields: Sequence[bytes]) -> bytes:
         """Return the text of a row."""
@@ -267,7 +277,7 @@ class _Places(NamedTuple):
 
     def block(self, rows: _RowBlock, width: int) -> LabelledBlock | None:
         """Return the documents of rows, given the number of columns; None if one of them needs a closer look."""
-        if rows.columns is None or not self.texts or self.label is None or width <= max(self.all()):
+        if rows.columns is None or not self.texts or self.label is None or width <= self.last:
             return None
         columns = rows.columns(width, (self.label, *self.texts))
         if columns is None or b"" in columns[0]:
@@ -288,7 +298,7 @@ def _documents(
         header = [column_name(field, source.reading.encoding) for field in next(first_rows or first.rows, (0, []))[1] or []]
         first = _RowBlock(first.rows)
     places = _Places.of(source, header, path)
-    last = max(places.all())
+    last, encoding = places.last, source.reading.encoding
     first_widths = (len(fields) for _, fields in first_rows or () if fields is not None and not (fields == [b""] and last))
     width = len(header or ()) or next(first_widths, 0)
     label_of = lru_cache(1 << 10)(decoded_name)
@@ -300,27 +310,20 @@ def _documents(
         for number, fields in rows.rows:
             if fields == [b""] and last:
                 continue  # an empty line between rows, or at the end
-            width = width or len(fields or ())
-            yield _document(f"{path}:{number}", fields, width, places, source, label_of)
-
-
-def _document(
-    name: str, fields: list[bytes] | None, width: int, places: _Places, source: Source, label_of: Callable[[bytes, str], str]
-) -> Document:
-    """Return the document of a row."""
-    encoding, last = source.reading.encoding, max(places.all())
-    if fields is None:
-        return Document(name, problem=too_large(source.limit))
-    if len(fields) <= last or len(fields) != width > last:
-        return Document(name, problem=_wrong_width(len(fields), width, last))
-    if places.identity is not None:
-        name = fields[places.identity].decode("utf-8", "surrogateescape") or name
-    try:
-        label = None if places.label is None else label_of(fields[places.label], encoding)
-        columns = tuple([to_utf8(fields[place], encoding)[0].decode() for place in places.others]) if places.others else ()
-        return Document(name, label, places.text(fields), columns=columns)
-    except Exception as raised:  # noqa: BLE001 - one row never ends a run
-        return Document(name, problem=problem_of(raised))
+            width, name = width or len(fields or ()), f"{path}:{number}"
+            try:
+                if fields is None:
+                    raise too_large(source.limit)  # noqa: TRY301 - a problem of the document, as all that making it raises
+                if len(fields) <= last or len(fields) != width > last:
+                    raise _wrong_width(len(fields), width, last)  # noqa: TRY301 - likewise
+                if places.identity is not None:
+                    name = fields[places.identity].decode("utf-8", "surrogateescape") or name
+                label = None if places.label is None else label_of(fields[places.label], encoding)
+                columns = tuple([to_utf8(fields[place], encoding)[0].decode() for place in places.others])
+                document = Document(name, label, places.text(fields), columns=columns)
+            except Exception as raised:  # noqa: BLE001 - one row never ends a run
+                document = Document(name, problem=problem_of(raised))
+            yield document
 
 
 def _wrong_width(found: int, width: int, last: int) -> DocumentError:
@@ -328,20 +331,3 @@ def _wrong_width(found: int, width: int, last: int) -> DocumentError:
     if width > last:
         return DocumentError(f"expected {quantity(width, 'column')}, found {found}", hint="check --delimiter")
     return DocumentError(f"expected at least {quantity(last + 1, 'column')}, found {found}", hint="check --delimiter and --text-column")
-
-
-def _position(name: str, header: Sequence[str] | None, places: Mapping[str, Sequence[int]], path: str) -> int:
-    """Return the number of a column from 0, given the header and the places of each name in it; raise `UsageError` or `PathError` if there is none."""
-    if name.isascii() and name.isdigit():
-        if int(name) < 1:
-            raise UsageError(f"there is no column {name}", hint="columns are numbered from 1")
-        return int(name) - 1
-    if header is None:
-        raise UsageError(f"no column is called {name!r}: the table has no header line", hint="give its number, or --header")
-    found = places.get(name, ())
-    if len(found) != 1:
-        how_often = "no column is" if not found else "several columns are"
-        shown = [cut_short(column, LONGEST_NAME) for column in header]
-        listed = f"the header has {', '.join(shown[:20])}" if header else "the table is empty"
-        raise PathError(f"{how_often} called {name!r}{did_you_mean(name, sorted(set(shown) - {name}))}", where=path, hint=listed)
-    return found[0]
