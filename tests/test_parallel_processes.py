@@ -20,7 +20,7 @@ import pytest
 
 from nbtext.errors import WorkerError
 from nbtext.parallel import processes
-from nbtext.parallel.processes import LARGE, Share, in_order, side_by_side, workers
+from nbtext.parallel.processes import LARGE, Share, Workers, in_order, side_by_side
 from tests.budget import some
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def arrays(n: int, task: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("n", [1, LARGE // 8 + 1])
 def test_answers_hold_arrays_of_any_size(method: str, n: int) -> None:
-    with workers(2, partial(arrays, n)) as others:
+    with Workers(2, partial(arrays, n)) as others:
         futures = [others.submit(task) for task in range(3)]
         answers = [others.result(future) for future in futures]
     for task, answer in enumerate(answers):

@@ -163,7 +163,7 @@ def recognise(rows: Sequence[Sequence[str]], reading: Reading, *, labelled: bool
     has_header = names_a_column(reading) or (not says_header and first is rows[0] and _begins_with_header(rows))
     if has_header and first is not rows[0]:
         return reading
-    names = [column_name(cell.encode("utf-8", "surrogateescape"), reading.encoding) for cell in first] if has_header else []
+    names = header_names(first, reading.encoding) if has_header else []
     columns = _columns(rows[has_header:], names)
     is_odd = not has_header and _contradicts(columns, reading, labelled=labelled)
     if len(columns) == 1:
@@ -321,6 +321,11 @@ def column_name(cell: bytes, encoding: str) -> str:
         return cell.decode("utf-8", "replace")
 
 
+def header_names(row: Sequence[str], encoding: str) -> list[str]:
+    """Return the names of columns, given the first row as `split_rows` returns it."""
+    return [column_name(cell.encode("utf-8", "surrogateescape"), encoding) for cell in row]
+
+
 def _written(place: int, names: Sequence[str]) -> str:
     """Return a column as options have it: by its name if that is the only one so called and is no number, else by its number."""
     name = names[place] if names else ""
@@ -388,9 +393,8 @@ def _columns(rows: Sequence[Sequence[str]], names: Sequence[str]) -> list[_Colum
 
 def _text_and_label(columns: Sequence[_Column], reading: Reading, wanted: Sequence[str], *, known: bool) -> dict[str, int]:
     """Return the places of the wanted columns as far as their names, where they are known, or their values show them."""
-    several = (name for names in (reading.text_column, reading.tag_fields) if names for name in names.split(","))
-    given = (*several, reading.label_column, reading.id_column, reading.weight_column, *Attributes.of(reading).names)
-    free = [column for column in columns if column.place not in {_place(name, columns) for name in given}]
+    given = {_place(name, columns) for name in _given_columns(reading)}
+    free = [column for column in columns if column.place not in given]
     found: dict[str, int | None] = {}
     if "text_column" in wanted:
         found["text_column"] = _best_text(free, TEXT_NAMES if known else ())
@@ -440,9 +444,7 @@ def _best_label(columns: Sequence[_Column], names: Sequence[str], *, is_last: bo
     return found[0].place if len(found) == 1 else None
 
 
-def _place(name: str | None, columns: Sequence[_Column]) -> int | None:
-    if name is None:
-        return None
+def _place(name: str, columns: Sequence[_Column]) -> int | None:
     if name.isdigit():
         return int(name) - 1
     return next((column.place for column in columns if column.name == name), None)

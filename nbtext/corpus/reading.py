@@ -16,7 +16,7 @@ from nbtext.corpus.decoding import decoded_name, detect_encoding, is_ascii_compa
 from nbtext.corpus.document import Document, Notices, Source, delimiter_of, problem_of, too_large
 from nbtext.corpus.parts import ARRAY, Shard, reader
 from nbtext.corpus.streams import LINES_AT_ONCE, LONGEST_FIRST_LINE, beginning, uncompressed_name
-from nbtext.document_parts import KINDS, NO_TEXT, WEIGHT_UNIT, Attributes, checked_fields, field_name, weight_in_units, without_separators
+from nbtext.document_parts import KINDS, NO_TEXT, Attributes, checked_fields, field_name, weight_in_units, without_separators
 from nbtext.errors import WARNING, DocumentError, Finding, UsageError, quantity
 from nbtext.label_sets import separated
 from nbtext.ragged import LabelledBlock, blocks
@@ -226,11 +226,10 @@ def format_like(paths: Sequence[str], trained: Reading) -> str:
     """
     path, *later = paths
     layout = FORMATS.get(trained.format)
-    by_name = None if layout is None or layout.counted else format_by_name(path)
-    if trained.format == "lines" and by_name == "dir" and _are_classes(paths):
-        return "lines"
-    if layout is None or layout.counted or by_name is not None:
-        return by_name or trained.format
+    if layout is None or layout.counted:
+        return trained.format
+    if (by_name := format_by_name(path)) is not None:
+        return "lines" if trained.format == "lines" and by_name == "dir" and _are_classes(paths) else by_name
     is_file = os.path.isfile(path)  # noqa: PTH113 - does not raise
     if layout.of_files:
         from nbtext.corpus.mailboxes import is_mbox
@@ -239,9 +238,15 @@ def format_like(paths: Sequence[str], trained: Reading) -> str:
         if ARRAY.match(start):
             return "jsonl"
         return "mbox" if is_mbox(start) else "dir" if layout.archive or (trained.format == "maildir" and is_file) else trained.format
-    if not layout.columns or Attributes.of(trained).names or not (path == "-" or os.path.exists(path)):  # noqa: PTH110
+    is_there = path == "-" or os.path.exists(path)  # noqa: PTH110
+    if (
+        not layout.columns
+        or Attributes.of(trained).names
+        or not is_there
+        or any(format_by_name(each) not in (None, "dir") for each in later)
+    ):
         return trained.format
-    return trained.format if any(format_by_name(each) not in (None, "dir") for each in later) else _format_like_table(path, trained)
+    return _format_like_table(path, trained)
 
 
 def reading_like(trained: Reading, paths: Sequence[str], given: Mapping[str, object]) -> Reading:
@@ -415,7 +420,7 @@ def _check_rows(path: str, source: Source) -> None:
 
 def column_names(path: str, reading: Reading) -> tuple[str, ...]:
     """Return the columns of a table, for settings that are `resolved`: names, or numbers without a header; raise `UsageError` for no table."""
-    from nbtext.corpus.columns import column_name, names_a_column
+    from nbtext.corpus.columns import header_names, names_a_column
 
     if reading.format not in ("csv", "tsv"):
         raise UsageError(f"--keep all is for tables, not for {reading.format}", hint="name the columns")
@@ -423,9 +428,7 @@ def column_names(path: str, reading: Reading) -> tuple[str, ...]:
     if not rows and beginning(path, _LOOKED_AT, of_pipe=0).strip():
         raise UsageError("--keep all needs the first row, which has more than 4 MiB", where=path, hint="name the columns")
     first = rows[0] if rows else []
-    if not names_a_column(reading):
-        return tuple(str(place) for place in range(1, len(first) + 1))
-    return tuple(column_name(cell.encode("utf-8", "surrogateescape"), reading.encoding) for cell in first)
+    return tuple(header_names(first, reading.encoding) if names_a_column(reading) else map(str, range(1, len(first) + 1)))
 
 
 def source_of(
@@ -497,20 +500,23 @@ def _decoded(documents: Iterable[Document], source: Source, folder: str | None =
     names = [field_name(name) for name in source.tagged]
     n_beside = n_attributes + len(names)
     n_own = n_beside + (weight_column is not None) + (source.where is not None)
-    for identity, found_label, body, beside, _, found_problem, columns, _ in documents:
-        label, problem, units = found_label, found_problem, WEIGHT_UNIT
+    for document in documents:
+        identity, label, body, beside, _, problem, columns, units = document
         text, fields, values = _NOTHING
         if problem is None:
             if source.where is not None and (columns[n_own - 1] == source.where[0]) is not source.where[1]:
                 continue
             try:
                 path, content = (identity, body) if folder is None else _file_in(folder, body, source)
-                label = _label(found_label, identity, content, source)
+                label = _label(label, identity, content, source)
                 found, transcoded, fields = decoder_of(path)(content)
                 text = without_separators(found)
                 if text is not found and may_be_binary:
                     refuse_binary(body)
-                if fields := _fields(names, columns[n_attributes:n_beside]) if names else beside or fields:
+                if names:
+                    tagged = zip(names, columns[n_attributes:n_beside], strict=True)
+                    fields = [(name, value.encode()) for name, value in tagged if value]
+                if fields := fields if names else beside or fields:
                     fields = checked_fields(fields)
                 if n_attributes:
                     values = attributes.checked(columns[:n_attributes])
@@ -537,22 +543,19 @@ def _file_in(folder: str, name: bytes, source: Source) -> tuple[str, bytes]:
     return path, document.text
 
 
-def _fields(names: Sequence[bytes], values: Sequence[str]) -> Fields:
-    return [(name, value.encode()) for name, value in zip(names, values, strict=True) if value]
-
-
 def _label(found: str | None, identity: str, body: bytes, source: Source) -> str | None:
     """Return the label of a document, or the set of its labels; raise `DocumentError` if there is none, or if the document is too large."""
     reading = source.reading
-    if source.labelled and found is None and reading.label_header:
-        from nbtext.corpus.mail.headers import labels_in_header
+    if source.labelled and found is None:
+        if reading.label_header:
+            from nbtext.corpus.mail.headers import labels_in_header
 
-        found = labels_in_header(body, reading.label_header, reading.encoding)
-    elif source.labelled and found is None and (pattern := reading.label_of_document):
-        match = re.search(pattern, identity.rpartition("/")[2])
-        if match is None or not match[1]:
-            raise DocumentError("--label-pattern finds no class in the name of the file")
-        found = decoded_name(os.fsencode(match[1]))
+            found = labels_in_header(body, reading.label_header, reading.encoding)
+        elif pattern := reading.label_of_document:
+            match = re.search(pattern, identity.rpartition("/")[2])
+            if match is None or not match[1]:
+                raise DocumentError("--label-pattern finds no class in the name of the file")
+            found = decoded_name(os.fsencode(match[1]))
     label = None if found is None else separated(found, reading.label_separator)
     if source.labelled and not label:
         raise DocumentError("the label is empty")

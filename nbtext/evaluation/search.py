@@ -348,9 +348,9 @@ class Search:
         if self.processes:
             import scipy.sparse  # noqa: F401 - here, and not in each process again
 
-            from nbtext.parallel.processes import CannotStartError, workers
+            from nbtext.parallel.processes import CannotStartError, Workers
 
-            with suppress(CannotStartError, _TimeIsUpError), workers(self._processes(), judge) as others:
+            with suppress(CannotStartError, _TimeIsUpError), Workers(self._processes(), judge) as others:
                 yield from self._side_by_side(others, left, rung)
         for task in left:
             if self._may_begin(task.candidate, rung):

@@ -82,7 +82,7 @@ class Cluster:
 
         with joblib.parallel_config("dask", client=self._client):
             outside = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=AHEAD * self.threads)
-            yield from outside(joblib.delayed(_worked)(work, shared, run) for run in runs(tasks, self.threads))
+            yield from outside(joblib.delayed(work)(shared, Share(run)) for run in runs(tasks, self.threads))
 
 
 def runs(tasks: Iterable[Task], threads: int) -> Iterator[list[Task]]:
@@ -94,11 +94,5 @@ def runs(tasks: Iterable[Task], threads: int) -> Iterator[list[Task]]:
         yield run
 
 
-def _worked(work: Callable[[Shared, Share[Task]], Result], shared: Shared, run: list[Task]) -> Result:
-    return work(shared, Share(run))
-
-
 def _version() -> str:
-    from nbtext.version import __version__ as version
-
-    return version
+    return __version__

@@ -16,7 +16,7 @@ from collections import deque
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Never, Self, TypeVar
 
 from nbtext.errors import WorkerError
 from nbtext.records import NamedTuple
@@ -77,8 +77,8 @@ class Share(Generic[Task]):
 class _ShareOfWorker(Share[Task]):
     """The tasks that a worker asks its parent for, one after the other."""
 
-    def __init__(self, connection: Connection, *, reports: bool) -> None:
-        super().__init__(iter(self._asked, None), (lambda *so_far: connection.send(_ReadSoFar(*so_far))) if reports else None)
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(iter(self._asked, None), lambda *so_far: connection.send(_ReadSoFar(*so_far)))
         self._connection = connection
 
     def _asked(self) -> Task | None:
@@ -121,11 +121,11 @@ def _serve(connection: Connection, function: Callable[[Never], object], parent: 
             send(connection, _attempt(function, *task))
 
 
-def _serve_share(connection: Connection, work: Callable[[Never], object], parent: int, *, reports: bool = False) -> None:
+def _serve_share(connection: Connection, work: Callable[[Never], object], parent: int) -> None:
     """Answer with what work returns or raises for a share of the tasks, as a worker of the process with the number ``parent``."""
     _become_worker(parent)
     with suppress(EOFError, OSError):  # the parent is gone
-        send(connection, _attempt(work, _ShareOfWorker(connection, reports=reports)))
+        send(connection, _attempt(work, _ShareOfWorker(connection)))
         connection.recv()
 
 
@@ -204,21 +204,19 @@ def side_by_side(
     A share iterates over the tasks of one process, in rising order: it gets the next one when it is free. ``heard`` is told the documents and bytes
     read by all. Raises what the work raises, and `WorkerError` for a process that ended before its work.
     """
+    share = Share(tasks, heard)
     if jobs > 1:
-        tasks, serving = iter(tasks), partial(_serve_share, reports=heard is not None)
-        with suppress(CannotStartError), workers(jobs, partial(work, shared), serving) as others:
-            return others.share_out(tasks, heard)
-    return [work(shared, Share(tasks, heard))]
-
-
-def never(task: object) -> bool:
-    """Return False."""
-    del task
-    return False
+        with suppress(CannotStartError), Workers(jobs, partial(work, shared), _serve_share) as others:
+            return others.share_out(share)
+    return [work(shared, share)]
 
 
 def in_order(
-    function: Callable[[Shared, Task], Result], shared: Shared, tasks: Iterable[Task], jobs: int, is_ours: Callable[[Task], bool] = never
+    function: Callable[[Shared, Task], Result],
+    shared: Shared,
+    tasks: Iterable[Task],
+    jobs: int,
+    is_ours: Callable[[Task], bool] = lambda _: False,
 ) -> Iterator[tuple[Task, Result | None]]:
     """Yield each task in order, with ``function(shared, task)`` from another process, few tasks at a time.
 
@@ -232,7 +230,7 @@ def in_order(
         return
     pending: deque[tuple[Task, Future[Result] | None]] = deque()
     can_start = True
-    with workers(jobs, partial(function, shared)) as others:
+    with Workers(jobs, partial(function, shared)) as others:
         for task in tasks:
             future = None
             if can_start and not is_ours(task):
@@ -268,27 +266,12 @@ def forks() -> bool:
     return sys.platform == "linux" and threading.active_count() == 1
 
 
-@contextmanager
-def workers(n: int, function: Callable[[Never], object], serving: Serving = _serve) -> Iterator[Workers]:
-    """Have ``n`` workers, started with the first task, that call a function; they are gone in the end.
-
-    Raises `WorkerError` if one ended before its work.
-    """
-    pool = Workers(n, function, serving)
-    try:
-        yield pool
-    except BaseException:
-        pool.kill()
-        raise
-    pool.dismiss()
-
-
 def _worker_ended() -> WorkerError:
     return WorkerError("a worker process ended before its work was done", hint="it was killed, or memory is short: fewer --jobs need less")
 
 
 class Workers:
-    """Processes that call a function with a task.
+    """Processes that call a function with a task. They start with the first task, and are gone when the ``with`` statement ends.
 
     Each has a pipe to a thread of this process, which sends it one task after the other. Nothing is shared that a worker could hold when it dies: its end of
     the pipe is closed then, and the thread knows.
@@ -304,6 +287,17 @@ class Workers:
         self._idle: SimpleQueue[Connection] = SimpleQueue()
         self._threads: ThreadPoolExecutor | None = None
 
+    def __enter__(self) -> Self:
+        """Return the workers."""
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        """Let the workers go; kill them if there is an exception."""
+        if kind is None:
+            self._dismiss()
+        else:
+            self.kill()
+
     def submit(self, task: object) -> Future[Any]:
         """Have a worker do a task; raises `CannotStartError` if it is the first and there can be no worker."""
         with _signals_blocked():
@@ -314,14 +308,15 @@ class Workers:
                 self._threads = ThreadPoolExecutor(self._n)
             return self._threads.submit(self._done, task)
 
-    def share_out(self, tasks: Iterator[object], heard: Callable[[int, int], object] | None) -> list[Any]:
-        """Return what comes of the shares of all workers, which `_serve_share`; as `side_by_side`."""
+    def share_out(self, share: Share[Any]) -> list[Any]:
+        """Return what comes of the parts of a share that all workers do, which `_serve_share`; as `side_by_side`."""
         from multiprocessing.connection import wait
 
         with _signals_blocked():
             self._start()
         results, waiting = [], list(self._pipes)
         progress = dict.fromkeys(range(self._n), _ReadSoFar(0, 0))
+        tasks = iter(share)
         upcoming = next(tasks, None)
         while waiting:
             ready: list[Any] = wait(waiting, WAIT)
@@ -335,10 +330,11 @@ class Workers:
                 if said == NEXT:
                     upcoming = next(tasks, None)
                 elif said == ENOUGH:
-                    upcoming, tasks = None, iter(())
-                elif heard is not None and isinstance(said, _ReadSoFar):
+                    share.withdraw()
+                    upcoming = None
+                elif isinstance(said, _ReadSoFar):
                     progress[self._pipes.index(pipe)] = said
-                    heard(*map(sum, zip(*progress.values(), strict=True)))
+                    share.report(*map(sum, zip(*progress.values(), strict=True)))
                 else:
                     is_result, answer = said
                     if not is_result:
@@ -398,7 +394,7 @@ class Workers:
             return answer
         raise answer
 
-    def dismiss(self) -> None:
+    def _dismiss(self) -> None:
         """Let the workers go that have done all their tasks."""
         for pipe in self._pipes:
             with suppress(OSError):  # one that has ended by now

@@ -99,7 +99,8 @@ class Analyzer:
         if names is not None:
             fields = np.fromiter(map(self._fields.__getitem__, names), np.int64, len(names)).take(surfaces.documents)
             forms = self._table.intern_in_fields(forms, fields)
-        self._grow(self._table.limit)
+        if self._table.limit > self._meaning.size:
+            self._meaning = np.append(self._meaning, np.full(2 * self._table.limit - self._meaning.size, _NEW, np.int32))
         meaning = self._meaning.take(forms)
         new = np.flatnonzero(meaning == _NEW)
         if new.size:
@@ -172,12 +173,6 @@ class Analyzer:
             documents, meaning = np.insert(documents, places, documents.take(places)), np.insert(meaning, places, self._several.take(rows))
         kept = np.flatnonzero(meaning >= UNKNOWN)
         return TermSequence(documents.take(kept), meaning.take(kept))
-
-    def _grow(self, limit: int) -> None:
-        if limit > self._meaning.size:
-            grown = np.full(2 * limit, _NEW, np.int32)
-            grown[: self._meaning.size] = self._meaning
-            self._meaning = grown
 
 
 class TextPiece(NamedTuple):
