@@ -158,9 +158,8 @@ class Corpus:
     def _share(self, progress: Progress) -> float | None:
         """Return the share that is read, from 0 to 1; None if it is unknown."""
         by_files, total = self._extent
-        if not total or (by_files and progress.documents > total):
-            return None
-        return progress.documents / total if by_files else min(progress.bytes / total, 1.0)
+        done = progress.documents if by_files else progress.bytes
+        return None if not total or (by_files and done > total) else min(done / total, 1.0)
 
     @cached_property
     def _extent(self) -> tuple[bool, int | None]:
@@ -235,7 +234,7 @@ def _size_of_files(paths: Sequence[str]) -> int | None:
     total = 0
     for path in paths:
         try:
-            status = os.fstat(0) if path == "-" else os.stat(path)  # noqa: PTH116 - bytes that are no text may stand in a name
+            status = os.stat(0 if path == "-" else path)  # noqa: PTH116 - bytes that are no text may stand in a name
         except (OSError, ValueError):
             return None
         if not stat.S_ISREG(status.st_mode):

@@ -232,10 +232,10 @@ def columns_in_words(reading: Reading, *, labelled: bool = True) -> str:
     )
     parts = [f"{noun} {place} {name if name.replace(',', '').isdigit() else repr(name)}" for noun, name in columns if name != NO_TEXT]
     parts += ["no text"] if reading.text_column == NO_TEXT else []
-    if has_keys:
-        return ", ".join(parts)
-    parts.append("the first line is a header" if names_a_column(reading) else "no header")
-    return ", ".join(parts + ([] if reading.delimiter is None else [f"delimiter {reading.delimiter!r}"]))
+    if not has_keys:
+        parts.append("the first line is a header" if names_a_column(reading) else "no header")
+        parts += [] if reading.delimiter is None else [f"delimiter {reading.delimiter!r}"]
+    return ", ".join(parts)
 
 
 def is_column_name(label: str) -> bool:
@@ -411,9 +411,7 @@ def _contradicts(columns: Sequence[_Column], reading: Reading, *, labelled: bool
         return False
     first, second, *_ = columns
     if reading.label_column is not None or reading.text_column is not None:
-        return labelled and (
-            reading.label_column == "2" if reading.text_column is None else reading.label_column is None and reading.text_column == "1"
-        )
+        return labelled and (reading.label_column, reading.text_column) in (("2", None), (None, "1"))
     longer = _longer_text(columns) is not None
     no_classes = first.is_distinct and any(column.is_classes for column in columns)
     return (labelled and no_classes) or ((second.is_classes or second.is_number) and longer)
@@ -424,18 +422,20 @@ def _longer_text(columns: Sequence[_Column]) -> _Column | None:
     return next((column for column in columns if column.is_text and column.length > 2 * columns[1].length), None)
 
 
+def _named(columns: Sequence[_Column], names: Sequence[str]) -> list[_Column]:
+    return [column for name in names for column in columns if _plain(column.name) == name]
+
+
 def _best_text(columns: Sequence[_Column], names: Sequence[str]) -> int | None:
     texts = sorted((column for column in columns if column.is_text), key=lambda column: -column.length)
     clear = texts[:1] if len(texts) == 1 or (texts and texts[0].length > 2 * texts[1].length) else []
-    named = [column for name in names for column in columns if _plain(column.name) == name]
-    found = named[:1] or [column for column in texts if _last_word(column.name) in names] or clear
+    found = _named(columns, names)[:1] or [column for column in texts if _last_word(column.name) in names] or clear
     return found[0].place if len(found) == 1 else None
 
 
 def _best_label(columns: Sequence[_Column], names: Sequence[str], *, is_last: bool) -> int | None:
-    named = [column for name in names for column in columns if _plain(column.name) == name]
     found = (
-        named
+        _named(columns, names)
         or [column for column in columns if len(word := _last_word(column.name)) > 1 and word in names and not column.is_distinct]
         or [column for column in columns if column.is_classes]
     )

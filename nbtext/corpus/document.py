@@ -6,7 +6,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
-from nbtext.document_parts import NO_ATTRIBUTES, WEIGHT_UNIT, Attributes, joined_parts, shown
+from nbtext.document_parts import NO_ATTRIBUTES, NO_TEXT, WEIGHT_UNIT, Attributes, joined_parts, shown
 from nbtext.errors import PASSED, WARNING, DocumentError, Finding, NbtextError, PathError, listed, quantity
 from nbtext.records import NamedTuple, dataclass
 from nbtext.settings import Reading, in_bytes
@@ -159,11 +159,12 @@ class Source:
     where: tuple[str, bool] | None = None
     """The value of the column before the others, and whether documents that have it are chosen, or the others; None for all."""
 
-    @property
-    def text_columns(self) -> list[str]:
-        """The columns that are joined to the text, without those that are fields; none by default."""
-        names = (self.reading.text_column or "").split(",")
-        return [name for name in names if name and name not in self.tagged]
+    def text_columns(self, usual: str) -> list[str]:
+        """Return the columns that are joined to the text, without those that are fields; the ``usual`` one if none is named."""
+        named = self.reading.text_column
+        if named is None:
+            return [usual]
+        return [] if named == NO_TEXT else [name for name in named.split(",") if name not in self.tagged]
 
     @cached_property
     def in_blocks(self) -> bool:

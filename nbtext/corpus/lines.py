@@ -6,6 +6,7 @@ import json
 import os
 import re
 from codecs import BOM_UTF8
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, cast
 
@@ -13,7 +14,7 @@ from nbtext.corpus.decoding import decoded_name, plain_lines, to_utf8
 from nbtext.corpus.document import WHOLE_RECORD, Document, LabelledFolder, Source, problem_of, too_large
 from nbtext.corpus.parts import ARRAY
 from nbtext.corpus.streams import beginning, line_blocks, numbered_lines, open_stream
-from nbtext.document_parts import FIELDS_KEY, NO_TEXT, fields_of_pairs, holds_separators, without_separators
+from nbtext.document_parts import FIELDS_KEY, fields_of_pairs, holds_separators, without_separators
 from nbtext.errors import DocumentError, PathError, listed
 from nbtext.label_sets import MARK, label_set, one_label
 from nbtext.ragged import LabelledBlock
@@ -191,10 +192,8 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
             source.notices.transcoded += 1
         return of_record(name, record)
 
-    def block(content: bytes) -> LabelledBlock | None:
-        text_keys = source.text_columns or ["text"]
-        return _block_of_records(content, reading.label_column or "label", text_keys[0]) if len(text_keys) == 1 else None
-
+    text_keys = source.text_columns("text")
+    block = partial(_block_of_records, label_key=reading.label_column or "label", text_key=text_keys[0]) if len(text_keys) == 1 else None
     return each_line(path, source, document, block)
 
 
@@ -215,7 +214,8 @@ def _record_reader(source: Source) -> Callable[[str, dict[str, object]], Documen
     """Return a function from a name and a JSON object to the document that it is."""
     reading = source.reading
     label_key = reading.label_column or "label"
-    text_keys = [] if reading.text_column == NO_TEXT else source.text_columns or (["text"] if reading.text_column is None else [])
+
+    text_keys = source.text_columns("text")
     n_attributes = len(source.attributes.names) + len(source.tagged)
     attributes, others = source.columns[:n_attributes], source.columns[n_attributes:]
 

@@ -47,13 +47,13 @@ CONVERTED = {
 """What to do with files of tables that are not read, by suffix."""
 
 _CONVERTED_BY_CONTENT = {
-    re.compile(rb"PK\x03\x04"): "unpack the archive first, or save the text of an Office document",
-    re.compile(rb"PAR1"): CONVERTED[".parquet"],
-    re.compile(rb"ARROW1|FEA1"): CONVERTED[".parquet"].replace("parquet", "feather"),
-    re.compile(rb"\x80[\x02-\x05]"): "a pickle can run code when it is loaded; make it csv first, where it comes from",
-    re.compile(rb"SQLite format 3\0"): "make it csv first, as with sqlite3 -csv -header FILE 'select label, text from TABLE'",
-    re.compile(rb"%PDF-"): "make it text first, as with pdftotext FILE",
-    re.compile(rb"(\xef\xbb\xbf)?\{\s*\n"): "make it an array of objects, as with jq .data FILE, or an object a line",
+    rb"PK\x03\x04": "unpack the archive first, or save the text of an Office document",
+    rb"PAR1": CONVERTED[".parquet"],
+    rb"ARROW1|FEA1": CONVERTED[".parquet"].replace("parquet", "feather"),
+    rb"\x80[\x02-\x05]": "a pickle can run code when it is loaded; make it csv first, where it comes from",
+    rb"SQLite format 3\0": "make it csv first, as with sqlite3 -csv -header FILE 'select label, text from TABLE'",
+    rb"%PDF-": "make it text first, as with pdftotext FILE",
+    rb"(\xef\xbb\xbf)?\{\s*\n": "make it an array of objects, as with jq .data FILE, or an object a line",
 }
 """The same by the beginning of a file that is to be learnt."""
 
@@ -199,7 +199,7 @@ def _format_by_content(path: str) -> str | None:
     from nbtext.corpus.columns import table_format
 
     start = beginning(path, _LOOKED_AT, of_pipe=_LOOKED_AT)
-    if refused := next((hint for signature, hint in _CONVERTED_BY_CONTENT.items() if signature.match(start)), None):
+    if refused := next((hint for signature, hint in _CONVERTED_BY_CONTENT.items() if re.match(signature, start)), None):
         raise UsageError(f"{path} cannot be read", hint=refused)
     line = start.partition(b"\n")[0]
     text = line.removeprefix(BOM_UTF8)
@@ -471,21 +471,19 @@ def _decoder(reading: Reading) -> Decoder:
 
         wanted = MailReading.of(reading, encoding)
         return lambda body: read_mail(body, wanted)
-    text_of = to_utf8
+    text_of, of_files = to_utf8, reading.of_files
     if reading.document == "html":
         from nbtext.corpus.html import text_of_html_document as text_of
-    elif layout.decoded and not reading.of_files:
-        return lambda body: (body, False, ())
-    if not reading.of_files:
-        return lambda body: (*text_of(body, encoding), ())
 
-    def text_of_file(body: bytes) -> tuple[bytes, bool, Fields]:
-        body, found = detect_encoding(body, encoding)
-        if found == "auto":
-            refuse_binary(body, whole_file=True)
+    def decoded(body: bytes) -> tuple[bytes, bool, Fields]:
+        found = encoding
+        if of_files:
+            body, found = detect_encoding(body, encoding)
+            if found == "auto":
+                refuse_binary(body, whole_file=True)
         return *text_of(body, found), ()
 
-    return text_of_file
+    return decoded
 
 
 def _decoded(documents: Iterable[Document], source: Source, folder: str | None = None) -> Iterator[Document]:  # noqa: C901 - the steps of one document

@@ -279,21 +279,20 @@ def open_stream(
         if not part.from_beginning:
             with stream_of(_as_it_stands(path, part)) as stream:
                 yield stream
-        elif path != "-" and stat.S_ISDIR(must_exist(path).st_mode):
+            return
+        mode = 0 if path == "-" else must_exist(path).st_mode
+        if stat.S_ISDIR(mode):
             raise UsageError(f"{path} is a directory, not a file of documents", hint="for a directory per class use --format dir")
-        else:
-            with opened(path) as file, _counted(file) as packed:
-                stream = readable_stream(
-                    packed, path, unpacked_limit, ahead=ahead and path != "-" and stat.S_ISREG(must_exist(path).st_mode)
-                )
-                skipped = part.start
-                while skipped > 0:
-                    skipped -= len(stream.read(min(skipped, BUFFER))) or skipped
-                try:
-                    yield stream
-                finally:
-                    if stream is not packed:
-                        stream.close()  # which ends the thread
+        with opened(path) as file, _counted(file) as packed:
+            stream = readable_stream(packed, path, unpacked_limit, ahead=ahead and stat.S_ISREG(mode))
+            skipped = part.start
+            while skipped > 0:
+                skipped -= len(stream.read(min(skipped, BUFFER))) or skipped
+            try:
+                yield stream
+            finally:
+                if stream is not packed:
+                    stream.close()  # which ends the thread
     except OSError as problem:
         raise PathError(f"cannot read: {reason(problem)}", where=path) from None
     except PathError as problem:
@@ -415,9 +414,8 @@ def line_blocks(stream: BufferedReader, limit: int, lines_before: int = 0) -> It
             while size < wanted and (piece := stream.read1(min(wanted - size, BUFFER))):
                 pieces.append(piece)
                 size += len(piece)
-            is_last = size < wanted
-            if not is_last:
-                pieces.append(stream.readline(limit + 3))
+            pieces.append(stream.readline(limit + 3))
+            is_last = not pieces[-1]
         except (OSError, PathError) as raised:
             failure, is_last = raised, True
         content = b"".join(pieces)
@@ -429,7 +427,6 @@ def line_blocks(stream: BufferedReader, limit: int, lines_before: int = 0) -> It
         if content:
             yield _LineBlock(lines_before, content, cast("BufferedReader", io.BytesIO(content)))
         lines_before += int(np.count_nonzero(np.frombuffer(content, np.uint8) == ord("\n")))  # bytes.count takes four times as long
-        is_last = is_last or not content
         wanted = LINES_AT_ONCE
     if failure is not None:
         raise failure

@@ -17,7 +17,6 @@ from nbtext.corpus.decoding import decoded_name, is_plain, plain_lines, to_utf8
 from nbtext.corpus.document import Document, Source, delimiter_of, problem_of, too_large
 from nbtext.corpus.parts import size_of_records
 from nbtext.corpus.streams import LINES_AT_ONCE, line_blocks, numbered_lines, open_stream, rejoined
-from nbtext.document_parts import NO_TEXT
 from nbtext.errors import DocumentError, PathError, UsageError, did_you_mean, quantity
 from nbtext.ragged import LabelledBlock
 from nbtext.records import NamedTuple
@@ -152,34 +151,23 @@ def _blocks_of_csv(stream: BufferedReader, delimiter: str, limit: int, rows_befo
             if not size and len(whole) < LINES_AT_ONCE:
                 rest = whole
                 continue
+            done, rest = whole[:size], whole[size:]
             if 0 < size <= limit:
-                records = _records(whole[:size], delimiter, rows_before)
+                records = _records(done, delimiter, rows_before)
         if records is None:
-            yield from _rest_of_csv(rejoined(whole, later), delimiter, limit, rows_before, lines_before)
-            return
+            rest, stream = whole, later
+            break
         numbered = ((number, _cells(record)) for number, record in enumerate(records, rows_before + 1) if record)
         if any(records):  # the header is the first row of the first block
-            yield _RowBlock(numbered, partial(_columns_of_records, whole[:size], records))
-        rest, lines_before = whole[size:], lines_before + _n_lines(whole[:size])
+            yield _RowBlock(numbered, partial(_columns_of_records, done, records))
+        lines_before += done.count(b"\n") + done.count(b"\r") - done.count(b"\r\n")
         rows_before += len(records)
-    if rest:
-        yield from _rest_of_csv(rejoined(rest, stream), delimiter, limit, rows_before, lines_before)
+    yield from _as_one(_rows_of_csv(rejoined(rest, stream), delimiter, limit, rows_before, lines_before))
 
 
-def _as_one(rows_of: Callable[..., Generator[Row]]) -> Callable[..., Generator[_RowBlock]]:
-    def block(*table: object) -> Generator[_RowBlock]:
-        with closing(rows_of(*table)) as rows:
-            yield _RowBlock(rows)
-
-    return block
-
-
-_rest_of_csv = _as_one(_rows_of_csv)
-
-
-def _n_lines(content: bytes) -> int:
-    """Return the number of lines that end at LF, CR or both."""
-    return content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n")
+def _as_one(rows: Generator[Row]) -> Generator[_RowBlock]:
+    with closing(rows):
+        yield _RowBlock(rows)
 
 
 def _records(content: bytes, delimiter: str, rows_before: int) -> list[list[str]] | None:
@@ -216,7 +204,8 @@ def delimited(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     part, limit, delimiter = source.part, source.limit, delimiter_of(source.reading)
     rows_of, blocks_of = (_rows_of_csv, _blocks_of_csv) if source.reading.format == "csv" else (_rows_of_tsv, _blocks_of_tsv)
     with open_stream(path, source.unpacked_limit, part, ahead=source.blocks) as stream, ExitStack() as also:
-        found = (blocks_of if source.in_blocks else _as_one(rows_of))(stream, delimiter, limit, part.records_before, part.lines_before)
+        table = (stream, delimiter, limit, part.records_before, part.lines_before)
+        found = blocks_of(*table) if source.in_blocks else _as_one(rows_of(*table))
         first_rows = None
         if part.start:
             whole = also.enter_context(open_stream(path, source.unpacked_limit))
@@ -236,7 +225,6 @@ class _Places(NamedTuple):
     def of(cls, source: Source, header: Sequence[str] | None, path: str) -> _Places:
         """Find the columns that the settings name; raise `UsageError` or `PathError` if they do not fit."""
         reading = source.reading
-        names = [] if reading.text_column == NO_TEXT else source.text_columns or (["2"] if reading.text_column is None else [])
         places: dict[str, list[int]] = {}
         for place, column in enumerate(header or ()):
             places.setdefault(column, []).append(place)
@@ -256,7 +244,7 @@ class _Places(NamedTuple):
                 raise PathError(f"{how_often} called {name!r}{did_you_mean(name, sorted(set(shown) - {name}))}", where=path, hint=listed)
             return found[0]
 
-        texts = list(map(position, names))
+        texts = list(map(position, source.text_columns("2")))
         label = position(reading.label_column or "1") if source.labelled else None
         identity = None if reading.id_column is None else position(reading.id_column)
         if label is not None and label in texts:

@@ -6,9 +6,9 @@ Streams of documents are analysed in blocks (`nbtext.ragged`), long documents in
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from functools import cache
 from itertools import islice
-from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,19 +59,6 @@ class TermSequence(NamedTuple):
     """Term ids or `UNKNOWN`."""
 
 
-class _FieldNumbers(dict[bytes, int]):
-    """Numbers of fields by name, handed out when a name first occurs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.prefixes: list[str] = []
-
-    def __missing__(self, name: bytes) -> int:
-        self[name] = number = len(self.prefixes)
-        self.prefixes.append(f"{name.decode()}:")
-        return number
-
-
 class Analyzer:
     """Turns texts into terms: words without stop words, stemmed, as the ids that ``term_ids`` returns. In a field, its name stands before the term.
 
@@ -90,7 +77,8 @@ class Analyzer:
         self._meaning = np.full(1 << 16, _NEW, np.int32)
         self._meaning[LONG_FORM] = _DROPPED  # each of these is analysed at every occurrence
         self._several = GrowingRows()
-        self._fields = _FieldNumbers()
+        self._fields: defaultdict[bytes, int] = defaultdict()  # numbers by name, handed out when a name first occurs
+        self._fields.default_factory = self._fields.__len__
 
     def sequence(self, texts: Sequence[bytes], names: Sequence[bytes] | None = None) -> TermSequence:
         """Return the terms of texts, each given as valid UTF-8; with ``names``, each text is the content of the field of that name."""
@@ -151,8 +139,8 @@ class Analyzer:
     def _analyse(self, surfaces: Surfaces, positions: Whole, fields: Whole | None) -> NDArray[np.int32]:
         terms, sizes = self.terms(surfaces.forms(positions))
         if fields is not None:
-            prefixes = map(self._fields.prefixes.__getitem__, np.repeat(fields.take(positions), sizes).tolist())
-            terms = list(map(add, prefixes, terms))
+            prefixes = [f"{name.decode()}:" for name in self._fields]
+            terms = [prefixes[field] + term for field, term in zip(np.repeat(fields.take(positions), sizes).tolist(), terms, strict=True)]
         ids = np.asarray(self._term_ids(terms), np.int64)
         size = np.array(sizes, np.int64)
         end = np.cumsum(size)

@@ -8,7 +8,7 @@ last line goes with its run. A line alone is encoded if it looks like nothing bu
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import chain, compress, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,7 +56,7 @@ def without_encoded_lines(texts: Sequence[bytes]) -> tuple[Sequence[bytes], Whol
     kept = list(texts)
     for document, spans in encoded.items():
         text = texts[document]
-        bounds = [0, *(bound for span in spans for bound in span), len(text)]
+        bounds = [0, *chain.from_iterable(spans), len(text)]
         kept[document] = b"".join([text[begin:end] for begin, end in zip(bounds[0::2], bounds[1::2], strict=True)])
         counts[document] = len(spans)
     return kept, counts
@@ -68,7 +68,7 @@ def encoded_lines(texts: Sequence[bytes]) -> dict[int, list[tuple[int, int]]]:
     runs = [np.arange(begin, end) for begin, end in lines.encoded()]
     if not runs:
         return {}
-    numbers = np.flatnonzero(np.bincount(np.concatenate(runs)))
+    numbers = np.unique(np.concatenate(runs))
     documents = lines.documents(numbers)
     spans = np.stack((lines.starts[numbers], lines.ends[numbers]), axis=1) - lines.bounds[documents, np.newaxis]
     found: dict[int, list[tuple[int, int]]] = {}
@@ -144,12 +144,12 @@ class _Lines:
         """Yield the first line, the line after the last and the distinct lines of runs in one text; with equal numbers in ``alike``, shape (n_lines,)."""
         if not numbers.size:
             return
-        lines = [None if line.translate(None, alphabet) else line for line in self._at(numbers)]
-        numbers = numbers[[line is not None for line in lines]]
+        lines = self._at(numbers)
+        fits = [not line.translate(None, alphabet) for line in lines]
+        numbers, kept = numbers[fits], list(compress(lines, fits))
         apart = (np.diff(numbers) > 1) | (np.diff(self.documents(numbers)) != 0)
         if alike is not None:
             apart |= np.diff(alike[numbers]) != 0
-        kept = [line for line in lines if line is not None]
         bounds = [0, *(np.flatnonzero(apart) + 1).tolist(), len(kept)]
         for begin, end in pairwise(bounds if kept else []):
             yield int(numbers[begin]), int(numbers[end - 1]) + 1, list(dict.fromkeys(kept[begin:end]))

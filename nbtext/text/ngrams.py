@@ -36,6 +36,8 @@ def with_ngrams(sequence: TermSequence, order: int, pair_ids: PairIds, begins: i
 
     An n-gram is the pair of the (n − 1)-gram before its last term and that term; ``pair_ids`` returns its id or `UNKNOWN`.
     """
+    if order == 1:
+        return sequence
     documents, terms = sequence
     columns = [terms]
     for n in range(2, order + 1):
@@ -43,11 +45,9 @@ def with_ngrams(sequence: TermSequence, order: int, pair_ids: PairIds, begins: i
         within = documents[n - 1 :] == documents[: 1 - n]
         known = np.flatnonzero(within & (left >= 0) & (last >= 0))
         column = np.full(terms.size, _ABSENT)
-        column[: max(terms.size - n + 1, 0)] = np.where(within, UNKNOWN, _ABSENT)
+        column[: within.size][within] = UNKNOWN
         column[known] = pair_ids(left[known], last[known])
         columns.append(column)
-    if order == 1:
-        return sequence
     interleaved = np.stack(columns, axis=1)[:begins].ravel()
     present = interleaved != _ABSENT
     return TermSequence(np.repeat(documents[:begins], order)[present], interleaved[present])
