@@ -89,7 +89,8 @@ def found(items: Any, notices: Notices) -> Found:
 
 
 def in_blocks(path: Path, reading: Reading, notices: Notices) -> Iterator[LabelledBlock | Document]:
-    return read_shard(Shard(str(path)), source_of(resolved(reading, [str(path)], labelled=True), notices, labelled=True, blocks=True))
+    source = source_of(resolved(reading, [str(path)], labelled=True), notices, labelled=True)
+    return read_shard(Shard(str(path)), replace(source, blocks=True))
 
 
 def both(path: Path, size: int, **options: Any) -> tuple[Found, Found]:

@@ -13,6 +13,7 @@ import lzma
 import os
 import random
 import tempfile
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -239,7 +240,7 @@ def counted_or_raised(path: Path, size: int | None, reading: dict[str, Any]) -> 
     try:
         cut = [Shard(str(path))] if size is None else shards([str(path)], source_of(resolution, Notices(), labelled=True), size)
         for shard in cut:
-            for item in read_shard(shard, source_of(resolution, Notices(), labelled=True, blocks=True)):
+            for item in read_shard(shard, replace(source_of(resolution, Notices(), labelled=True), blocks=True)):
                 if isinstance(item, LabelledBlock):
                     found += [(item.labels[number], text) for number, text in zip(item.classes.tolist(), item.texts, strict=True)]
                 else:

@@ -123,7 +123,7 @@ def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
     if options.get("folders"):
         return _labelled_folders(options)
     if source is None:
-        if not corpus and "text" in options and sys.stdin is not None and not sys.stdin.isatty() and beginning("-", 1, of_pipe=0):
+        if not corpus and "text" in options and sys.stdin is not None and not sys.stdin.isatty() and beginning("-", 1):
             return ("-",)
         if not corpus:
             raise click.UsageError("Missing argument 'CORPUS...', or - for standard input", click.get_current_context(silent=True))

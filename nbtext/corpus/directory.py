@@ -153,8 +153,7 @@ def visible_paths(folder: str) -> list[tuple[str, bool | None]]:
     """Return the paths in a folder whose names do not begin with a dot, in the order of the names' bytes: whether each is a directory, None for neither it nor a file."""
     with os.scandir(folder) as entries:
         visible = {entry.name: entry for entry in entries if not entry.name.startswith(".")}
-    names = sorted(visible, key=None if "".join(visible).isascii() else os.fsencode)
-    return [(entry.path, not entry.is_file(follow_symlinks=False) and _is_directory(entry)) for entry in map(visible.__getitem__, names)]
+    return [(visible[name].path, _is_directory(visible[name])) for name in sorted(visible, key=os.fsencode)]
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool | None:

@@ -181,7 +181,7 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     Label, text, id and columns are at keys; ``a.b`` is the key b of the object at a. A file may also be an array of objects.
     """
     reading, of_record = source.reading, _record_reader(source)
-    if not source.part.start and ARRAY.match(beginning(path, _LONGEST_MARGIN, of_pipe=0)):
+    if not source.part.start and ARRAY.match(beginning(path, _LONGEST_MARGIN)):
         return _each_element(path, source, of_record)
 
     def document(name: str, line: bytes) -> Document | None:

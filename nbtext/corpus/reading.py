@@ -9,13 +9,14 @@ import os
 import re
 from codecs import BOM_UTF8
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.corpus.decoding import decoded_name, detect_encoding, is_ascii_compatible, is_plain, refuse_binary, to_utf8
 from nbtext.corpus.document import Document, Notices, Source, delimiter_of, problem_of, too_large
 from nbtext.corpus.parts import ARRAY, Shard, reader
-from nbtext.corpus.streams import LINES_AT_ONCE, LONGEST_FIRST_LINE, beginning, uncompressed_name
+from nbtext.corpus.streams import LINES_AT_ONCE, LONGEST_FIRST_LINE, LOOKED_AT, beginning, uncompressed_name
 from nbtext.document_parts import KINDS, NO_TEXT, Attributes, checked_fields, field_name, weight_in_units, without_separators
 from nbtext.errors import WARNING, DocumentError, Finding, UsageError, quantity
 from nbtext.label_sets import separated
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 _NOTHING: tuple[bytes, Fields, tuple[str, ...]] = (b"", (), ())
 """Text, fields and values of a document that cannot be read."""
-
-_LOOKED_AT = 1 << 16
 
 _FEWEST_LINES, _WIDEST_LINE = 3, 100
 """Lines of documents, at least, and bytes of a line of prose, at most."""
@@ -198,7 +197,7 @@ def _format_by_content(path: str) -> str | None:
     """Return the format that the beginning of a file shows beyond doubt, if any."""
     from nbtext.corpus.columns import table_format
 
-    start = beginning(path, _LOOKED_AT, of_pipe=_LOOKED_AT)
+    start = beginning(path, of_pipe=LOOKED_AT)
     if refused := next((hint for signature, hint in _CONVERTED_BY_CONTENT.items() if re.match(signature, start)), None):
         raise UsageError(f"{path} cannot be read", hint=refused)
     line = start.partition(b"\n")[0]
@@ -206,7 +205,7 @@ def _format_by_content(path: str) -> str | None:
     for name, layout in FORMATS.items():
         if layout.beginning and (line if layout.mail else text).startswith(layout.beginning):
             return name
-    return "jsonl" if _holds_records(start) else table_format(start, complete=len(start) < _LOOKED_AT)
+    return "jsonl" if _holds_records(start) else table_format(start, complete=len(start) < LOOKED_AT)
 
 
 def _holds_records(start: bytes) -> bool:
@@ -234,7 +233,7 @@ def format_like(paths: Sequence[str], trained: Reading) -> str:
     if layout.of_files:
         from nbtext.corpus.mailboxes import is_mbox
 
-        start = beginning(path, _LOOKED_AT, of_pipe=0) if is_file else b""  # what comes through a pipe is one document
+        start = beginning(path) if is_file else b""  # what comes through a pipe is one document
         if ARRAY.match(start):
             return "jsonl"
         return "mbox" if is_mbox(start) else "dir" if layout.archive or (trained.format == "maildir" and is_file) else trained.format
@@ -277,7 +276,7 @@ def _format_like_table(path: str, trained: Reading) -> str:
     """Return the format of a file for a model of tables or JSON lines: what is neither is one document, since a text alone has no columns."""
     from nbtext.corpus.columns import is_table, split_rows
 
-    start = beginning(path, _LOOKED_AT, of_pipe=0)
+    start = beginning(path)
     text = start.removeprefix(BOM_UTF8)
     if not text.strip():
         return trained.format
@@ -285,7 +284,7 @@ def _format_like_table(path: str, trained: Reading) -> str:
         return "jsonl" if text[:256].lstrip().startswith((b"{", b"[")) else "dir"
     if _holds_records(text):
         return "jsonl"
-    complete = len(start) < _LOOKED_AT
+    complete = len(start) < LOOKED_AT
     rows = split_rows(start, delimiter_of(trained), quoted=trained.format == "csv", complete=complete)
     return trained.format if not rows or is_table(rows, trained) else "dir"
 
@@ -304,8 +303,8 @@ def lines_of_document(path: str) -> int | None:
 
 def _lines_at(path: str) -> list[bytes]:
     """Return the whole lines in the beginning of a file; none if one is empty."""
-    start = beginning(path, _LOOKED_AT, of_pipe=0)
-    lines = start.splitlines()[: None if len(start) < _LOOKED_AT else -1]
+    start = beginning(path)
+    lines = start.splitlines()[: None if len(start) < LOOKED_AT else -1]
     return lines if all(map(bytes.strip, lines)) else []
 
 
@@ -358,9 +357,9 @@ def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
 
     if are_given and not names_a_column(reading):
         return reading
-    of_pipe = _LOOKED_AT if labelled else 0  # a pipe to be answered may be slow
+    of_pipe = LOOKED_AT if labelled else 0  # a pipe to be answered may be slow
     if FORMATS[reading.format].decoded:
-        return recognise_keys(beginning(path, _LOOKED_AT, of_pipe=of_pipe), reading, labelled=labelled)
+        return recognise_keys(beginning(path, of_pipe=of_pipe), reading, labelled=labelled)
     delimiter, rows = _delimiter_and_rows(path, reading, of_pipe=of_pipe)
     reading = replace(reading, delimiter=delimiter)
     try:
@@ -379,7 +378,7 @@ def quoted_cells(path: str, reading: Reading, found: Reading) -> Iterator[Findin
     """Yield the finding that cells look quoted, if a table was recognised as tsv."""
     from nbtext.corpus.columns import holds_quoted_cells
 
-    if (reading.format, found.format) == ("auto", "tsv") and holds_quoted_cells(beginning(path, _LOOKED_AT, of_pipe=0)):
+    if (reading.format, found.format) == ("auto", "tsv") and holds_quoted_cells(beginning(path)):
         yield Finding(
             "columns",
             WARNING,
@@ -393,7 +392,7 @@ def _delimiter_and_rows(path: str, reading: Reading, *, of_pipe: int = 0) -> tup
     from nbtext.corpus.columns import find_delimiter, split_rows
 
     quoted = reading.format == "csv"
-    for size in (_LOOKED_AT, LONGEST_FIRST_LINE):
+    for size in (LOOKED_AT, LONGEST_FIRST_LINE):
         start = beginning(path, size, of_pipe=of_pipe)
         complete = len(start) < size
         delimiter = reading.delimiter or (find_delimiter(start, complete=complete) if quoted else None)
@@ -425,15 +424,13 @@ def column_names(path: str, reading: Reading) -> tuple[str, ...]:
     if reading.format not in ("csv", "tsv"):
         raise UsageError(f"--keep all is for tables, not for {reading.format}", hint="name the columns")
     rows = first_rows(path, reading)
-    if not rows and beginning(path, _LOOKED_AT, of_pipe=0).strip():
+    if not rows and beginning(path).strip():
         raise UsageError("--keep all needs the first row, which has more than 4 MiB", where=path, hint="name the columns")
     first = rows[0] if rows else []
     return tuple(header_names(first, reading.encoding) if names_a_column(reading) else map(str, range(1, len(first) + 1)))
 
 
-def source_of(
-    reading: Reading, notices: Notices, *, labelled: bool, columns: Sequence[str] = (), blocks: bool = False, where: str | None = None
-) -> Source:
+def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Sequence[str] = (), where: str | None = None) -> Source:
     """Return what the readers are given, from settings that are `resolved` and arguments of `read_corpus`; raise `UsageError` if they do not fit."""
     attributes = Attributes.of(reading)
     weight_column = reading.weight_column if labelled and reading.weight_column != NO_TEXT else None
@@ -450,29 +447,19 @@ def source_of(
     if labelled and reading.tag_fields and not layout.columns and reading.document not in ("mail", BY_NAME):
         raise UsageError("--tag-fields names columns, keys or headers of mail, which these documents have not", hint="leave it out")
     condition = (value, not chosen.endswith("!")) if chosen else None
-    return Source(reading, notices, labelled, columns, attributes, tagged, weight_column, blocks=blocks, where=condition)
+    return Source(reading, notices, labelled, columns, attributes, tagged, weight_column, where=condition)
 
 
-def _decoders(reading: Reading) -> Callable[[str], Decoder]:
-    """Return a function from the name of a document to its `_decoder`."""
-    if reading.document != BY_NAME:
-        decoder = _decoder(reading)
-        return lambda _: decoder
-    by_kind = {kind: _decoder(replace(reading, document=kind)) for kind in ("text", "html", "mail")}
-    return lambda name: by_kind[_kind_of_file(name)]
-
-
-def _decoder(reading: Reading) -> Decoder:
+def _decoder(reading: Reading, kind: str) -> Decoder:
     """Return a function from the bytes of a document to its text, whether it was read as Windows-1252, and its fields, all with any separators."""
-    layout = FORMATS[reading.format]
-    encoding = "utf-8" if layout.decoded else reading.encoding
-    if reading.document == "mail":
+    encoding = "utf-8" if FORMATS[reading.format].decoded else reading.encoding
+    if kind == "mail":
         from nbtext.corpus.mail.mail import MailReading, read_mail
 
         wanted = MailReading.of(reading, encoding)
         return lambda body: read_mail(body, wanted)
     text_of, of_files = to_utf8, reading.of_files
-    if reading.document == "html":
+    if kind == "html":
         from nbtext.corpus.html import text_of_html_document as text_of
 
     def decoded(body: bytes) -> tuple[bytes, bool, Fields]:
@@ -491,10 +478,9 @@ def _decoded(documents: Iterable[Document], source: Source, folder: str | None =
 
     Documents of weight 0 are left out, and those that `Source.where` does not choose. With a ``folder`` texts are paths of files from there.
     """
-    decoder_of = _decoders(source.reading)
-    attributes, n_attributes, weight_column = source.attributes, len(source.attributes.names), source.weight_column
-    layout, reading = FORMATS[source.reading.format], source.reading
-    may_be_binary = reading.encoding == "auto" and reading.document != "mail" and not (layout.decoded or reading.of_files)
+    reading, attributes, n_attributes, weight_column = source.reading, source.attributes, len(source.attributes.names), source.weight_column
+    decoder_of, kind = cache(partial(_decoder, reading)), reading.document
+    may_be_binary = reading.encoding == "auto" and kind != "mail" and not (FORMATS[reading.format].decoded or reading.of_files)
     names = [field_name(name) for name in source.tagged]
     n_beside = n_attributes + len(names)
     n_own = n_beside + (weight_column is not None) + (source.where is not None)
@@ -507,7 +493,7 @@ def _decoded(documents: Iterable[Document], source: Source, folder: str | None =
             try:
                 path, content = (identity, body) if folder is None else _file_in(folder, body, source)
                 label = _label(label, identity, content, source)
-                found, transcoded, fields = decoder_of(path)(content)
+                found, transcoded, fields = decoder_of(_kind_of_file(path) if kind == BY_NAME else kind)(content)
                 text = without_separators(found)
                 if text is not found and may_be_binary:
                     refuse_binary(body)

@@ -177,6 +177,9 @@ def unpacked_document(path: str, content: bytes, limit: int) -> bytes:
 LINES_AT_ONCE = 1 << 21
 """Bytes of lines that are looked at as a whole."""
 
+LOOKED_AT = 1 << 16
+"""Bytes of a file by which its format and its columns are recognised."""
+
 LONGEST_FIRST_LINE = 1 << 22
 """Bytes of a first line that `beginning` waits for at most."""
 
@@ -230,7 +233,7 @@ def can_be_read_here_only(path: str) -> bool:
     return path == "-" or path in _begun
 
 
-def beginning(path: str, size: int, *, of_pipe: int) -> bytes:
+def beginning(path: str, size: int = LOOKED_AT, *, of_pipe: int = 0) -> bytes:
     """Return the first ``size`` bytes of a file of documents, unpacked; none if it cannot be read.
 
     Of a pipe, wait for ``of_pipe`` bytes or one line, as stored, and replay them when it is opened.
