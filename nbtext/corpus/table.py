@@ -16,7 +16,7 @@ from nbtext.corpus.columns import column_name, cut_short, names_a_column
 from nbtext.corpus.decoding import decoded_name, is_plain, plain_lines, to_utf8
 from nbtext.corpus.document import Document, Source, delimiter_of, problem_of, too_large
 from nbtext.corpus.parts import size_of_records
-from nbtext.corpus.streams import LINES_AT_ONCE, line_blocks, numbered_lines, open_stream, rejoined
+from nbtext.corpus.streams import BUFFER, LINES_AT_ONCE, line_blocks, numbered_lines, open_stream, rejoined
 from nbtext.errors import DocumentError, PathError, UsageError, did_you_mean, quantity
 from nbtext.ragged import LabelledBlock
 from nbtext.records import NamedTuple
@@ -37,47 +37,14 @@ class _RecordTooLarge(Exception):  # noqa: N818 - no failure: the reader begins 
     """Raised through `csv.reader` in place of the next line."""
 
 
-class _RecordLines:
-    """The lines of a text for `csv.reader`, which has no limit on the size of a record.
-
-    Raise `_RecordTooLarge` as soon as the lines since `next_record` have more characters than the limit, and skip the rest of the record.
-    """
-
-    def __init__(self, text: TextIOWrapper, limit: int) -> None:
-        self._text, self._limit = text, limit
-        self._number = 0
-        self._size = 0
-        self._quotes = 0
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = self._text.readline(self._limit + 3)
-        if not line:
-            raise StopIteration
-        self._number += 1
-        self._size += len(line)
-        if self._size > self._limit + 2:
-            self._skip_record(line)
-            raise _RecordTooLarge
-        self._quotes += line.count('"')
-        return line
-
-    def next_record(self) -> int:
-        """Begin a new record and return the number of its first line."""
-        self._size = self._quotes = 0
-        return self._number + 1
-
-    def _skip_record(self, line: str) -> None:
-        """Skip to the end of the record: a line end outside quotes, that is, after an even number of quotes."""
-        while line:
-            self._quotes += line.count('"')
-            if line[-1] in "\r\n":
-                if self._quotes % 2 == 0:
-                    return
-                self._number += 1
-            line = self._text.readline(self._limit + 3)
+def _skip_record(text: TextIOWrapper, line: str, quotes: int) -> int:
+    """Skip the rest of a record, to a line end after an even number of quotes; return the number of lines in it, given what was read of the first."""
+    n_lines = 0
+    while line and (line[-1] not in "\r\n" or quotes % 2):
+        n_lines += line[-1] in "\r\n"
+        line = text.readline(BUFFER)
+        quotes += line.count('"')
+    return n_lines
 
 
 def _rows_of_tsv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[Row]:
@@ -94,30 +61,38 @@ def _rows_of_csv(stream: BufferedReader, delimiter: str, limit: int, rows_before
     Bytes that are not UTF-8 pass through the text layer as surrogates, so that each document's encoding is found by itself.
     """
     csv.field_size_limit(max(limit, 1 << 17))
-    text = io.TextIOWrapper(stream, encoding=_encoding_of_csv(rows_before), errors="surrogateescape", newline="")
-    lines = _RecordLines(text, limit)
-    begin, row = 1, rows_before + 1
+    text = io.TextIOWrapper(stream, encoding="utf-8" if rows_before else "utf-8-sig", errors="surrogateescape", newline="")
+    n_lines = before = size = quotes = 0  # lines, those before the record, and its characters and quotes so far
+    row = rows_before + 1
+
+    def lines() -> Iterator[str]:
+        """Yield lines for `csv.reader`, which has no limit on the size of a record; raise `_RecordTooLarge` behind a record beyond the limit."""
+        nonlocal n_lines, size, quotes
+        while line := text.readline(limit + 3):
+            n_lines, size, quotes = n_lines + 1, size + len(line), quotes + line.count('"')
+            if size <= limit + 2:
+                yield line
+                continue
+            n_lines += _skip_record(text, line, quotes)
+            raise _RecordTooLarge
+
     try:
         while True:
             try:
-                for record in csv.reader(lines, delimiter=delimiter, strict=True):
+                for record in csv.reader(lines(), delimiter=delimiter, strict=True):
                     if record:
                         yield row, _cells(record)
-                    begin, row = lines.next_record(), row + 1
+                    before, size, quotes, row = n_lines, 0, 0, row + 1
             except _RecordTooLarge:
                 yield row, None
-                begin, row = lines.next_record(), row + 1
+                before, size, quotes, row = n_lines, 0, 0, row + 1
             else:
                 return
     except csv.Error as problem:
-        where = f"line {lines_before + begin}"
+        where = f"line {lines_before + before + 1}"
         raise PathError(f"{where}: not valid csv ({problem})", hint="if quotes are only characters, use --format tsv") from None
     finally:
         text.detach()
-
-
-def _encoding_of_csv(rows_before: int) -> str:
-    return "utf-8" if rows_before else "utf-8-sig"
 
 
 def _cells(record: list[str]) -> list[bytes]:
@@ -172,7 +147,7 @@ def _as_one(rows: Generator[Row]) -> Generator[_RowBlock]:
 
 def _records(content: bytes, delimiter: str, rows_before: int) -> list[list[str]] | None:
     """Return the records, empty for empty lines; None for csv that is not valid."""
-    text = io.StringIO(content.decode(_encoding_of_csv(rows_before), "surrogateescape"), newline="")
+    text = io.StringIO(content.decode("utf-8" if rows_before else "utf-8-sig", "surrogateescape"), newline="")
     try:
         return list(csv.reader(text, delimiter=delimiter, strict=True))
     except csv.Error:

@@ -129,7 +129,7 @@ def _count_here(
 
 
 def _count_on_cluster(analysis: Analysis, corpus: Corpus, scheduler: str, heard: Heard | None) -> Iterator[PartialCounts]:
-    from nbtext.parallel.cluster import cluster
+    from nbtext.parallel.cluster import cluster, on_cluster
 
     require_fitting(analysis.settings, CLUSTER, *[PATCH] * (corpus.patch is not None))
     if STDIN in corpus.paths:
@@ -137,7 +137,7 @@ def _count_on_cluster(analysis: Analysis, corpus: Corpus, scheduler: str, heard:
     of_corpus, source = corpus.in_shards(here=False)
     documents = read = 0
     with cluster(scheduler) as workers:
-        for piece in workers.side_by_side(count_shards, Counting(source, analysis), enumerate(shard.absolute() for shard in of_corpus)):
+        for piece in on_cluster(workers, count_shards, Counting(source, analysis), enumerate(shard.absolute() for shard in of_corpus)):
             documents += sum(outcome.documents for outcome in piece.outcomes)
             read += sum(outcome.read for outcome in piece.outcomes)
             if heard is not None:

@@ -33,8 +33,8 @@ QUIET = ("distributed", "asyncio", "tornado")
 
 
 @contextmanager
-def cluster(scheduler: str) -> Iterator[Cluster]:
-    """Connect to the workers of a Dask scheduler, by its address.
+def cluster(scheduler: str) -> Iterator[Any]:
+    """Connect to the workers of a Dask scheduler, by its address, for `on_cluster`.
 
     Raises `UsageError` without the package, for an address that is none, and for workers with another version; `WorkerError` if nobody answers,
     and for a task that no worker survives.
@@ -56,7 +56,7 @@ def cluster(scheduler: str) -> Iterator[Cluster]:
         client.wait_for_workers(1, timeout=PATIENCE)
         if others := {version for version in client.run(_version).values() if version != __version__}:
             raise UsageError(f"workers have nbtext {', '.join(sorted(others))}, and this is {__version__}", hint="install the same there")
-        yield Cluster(client)
+        yield client
     except TimeoutError:
         raise WorkerError(f"the scheduler at {scheduler} has no workers", hint="start some with dask worker") from None
     except distributed.KilledWorker as problem:
@@ -65,24 +65,19 @@ def cluster(scheduler: str) -> Iterator[Cluster]:
         client.close()
 
 
-class Cluster:
-    """Workers of a Dask scheduler. Tasks of a worker that ended are done by another."""
+def on_cluster(
+    client: Any,  # noqa: ANN401 - a distributed.Client, which must not be imported at start
+    work: Callable[[Shared, Share[Task]], Result],
+    shared: Shared,
+    tasks: Iterable[Task],
+) -> Iterator[Result]:
+    """Yield the results of ``work(shared, share)`` for shares of consecutive tasks, as they arrive. Tasks of a worker that ended are done by another."""
+    import joblib
 
-    def __init__(self, client: Any) -> None:  # noqa: ANN401 - a distributed.Client, which must not be imported at start
-        self._client = client
-
-    @property
-    def threads(self) -> int:
-        """Return how many tasks run at once."""
-        return sum(self._client.nthreads().values())
-
-    def side_by_side(self, work: Callable[[Shared, Share[Task]], Result], shared: Shared, tasks: Iterable[Task]) -> Iterator[Result]:
-        """Yield the results of ``work(shared, share)`` for shares of consecutive tasks, as they arrive."""
-        import joblib
-
-        with joblib.parallel_config("dask", client=self._client):
-            outside = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=AHEAD * self.threads)
-            yield from outside(joblib.delayed(work)(shared, Share(run)) for run in runs(tasks, self.threads))
+    threads = sum(client.nthreads().values())
+    with joblib.parallel_config("dask", client=client):
+        outside = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=AHEAD * threads)
+        yield from outside(joblib.delayed(work)(shared, Share(run)) for run in runs(tasks, threads))
 
 
 def runs(tasks: Iterable[Task], threads: int) -> Iterator[list[Task]]:

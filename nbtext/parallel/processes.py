@@ -230,6 +230,11 @@ def in_order(
         return
     pending: deque[tuple[Task, Future[Result] | None]] = deque()
     can_start = True
+
+    def first() -> tuple[Task, Result | None]:
+        task, future = pending.popleft()
+        return task, None if future is None else others.result(future)
+
     with Workers(jobs, partial(function, shared)) as others:
         for task in tasks:
             future = None
@@ -240,14 +245,9 @@ def in_order(
                     can_start = False
             pending.append((task, future))
             if not can_start or len(pending) == AHEAD * jobs:
-                yield _first(pending, others)
+                yield first()
         while pending:
-            yield _first(pending, others)
-
-
-def _first(pending: deque[tuple[Task, Future[Result] | None]], others: Workers) -> tuple[Task, Any]:
-    task, future = pending.popleft()
-    return task, None if future is None else others.result(future)
+            yield first()
 
 
 class CannotStartError(Exception):

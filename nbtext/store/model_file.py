@@ -264,7 +264,7 @@ class _ArrayPlace(NamedTuple):
         return self.offset + self.length * np.dtype(self.dtype).itemsize
 
 
-def _encode_index(settings: Mapping[str, object], places: Mapping[str, _ArrayPlace], ledger: bytes = b"") -> bytes:
+def _encode_index(settings: Mapping[str, object], places: Mapping[str, _ArrayPlace], ledger: bytes) -> bytes:
     """Return the index as JSON in ASCII, keys sorted."""
     arrays = {name: {"dtype": dtype, "shape": [length], "offset": offset} for name, (dtype, length, offset) in places.items()}
     index = {"settings": settings, "arrays": arrays, **({"ledger": [len(ledger), hashlib.sha256(ledger).hexdigest()]} if ledger else {})}

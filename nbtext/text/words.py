@@ -14,6 +14,7 @@ are those of PyStemmer, or of nltk, which is imported only when it is used, sinc
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unicodedata import category, combining, normalize
@@ -64,18 +65,15 @@ class _Alphabet(dict[int, str]):
         return kept
 
 
-class _NonStarters(dict[str, tuple[int, int, bool]]):
-    """By character: numbers of non-starters at both ends of its compatibility decomposition, and whether it has only non-starters."""
-
-    def __missing__(self, character: str) -> tuple[int, int, bool]:
-        classes = [combining(part) for part in normalize("NFKD", character)]
-        starters = [place for place, number in enumerate(classes) if number == 0]
-        first, last = (starters[0], starters[-1] + 1) if starters else (len(classes), 0)
-        self[character] = found = first, len(classes) - last, not starters
-        return found
+@cache
+def _non_starters(character: str) -> tuple[int, int, bool]:
+    """Return the numbers of non-starters at both ends of a character's compatibility decomposition, and whether it has only non-starters."""
+    classes = [combining(part) for part in normalize("NFKD", character)]
+    starters = [place for place, number in enumerate(classes) if number == 0]
+    first, last = (starters[0], starters[-1] + 1) if starters else (len(classes), 0)
+    return first, len(classes) - last, not starters
 
 
-_NON_STARTERS = _NonStarters()
 _VISIBLE = _Visible()
 _ALPHABET = _Alphabet()
 
@@ -121,7 +119,7 @@ def _stream_safe(text: str) -> str:
     safe = []
     count = 0
     for character in text:
-        first, last, is_whole = _NON_STARTERS[character]
+        first, last, is_whole = _non_starters(character)
         if count + first > _MOST_NON_STARTERS:
             safe.append(_JOINER)
             count = 0
