@@ -188,8 +188,7 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
         if not line.strip():
             return None
         record, transcoded = parsed_record(line, reading.encoding)
-        if transcoded:
-            source.notices.transcoded += 1
+        source.notices.transcoded += transcoded
         return of_record(name, record)
 
     text_keys = source.text_columns("text")
@@ -213,9 +212,7 @@ def _each_element(path: str, source: Source, of_record: Callable[[str, dict[str,
 def _record_reader(source: Source) -> Callable[[str, dict[str, object]], Document]:
     """Return a function from a name and a JSON object to the document that it is."""
     reading = source.reading
-    label_key = reading.label_column or "label"
-
-    text_keys = source.text_columns("text")
+    label_key, text_keys = reading.label_column or "label", source.text_columns("text")
     n_attributes = len(source.attributes.names) + len(source.tagged)
     attributes, others = source.columns[:n_attributes], source.columns[n_attributes:]
 
@@ -225,7 +222,7 @@ def _record_reader(source: Source) -> Callable[[str, dict[str, object]], Documen
         try:
             label = _label(record, label_key) if source.labelled else None
             if source.labelled and label is None:
-                return Document(name, problem=_without_value(record, label_key, "--label-column"))
+                raise _without_value(record, label_key, "--label-column")
             columns = (*(_scalar(record, key) or "" for key in attributes), *(_column(record, key) for key in others))
             fields = _fields_of(record) if reading.document == "text" else ()
             return Document(name, label, b"\n".join([_text_at(record, key) for key in text_keys]), fields, columns=columns)

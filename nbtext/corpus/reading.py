@@ -506,8 +506,7 @@ def _decoded(documents: Iterable[Document], source: Source, folder: str | None =
                     values = attributes.checked(columns[:n_attributes])
                 if weight_column is not None:
                     units = weight_in_units(weight_column, columns[n_beside])
-                if transcoded:
-                    source.notices.transcoded += 1
+                source.notices.transcoded += transcoded
             except Exception as raised:  # noqa: BLE001 - one document never ends a run
                 problem, (text, fields, values) = problem_of(raised), _NOTHING
         if units:

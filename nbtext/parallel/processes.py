@@ -154,8 +154,7 @@ def send(connection: Connection, answer: object) -> None:
     from multiprocessing.reduction import send_handle
 
     with os.fdopen(os.memfd_create("nbtext"), "wb") as file:
-        for view in views:
-            file.write(view)
+        file.writelines(views)
         file.flush()
         connection.send(_SharedAnswer(rest, [view.nbytes for view in views]))
         send_handle(connection, file.fileno(), None)
@@ -177,11 +176,9 @@ def _receive(connection: Connection) -> Any:  # noqa: ANN401 - whatever was sent
     from multiprocessing.reduction import recv_handle
 
     arrays = memoryview(mmap.mmap(-1, sum(answer.sizes)))
-    with os.fdopen(recv_handle(connection), "rb", buffering=0) as file:
+    with os.fdopen(recv_handle(connection), "rb") as file:
         file.seek(0)
-        done = 0
-        while read := file.readinto(arrays[done:]):
-            done += read
+        file.readinto(arrays)
     ends = accumulate(answer.sizes)
     return pickle.loads(answer.rest, buffers=[arrays[end - size : end] for size, end in zip(answer.sizes, ends, strict=True)])  # noqa: S301 - from a worker
 
