@@ -6,7 +6,7 @@ Texts of many documents are rows of bytes in one buffer: no object for each docu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -174,10 +174,10 @@ class LabelledBlock:
     """Shape (n_texts,), in units of 1 / `nbtext.document_parts.WEIGHT_UNIT`; None if all are 1."""
 
     @classmethod
-    def of(cls, labels: Sequence[str], texts: Sequence[bytes]) -> LabelledBlock:
-        """Return the block of some texts, given the label of each."""
+    def of(cls, labels: Sequence[Any], texts: Sequence[bytes], name: Callable[[Any], str] = str) -> LabelledBlock:
+        """Return the block of some texts, given the label of each, or what ``name`` makes labels of."""
         number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
-        return cls(TextBlock.of(texts), list(number), np.fromiter(map(number.__getitem__, labels), np.int64, len(labels)))
+        return cls(TextBlock.of(texts), list(map(name, number)), np.fromiter(map(number.__getitem__, labels), np.int64, len(labels)))
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -123,13 +123,11 @@ def _block_of_fasttext(content: bytes) -> LabelledBlock | None:
     """Return the documents of plain lines if each has one label, at its beginning."""
     parts = [line.partition(b" ") for line in content.split(b"\n")]
     labels = [label for label, _, _ in parts]
-    distinct = dict.fromkeys(labels)
     if content.count(PREFIX) != len(parts) or not all(
-        label.startswith(PREFIX) and b"\t" not in label and label != PREFIX for label in distinct
+        label.startswith(PREFIX) and b"\t" not in label and label != PREFIX for label in dict.fromkeys(labels)
     ):
         return None
-    names = {label: label[len(PREFIX) :].decode() for label in distinct}
-    return LabelledBlock.of([names[label] for label in labels], [text for _, _, text in parts])
+    return LabelledBlock.of(labels, [text for _, _, text in parts], lambda label: label[len(PREFIX) :].decode())
 
 
 def _split_labels(line: bytes) -> tuple[list[bytes], bytes]:

@@ -187,10 +187,15 @@ def format_by_name(path: str) -> str | None:
         from nbtext.corpus.mailboxes import holds_maildirs
 
         return "maildir" if holds_maildirs(path) else "dir"
-    suffix = Path(uncompressed_name(Path(path).name)).suffix.lower()
+    suffix = _suffix(path)
     if suffix in CONVERTED:
         raise UsageError(f"{path} cannot be read", hint=CONVERTED[suffix])
     return next((name for name, layout in FORMATS.items() if suffix in layout.suffixes), None)
+
+
+def _suffix(path: str) -> str:
+    """Return the suffix of a file in lower case, without that of its compression."""
+    return Path(uncompressed_name(path)).suffix.lower()
 
 
 def _format_by_content(path: str) -> str | None:
@@ -329,7 +334,7 @@ def _kind_of_file(path: str) -> str:
     >>> _kind_of_file("inbox/7.eml.gz"), _kind_of_file("page.HTML"), _kind_of_file("letter")
     ('mail', 'html', 'text')
     """
-    return KINDS_OF_FILES.get(Path(uncompressed_name(path)).suffix.lower(), "text")
+    return KINDS_OF_FILES.get(_suffix(path), "text")
 
 
 def _kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:

@@ -246,9 +246,8 @@ class _Places(NamedTuple):
         if columns is None or b"" in columns[0]:
             return None
         labels, *texts = columns
-        names = {label: label.decode() for label in dict.fromkeys(labels)}
         joined = texts[0] if len(texts) == 1 else list(map(b"\n".join, zip(*texts, strict=True)))
-        return LabelledBlock.of([names[label] for label in labels], joined)
+        return LabelledBlock.of(labels, joined, bytes.decode)
 
 
 def _documents(

@@ -47,7 +47,7 @@ def check_replaceable(path: str, *, follow: bool = True) -> Path:
         status = None
     except OSError as problem:
         raise PathError(reason(problem), where=path) from None
-    if status is not None and not (stat.S_ISREG(status.st_mode) or (stat.S_ISLNK(status.st_mode) and not follow)):
+    if status is not None and not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
         kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
         raise PathError(f"is {kind}", where=path, hint="give the name of a file")
     folder = target.parent
