@@ -312,7 +312,7 @@ class Workers:
         with _signals_blocked():
             self._start()
         results, waiting = [], list(self._pipes)
-        progress = dict.fromkeys(range(self._n), _ReadSoFar(0, 0))
+        progress: dict[Connection, _ReadSoFar] = {}
         tasks = iter(share)
         upcoming = next(tasks, None)
         while waiting:
@@ -330,7 +330,7 @@ class Workers:
                     share.withdraw()
                     upcoming = None
                 elif isinstance(said, _ReadSoFar):
-                    progress[self._pipes.index(pipe)] = said
+                    progress[pipe] = said
                     share.report(*map(sum, zip(*progress.values(), strict=True)))
                 else:
                     is_result, answer = said

@@ -144,16 +144,16 @@ def stop_words(name: str, language: str) -> list[str]:
     elif name in LANGUAGES:
         from stop_words import get_stop_words
 
-        listed = "\n".join(_redecoded(word, MISREAD.get(name)) for word in get_stop_words(name))
+        listed = "\n".join(_redecoded(word, MISREAD.get(name, "latin-1")) for word in get_stop_words(name))
     else:
         listed = _read(name)
     return sorted(set(words(listed, unspaced=True)))
 
 
-def _redecoded(word: str, encoding: str | None) -> str:
+def _redecoded(word: str, encoding: str) -> str:
     """Return a word wrongly decoded as Latin-1 as it should be; words that are not Latin-1 are right."""
     try:
-        return word if encoding is None else word.encode("latin-1").decode(encoding)
+        return word.encode("latin-1").decode(encoding)
     except UnicodeError:
         return word
 
