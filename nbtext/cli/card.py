@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 
 card_options = option.several(
     panels.option(
-        "--evaluation", group="documents", type=InputPath(),
-        help="Take the figures of a model card from FILE, which nbtext evaluate --output json printed, instead of from CORPUS.",
+        "--evaluation", "documents",
+        "Take the figures of a model card from FILE, which nbtext evaluate --output json printed, instead of from CORPUS.",
+        type=InputPath(),
     ),
-    panels.option("--name", group="output", hidden=True, metavar="TEXT", shown_default="the name of the model file", help="Name of the model in a model card."),
-    panels.option("--dataset", group="output", metavar="TEXT", shown_default="CORPUS", help="Name of the test documents in a model card."),
-    panels.option("--license", group="output", metavar="NAME", help="License in a model card, such as mit. Left out unless it is given."),
+    panels.option(
+        "--name", "output",
+        "Name of the model in a model card.",
+        hidden=True, metavar="TEXT", shown_default="the name of the model file",
+    ),
+    panels.option("--dataset", "output", "Name of the test documents in a model card.", metavar="TEXT", shown_default="CORPUS"),
+    panels.option("--license", "output", "License in a model card, such as mit. Left out unless it is given.", metavar="NAME"),
 )  # fmt: skip
 """For `write_card`."""
 
@@ -30,7 +35,7 @@ card_options = option.several(
 @panels.command("card", hidden=True)
 @option.corpus_argument
 @option.model_option
-@option.to_option("Write the card to FILE, not to standard output.", CARD, "-o", "--output")
+@option.to_option("Write the card to FILE, not to standard output.", CARD, old_names="-o --output")
 @card_options
 @option.jobs_option
 @option.document_options

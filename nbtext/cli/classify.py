@@ -38,45 +38,38 @@ class _Classify(panels.Command):
 @option.corpus_argument
 @option.text_option
 @option.model_option
-@option.output_option(
-    "table",
-    "tsv",
-    "csv",
-    "jsonl",
-    default=option.BY_TERMINAL,
-    more="tsv has document, class and probability, csv also the reason if there is no class.",
-)
+@option.rows_option("tsv has document, class and probability, csv also the reason if there is no class.", default=None)
 @option.excel_safe_option
-@option.limit_option("Print the N most probable classes of each document, in a pipe as csv. Not in tsv.", old_name="--top-k")
+@option.limit_option("Print the N most probable classes of each document, in a pipe as csv. Not in tsv.", old_names="--top-k")
 @panels.option(
-    "--scores", group="answer", is_flag=True,
-    help="In jsonl, add log joint probabilities and log odds of the classes. They are in nats, and of all classes unless --limit is given.",
+    "--scores", "answer",
+    "In jsonl, add log joint probabilities and log odds of the classes. They are in nats, and of all classes unless --limit is given.",
 )  # fmt: skip
 @option.answer_options
 @panels.option(
-    "--min-typicality", group="answer", type=option.Number(0, 1), default=0.0, show_default=False, metavar="SHARE",
-    help="Give no answer to documents unlike those of training. Such a document is less likely per token than all but this SHARE of training documents of "
+    "--min-typicality", "answer",
+    "Give no answer to documents unlike those of training. Such a document is less likely per token than all but this SHARE of training documents of "
     "about its length; 0.001 finds documents of another kind or language.",
+    type=option.Number(0, 1), default=0.0, show_default=False, metavar="SHARE",
 )  # fmt: skip
 @panels.option(
-    "--drift", group="output", type=OutputPath(DRIFT),
-    help="Append to FILE how the documents differ from those of training. nbtext drift reads it. A run without documents adds nothing.",
+    "--drift", "output",
+    "Append to FILE how the documents differ from those of training. nbtext drift reads it. A run without documents adds nothing.",
+    type=OutputPath(DRIFT),
 )  # fmt: skip
-@panels.option("--lines", group="documents", common=True, is_flag=True, help="Answer each line of standard input at once, as a document.")
-@panels.option("--batch", group="documents", hidden=True, is_flag=True, help="With --lines, answer many lines at a time, which is faster.")
+@panels.option("--lines", "documents", "Answer each line of standard input at once, as a document.", common=True)
+@panels.option("--batch", "documents", "With --lines, answer many lines at a time, which is faster.", hidden=True)
+@panels.option("--exit-status-abstained", "process", "Exit with N, not 0, if a document got no answer.", type=option.WholeNumber(1, 255))
 @panels.option(
-    "--exit-status-abstained", group="process", type=option.WholeNumber(1, 255),
-    help="Exit with N, not 0, if a document got no answer.",
-)  # fmt: skip
-@panels.option(
-    "--mail-filter", group="output", is_flag=True,
-    help="Copy one message from standard input to standard output with a header of its class. The header is X-Nbtext: LABEL; probability=P. If anything "
+    "--mail-filter", "output",
+    "Copy one message from standard input to standard output with a header of its class. The header is X-Nbtext: LABEL; probability=P. If anything "
     "fails, the message is copied whole with reason=error in the header.",
 )  # fmt: skip
 @panels.option(
-    "--keep", group="output", common=True, metavar="COLUMNS",
-    help="Print these columns or keys of the input, comma-separated, instead of the id. all: every column of a table, or the whole record of JSON lines. "
+    "--keep", "output",
+    "Print these columns or keys of the input, comma-separated, instead of the id. all: every column of a table, or the whole record of JSON lines. "
     "csv and tsv then begin with a header.",
+    common=True, metavar="COLUMNS",
 )  # fmt: skip
 @option.jobs_option
 @option.document_options

@@ -17,19 +17,21 @@ from nbtext.settings import READING
 @click.argument("model_a", metavar="A", type=InputPath())
 @click.argument("model_b", metavar="B", type=InputPath())
 @option.corpus_argument
-@option.output_option("table", "json", default="table")
+@option.output_option("table json")
 @panels.option(
-    "--changed", group="output", common=True, type=OutputPath(JUDGED),
-    help="Write documents with different answers to FILE as JSON lines. A line has id, truth, a, probability_a, b and probability_b.",
+    "--changed", "output",
+    "Write documents with different answers to FILE as JSON lines. A line has id, truth, a, probability_a, b and probability_b.",
+    common=True, type=OutputPath(JUDGED),
 )  # fmt: skip
 @panels.option(
-    "--fail-unless-better", group="answer", common=True, is_flag=True,
-    help="Exit with status 6 unless B is right more often than A, beyond chance by McNemar's test.",
+    "--fail-unless-better", "answer",
+    "Exit with status 6 unless B is right more often than A, beyond chance by McNemar's test.",
+    common=True,
 )  # fmt: skip
-@option.limit_option("Show N terms, if there is no CORPUS.", 20, least=0, old_name="--top")
+@option.limit_option("Show N terms, if there is no CORPUS.", 20, least=0, old_names="--top")
 @option.seed_option("process", "Seed of the bootstrap.")
 @option.document_options
-def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str | None, limit: int, seed: int, **options: Any) -> int | None:
+def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str, limit: int, seed: int, **options: Any) -> int | None:
     """Compare the models A and B: what they contain, or how well they answer documents.
 
     Without a CORPUS the output shows which settings, classes, documents and priors differ, and the terms whose probability in a class changed

@@ -16,36 +16,36 @@ from nbtext.errors import listed, quantity
 @option.corpus_argument
 @option.from_folder_option
 @option.relabel_option
+@panels.option("--folds", "documents", "Divide the corpus into N parts.", common=True, type=option.WholeNumber(2), shown_default="10")
 @panels.option(
-    "--folds", group="documents", common=True, type=option.WholeNumber(2), shown_default="10",
-    help="Divide the corpus into N parts.",
-)  # fmt: skip
-@panels.option(
-    "--repeats", group="documents", common=True, type=option.WholeNumber(1), shown_default="1",
-    help="Divide it N times, differently each time.",
+    "--repeats", "documents",
+    "Divide it N times, differently each time.",
+    common=True, type=option.WholeNumber(1), shown_default="1",
 )  # fmt: skip
 @option.seed_option("documents", "Seed of the division into folds.")
-@panels.option("--group-column", group="documents", metavar="COLUMN", help="Keep documents with the same value in this column in one fold.")
+@panels.option("--group-column", "documents", "Keep documents with the same value in this column in one fold.", metavar="COLUMN")
 @panels.option(
-    "--time-column", group="documents", metavar="COLUMN",
-    help="Train on documents before each fold in time. The column has numbers, or dates and times of ISO 8601 in one zone.",
+    "--time-column", "documents",
+    "Train on documents before each fold in time. The column has numbers, or dates and times of ISO 8601 in one zone.",
+    metavar="COLUMN",
 )  # fmt: skip
 @panels.option(
-    "--leave-one-out", group="documents", is_flag=True,
-    help="Judge every document by the model of all others. Terms, smoothing and calibration are chosen once, from all documents.",
+    "--leave-one-out", "documents",
+    "Judge every document by the model of all others. Terms, smoothing and calibration are chosen once, from all documents.",
 )  # fmt: skip
-@option.output_option("table", "tsv", "csv", "json", "jsonl", default="table", more="json has all figures; rows are classes.")
+@option.output_option("table tsv csv json jsonl", "json has all figures; rows are classes.")
 @option.all_option
 @option.decision_options
 @panels.option(
-    "--predictions", group="output", common=True, type=OutputPath(JUDGED),
-    help="Write the answer to every document to FILE as JSON lines. A line has id, truth, answer and probability. With --repeats there are the answers of "
+    "--predictions", "output",
+    "Write the answer to every document to FILE as JSON lines. A line has id, truth, answer and probability. With --repeats there are the answers of "
     "one after the other.",
+    common=True, type=OutputPath(JUDGED),
 )  # fmt: skip
 @gate_options
 @option.jobs_option
 @option.corpus_options
-def command(corpus: tuple[str, ...], output: str | None, folds: int | None, repeats: int | None, seed: int, **options: Any) -> int | None:
+def command(corpus: tuple[str, ...], output: str, folds: int | None, repeats: int | None, seed: int, **options: Any) -> int | None:
     """Divide a corpus into folds, judge each by a model of the others, and print how good the answers are.
 
     Documents are counted once. Everything that training chooses, such as terms and smoothing, is chosen again for each fold, from the other

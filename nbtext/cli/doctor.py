@@ -14,12 +14,12 @@ from nbtext.errors import NbtextError
 @panels.command("doctor")
 @option.corpus_argument
 @option.model_option
-@option.output_option("table", "tsv", "csv", "json", "jsonl", default="table")
+@option.output_option("table tsv csv json jsonl")
 @option.messages_options
 @option.reading_options
 @option.language_option
 @option.where_option
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> None:
+def command(corpus: tuple[str, ...], model_path: str, output: str, **options: Any) -> None:
     """Check the installation and the model, or with CORPUS a corpus, and print what to do about each problem.
 
     A corpus is read as training would read it. Warnings are those of training, and of repeated texts, texts under several labels, classes of fewer than 5
@@ -43,7 +43,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
         raise NbtextError(f"the package {name} cannot be imported", hint="pip install nbtext brings what it needs") from None
 
 
-def _examine(model_path: str, output: str | None) -> None:
+def _examine(model_path: str, output: str) -> None:
     from nbtext.inspection.health import Failure, health, installed_versions
     from nbtext.report.forms import write_result
     from nbtext.report.models import print_findings
@@ -58,7 +58,7 @@ def _examine(model_path: str, output: str | None) -> None:
         raise problem
 
 
-def _look_at(corpus: tuple[str, ...], options: option.Options, output: str | None) -> None:
+def _look_at(corpus: tuple[str, ...], options: option.Options, output: str) -> None:
     from nbtext.inspection.corpora import look_at_corpus
     from nbtext.report.forms import write_result
     from nbtext.report.models import print_findings

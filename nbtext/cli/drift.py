@@ -16,22 +16,25 @@ from nbtext.errors import UsageError
 
 @panels.command("drift")
 @click.argument("log", metavar="FILE", type=InputPath())
-@option.output_option("table", "tsv", "csv", "jsonl", default="table")
+@option.output_option("table tsv csv jsonl")
 @panels.option(
-    "--last", group="documents", common=True, type=option.WholeNumber(min=1),
-    help="Treat the last N runs as one. Runs of other models than the newest are ignored.",
+    "--last", "documents",
+    "Treat the last N runs as one. Runs of other models than the newest are ignored.",
+    common=True, type=option.WholeNumber(min=1),
 )  # fmt: skip
 @panels.option(
-    "--since", group="documents", common=True, metavar="DATE",
-    help="Treat the runs since DATE as one, such as 2026-05-31. A time may follow; both are in UTC. With --last it is the last N of them.",
+    "--since", "documents",
+    "Treat the runs since DATE as one, such as 2026-05-31. A time may follow; both are in UTC. With --last it is the last N of them.",
+    common=True, metavar="DATE",
 )  # fmt: skip
 @panels.option(
-    "--fail-over", group="answer", common=True, multiple=True, metavar="NAME=DISTANCE",
-    help="Exit with status 6 if a distance is larger. NAME is unknown, log_likelihood, length, answers or any, of the newest run or of those taken together. "
+    "--fail-over", "answer",
+    "Exit with status 6 if a distance is larger. NAME is unknown, log_likelihood, length, answers or any, of the newest run or of those taken together. "
     "The option can be given several times.",
+    common=True, multiple=True, metavar="NAME=DISTANCE",
 )  # fmt: skip
 @option.messages_options
-def command(log: str, output: str | None, last: int | None, since: str | None, **options: Any) -> int:
+def command(log: str, output: str, last: int | None, since: str | None, **options: Any) -> int:
     """Show how far the documents in a log of nbtext classify --drift are from those of training.
 
     The share of unknown tokens, the log-likelihood per token and the length of documents are compared with left-out training documents by their

@@ -17,26 +17,29 @@ from nbtext.errors import quantity
 @option.from_folder_option
 @option.relabel_option
 @option.model_option
-@option.output_option("table", "tsv", "csv", "json", "jsonl", default="table", more="json has all figures; rows are classes.")
+@option.output_option("table tsv csv json jsonl", "json has all figures; rows are classes.")
 @option.all_option
 @panels.option(
-    "--by", group="output", common=True, multiple=True, metavar="COLUMN",
-    help="Add the figures for each value of a column. It can be given several times.",
+    "--by", "output",
+    "Add the figures for each value of a column. It can be given several times.",
+    common=True, multiple=True, metavar="COLUMN",
 )  # fmt: skip
 @panels.option(
-    "--errors", group="output", common=True, type=OutputPath(JUDGED),
-    help="Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
+    "--errors", "output",
+    "Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
+    common=True, type=OutputPath(JUDGED),
 )  # fmt: skip
 @option.answer_options
 @panels.option(
-    "--training", group="documents", common=True, multiple=True, metavar="CORPUS", type=InputPath(),
-    help="Find test documents that are in this training corpus too. There is a warning, and the figures without them. Near copies count. The corpus is "
+    "--training", "documents",
+    "Find test documents that are in this training corpus too. There is a warning, and the figures without them. Near copies count. The corpus is "
     "read as it was in training. The option can be given several times.",
+    common=True, multiple=True, metavar="CORPUS", type=InputPath(),
 )  # fmt: skip
 @gate_options
 @option.jobs_option
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: tuple[str, ...], **options: Any) -> int | None:
+def command(corpus: tuple[str, ...], model_path: str, output: str, by: tuple[str, ...], **options: Any) -> int | None:
     """Classify documents whose classes are known and print how good the answers are.
 
     CORPUS is laid out like a training corpus. Labels unknown to the model count as mistakes and are reported. A document without an answer

@@ -14,18 +14,20 @@ from nbtext.cli.config import PAGE
 @option.text_option
 @option.model_option
 @panels.option(
-    "--against", group="answer", common=True, metavar="LABEL", shell_complete=option.suggest_classes, shown_default="the runner-up",
-    help="Compare the answer with this class.",
+    "--against", "answer",
+    "Compare the answer with this class.",
+    common=True, metavar="LABEL", shell_complete=option.suggest_classes, shown_default="the runner-up",
 )  # fmt: skip
 @panels.option(
-    "--why-not", group="answer", common=True, metavar="LABEL", shell_complete=option.suggest_classes,
-    help="Print which words to remove, or to add, to make LABEL the answer, instead of contributions.",
+    "--why-not", "answer",
+    "Print which words to remove, or to add, to make LABEL the answer, instead of contributions.",
+    common=True, metavar="LABEL", shell_complete=option.suggest_classes,
 )  # fmt: skip
-@option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL)
-@option.limit_option("List N words in table and page.", 20, old_name="--top")
-@option.to_option("Write a page of HTML to FILE instead.", PAGE, "--html")
+@option.rows_option()
+@option.limit_option("List N words in table and page.", 20, old_names="--top")
+@option.to_option("Write a page of HTML to FILE instead.", PAGE, old_names="--html")
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit: int, to: str | None, **options: Any) -> None:
+def command(corpus: tuple[str, ...], model_path: str, output: str, limit: int, to: str | None, **options: Any) -> None:
     """Print the answer to each document and what each of its words contributed to it, or what would change it.
 
     Contributions are parts of the log odds of the answer over another class, in nats. Documents are read as classify reads them.
@@ -84,11 +86,11 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     else:
         from nbtext.report.explanations import write_explanations
 
-        write_explanations(explained, option.row_form(output), limit)
+        write_explanations(explained, output, limit)
     documents.say_notices()
 
 
-def print_why_not(label: str, corpus: tuple[str, ...], model_path: str, output: str | None, options: option.Options) -> None:
+def print_why_not(label: str, corpus: tuple[str, ...], model_path: str, output: str, options: option.Options) -> None:
     """Print which words to remove from documents, or to add, to make a class their answer."""
     from nbtext.cli.corpus import corpus_paths, documents_for
     from nbtext.explain.counterfactual import WhyNotFinder
@@ -98,5 +100,5 @@ def print_why_not(label: str, corpus: tuple[str, ...], model_path: str, output: 
     model = option.load_model(model_path)
     finder = WhyNotFinder(model.fitted, label)
     documents = documents_for(model, paths, options, labelled=False, progress=False)
-    write_why_not(messages.reported(finder.find(documents)), option.row_form(output))
+    write_why_not(messages.reported(finder.find(documents)), output)
     documents.say_notices()

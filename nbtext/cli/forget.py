@@ -14,10 +14,7 @@ from nbtext.errors import NoDocumentsError, quantity
 @option.corpus_argument
 @option.relabel_option
 @option.model_option
-@panels.option(
-    "--once", group="documents", common=True, is_flag=True,
-    help="Skip documents that the ledger does not have. So the same job can run again.",
-)  # fmt: skip
+@panels.option("--once", "documents", "Skip documents that the ledger does not have. So the same job can run again.", common=True)
 @relearning_options
 @writing_options
 @option.jobs_option

@@ -26,16 +26,18 @@ MOST_CLASSES = 1 << 31
 
 gate_options = several(
     panels.option(
-        "--fail-under", group="answer", common=True, multiple=True, metavar="NAME=VALUE",
-        help="Exit with status 6 if a figure is smaller, such as macro_f1=0.85. Names are those of the JSON output. The option can be given several times.",
+        "--fail-under", "answer",
+        "Exit with status 6 if a figure is smaller, such as macro_f1=0.85. Names are those of the JSON output. The option can be given several times.",
+        common=True, multiple=True, metavar="NAME=VALUE",
     ),
     panels.option(
-        "--fail-over", group="answer", multiple=True, metavar="NAME=VALUE",
-        help="Exit with status 6 if a figure is larger, such as log_loss=0.6. The option can be given several times.",
+        "--fail-over", "answer",
+        "Exit with status 6 if a figure is larger, such as log_loss=0.6. The option can be given several times.",
+        multiple=True, metavar="NAME=VALUE",
     ),
     panels.option(
-        "--fail-under-interval", group="answer", is_flag=True,
-        help="Compare the end of the 95 % interval with the VALUE. It is the lower end, for --fail-over the upper.",
+        "--fail-under-interval", "answer",
+        "Compare the end of the 95 % interval with the VALUE. It is the lower end, for --fail-over the upper.",
     ),
 )  # fmt: skip
 """For `gates`."""

@@ -11,25 +11,27 @@ from nbtext.cli import panels
 @panels.command("generate")
 @option.model_option
 @panels.option(
-    "--class", "label", group="answer", common=True, metavar="NAME", shell_complete=option.suggest_classes,
-    help="Draw documents of this class. By default a class is drawn for each document from the class prior.",
+    "--class label", "answer",
+    "Draw documents of this class. By default a class is drawn for each document from the class prior.",
+    common=True, metavar="NAME", shell_complete=option.suggest_classes,
 )  # fmt: skip
-@option.limit_option("Draw N documents.", 1, old_name="--number")
+@option.limit_option("Draw N documents.", 1, old_names="--number")
 @panels.option(
-    "--length", group="words", common=True, type=option.WholeNumber(1, 1 << 24),
-    help="Draw N words for each document. By default the length is drawn from a Poisson distribution with the mean of the class, at least 1.",
+    "--length", "words",
+    "Draw N words for each document. By default the length is drawn from a Poisson distribution with the mean of the class, at least 1.",
+    common=True, type=option.WholeNumber(1, 1 << 24),
 )  # fmt: skip
 @panels.option(
-    "--draw", group="model", is_flag=True,
-    help="Draw the probabilities of words from their posterior. They are drawn once for each class. By default they are those that the model works with.",
+    "--draw", "model",
+    "Draw the probabilities of words from their posterior. They are drawn once for each class. By default they are those that the model works with.",
 )  # fmt: skip
 @option.seed_option("process", "Seed of the random draws.", common=True)
 @option.output_option(
-    "text", "tsv", "csv", "jsonl", default="text",
-    more="text has a document a line. The other forms have label, text and columns, and models can be trained on them.",
+    "text tsv csv jsonl",
+    "text has a document a line. The other forms have label, text and columns, and models can be trained on them.",
 )  # fmt: skip
 @option.messages_options
-def command(model_path: str, label: str | None, limit: int, length: int | None, output: str | None, seed: int, **options: Any) -> None:
+def command(model_path: str, label: str | None, limit: int, length: int | None, output: str, seed: int, **options: Any) -> None:
     """Print random documents drawn from the model: words of the language models of the classes, not sentences, and values of its columns.
 
     Words are printed as the model stores them, so they are stems if it was trained with a stemmer; train on them with --stemmer none --stop-words none.
@@ -46,4 +48,4 @@ def command(model_path: str, label: str | None, limit: int, length: int | None, 
     from nbtext.report.models import write_generated
 
     generator = DocumentGenerator(option.load_model(model_path), draw=options["draw"], seed=seed)
-    write_generated(generator, generator.documents(limit, label, length), output or "text")
+    write_generated(generator, generator.documents(limit, label, length), output)

@@ -17,39 +17,39 @@ if TYPE_CHECKING:
 
 @panels.command("inspect")
 @option.model_option
-@option.limit_option("Show N terms of each class.", 8, least=0, old_name="--top")
+@option.limit_option("Show N terms of each class.", 8, least=0, old_names="--top")
 @panels.option(
-    "--criteria", group="model", common=True, is_flag=True,
-    help="Show evidence, AIC and BIC of each part. Also shown is how probable the model is compared to others of the same data.",
+    "--criteria", "model",
+    "Show evidence, AIC and BIC of each part. Also shown is how probable the model is compared to others of the same data.",
+    common=True,
 )  # fmt: skip
 @panels.option(
-    "--term", "words", group="model", common=True, multiple=True, metavar="WORD",
-    help="Show how often and how probably each class uses a word. It may be a term as the model prints it, such as un*, or a category, such as face=1. The option can be given several times.",
+    "--term words", "model",
+    "Show how often and how probably each class uses a word. It may be a term as the model prints it, such as un*, or a category, such as face=1. The option can be given several times.",
+    common=True, multiple=True, metavar="WORD",
 )  # fmt: skip
 @panels.option(
-    "--class", "labels", group="model", common=True, multiple=True, metavar="CLASS", shell_complete=option.suggest_classes,
-    help="Show the terms of a class by three measures. The option can be given several times.",
+    "--class labels", "model",
+    "Show the terms of a class by three measures. The option can be given several times.",
+    common=True, multiple=True, metavar="CLASS", shell_complete=option.suggest_classes,
 )  # fmt: skip
+@panels.option("--similarity", "model", "Show how far apart the classes are. With --class only those are compared.", common=True)
 @panels.option(
-    "--similarity", group="model", common=True, is_flag=True, help="Show how far apart the classes are. With --class only those are compared."
-)  # fmt: skip
-@panels.option(
-    "--thresholds", group="model", common=True, type=option.NumberPerClass(0, 1, open_ends=True), metavar="P|CLASS=P,...",
-    help="Show from which probability on classify --min-precision P answers. Where no answers can promise that, it shows how many more it would take.",
+    "--thresholds", "model",
+    "Show from which probability on classify --min-precision P answers. Where no answers can promise that, it shows how many more it would take.",
+    common=True, type=option.NumberPerClass(0, 1, open_ends=True), metavar="P|CLASS=P,...",
 )  # fmt: skip
 @option.by_class_option
 @panels.option(
-    "--perplexity", "held_out", group="documents", common=True, multiple=True, metavar="CORPUS", type=InputPath(),
-    help="Show how well each class predicts its held-out documents. The option can be given several times.",
+    "--perplexity held_out", "documents",
+    "Show how well each class predicts its held-out documents. The option can be given several times.",
+    common=True, multiple=True, metavar="CORPUS", type=InputPath(),
 )  # fmt: skip
-@panels.option(
-    "--verify", group="model", common=True, is_flag=True,
-    help="Check the model file. The exit status is 3 if it is damaged or its parts disagree.",
-)  # fmt: skip
-@option.output_option("table", "json", default="table")
+@panels.option("--verify", "model", "Check the model file. The exit status is 3 if it is damaged or its parts disagree.", common=True)
+@option.output_option("table json")
 @option.reading_options
 @option.messages_options
-def command(model_path: str, limit: int, output: str | None, **options: Any) -> None:
+def command(model_path: str, limit: int, output: str, **options: Any) -> None:
     """Print what a model contains: classes, documents, tokens, vocabulary, settings, and the top terms of each class.
 
     --criteria, --term, --class, --similarity, --thresholds and --perplexity show something else instead; the JSON object has it in addition. Options of reading

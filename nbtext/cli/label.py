@@ -34,35 +34,41 @@ COLUMNS = {"id": "id", "label": "label", "suggested": "suggested", "probability"
     "Append labels to FILE, and go on from those in it.", ANYTHING, shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_PATCH}"
 )
 @panels.option(
-    "--next", "strategy", group="answer", common=True, type=panels.Choice(STRATEGIES), default=STRATEGIES[0],
-    help="Choose the next document: uncertain, typical of those not yet labelled, both (mixed), or random.",
+    "--next strategy", "answer",
+    "Choose the next document: uncertain, typical of those not yet labelled, both (mixed), or random.",
+    common=True, type=panels.Choice(STRATEGIES), default=STRATEGIES[0],
 )  # fmt: skip
 @panels.option(
-    "--random-share", group="answer", hidden=True, type=option.Number(0, 1), default=0.1, metavar="SHARE",
-    help="Draw this share of the documents at random. Accuracy is estimated from them alone; with 0 there is no estimate.",
+    "--random-share", "answer",
+    "Draw this share of the documents at random. Accuracy is estimated from them alone; with 0 there is no estimate.",
+    hidden=True, type=option.Number(0, 1), default=0.1, metavar="SHARE",
 )  # fmt: skip
 @option.seed_option("answer", "Seed of the drawing.")
 @panels.option(
-    "--suggest", group="output", common=True, type=option.WholeNumber(1),
-    help="Print the next N documents as rows to fill in. The column label is empty.",
+    "--suggest", "output",
+    "Print the next N documents as rows to fill in. The column label is empty.",
+    common=True, type=option.WholeNumber(1),
 )  # fmt: skip
 @panels.option(
-    "--take", group="documents", common=True, type=InputPath(),
-    help="Add the labels of rows that were filled in. It needs the columns or keys id and label.",
+    "--take", "documents",
+    "Add the labels of rows that were filled in. It needs the columns or keys id and label.",
+    common=True, type=InputPath(),
 )  # fmt: skip
 @panels.option(
-    "--review", group="documents", common=True, is_flag=True,
-    help="Ask about the documents of a labelled corpus that nbtext suspects finds. FILE then gets document, old and new label; the corpus stays.",
+    "--review", "documents",
+    "Ask about the documents of a labelled corpus that nbtext suspects finds. FILE then gets document, old and new label; the corpus stays.",
+    common=True,
 )  # fmt: skip
-@option.output_option("tsv", "csv", "jsonl", default="tsv", more="Of the rows of --suggest.")
+@option.output_option("tsv csv jsonl", "Of the rows of --suggest.")
 @option.excel_safe_option
 @panels.option(
-    "--seeds", group="documents", type=InputPath(),
-    help="Begin with words for the classes. A line of FILE has a class, a tab and a word, and optionally a tab and its pseudo-count, by default 10. A word after ! "
+    "--seeds", "documents",
+    "Begin with words for the classes. A line of FILE has a class, a tab and a word, and optionally a tab and its pseudo-count, by default 10. A word after ! "
     "speaks against the class.",
+    type=InputPath(),
 )  # fmt: skip
-@panels.option("--who", group="output", metavar="NAME", help="Store the name of the person with each label.")
-@panels.option("--times", group="output", is_flag=True, help="Store the time with each label.")
+@panels.option("--who", "output", "Store the name of the person with each label.", metavar="NAME")
+@panels.option("--times", "output", "Store the time with each label.")
 @option.analysis_options
 @option.document_options
 def command(corpus: tuple[str, ...], **options: Any) -> None:
@@ -90,7 +96,7 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
     from nbtext.report.forms import write
 
     options["to"] = options["to"] or (DEFAULT_PATCH if options["review"] else DEFAULT_FILE)
-    output = options["output"] or "tsv"
+    output = options["output"]
     safe = option.safe_cells(options, output)
     paths = corpus_paths(corpus, options)
     check_output_file(options["to"], "--to", [])

@@ -10,25 +10,20 @@ from nbtext.cli import panels
 
 @panels.command("learning-curve")
 @option.corpus_argument
-@option.output_option("table", "tsv", "csv", "json", "jsonl", default="table", more="Rows are sizes of the training corpus.")
+@option.output_option("table tsv csv json jsonl", "Rows are sizes of the training corpus.")
+@panels.option("--steps", "documents", "Train on N sizes of the corpus.", common=True, type=option.WholeNumber(1, 100), default=8)
 @panels.option(
-    "--steps", group="documents", common=True, type=option.WholeNumber(1, 100), default=8,
-    help="Train on N sizes of the corpus.",
+    "--more", "answer",
+    "Forecast the figures for N more labelled documents.",
+    common=True, type=option.WholeNumber(1), shown_default="as many as there are",
 )  # fmt: skip
-@panels.option(
-    "--more", group="answer", common=True, type=option.WholeNumber(1), shown_default="as many as there are",
-    help="Forecast the figures for N more labelled documents.",
-)  # fmt: skip
-@panels.option(
-    "--folds", group="documents", type=option.WholeNumber(2), default=5,
-    help="Hold out one N-th of the documents, each in turn.",
-)  # fmt: skip
-@panels.option("--repeats", group="documents", type=option.WholeNumber(1), default=3, help="Draw the folds N times.")
+@panels.option("--folds", "documents", "Hold out one N-th of the documents, each in turn.", type=option.WholeNumber(2), default=5)
+@panels.option("--repeats", "documents", "Draw the folds N times.", type=option.WholeNumber(1), default=3)
 @option.seed_option("documents", "Seed of the random draws.")
 @option.jobs_option
 @option.corpus_options
 def command(
-    corpus: tuple[str, ...], output: str | None, steps: int, folds: int, repeats: int, seed: int, more: int | None, **options: Any
+    corpus: tuple[str, ...], output: str, steps: int, folds: int, repeats: int, seed: int, more: int | None, **options: Any
 ) -> None:
     """Show how accuracy grows with the number of training documents, and forecast it for more.
 

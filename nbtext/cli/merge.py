@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @panels.command("merge")
 @click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL...", type=InputPath())
-@option.to_option("Write the model to FILE. It may be one of the models.", MODEL, "-o", "--output", required=True)
+@option.to_option("Write the model to FILE. It may be one of the models.", MODEL, old_names="-o --output", required=True)
 @writing_options
 @option.messages_options
 def command(models: tuple[str, ...], to: str, **options: Any) -> None:

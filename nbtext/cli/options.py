@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nbtext.decision import DecisionRule
     from nbtext.model import TextClassifier
 
-    Suggestions = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+    Suggestions = Callable[[click.Context, click.Parameter, str], list[str] | list[CompletionItem]]
 
     class LockSettings(TypedDict):
         """Settings of lock and replacement, arguments of the functions of `nbtext.model.locked_model`."""
@@ -45,10 +45,6 @@ DEFAULT_MODEL = "nbtext.joblib"
 def default_model() -> str:
     """Return the model file where no option names one."""
     return os.environ.get("NBTEXT_MODEL") or DEFAULT_MODEL
-
-
-_OTHER_CHOICES = {"stop_words": ("default", "none", *LANGUAGES)}
-"""Suggestions for parameters that take any name."""
 
 
 def several(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -122,10 +118,11 @@ def _not_in_range(
 
 cluster_options = several(
     panels.option(
-        "--scheduler", group="process", metavar="ADDRESS", type=Address(),
-        help="Count documents on the Dask cluster of this scheduler, such as tcp://host:8786. Its workers read them from the same paths.",
+        "--scheduler", "process",
+        "Count documents on the Dask cluster of this scheduler, such as tcp://host:8786. Its workers read them from the same paths.",
+        metavar="ADDRESS", type=Address(),
     ),
-    panels.option("--backend", group="process", type=panels.Choice(["local", "dask"]), hidden=True),
+    panels.option("--backend", "process", "", type=panels.Choice(["local", "dask"]), hidden=True),
 )  # fmt: skip
 """The cluster to count on; ``--backend dask`` once had to stand beside it."""
 
@@ -133,59 +130,49 @@ cluster_options = several(
 def _suggest_values(choices: Sequence[str]) -> Suggestions:
     """Return a function that suggests the values beginning with the incomplete text, or files if there are none."""
 
-    def suggest(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
-        fitting = [CompletionItem(choice) for choice in choices if choice.startswith(incomplete)]
+    def suggest(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str] | list[CompletionItem]:
+        fitting = [choice for choice in choices if choice.startswith(incomplete)]
         return fitting or InputPath().shell_complete(context, parameter, incomplete)
 
     return suggest
 
 
-def suggest_classes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def suggest_classes(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Suggest the classes of the model, if there is one that can be loaded."""
-    from click.shell_completion import CompletionItem
-
-    del parameter
     try:
         classes = load_model(context.params.get("model_path") or default_model()).classes
     except NbtextError:
         return []
-    return [CompletionItem(label) for label in classes if label.startswith(incomplete)]
-
-
-def suggest_tries(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Suggest the names of settings."""
-    from click.shell_completion import CompletionItem
-
-    del context, parameter
-    return [CompletionItem(f"{known.option[2:]}=") for known in TRAINING if known.option[2:].startswith(incomplete)]
+    return [label for label in classes if label.startswith(incomplete)]
 
 
 corpus_argument = click.argument("corpus", nargs=-1, metavar="[CORPUS]...", type=InputPath())
 
 from_folder_option = panels.option(
-    "--from-folder", "folders", group="documents", multiple=True, metavar="LABEL=PATH", type=InputPath(is_labelled=True),
-    help="Instead of CORPUS, read a Maildir, a folder of messages or an mbox. All its mail has this class. Give it once for each folder.",
+    "--from-folder folders", "documents",
+    "Instead of CORPUS, read a Maildir, a folder of messages or an mbox. All its mail has this class. Give it once for each folder.",
+    multiple=True, metavar="LABEL=PATH", type=InputPath(is_labelled=True),
 )  # fmt: skip
 """For `nbtext.cli.corpus.corpus_paths`."""
 
 relabel_option = panels.option(
-    "--relabel", group="documents", type=InputPath(),
-    help="Read documents under the labels that nbtext label --review wrote into FILE. The corpus stays as it is.",
+    "--relabel", "documents",
+    "Read documents under the labels that nbtext label --review wrote into FILE. The corpus stays as it is.",
+    type=InputPath(),
 )  # fmt: skip
 """For `nbtext.cli.corpus.CommandCorpus`."""
 
 text_option = panels.option(
-    "--text", group="documents", common=True, multiple=True, metavar="TEXT",
-    help="A document, given here instead of CORPUS. The option can be given several times.",
+    "--text", "documents",
+    "A document, given here instead of CORPUS. The option can be given several times.",
+    common=True, multiple=True, metavar="TEXT",
 )  # fmt: skip
 """For `nbtext.cli.corpus.corpus_paths`."""
 
 model_option = panels.option(
-    "-m", "--model", "model_path", group="model", common=True, metavar="PATH",
-    default=default_model, shown_default=f"$NBTEXT_MODEL, else {DEFAULT_MODEL}",
-    help="The model file.", type=OutputPath(MODEL),
+    "-m --model model_path", "model",
+    "The model file.",
+    common=True, metavar="PATH", default=default_model, shown_default=f"$NBTEXT_MODEL, else {DEFAULT_MODEL}", type=OutputPath(MODEL),
 )  # fmt: skip
 
 
@@ -197,62 +184,52 @@ def load_model(path: str) -> TextClassifier:
 
 
 jobs_option = panels.option(
-    "-j", "--jobs", group="process", common=True, type=WholeNumber(0), default=1,
-    help="Work in N processes; 0: one per processor. The result is the same.",
+    "-j --jobs", "process",
+    "Work in N processes; 0: one per processor. The result is the same.",
+    common=True, type=WholeNumber(0), default=1,
 )  # fmt: skip
 
 
-def output_option(*formats: str, default: str, more: str = "") -> Callable[[Command], Command]:
-    """Return the decorator that adds ``--output``, the form in which results are printed."""
-    return panels.option(
-        "-o",
-        "--output",
-        group="output",
-        common=True,
-        type=panels.Choice(formats),
-        shown_default=default,
-        help=f"Form of the output. {more}",
-    )
+def output_option(formats: str, more: str = "", **default: Any) -> Callable[[Command], Command]:
+    """Return the decorator that adds ``--output``, one of the forms, with blanks between them, in which results are printed; by default the first."""
+    choices = formats.split()
+    attributes = {"default": choices[0], **default}
+    return panels.option("-o --output", "output", f"Form of the output. {more}", common=True, type=panels.Choice(choices), **attributes)
+
+
+def _form_of_rows() -> str:
+    return "table" if sys.stdout.isatty() else "tsv"
+
+
+def rows_option(more: str = "", default: Callable[[], str] | None = _form_of_rows) -> Callable[[Command], Command]:
+    """Return the decorator that adds ``--output`` of a command that prints rows: by default a table on a terminal, else tsv."""
+    return output_option("table tsv csv jsonl", more, default=default, shown_default="table on a terminal, else tsv")
 
 
 all_option = panels.option(
-    "--all", group="output", is_flag=True,
-    help="Show all figures and classes. On a terminal calibration and confusions are drawn too. Of more than ten classes the table otherwise has those of least F1.",
+    "--all", "output",
+    "Show all figures and classes. On a terminal calibration and confusions are drawn too. Of more than ten classes the table otherwise has those of least F1.",
 )  # fmt: skip
 
 
-def limit_option(
-    help_text: str, default: int | None = None, least: int = 1, *, old_name: str | None = None
-) -> Callable[[Command], Command]:
+def limit_option(text: str, default: int | None = None, least: int = 1, old_names: str = "") -> Callable[[Command], Command]:
     """Return the decorator that adds ``--limit``, how many are printed at most."""
-    return panels.option(
-        "-n", "--limit", group="output", common=True, type=WholeNumber(least), default=default,
-        help=help_text, old_names=[old_name] if old_name else [],
-    )  # fmt: skip
+    return panels.option("-n --limit", "output", text, common=True, type=WholeNumber(least), default=default, old_names=old_names)
 
 
-def seed_option(group: str, help_text: str, *, common: bool = False) -> Callable[[Command], Command]:
+def seed_option(group: str, text: str, *, common: bool = False) -> Callable[[Command], Command]:
     """Return the decorator that adds ``--seed``."""
-    return panels.option("--seed", group=group, common=common, type=WholeNumber(0), default=0, help=help_text)
+    return panels.option("--seed", group, text, common=common, type=WholeNumber(0), default=0)
 
 
-def to_option(help_text: str, own: bytes, *old_names: str, **attributes: Any) -> Callable[[Command], Command]:
+def to_option(text: str, own: bytes, **attributes: Any) -> Callable[[Command], Command]:
     """Return the decorator that adds ``--to``, the file to be written, which begins as ``own`` says."""
-    return panels.option("--to", group="output", common=True, type=OutputPath(own), help=help_text, old_names=old_names, **attributes)
-
-
-BY_TERMINAL = "table on a terminal, else tsv"
-"""The default of ``--output`` for rows."""
-
-
-def row_form(output: str | None) -> str:
-    """Return the form of rows: the one asked for, or `BY_TERMINAL`."""
-    return output or ("table" if sys.stdout.isatty() else "tsv")
+    return panels.option("--to", "output", text, common=True, type=OutputPath(own), **attributes)
 
 
 excel_safe_option = panels.option(
-    "--excel-safe", group="output", is_flag=True,
-    help="In csv, put an apostrophe before cells that begin like a formula. They may be names, classes and terms.",
+    "--excel-safe", "output",
+    "In csv, put an apostrophe before cells that begin like a formula. They may be names, classes and terms.",
 )  # fmt: skip
 """For `safe_cells`."""
 
@@ -266,45 +243,51 @@ def safe_cells(options: Options, output: str) -> Callable[[str], str]:
 
 decision_options = several(
     panels.option(
-        "--costs", group="answer", type=InputPath(),
-        help="Choose the answer with the least expected cost. FILE is TOML, with a table [true-class] of the costs of answers, or of several "
+        "--costs", "answer",
+        "Choose the answer with the least expected cost. FILE is TOML, with a table [true-class] of the costs of answers, or of several "
         "labels a table [label] of its costs missed and false.",
+        type=InputPath(),
     ),
     panels.option(
-        "--min-probability", group="answer", common=True, type=NumberPerClass(0, 1), default=0.0, show_default=False, metavar="P|CLASS=P,...",
-        help="Give no answer if it is less probable than P, or than the P of its class.",
+        "--min-probability", "answer",
+        "Give no answer if it is less probable than P, or than the P of its class.",
+        common=True, type=NumberPerClass(0, 1), default=0.0, show_default=False, metavar="P|CLASS=P,...",
     ),
 )  # fmt: skip
 """For `decision_rule`."""
 
 
 by_class_option = panels.option(
-    "--by-class", group="answer", is_flag=True,
-    help="Keep the promise of --coverage for the documents of each class, and that of a precision for the answers with each class.",
+    "--by-class", "answer",
+    "Keep the promise of --coverage for the documents of each class, and that of a precision for the answers with each class.",
 )  # fmt: skip
 
 answer_options = several(
     decision_options,
     panels.option(
-        "--decide", group="answer", type=NumberOr(("document", "label"), 0, 1), default="document", show_default=False, metavar="document|label|P",
-        help="If documents have several labels: give the set with the greatest expected F1 of the document (the default), the labels above a threshold for "
+        "--decide", "answer",
+        "If documents have several labels: give the set with the greatest expected F1 of the document (the default), the labels above a threshold for "
         "each label, or those with probability P or more.",
+        type=NumberOr(("document", "label"), 0, 1), default="document", show_default=False, metavar="document|label|P",
     ),
     panels.option(
-        "--coverage", group="answer", type=Number(0, 1, open_ends=True), metavar="P",
-        help="Instead of one class give the smallest set of classes that holds the true one with probability P. It holds for documents like those of "
+        "--coverage", "answer",
+        "Instead of one class give the smallest set of classes that holds the true one with probability P. It holds for documents like those of "
         "training.",
+        type=Number(0, 1, open_ends=True), metavar="P",
     ),
     panels.option(
-        "--min-precision", group="answer", type=NumberPerClass(0, 1, open_ends=True), metavar="P|CLASS=P,...",
-        help="Give no answer unless a share P of such answers is right, with 95 % confidence. P is for all answers together, CLASS=P for those with a class. "
+        "--min-precision", "answer",
+        "Give no answer unless a share P of such answers is right, with 95 % confidence. P is for all answers together, CLASS=P for those with a class. "
         "It holds for documents like those of training.",
+        type=NumberPerClass(0, 1, open_ends=True), metavar="P|CLASS=P,...",
     ),
     by_class_option,
     panels.option(
-        "--prior-from", group="answer", multiple=True, metavar="PATH", type=InputPath(),
-        help="Answer for the shares of classes among the documents of PATH, as nbtext prevalence estimates them, not for those of training. The option can be "
+        "--prior-from", "answer",
+        "Answer for the shares of classes among the documents of PATH, as nbtext prevalence estimates them, not for those of training. The option can be "
         "given several times.",
+        multiple=True, metavar="PATH", type=InputPath(),
     ),
 )  # fmt: skip
 """For `answer_rule`, and for `promised` and `for_prior` of `nbtext.cli.promises`."""
@@ -344,48 +327,51 @@ def answer_rule(options: Options, model: TextClassifier) -> DecisionRule:
 
 messages_options = several(
     panels.color_option,
-    panels.option("-v", "--verbose", group="process", common=True, is_flag=True, help="Print notices even without a terminal."),
-    panels.option("-q", "--quiet", group="process", common=True, is_flag=True, help="Print errors only."),
+    panels.option("-v --verbose", "process", "Print notices even without a terminal.", common=True),
+    panels.option("-q --quiet", "process", "Print errors only.", common=True),
     panels.log_format_option,
 )
+
+
+def _combined(context: click.Context, _: click.Parameter, members: str | None) -> str | None:
+    return f"{BY_EVIDENCE}{members or ''}" if context.params["combine"] == "evidence" else members
+
+
+_OF_ONE: dict[str, dict[str, Any]] = {
+    "files_from": {"type": PathList()},
+    "label_column": {"old_names": "--label-header"},
+    "members": {"callback": _combined},
+    "stop_words": {"shell_complete": _suggest_values(("default", "none", *LANGUAGES))},
+}
+"""What single parameters have besides."""
 
 
 def _table_options(table: Iterable[Parameter], *, defaults: bool) -> Callable[[Command], Command]:
     """Return the decorator that adds the options of declared parameters."""
     options = []
     for parameter in table:
-        attributes: dict[str, Any]
+        names, attributes = parameter.option, _OF_ONE.get(parameter.name, {})
         if parameter.metavar:
-            names, attributes = [parameter.option], {
+            attributes = {
                 "metavar": parameter.metavar,
                 "shown_default": str(parameter.default) if defaults and parameter.default is not None else None,
-                "shell_complete": _suggest_values(_OTHER_CHOICES.get(parameter.name, parameter.choices)),
-                "type": _type(parameter),
-            }  # fmt: skip
-        elif parameter.name == "null":
-            names, attributes = ["-0", parameter.option], {"is_flag": True}
+                "shell_complete": _suggest_values(parameter.choices),
+                "type": InputPath(or_name=parameter.metavar != "FILE") if _may_be_file(parameter) else None,
+                **attributes,
+            }
         else:
-            names, attributes = [f"{parameter.option}/--no-{parameter.option[2:]}"], {"default": None}
-        if parameter.name == "members":
-            options.append(panels.option("--combine", group="model", hidden=True, is_eager=True, type=panels.Choice(["pool", "evidence"])))
-            attributes["callback"] = lambda ctx, _, value: f"{BY_EVIDENCE}{value or ''}" if ctx.params["combine"] == "evidence" else value
-        attributes["old_names"] = ["--label-header"] if parameter.name == "label_column" else []
-        options.append(
-            panels.option(*names, parameter.name, group=parameter.group, common=parameter.common, help=parameter.meaning, **attributes)
-        )
+            names = f"-0 {names}" if parameter.name == "null" else f"{names}/--no-{names[2:]}"
+            attributes = {"default": None}
+        options.append(panels.option(names, parameter.group, parameter.meaning, common=parameter.common, **attributes))
     return several(*options)
-
-
-def _type(parameter: Parameter) -> InputPath | None:
-    """Return the type of a parameter that is a path, or may be one."""
-    if not _may_be_file(parameter):
-        return None
-    return PathList() if parameter.name == "files_from" else InputPath(or_name=parameter.metavar != "FILE")
 
 
 def _may_be_file(parameter: Parameter) -> bool:
     return "FILE" in parameter.metavar.split("|")
 
+
+_combine_option = panels.option("--combine", "model", "", hidden=True, is_eager=True, type=panels.Choice(["pool", "evidence"]))
+"""For ``--members``."""
 
 search_options = _table_options(SEARCH, defaults=True)
 """The parameters of `SEARCH`."""
@@ -406,7 +392,7 @@ document_options = several(input_options, reading_options, messages_options)
 def corpus_options(command: Command, without: Sequence[str] = ()) -> Command:
     """Add the options of a command that trains on a corpus, except the parameters of `TRAINING` named in ``without``."""
     training = [*READING, *(parameter for parameter in TRAINING if parameter.name not in without)]
-    return several(input_options, _table_options(training, defaults=True), messages_options)(command)
+    return several(input_options, _combine_option, _table_options(training, defaults=True), messages_options)(command)
 
 
 ANALYSING = tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS)
@@ -436,6 +422,6 @@ def typed(options: Mapping[str, object]) -> list[str]:
         value = options.get(parameter.name)
         if parameter.metavar and value is not None:
             arguments += [parameter.option, str(value)]
-        elif value or (value is False and parameter.name != "null"):
+        elif value is not None:
             arguments.append(parameter.option if value else f"--no-{parameter.option[2:]}")
     return arguments

@@ -41,11 +41,11 @@ class Option(click.Option):
         group: str,
         common: bool = False,
         shown_default: str | None = None,
-        old_names: Sequence[str] = (),
+        old_names: str = "",
         **attributes: Any,
     ) -> None:
         super().__init__(declarations, **{"show_default": True, **attributes})
-        self.group, self.common, self._shown_default, self.old_names = group, common, shown_default, old_names
+        self.group, self.common, self._shown_default, self.old_names = group, common, shown_default, old_names.split()
 
     def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
         """Return what stands in brackets behind the text: a default, a range."""
@@ -219,9 +219,13 @@ def command(name: str, cls: type[Command] = Command, *, hidden: bool = False) ->
     return click.command(name, cls=cls, add_help_option=False, hidden=hidden)
 
 
-def option(*names: str, group: str, common: bool = False, **attributes: Any) -> Callable[[Function], Function]:
-    """Return the decorator that adds an option to a command, in a panel of its help; other arguments are those of `click.option`."""
-    return click.option(*names, cls=Option, group=group, common=common, **attributes)
+def option(names: str, group: str, text: str, **attributes: Any) -> Callable[[Function], Function]:
+    """Return the decorator that adds an option to a command, in a panel of its help; other arguments are those of `Option` and `click.Option`.
+
+    ``names`` have blanks between them; that of the parameter may be the last. An option with neither type nor metavar is a switch.
+    """
+    is_switch = attributes.keys().isdisjoint({"type", "metavar"})
+    return click.option(*names.split(), cls=Option, group=group, help=text, is_flag=is_switch or None, **attributes)
 
 
 def _first_sentence(text: str) -> str:
@@ -282,8 +286,9 @@ def wrong_value(wanted: str, given: str, param: click.Parameter | None, ctx: cli
 
 
 log_format_option = option(
-    "--log-format", group="process", type=Choice(LOG_FORMATS), expose_value=False, shown_default="text",
-    help="Form of messages on standard error. json: an object a line, with level, message and, if they apply, where, document and hint.",
+    "--log-format", "process",
+    "Form of messages on standard error. json: an object a line, with level, message and, if they apply, where, document and hint.",
+    type=Choice(LOG_FORMATS), expose_value=False, shown_default="text",
 )  # fmt: skip
 """`nbtext.cli.main` reads it before other options, so that it applies to their errors too."""
 
@@ -296,7 +301,7 @@ def _set_colours(context: click.Context, parameter: click.Parameter, when: str |
 
 
 color_option = option(
-    "--color", group="output", type=Choice(COLOURS), is_eager=True, expose_value=False, shown_default="auto",
-    callback=_set_colours,
-    help="Use colours: auto, always or never. auto: on a terminal that has them, unless the variable NO_COLOR is set.",
+    "--color", "output",
+    "Use colours: auto, always or never. auto: on a terminal that has them, unless the variable NO_COLOR is set.",
+    type=Choice(COLOURS), is_eager=True, expose_value=False, shown_default="auto", callback=_set_colours,
 )  # fmt: skip

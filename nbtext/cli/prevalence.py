@@ -11,15 +11,11 @@ from nbtext.cli import options as option
 @panels.command("prevalence")
 @option.corpus_argument
 @option.model_option
-@option.output_option(
-    "table", "tsv", "csv", "json", "jsonl", default="table", more="Rows are classes, or with --by the values of the column."
-)
-@panels.option(
-    "--by", group="output", common=True, metavar="COLUMN", help="Add the shares for each value of a column, such as a day or a source."
-)
+@option.output_option("table tsv csv json jsonl", default="table", more="Rows are classes, or with --by the values of the column.")
+@panels.option("--by", "output", "Add the shares for each value of a column, such as a day or a source.", common=True, metavar="COLUMN")
 @option.jobs_option
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, by: str | None, **options: Any) -> None:
+def command(corpus: tuple[str, ...], model_path: str, output: str, by: str | None, **options: Any) -> None:
     """Estimate how many of the documents are of each class, with 95 % intervals.
 
     Counting the answers of classify leans towards the shares of training, because mistakes do not cancel out. Here the shares are those under which the

@@ -12,13 +12,13 @@ from nbtext.errors import UsageError, quantity
 
 @panels.command("prune")
 @option.model_option
+@panels.option("--min-df", "words", "Remove terms that occur in fewer than N documents.", common=True, type=option.WholeNumber(1))
 @panels.option(
-    "--min-df", group="words", common=True, type=option.WholeNumber(1), help="Remove terms that occur in fewer than N documents."
+    "--max-df", "words",
+    "Remove terms that occur in a larger share of documents.",
+    common=True, type=option.Number(0, 1), metavar="SHARE",
 )  # fmt: skip
-@panels.option(
-    "--max-df", group="words", common=True, type=option.Number(0, 1), metavar="SHARE", help="Remove terms that occur in a larger share of documents."
-)  # fmt: skip
-@panels.option("--ledger", group="model", is_flag=True, help="Take out the ledger of nbtext train --once, before the model is given away.")
+@panels.option("--ledger", "model", "Take out the ledger of nbtext train --once, before the model is given away.")
 @writing_options
 @option.messages_options
 def command(model_path: str, min_df: int | None, max_df: float | None, **options: Any) -> None:

@@ -17,20 +17,18 @@ from nbtext.errors import UsageError
 @option.corpus_argument
 @option.model_option
 @option.to_option(
-    "Write the page to FILE, or a model card if its name ends in .md.", PAGE + rb"|" + CARD, "-o", "--output", default="report.html",
+    "Write the page to FILE, or a model card if its name ends in .md.", PAGE + rb"|" + CARD, old_names="-o --output", default="report.html",
 )  # fmt: skip
 @panels.option(
-    "--title",
-    group="output",
-    common=True,
-    metavar="TEXT",
-    shown_default="Report on MODEL",
-    help="Heading of the page, or name of the model in a card.",
-)
+    "--title", "output",
+    "Heading of the page, or name of the model in a card.",
+    common=True, metavar="TEXT", shown_default="Report on MODEL",
+)  # fmt: skip
 @panels.option(
-    "--training", group="documents", common=True, multiple=True, metavar="CORPUS", type=InputPath(),
-    help="Add a learning curve on this training corpus. The page then also has the accuracy without test documents that are in the corpus too. The corpus is "
+    "--training", "documents",
+    "Add a learning curve on this training corpus. The page then also has the accuracy without test documents that are in the corpus too. The corpus is "
     "read as it was in training. The option can be given several times.",
+    common=True, multiple=True, metavar="CORPUS", type=InputPath(),
 )  # fmt: skip
 @card_options
 @option.document_options

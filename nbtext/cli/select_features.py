@@ -11,15 +11,12 @@ from nbtext.settings import CRITERIA
 
 @panels.command("select-features")
 @option.model_option
-@option.limit_option("Print N terms.", 100, old_name="--top")
-@panels.option(
-    "--by", group="answer", common=True, type=panels.Choice(list(CRITERIA)), default=next(iter(CRITERIA)),
-    help="Measure of information.",
-)  # fmt: skip
-@option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL, more="tsv has rank, term, score and class.")
+@option.limit_option("Print N terms.", 100, old_names="--top")
+@panels.option("--by", "answer", "Measure of information.", common=True, type=panels.Choice(list(CRITERIA)), default=next(iter(CRITERIA)))
+@option.rows_option("tsv has rank, term, score and class.")
 @option.excel_safe_option
 @option.messages_options
-def command(model_path: str, limit: int, by: str, output: str | None, **options: Any) -> None:
+def command(model_path: str, limit: int, by: str, output: str, **options: Any) -> None:
     """Print the terms that say most about the class, best first, each with the class it speaks for.
 
     Categories are terms too. Scores are in nats, except those of chi2. mutual-information comes from the language models; presence and chi2
@@ -31,7 +28,6 @@ def command(model_path: str, limit: int, by: str, output: str | None, **options:
       nbtext select-features --limit 500
       nbtext select-features --by chi2 --output csv
     """
-    output = option.row_form(output)
     safe = option.safe_cells(options, output)
     from nbtext.inspection.terms import as_words, ranking, term_name
     from nbtext.report.rankings import write_features

@@ -14,28 +14,23 @@ ON_SCREEN = 20
 
 @panels.command("suspects")
 @option.corpus_argument
-@option.output_option(
-    "table",
-    "tsv",
-    "csv",
-    "jsonl",
-    default=option.BY_TERMINAL,
-    more="tsv has document, label, suggested class, log odds and the beginning of the text.",
-)
+@option.rows_option("tsv has document, label, suggested class, log odds and the beginning of the text.")
 @option.excel_safe_option
 @panels.option(
-    "--paths", group="output", common=True, is_flag=True,
-    help="Print only the paths of the documents, one a line; with --null each followed by NUL, for xargs -0.",
+    "--paths", "output",
+    "Print only the paths of the documents, one a line; with --null each followed by NUL, for xargs -0.",
+    common=True,
 )  # fmt: skip
-@panels.option("--print0", group="output", is_flag=True, hidden=True, help="Print only the paths, each followed by NUL, for xargs -0.")
+@panels.option("--print0", "output", "Print only the paths, each followed by NUL, for xargs -0.", hidden=True)
 @option.limit_option(f"Print at most N documents, by default {ON_SCREEN} in a table, else all.")
 @panels.option(
-    "--min-log-odds", group="answer", common=True, type=option.Number(0), default=0.0, show_default=False, metavar="X",
-    help="Print only documents with log odds above X, in nats. 2.3 is ten to one.",
+    "--min-log-odds", "answer",
+    "Print only documents with log odds above X, in nats. 2.3 is ten to one.",
+    common=True, type=option.Number(0), default=0.0, show_default=False, metavar="X",
 )  # fmt: skip
 @option.corpus_options
 @option.jobs_option
-def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **options: Any) -> None:
+def command(corpus: tuple[str, ...], output: str, limit: int | None, **options: Any) -> None:
     """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
 
     Each document is judged by the model of all others, trained with the options of train. The log odds are those of the most probable other
@@ -56,7 +51,7 @@ def command(corpus: tuple[str, ...], output: str | None, limit: int | None, **op
     if options["top"] is not None:
         messages.warn("--top saw all labels, so wrong labels look right; leave it out")
     is_null = options["print0"] or (options["paths"] and options["null"])
-    form = "print0" if is_null else "paths" if options["paths"] else option.row_form(output)
+    form = "print0" if is_null else "paths" if options["paths"] else output
     safe, limit = option.safe_cells(options, form), limit or (ON_SCREEN if form == "table" else None)
     (counts, names, texts), settings, _, source = read_and_count(corpus_paths(corpus, options), options, note=beginning_of)
     found = suspects(counts.statistics, counts.documents, settings, options["min_log_odds"], options["jobs"])

@@ -14,13 +14,14 @@ from nbtext.settings import READING, Reading
 @option.text_option
 @option.model_option
 @panels.option(
-    "--no-model", group="model", hidden=True, is_flag=True,
-    help="Analyse words by the options given here, without a model. There are then no term ids, and no term is unknown.",
+    "--no-model", "model",
+    "Analyse words by the options given here, without a model. There are then no term ids, and no term is unknown.",
+    hidden=True,
 )  # fmt: skip
 @option.analysis_options
-@option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL)
+@option.rows_option()
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> None:
+def command(corpus: tuple[str, ...], model_path: str, output: str, **options: Any) -> None:
     """Print how each word of a document becomes a term, or why it is ignored.
 
     For each word there are its place, the word as written, the word that was analysed, its stem, the id of that term in the model, and the reason
@@ -51,7 +52,6 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, **opti
         model = option.load_model(model_path)
         walker, reading = WordWalker.of_model(model.fitted), reading_of(model, paths, options)
     documents = CommandCorpus(paths, reading, options, labelled=False, progress=False)
-    output = option.row_form(output)
     write_tokens(
         ((document.id, walker.tokens(document.text, document.fields, document.values)) for document in documents.readable()), output
     )

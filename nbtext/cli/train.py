@@ -16,8 +16,8 @@ from nbtext.cli.writing import read_pool, say_model, say_overruled, seeds_option
 @option.relabel_option
 @option.model_option
 @panels.option(
-    "--once", group="documents", is_flag=True,
-    help="Count equal documents once, under the last of their labels. A ledger in the model file remembers them for nbtext update --once.",
+    "--once", "documents",
+    "Count equal documents once, under the last of their labels. A ledger in the model file remembers them for nbtext update --once.",
 )  # fmt: skip
 @writing_options
 @option.jobs_option

@@ -13,6 +13,8 @@ from nbtext.errors import listed
 from nbtext.settings import GOALS, READING, SEARCH, TRAINING, Reading, in_bytes
 
 if TYPE_CHECKING:
+    import click
+
     from nbtext.cli.corpus import CommandCorpus, CommandCounts
     from nbtext.evaluation.candidates import Candidate
 
@@ -23,39 +25,43 @@ FOLDS = 10
 FOLDS_WITHIN_A_LIMIT = 5
 
 
+def _suggest_tries(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    return [f"{known.option[2:]}=" for known in TRAINING if known.option[2:].startswith(incomplete)]
+
+
 @panels.command("tune")
 @option.corpus_argument
 @option.model_option
 @option.search_options
 @panels.option(
-    "--tries", group="model", common=True, type=option.WholeNumber(1),
-    help="Try N settings that are known to be good. It is like --within, but can be repeated exactly.",
+    "--tries", "model",
+    "Try N settings that are known to be good. It is like --within, but can be repeated exactly.",
+    common=True, type=option.WholeNumber(1),
 )  # fmt: skip
 @panels.option(
-    "--try", "names", group="model", common=True, multiple=True, metavar="NAME=A,B,…", shell_complete=option.suggest_tries,
-    help="Try these values of an option of training. none stands for no value. Several --try try all combinations.",
+    "--try names", "model",
+    "Try these values of an option of training. none stands for no value. Several --try try all combinations.",
+    common=True, multiple=True, metavar="NAME=A,B,…", shell_complete=_suggest_tries,
 )  # fmt: skip
 @panels.option(
-    "--by", "criterion", group="answer", type=panels.Choice(BY), default=BY[0],
-    help="Method that judges settings. cross-validation and leave-one-out measure --for; log evidence, AIC and BIC compare settings over the same counts "
+    "--by criterion", "answer",
+    "Method that judges settings. cross-validation and leave-one-out measure --for; log evidence, AIC and BIC compare settings over the same counts "
     "only.",
+    type=panels.Choice(BY), default=BY[0],
 )  # fmt: skip
+@panels.option("--for goal", "answer", "Figure to be best in.", common=True, type=panels.Choice(GOALS), shown_default="accuracy")
+@panels.option("--updatable", "model", "Try only models that update, forget and merge change exactly.", hidden=True)
 @panels.option(
-    "--for", "goal", group="answer", common=True, type=panels.Choice(GOALS), shown_default="accuracy", help="Figure to be best in."
-)
-@panels.option(
-    "--updatable", group="model", hidden=True, is_flag=True, help="Try only models that update, forget and merge change exactly."
-)
-@panels.option(
-    "--folds", group="answer", type=option.WholeNumber(2), shown_default=f"{FOLDS_WITHIN_A_LIMIT}; {FOLDS} with --try alone",
-    help="Divide the corpus into N parts to judge settings.",
+    "--folds", "answer",
+    "Divide the corpus into N parts to judge settings.",
+    type=option.WholeNumber(2), shown_default=f"{FOLDS_WITHIN_A_LIMIT}; {FOLDS} with --try alone",
 )  # fmt: skip
 @option.seed_option("answer", "Seed of the division into folds.")
-@option.output_option("table", "tsv", "csv", "json", "jsonl", default="table", more="Rows are settings.")
+@option.output_option("table tsv csv json jsonl", "Rows are settings.")
 @writing_options
 @option.jobs_option
 @lambda command: option.corpus_options(command, without=("by",))
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, folds: int | None, seed: int, **options: Any) -> None:
+def command(corpus: tuple[str, ...], model_path: str, output: str, folds: int | None, seed: int, **options: Any) -> None:
     """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
 
     Without --try and --tries it tries settings that are known to be good for 60 seconds. Documents are counted once for all settings that count alike.

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 @option.relabel_option
 @option.model_option
 @panels.option(
-    "--once", group="documents", common=True, is_flag=True,
-    help="Skip documents that the model has learnt already. The ledger in the model file remembers them. A document whose label changed moves to the new one.",
+    "--once", "documents",
+    "Skip documents that the model has learnt already. The ledger in the model file remembers them. A document whose label changed moves to the new one.",
+    common=True,
 )  # fmt: skip
 @relearning_options
 @writing_options

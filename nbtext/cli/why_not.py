@@ -16,8 +16,8 @@ from nbtext.cli.explain import print_why_not
 @option.corpus_argument
 @option.text_option
 @option.model_option
-@option.output_option("table", "tsv", "csv", "jsonl", default=option.BY_TERMINAL)
+@option.rows_option()
 @option.document_options
-def command(label: str, corpus: tuple[str, ...], model_path: str, output: str | None, **options: Any) -> None:
+def command(label: str, corpus: tuple[str, ...], model_path: str, output: str, **options: Any) -> None:
     """Print which words to remove from a document, or to add, to make LABEL its answer: the old name of nbtext explain --why-not LABEL."""
     print_why_not(label, corpus, model_path, output, options)

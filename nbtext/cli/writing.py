@@ -31,39 +31,39 @@ LOCK_TIMEOUT = 60.0
 
 
 writing_options = several(
+    panels.option("--backup", "output", "Keep the old model beside the new one. Its name then ends with .1."),
     panels.option(
-        "--backup", group="output", is_flag=True, help="Keep the old model beside the new one. Its name then ends with .1."
-    ),
-    panels.option(
-        "--lock-timeout", group="process", type=Number(min=0), default=LOCK_TIMEOUT, metavar="SECONDS",
-        help="Wait at most so long while another process writes the model. After that the exit status is 5.",
+        "--lock-timeout", "process",
+        "Wait at most so long while another process writes the model. After that the exit status is 5.",
+        type=Number(min=0), default=LOCK_TIMEOUT, metavar="SECONDS",
     ),
 )  # fmt: skip
 """For `lock_settings`."""
 
 
 unlabelled_option = panels.option(
-    "--unlabelled", group="documents", common=True, multiple=True, metavar="PATH", type=InputPath(),
-    help="Also learn from these documents without labels, if left-out labelled documents are then answered better. Give it once for each path. "
+    "--unlabelled", "documents",
+    "Also learn from these documents without labels, if left-out labelled documents are then answered better. Give it once for each path. "
     "Unless --weighting is given, left-out documents also choose between counts and log.",
+    common=True, multiple=True, metavar="PATH", type=InputPath(),
 )  # fmt: skip
 """For `read_pool`."""
 
 seeds_option = panels.option(
-    "--seeds", group="documents", type=InputPath(),
-    help="Give classes words. A line of FILE has a class, a tab and a word, and optionally a tab and its pseudo-count, by default 10. A word after ! speaks against "
+    "--seeds", "documents",
+    "Give classes words. A line of FILE has a class, a tab and a word, and optionally a tab and its pseudo-count, by default 10. A word after ! speaks against "
     "the class. With --unlabelled, CORPUS may be left out.",
+    type=InputPath(),
 )  # fmt: skip
 
 relearning_options = several(
     panels.option(
-        "--label", group="documents", common=True,
-        help="Class of all documents of CORPUS, which are then read like those of classify: a file, or - for one document on standard input.",
+        "--label", "documents",
+        "Class of all documents of CORPUS, which are then read like those of classify: a file, or - for one document on standard input.",
+        common=True, metavar="TEXT",
     ),
     unlabelled_option,
-    panels.option(
-        "--drop-unlabelled", group="documents", is_flag=True, help="Forget what the model learnt from documents without labels."
-    ),
+    panels.option("--drop-unlabelled", "documents", "Forget what the model learnt from documents without labels."),
 )  # fmt: skip
 """For `corpus_to_change` and `what_becomes_of_unlabelled`."""
 

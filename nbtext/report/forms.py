@@ -323,7 +323,7 @@ def write(
             sys.stdout.flush()
 
 
-def write_result(output: str | None, result: object, rows: object, draw: Callable[[Any], None]) -> None:
+def write_result(output: str, result: object, rows: object, draw: Callable[[Any], None]) -> None:
     """Print a result: as an object with ``json``, its ``rows`` flat with tsv, csv or jsonl, else as ``draw`` does."""
     if output == "json":
         write_json(result)

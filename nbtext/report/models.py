@@ -291,7 +291,7 @@ def provenance(model: TextClassifier, model_path: str, *, corpus: Sequence[str],
     )
 
 
-def print_checks(checks: Sequence[Check], output: str | None) -> None:
+def print_checks(checks: Sequence[Check], output: str) -> None:
     """Print the result of `nbtext.inspection.verification.verify` as a table, or as a JSON object with ``output`` ``json``."""
     results = {True: "passed", False: "failed", None: ""}
     rows = ((name, results[passed], detail) for name, passed, detail in checks)
