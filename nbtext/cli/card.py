@@ -39,27 +39,26 @@ card_options = option.several(
 @card_options
 @option.jobs_option
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, to: str | None, **options: Any) -> None:
+def command(model_path: str, to: str | None, **options: Any) -> None:
     """Write a model card: the old name of nbtext report --to card.md."""
-    write_card(corpus, model_path, to, options)
+    write_card(model_path, to, options)
 
 
-def write_card(corpus: tuple[str, ...], model_path: str, to: str | None, options: option.Options) -> None:
+def write_card(model_path: str, to: str | None, options: option.Options) -> None:
     """Write a model card to a file, or without one to standard output."""
     from pathlib import Path
 
-    from nbtext.cli.corpus import check_output_file
+    from nbtext.cli.corpus import check_output_file, names_documents
     from nbtext.evaluation.label_errors import suspects_in_sample
     from nbtext.inspection.overview import overview
     from nbtext.model.training import left_out_posteriors
     from nbtext.report.model_card import TERMS_SHOWN, CardFacts, model_card
     from nbtext.store.atomic import replace_file
 
-    model, saved = option.load_model(model_path), options["evaluation"]
+    model, saved, corpus = option.load_model(model_path), options["evaluation"], options["corpus"]
     if to is not None:
         check_output_file(to, "--to", [model_path, *corpus, *filter(None, [saved])])
-    has_corpus = bool(corpus) or options["files_from"] is not None
-    evaluation = _judged(model, corpus, options) if has_corpus else _saved(saved) if saved else None
+    evaluation = _judged(model, options) if names_documents(options) else _saved(saved) if saved else None
     try:
         suspects = suspects_in_sample(left_out_posteriors(model.fitted))
     except UsageError:  # the model cannot leave documents out
@@ -78,7 +77,7 @@ def write_card(corpus: tuple[str, ...], model_path: str, to: str | None, options
         replace_file(to, lambda file: file.writelines([card.encode()]))
 
 
-def _judged(model: TextClassifier, corpus: tuple[str, ...], options: option.Options) -> dict[str, Parsed]:
+def _judged(model: TextClassifier, options: option.Options) -> dict[str, Parsed]:
     """Return the evaluation on a corpus as `nbtext evaluate` prints it."""
     from nbtext.cli.corpus import corpus_paths, documents_for
     from nbtext.decision import DecisionRule
@@ -86,7 +85,7 @@ def _judged(model: TextClassifier, corpus: tuple[str, ...], options: option.Opti
     from nbtext.metrics.results import json_values
     from nbtext.model.corpus_work import score_corpus
 
-    documents = documents_for(model, corpus_paths(corpus, options), options, labelled=True)
+    documents = documents_for(model, corpus_paths(options), options, labelled=True)
     result = judge_scored(score_corpus(model.fitted, documents, options.get("jobs", 1)), model, DecisionRule()).result()
     documents.say_notices()
     messages.warn_of_unknown("the model", result.unknown_labels)

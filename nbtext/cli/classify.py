@@ -73,7 +73,7 @@ class _Classify(panels.Command):
 )  # fmt: skip
 @option.jobs_option
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit: int | None, **options: Any) -> int | None:
+def command(model_path: str, output: str | None, limit: int | None, **options: Any) -> int | None:
     """Print the most probable class of each document and its probability.
 
     There is exactly one record per document, in the order of the input. CORPUS is any number of files and directories, or - for one document on
@@ -107,9 +107,9 @@ def command(corpus: tuple[str, ...], model_path: str, output: str | None, limit:
     if options["mail_filter"]:
         from nbtext.cli.mail_filter import filter_message
 
-        filter_message(corpus, model_path, options)
+        filter_message(model_path, options)
         return None
-    paths = ("-",) if options["lines"] else corpus_paths(corpus, options)
+    paths = ("-",) if options["lines"] else corpus_paths(options)
     at_once = 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
     if limit and output == "tsv":
         raise UsageError("tsv always has three columns", hint="use --limit with --output jsonl, csv or table")

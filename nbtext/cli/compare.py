@@ -31,7 +31,7 @@ from nbtext.settings import READING
 @option.limit_option("Show N terms, if there is no CORPUS.", 20, least=0, old_names="--top")
 @option.seed_option("process", "Seed of the bootstrap.")
 @option.document_options
-def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str, limit: int, seed: int, **options: Any) -> int | None:
+def command(model_a: str, model_b: str, output: str, limit: int, seed: int, **options: Any) -> int | None:
     """Compare the models A and B: what they contain, or how well they answer documents.
 
     Without a CORPUS the output shows which settings, classes, documents and priors differ, and the terms whose probability in a class changed
@@ -47,7 +47,7 @@ def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str, li
       nbtext compare nbtext.joblib pairs.joblib
       nbtext compare nbtext.joblib pairs.joblib corpora/service-desk/test
     """
-    from nbtext.cli.corpus import CommandCorpus, check_output_file, corpus_paths, reading_of, recognised
+    from nbtext.cli.corpus import CommandCorpus, check_output_file, corpus_paths, names_documents, reading_of, recognised
     from nbtext.evaluation.comparison import compare, differences_of_texts, require_same_kind
     from nbtext.inspection.differences import differences
     from nbtext.metrics.intervals import Bootstrap
@@ -57,13 +57,13 @@ def command(model_a: str, model_b: str, corpus: tuple[str, ...], output: str, li
     from nbtext.report.rankings import print_differences
     from nbtext.store.atomic import replace_file
 
-    if not corpus and options["files_from"] is None:
+    if not names_documents(options):
         found = differences(option.load_model(model_a), option.load_model(model_b), limit)
         record = {"models": [model_a, model_b], **json_values(found)}
         write_result(output, record, (), lambda _: print_differences(found, model_a, model_b))
         return None
     a, b = option.load_model(model_a), option.load_model(model_b)
-    paths, changed = corpus_paths(corpus, options), options["changed"]
+    paths, changed = corpus_paths(options), options["changed"]
     require_same_kind(a, b)
     reading = recognised(reading_of(a, paths, options), paths, labelled=True)
     for warning in differences_of_texts(reading, b.reading, option.given(READING, options)):

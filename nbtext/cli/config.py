@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nbtext.cli.messages import say
+from nbtext.cli.messages import last_value, say
 from nbtext.errors import PathError, UsageError, did_you_mean, reason
 from nbtext.records import NamedTuple
 from nbtext.report.forms import shortened
@@ -164,16 +164,9 @@ def _config_file(arguments: Sequence[str]) -> _ConfigFile | None:
 
     Raises `PathError` for a file that cannot be read.
     """
-    named = None
-    for place, argument in enumerate(arguments):
-        option, equals, value = argument.partition("=")
-        if option == "--":
-            break
-        if option == "--no-config":
-            return None
-        if option == "--config":
-            named = value if equals else "".join(arguments[place + 1 : place + 2])
-    if named:
+    if last_value("--no-config", arguments) is not None:
+        return None
+    if named := last_value("--config", arguments):
         return _read(Path(named)) or _ConfigFile(Path(named), {})
     try:
         above = Path.cwd().parents
@@ -250,7 +243,7 @@ def _key(name: str) -> str:
 
 def _options(command: click.Command) -> dict[str, click.Option]:
     """Return the options of a command that may have defaults, by their longest names."""
-    named = {_key(max(each.opts, key=len)): each for each in command.params if isinstance(each, click.Option)}
+    named = {_key(_long_name(each)): each for each in command.params if isinstance(each, click.Option)}
     return {name: option for name, option in named.items() if name not in _NEVER}
 
 
@@ -299,11 +292,11 @@ def _checked(option: click.Option, default: _Default, context: click.Context) ->
     """Return the default as it would stand on the command line; raise `UsageError` if it could not."""
     value, source, file = default
     if option.is_flag and not isinstance(value, (bool, str)):
-        raise UsageError(f"{_longest(option)} is true or false, not {value!r}", where=source)
+        raise UsageError(f"{_long_name(option)} is true or false, not {value!r}", where=source)
     if option.is_flag:
         pass
     elif isinstance(value, (bool, dict)):
-        raise UsageError(f"{_longest(option)} takes no {'truth value' if isinstance(value, bool) else 'table'}", where=source)
+        raise UsageError(f"{_long_name(option)} takes no {'truth value' if isinstance(value, bool) else 'table'}", where=source)
     else:
         given = [str(each) for each in value] if isinstance(value, list) else [str(value)]
         values = [_beside(option, each, file, source) for each in (given if option.multiple else [",".join(given)])]
@@ -320,7 +313,7 @@ def _checked(option: click.Option, default: _Default, context: click.Context) ->
     return _Default(value, source, file)
 
 
-def _longest(option: click.Option) -> str:
+def _long_name(option: click.Option) -> str:
     return max(option.opts, key=len)
 
 
@@ -332,7 +325,7 @@ def _beside(option: click.Option, value: str, file: _ConfigFile | None, source: 
         return option.type.beside(value, file.path.parent, is_found=file.is_found)
     except UsageError as problem:
         hint = f"give --config {file.path} to trust it, or --no-config"
-        raise UsageError(f"{_longest(option)}: {problem.message}", where=source, hint=hint) from None
+        raise UsageError(f"{_long_name(option)}: {problem.message}", where=source, hint=hint) from None
 
 
 def what_holds(context: click.Context, arguments: Sequence[str]) -> str:

@@ -108,13 +108,19 @@ def _label_patch(options: Options) -> LabelPatch | None:
     return LabelPatch(path)
 
 
-def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
+def names_documents(options: Options) -> bool:
+    """Return True if CORPUS, ``--files-from`` or ``--from-folder`` is given."""
+    return bool(options["corpus"] or options["files_from"] is not None or options.get("folders"))
+
+
+def corpus_paths(options: Options) -> tuple[str, ...]:
     """Return the CORPUS arguments and then what ``--files-from`` lists, or the folders of ``--from-folder``; raise `UsageError` for none or both.
 
     A command that takes ``--text`` reads what is piped into it if nothing is given. The texts of ``--text`` are put on standard input, as JSON objects, so that attributes
     beside them are unknown values.
     """
-    source, null = options["files_from"], options["null"]
+    corpus: tuple[str, ...] = options["corpus"]
+    source = options["files_from"]
     if texts := options.get("text"):
         records = ({"id": str(number) if texts[1:] else "-", "text": text} for number, text in enumerate(texts, 1))
         set_standard_input("".join(f"{json.dumps(record)}\n" for record in records).encode())
@@ -127,10 +133,10 @@ def corpus_paths(corpus: Sequence[str], options: Options) -> tuple[str, ...]:
             return ("-",)
         if not corpus:
             raise click.UsageError("Missing argument 'CORPUS...', or - for standard input", click.get_current_context(silent=True))
-        return tuple(corpus)
+        return corpus
     if source == "-" and "-" in corpus:
         raise UsageError("standard input cannot be both a document and the list of files")
-    return (*corpus, *listed_paths(source, null=null))
+    return (*corpus, *listed_paths(source, null=options["null"]))
 
 
 def _labelled_folders(options: Options) -> tuple[LabelledFolder, ...]:

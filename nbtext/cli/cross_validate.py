@@ -45,7 +45,7 @@ from nbtext.errors import listed, quantity
 @gate_options
 @option.jobs_option
 @option.corpus_options
-def command(corpus: tuple[str, ...], output: str, folds: int | None, repeats: int | None, seed: int, **options: Any) -> int | None:
+def command(output: str, folds: int | None, repeats: int | None, seed: int, **options: Any) -> int | None:
     """Divide a corpus into folds, judge each by a model of the others, and print how good the answers are.
 
     Documents are counted once. Everything that training chooses, such as terms and smoothing, is chosen again for each fold, from the other
@@ -70,7 +70,7 @@ def command(corpus: tuple[str, ...], output: str, folds: int | None, repeats: in
     if options["leave_one_out"] and options["top"] is not None:
         messages.warn("--top saw all labels, so these figures may be far too good; use folds")
     gates(options)  # most of what may be wrong with them, said before the corpus is read
-    paths, predictions, column = corpus_paths(corpus, options), options["predictions"], options["time_column"] or options["group_column"]
+    paths, predictions, column = corpus_paths(options), options["predictions"], options["time_column"] or options["group_column"]
     if predictions is not None:
         check_output_file(predictions, "--predictions", [*paths, *filter(None, [options["costs"]])])
     counted = read_and_count(paths, options, [] if column is None else [column])

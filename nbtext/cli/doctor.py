@@ -19,7 +19,7 @@ from nbtext.errors import NbtextError
 @option.reading_options
 @option.language_option
 @option.where_option
-def command(corpus: tuple[str, ...], model_path: str, output: str, **options: Any) -> None:
+def command(model_path: str, output: str, **options: Any) -> None:
     """Check the installation and the model, or with CORPUS a corpus, and print what to do about each problem.
 
     A corpus is read as training would read it. Warnings are those of training, and of repeated texts, texts under several labels, classes of fewer than 5
@@ -37,7 +37,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, **options: An
       nbtext doctor messages.csv --label-column topic --text-column body
     """
     try:
-        _look_at(corpus, options, output) if corpus else _examine(model_path, output)
+        _look_at(options, output) if options["corpus"] else _examine(model_path, output)
     except ModuleNotFoundError as missing:
         name = (missing.name or str(missing)).partition(".")[0]
         raise NbtextError(f"the package {name} cannot be imported", hint="pip install nbtext brings what it needs") from None
@@ -58,13 +58,12 @@ def _examine(model_path: str, output: str) -> None:
         raise problem
 
 
-def _look_at(corpus: tuple[str, ...], options: option.Options, output: str) -> None:
+def _look_at(options: option.Options, output: str) -> None:
     from nbtext.inspection.corpora import look_at_corpus
     from nbtext.report.forms import write_result
     from nbtext.report.models import print_findings
     from nbtext.settings import READING, Reading
 
-    overview, findings = look_at_corpus(
-        corpus, Reading.of(option.given(READING, options)), options["language"] or "english", options["where"]
-    )
+    reading = Reading.of(option.given(READING, options))
+    overview, findings = look_at_corpus(options["corpus"], reading, options["language"] or "english", options["where"])
     write_result(output, {"corpus": overview, "checks": findings}, findings, lambda _: print_findings(findings))

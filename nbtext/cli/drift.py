@@ -20,7 +20,7 @@ from nbtext.errors import UsageError
 @panels.option(
     "--last", "documents",
     "Treat the last N runs as one. Runs of other models than the newest are ignored.",
-    common=True, type=option.WholeNumber(min=1),
+    common=True, type=option.WholeNumber(1),
 )  # fmt: skip
 @panels.option(
     "--since", "documents",

@@ -39,7 +39,7 @@ from nbtext.errors import quantity
 @gate_options
 @option.jobs_option
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, output: str, by: tuple[str, ...], **options: Any) -> int | None:
+def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -> int | None:
     """Classify documents whose classes are known and print how good the answers are.
 
     CORPUS is laid out like a training corpus. Labels unknown to the model count as mistakes and are reported. A document without an answer
@@ -82,7 +82,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, by: tuple[str
     asked = gates(options, len(model.classes))
     rule, set_rule = promised(option.answer_rule(options, model), options, model)
     tally = None if set_rule is None else SetTally(set_rule, model.classes)
-    paths, by, errors = corpus_paths(corpus, options), tuple(dict.fromkeys(by)), options["errors"]
+    paths, by, errors = corpus_paths(options), tuple(dict.fromkeys(by)), options["errors"]
     if errors is not None:
         require_fitting(model.settings, MISTAKES, *[SEVERAL_LABELS] * model.fitted.several_labels)
         check_output_file(errors, "--errors", [model_path, *paths, *options["training"], *filter(None, [options["costs"]])])

@@ -27,7 +27,7 @@ from nbtext.cli.config import PAGE
 @option.limit_option("List N words in table and page.", 20, old_names="--top")
 @option.to_option("Write a page of HTML to FILE instead.", PAGE, old_names="--html")
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, output: str, limit: int, to: str | None, **options: Any) -> None:
+def command(model_path: str, output: str, limit: int, to: str | None, **options: Any) -> None:
     """Print the answer to each document and what each of its words contributed to it, or what would change it.
 
     Contributions are parts of the log odds of the answer over another class, in nats. Documents are read as classify reads them.
@@ -66,12 +66,12 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, limit: int, t
       nbtext explain inbox/ --to explained.html
     """
     if (label := options.get("why_not")) is not None:
-        print_why_not(label, corpus, model_path, output, options)
+        print_why_not(label, model_path, output, options)
         return
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for
     from nbtext.explain.explanation import Explainer
 
-    paths = corpus_paths(corpus, options)
+    paths = corpus_paths(options)
     if to is not None:
         check_output_file(to, "--to", [model_path, *paths])
     model = option.load_model(model_path)
@@ -90,13 +90,13 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, limit: int, t
     documents.say_notices()
 
 
-def print_why_not(label: str, corpus: tuple[str, ...], model_path: str, output: str, options: option.Options) -> None:
+def print_why_not(label: str, model_path: str, output: str, options: option.Options) -> None:
     """Print which words to remove from documents, or to add, to make a class their answer."""
     from nbtext.cli.corpus import corpus_paths, documents_for
     from nbtext.explain.counterfactual import WhyNotFinder
     from nbtext.report.explanations import write_why_not
 
-    paths = corpus_paths(corpus, options)
+    paths = corpus_paths(options)
     model = option.load_model(model_path)
     finder = WhyNotFinder(model.fitted, label)
     documents = documents_for(model, paths, options, labelled=False, progress=False)

@@ -19,7 +19,7 @@ from nbtext.errors import NoDocumentsError, quantity
 @writing_options
 @option.jobs_option
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
+def command(model_path: str, **options: Any) -> None:
     """Remove the documents of a corpus from a model, labelled as they were learnt.
 
     The counts are then exactly those of the other documents, and the sample of documents loses them too. Terms and classes without documents disappear.
@@ -37,7 +37,7 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
     from nbtext.model.changing import count_batch
     from nbtext.model.locked_model import forget
 
-    paths = corpus_paths(corpus, options)
+    paths = corpus_paths(options)
     model = option.load_model(model_path)
     unlabelled = what_becomes_of_unlabelled(model, model_path, options)
     source = corpus_to_change(model, model_path, paths, options)

@@ -71,7 +71,7 @@ COLUMNS = {"id": "id", "label": "label", "suggested": "suggested", "probability"
 @panels.option("--times", "output", "Store the time with each label.")
 @option.analysis_options
 @option.document_options
-def command(corpus: tuple[str, ...], **options: Any) -> None:
+def command(**options: Any) -> None:
     """Sort documents without labels into classes; nbtext train reads the result.
 
     CORPUS is the pool, in any format. Labels in it are ignored, except with --review. A terminal shows the most informative document first: number keys answer, n names a new class, and the last line shows the other keys. Words for the most probable class are bold on blue, words for the second
@@ -98,7 +98,7 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
     options["to"] = options["to"] or (DEFAULT_PATCH if options["review"] else DEFAULT_FILE)
     output = options["output"]
     safe = option.safe_cells(options, output)
-    paths = corpus_paths(corpus, options)
+    paths = corpus_paths(options)
     check_output_file(options["to"], "--to", [])
     _require_outside(options["to"], paths)
     if options["suggest"] is not None:

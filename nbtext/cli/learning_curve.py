@@ -22,9 +22,7 @@ from nbtext.cli import panels
 @option.seed_option("documents", "Seed of the random draws.")
 @option.jobs_option
 @option.corpus_options
-def command(
-    corpus: tuple[str, ...], output: str, steps: int, folds: int, repeats: int, seed: int, more: int | None, **options: Any
-) -> None:
+def command(output: str, steps: int, folds: int, repeats: int, seed: int, more: int | None, **options: Any) -> None:
     """Show how accuracy grows with the number of training documents, and forecast it for more.
 
     Models are trained on growing parts of a corpus and judged on held-out documents. The last column is the accuracy on the training documents
@@ -44,7 +42,7 @@ def command(
     from nbtext.report.comparisons import print_learning_curve
     from nbtext.report.forms import write_result
 
-    counted = read_and_count(corpus_paths(corpus, options), options)
+    counted = read_and_count(corpus_paths(options), options)
     counted.source.say_notices()
     subsets = Subsets(counted.corpus.counts.statistics, counted.corpus.counts.documents)
     curve = learning_curve(subsets, counted.settings, Resampling(steps, folds, repeats, seed), options["jobs"], more)

@@ -13,15 +13,13 @@ from nbtext.errors import UsageError
 from nbtext.report.answers import mail_header
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from nbtext.cli.options import Options
     from nbtext.scoring import Answer
 
 _PIECE = 1 << 20
 
 
-def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> None:
+def filter_message(model_path: str, options: Options) -> None:
     """Copy the message on standard input, marked with its answer.
 
     If anything fails, copy the message whole, marked with the reason ``error``, and raise what failed.
@@ -31,7 +29,8 @@ def filter_message(corpus: Sequence[str], model_path: str, options: Options) -> 
     message, rest = Message.of(start), b""
     answer: Answer | None = None
     try:
-        _require_fitting(corpus)
+        if options["corpus"] not in ((), ("-",)):
+            raise UsageError("--mail-filter reads one message on standard input", hint="leave out CORPUS")
         from nbtext.cli.corpus import reading_of
         from nbtext.cli.options import answer_rule
         from nbtext.cli.promises import promised
@@ -71,9 +70,3 @@ def _write(message: Message, answer: Answer | None, rest: bytes = b"") -> None:
     output.write(rest)
     while piece := source.read(_PIECE):
         output.write(piece)
-
-
-def _require_fitting(corpus: Sequence[str]) -> None:
-    """Raise `UsageError` for what does not go with one message on standard input."""
-    if corpus and tuple(corpus) != ("-",):
-        raise UsageError("--mail-filter reads one message on standard input", hint="leave out CORPUS")

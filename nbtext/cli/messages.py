@@ -158,13 +158,19 @@ def say(message: str, *, level: str = "error", where: str | None = None, documen
 
 def set_log_format(arguments: Sequence[str]) -> None:
     """Write lines as the arguments of the command line ask, even if the arguments turn out to be wrong."""
-    _writing.as_json = False
+    _writing.as_json = last_value("--log-format", arguments) == "json"
+
+
+def last_value(option: str, arguments: Sequence[str]) -> str | None:
+    """Return what follows an option among arguments that are not parsed yet, the last time if it is there more than once; None if it is not there."""
+    found = None
     for place, argument in enumerate(arguments):
         name, equals, value = argument.partition("=")
         if name == "--":
-            return
-        if name == "--log-format":
-            _writing.as_json = (value if equals else "".join(arguments[place + 1 : place + 2])) == "json"
+            break
+        if name == option:
+            found = value if equals else "".join(arguments[place + 1 : place + 2])
+    return found
 
 
 def log_is_json() -> bool:

@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import replace
 from functools import reduce
-from math import isnan, nan
+from math import inf, nan
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
@@ -52,34 +52,35 @@ def several(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
     return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
-class WholeNumber(click.IntRange):
-    """A whole number in a range, ends included; refuses others in the words of `nbtext.settings.Parameter.checked`."""
+class Number(click.types.StringParamType):
+    """A number in a range, ends included unless they are open; refuses others in the words of `nbtext.settings.Parameter.checked`."""
 
-    name = "n"
+    kind: type[int | float] = float
+    described = "a number"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number; raise click's error for wrong usage."""
+    def __init__(self, least: float, most: float = inf, *, open_ends: bool = False, words: Sequence[str] = ()) -> None:
+        """``words`` are taken too."""
+        self.least, self.most, self.open_ends, self.words = least, most, open_ends, words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number or the word; raise click's error for wrong usage."""
+        if value in self.words:
+            return value
         try:
-            return int(super().convert(value, param, ctx))
-        except click.BadParameter:
-            raise _not_in_range("a whole number", self, value, param, ctx) from None
-
-
-class Number(click.FloatRange):
-    """A number in a range, ends included unless they are open; likewise."""
-
-    def __init__(self, min: float, max: float | None = None, *, open_ends: bool = False) -> None:  # noqa: A002 - the names of click
-        super().__init__(min, max, min_open=open_ends, max_open=open_ends)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number; raise click's error for wrong usage."""
-        try:
-            found = float(super().convert(value, param, ctx))
-        except click.BadParameter:
+            found = self.kind(value)
+        except ValueError:
             found = nan
-        if isnan(found):  # which is in no range
-            raise _not_in_range("a number", self, value, param, ctx)
-        return found
+        if self.least < found < self.most or (found in (self.least, self.most) and not self.open_ends):
+            return found
+        most = "" if self.most == inf else f" to {self.most:,}"
+        within = f"above {self.least:,} and below {self.most:,}" if self.open_ends else f"from {self.least:,}{most}"
+        raise panels.wrong_value(f"{self.described} {within}", repr(str(value)), param, ctx)
+
+
+class WholeNumber(Number):
+    """A whole number in a range, ends included; likewise."""
+
+    name, kind, described = "n", int, "a whole number"
 
 
 class NumberPerClass(Number):
@@ -87,33 +88,10 @@ class NumberPerClass(Number):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number or the numbers by class; raise click's error for wrong usage."""
-        if isinstance(value, dict):
-            pairs = list(value.items())
-        elif "=" in str(value):
-            pairs = [each.rpartition("=")[::2] for each in str(value).split(",")]
-        else:
+        if "=" not in str(value):
             return super().convert(value, param, ctx)
-        return {label: super(NumberPerClass, self).convert(number, param, ctx) for label, number in pairs}
-
-
-class NumberOr(Number):
-    """A number in a range, or one of some words."""
-
-    def __init__(self, words: Sequence[str], min: float, max: float) -> None:  # noqa: A002 - the names of click
-        super().__init__(min, max)
-        self.words = words
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the word or the number; raise click's error for wrong usage."""
-        return value if value in self.words else super().convert(value, param, ctx)
-
-
-def _not_in_range(
-    kind: str, within: click.IntRange | click.FloatRange, value: object, param: click.Parameter | None, ctx: click.Context | None
-) -> click.UsageError:
-    most = "" if within.max is None else f" to {within.max:,}"
-    wanted = f"above {within.min:,} and below {within.max:,}" if within.min_open else f"from {within.min:,}{most}"
-    return panels.wrong_value(f"{kind} {wanted}", repr(str(value)), param, ctx)
+        number, pairs = super().convert, (each.rpartition("=") for each in value.split(","))
+        return {label: number(written, param, ctx) for label, _, written in pairs}
 
 
 cluster_options = several(
@@ -268,7 +246,7 @@ answer_options = several(
         "--decide", "answer",
         "If documents have several labels: give the set with the greatest expected F1 of the document (the default), the labels above a threshold for "
         "each label, or those with probability P or more.",
-        type=NumberOr(("document", "label"), 0, 1), default="document", show_default=False, metavar="document|label|P",
+        type=Number(0, 1, words=("document", "label")), default="document", show_default=False, metavar="document|label|P",
     ),
     panels.option(
         "--coverage", "answer",

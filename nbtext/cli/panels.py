@@ -48,9 +48,8 @@ class Option(click.Option):
         self.group, self.common, self._shown_default, self.old_names = group, common, shown_default, old_names.split()
 
     def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
-        """Return what stands in brackets behind the text: a default, a range."""
+        """Return what stands in brackets behind the text: a default."""
         extra = super().get_help_extra(ctx)
-        extra.pop("range", None)  # errors name it
         if self._shown_default is not None:
             extra["default"] = self._shown_default
         return extra
@@ -122,7 +121,7 @@ class Command(click.Command):
         from nbtext.exclusions import options_in_words
 
         shown = (each for each in self.params if not getattr(each, "hidden", False))
-        names = {"CORPUS" if isinstance(each, click.Argument) else max(each.opts, key=len) for each in shown}
+        names = {"CORPUS" if isinstance(each, click.Argument) else _long_name(each) for each in shown}
         return list(options_in_words(str(self.name), names))
 
     def texts(self) -> tuple[list[str], list[str]]:
@@ -169,7 +168,7 @@ def _given(command: click.Command, ctx: click.Context, source: ParameterSource) 
     for each in command.params:
         unset = (None, ()) if each.secondary_opts else (None, (), False)
         if each.name in ctx.params and ctx.get_parameter_source(each.name) is source and ctx.params[each.name] not in unset:
-            yield str(each.metavar).strip("[].") if isinstance(each, click.Argument) else max(each.opts, key=len), each.name
+            yield str(each.metavar).strip("[].") if isinstance(each, click.Argument) else _long_name(each), each.name
 
 
 def _in_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list[str]:
@@ -177,7 +176,7 @@ def _in_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list[
 
     For a short name click looks for names that are near it, as for a mistyped one, before it takes it: 3 ms, a fiftieth of an answer.
     """
-    long = {name: max(each.opts, key=len) for each in options for name in (*each.opts, *each.old_names)}
+    long = {name: _long_name(each) for each in options for name in (*each.opts, *each.old_names)}
     old = {name for each in options for name in each.old_names}
     with_value = {name for each in options if not each.is_flag for name in (*each.opts, *each.old_names)}
     renamed = list(arguments)
@@ -271,18 +270,21 @@ class Choice(click.Choice[str]):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name; raise click's error for wrong usage."""
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter:
-            choices = [str(choice) for choice in self.choices]
-            wanted = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
-            raise wrong_value(wanted, f"{str(value)!r}{did_you_mean(str(value), choices)}", param, ctx) from None
+        given = str(value)
+        if given in self.choices:
+            return given
+        wanted = f"one of {', '.join(self.choices)}" if len(self.choices) > 1 else self.choices[0]
+        raise wrong_value(wanted, f"{given!r}{did_you_mean(given, self.choices)}", param, ctx)
+
+
+def _long_name(parameter: click.Parameter) -> str:
+    """Return the longest name of an option."""
+    return max(parameter.opts, key=len)
 
 
 def wrong_value(wanted: str, given: str, param: click.Parameter | None, ctx: click.Context | None) -> click.UsageError:
     """Return the error for a value of an option."""
-    option = max(param.opts, key=len) if param is not None else "it"
-    return click.UsageError(f"{option} must be {wanted}, not {given}", ctx)
+    return click.UsageError(f"{_long_name(param) if param else 'it'} must be {wanted}, not {given}", ctx)
 
 
 log_format_option = option(

@@ -15,7 +15,7 @@ from nbtext.cli import options as option
 @panels.option("--by", "output", "Add the shares for each value of a column, such as a day or a source.", common=True, metavar="COLUMN")
 @option.jobs_option
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, output: str, by: str | None, **options: Any) -> None:
+def command(model_path: str, output: str, by: str | None, **options: Any) -> None:
     """Estimate how many of the documents are of each class, with 95 % intervals.
 
     Counting the answers of classify leans towards the shares of training, because mistakes do not cancel out. Here the shares are those under which the
@@ -44,7 +44,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, by: str | Non
 
     model = option.load_model(model_path)
     options["on_error"] = options["on_error"] or "skip"  # reported, and with no part in the shares
-    documents = documents_for(model, corpus_paths(corpus, options), options, labelled=False, columns=[] if by is None else [by])
+    documents = documents_for(model, corpus_paths(options), options, labelled=False, columns=[] if by is None else [by])
     blocks = score_corpus(model.fitted, documents, options["jobs"])
     blocks = chain(tuple(islice(blocks, 1)), blocks)  # a path that is not there is reported before what the model lacks
     likelihoods = likelihoods_of(model)

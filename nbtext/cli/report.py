@@ -32,7 +32,7 @@ from nbtext.errors import UsageError
 )  # fmt: skip
 @card_options
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None, **options: Any) -> None:
+def command(model_path: str, to: str, title: str | None, **options: Any) -> None:
     """Judge the model on documents whose classes are known and write a page: how good it is, where it errs and why.
 
     The page is one file of HTML that any browser opens, without network or scripts, and that can be printed. It quotes parts of the documents
@@ -57,7 +57,7 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
                 f"--{name} and --to {to} exclude each other", hint=f"it is for a {'page' if is_card else 'model card, --to card.md'}"
             )
     if is_card:
-        write_card(corpus, model_path, to, {**options, "name": options["name"] or title})
+        write_card(model_path, to, {**options, "name": options["name"] or title})
         messages.notice(f"wrote {to}")
         return
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch, rows_of_training
@@ -69,7 +69,7 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
     from nbtext.report.page.sections import html_page
 
     model = option.load_model(model_path)
-    paths, training = corpus_paths(corpus, options), options["training"]
+    paths, training = corpus_paths(options), options["training"]
     lists = [options["files_from"]] if options["files_from"] else []
     check_output_file(to, "--to", [model_path, *paths, *training, *lists])
     if "-" in training:
@@ -87,7 +87,7 @@ def command(corpus: tuple[str, ...], model_path: str, to: str, title: str | None
         model,
         documents.readable(),
         title=title or f"Report on {model_path}",
-        provenance=provenance(model, model_path, corpus=corpus, command=shlex.join(["nbtext", *sys.argv[1:]])),
+        provenance=provenance(model, model_path, corpus=options["corpus"], command=shlex.join(["nbtext", *sys.argv[1:]])),
         curve=curve,
         leaks=leaks,
     )

@@ -30,7 +30,7 @@ ON_SCREEN = 20
 )  # fmt: skip
 @option.corpus_options
 @option.jobs_option
-def command(corpus: tuple[str, ...], output: str, limit: int | None, **options: Any) -> None:
+def command(output: str, limit: int | None, **options: Any) -> None:
     """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
 
     Each document is judged by the model of all others, trained with the options of train. The log odds are those of the most probable other
@@ -53,7 +53,7 @@ def command(corpus: tuple[str, ...], output: str, limit: int | None, **options: 
     is_null = options["print0"] or (options["paths"] and options["null"])
     form = "print0" if is_null else "paths" if options["paths"] else output
     safe, limit = option.safe_cells(options, form), limit or (ON_SCREEN if form == "table" else None)
-    (counts, names, texts), settings, _, source = read_and_count(corpus_paths(corpus, options), options, note=beginning_of)
+    (counts, names, texts), settings, _, source = read_and_count(corpus_paths(options), options, note=beginning_of)
     found = suspects(counts.statistics, counts.documents, settings, options["min_log_odds"], options["jobs"])
     source.say_notices()
     write_suspects(found.named(names, texts, counts.labelled.classes, limit), form, safe)

@@ -21,7 +21,7 @@ from nbtext.settings import READING, Reading
 @option.analysis_options
 @option.rows_option()
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, output: str, **options: Any) -> None:
+def command(model_path: str, output: str, **options: Any) -> None:
     """Print how each word of a document becomes a term, or why it is ignored.
 
     For each word there are its place, the word as written, the word that was analysed, its stem, the id of that term in the model, and the reason
@@ -44,7 +44,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, **options: An
     from nbtext.explain.word_walk import WordWalker
     from nbtext.report.explanations import write_tokens
 
-    paths = corpus_paths(corpus, options)
+    paths = corpus_paths(options)
     if options["no_model"] or model_path == "none":
         reading = resolved(Reading.of(option.given(READING, options)), paths, labelled=False)
         walker = WordWalker(analysis_of(options, reading))

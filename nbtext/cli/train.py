@@ -25,7 +25,7 @@ from nbtext.cli.writing import read_pool, say_model, say_overruled, seeds_option
 @option.corpus_options
 @unlabelled_option
 @seeds_option
-def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
+def command(model_path: str, **options: Any) -> None:
     """Learn the classes of labelled documents and write a model.
 
     CORPUS is a directory with one sub-directory per class, a table, or another layout of --format. Several are read as one corpus. The new model
@@ -36,16 +36,16 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
       nbtext train corpora/service-desk/train
       nbtext train messages.csv --label-column topic --model topics.joblib
     """
-    from nbtext.cli.corpus import CommandCorpus, corpus_paths, require_distinct, untrained
+    from nbtext.cli.corpus import CommandCorpus, corpus_paths, names_documents, require_distinct, untrained
     from nbtext.cli.option_files import read_seeds
     from nbtext.counts.layers import require_seeded_classes
     from nbtext.store.atomic import check_replaceable
 
     begin = time.monotonic()
-    has_labels = bool(corpus or options["files_from"] is not None or options["folders"] or not options["unlabelled"])
+    has_labels = names_documents(options) or not options["unlabelled"]
     seeds = read_seeds(options["seeds"], fewest=1 if has_labels else 2) if options["seeds"] is not None else []
     from_seeds = bool(seeds) and not has_labels
-    paths = options["unlabelled"] if from_seeds else corpus_paths(corpus, options)
+    paths = options["unlabelled"] if from_seeds else corpus_paths(options)
     check_replaceable(model_path)
     require_distinct(model_path, paths)
     chooses_weighting = bool(options["unlabelled"]) and options["weighting"] is options["classifier"] is None

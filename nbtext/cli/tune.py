@@ -61,7 +61,7 @@ def _suggest_tries(_: click.Context, __: click.Parameter, incomplete: str) -> li
 @writing_options
 @option.jobs_option
 @lambda command: option.corpus_options(command, without=("by",))
-def command(corpus: tuple[str, ...], model_path: str, output: str, folds: int | None, seed: int, **options: Any) -> None:
+def command(model_path: str, output: str, folds: int | None, seed: int, **options: Any) -> None:
     """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
 
     Without --try and --tries it tries settings that are known to be good for 60 seconds. Documents are counted once for all settings that count alike.
@@ -95,7 +95,7 @@ def command(corpus: tuple[str, ...], model_path: str, output: str, folds: int | 
     if criterion == BY[0] and not names and options["tries"] is None:
         within = within or SECONDS
     limits = Limits(within, options["tries"], most_bytes, begin)
-    paths = corpus_paths(corpus, options)
+    paths = corpus_paths(options)
     values = Values(option.given(TRAINING, options), from_file)
     reading = resolved(Reading.of(option.given(READING, options)), paths, labelled=True)
     candidates, left_out = candidates_for(names, values, criterion, reading, halves=limits.halves, updatable=options["updatable"])

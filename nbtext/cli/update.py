@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @option.jobs_option
 @option.cluster_options
 @option.document_options
-def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
+def command(model_path: str, **options: Any) -> None:
     """Add the documents of a corpus to a model, new classes and new terms included.
 
     The result is the model that training on all documents at once makes, byte for byte. Documents are read and counted like those of training.
@@ -55,13 +55,13 @@ def command(corpus: tuple[str, ...], model_path: str, **options: Any) -> None:
       nbtext update corpora/service-desk/test --once --backup
       nbtext update --label waste-collection letter.txt
     """
-    from nbtext.cli.corpus import corpus_paths
+    from nbtext.cli.corpus import corpus_paths, names_documents
     from nbtext.model.changing import Batch, count_batch
     from nbtext.model.corpus_work import count_corpus
     from nbtext.model.locked_model import update
 
-    without_corpus = not corpus and options["files_from"] is None and (options["unlabelled"] or options["drop_unlabelled"])
-    paths, jobs = () if without_corpus else corpus_paths(corpus, options), options["jobs"]
+    without_corpus = not names_documents(options) and (options["unlabelled"] or options["drop_unlabelled"])
+    paths, jobs = () if without_corpus else corpus_paths(options), options["jobs"]
     model = option.load_model(model_path)
     unlabelled = what_becomes_of_unlabelled(model, model_path, options)
     if without_corpus:

@@ -18,6 +18,6 @@ from nbtext.cli.explain import print_why_not
 @option.model_option
 @option.rows_option()
 @option.document_options
-def command(label: str, corpus: tuple[str, ...], model_path: str, output: str, **options: Any) -> None:
+def command(label: str, model_path: str, output: str, **options: Any) -> None:
     """Print which words to remove from a document, or to add, to make LABEL its answer: the old name of nbtext explain --why-not LABEL."""
-    print_why_not(label, corpus, model_path, output, options)
+    print_why_not(label, model_path, output, options)

@@ -35,7 +35,7 @@ writing_options = several(
     panels.option(
         "--lock-timeout", "process",
         "Wait at most so long while another process writes the model. After that the exit status is 5.",
-        type=Number(min=0), default=LOCK_TIMEOUT, metavar="SECONDS",
+        type=Number(0), default=LOCK_TIMEOUT, metavar="SECONDS",
     ),
 )  # fmt: skip
 """For `lock_settings`."""
