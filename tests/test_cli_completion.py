@@ -1,6 +1,6 @@
 """Completion in a shell: bash really does it; the scripts for zsh and fish ask nbtext in the same way.
 
-Also tests `cli/options.py`.
+Also tests `cli/option.py`.
 """
 
 from __future__ import annotations

@@ -134,6 +134,13 @@ def test_a_mark_does_not_change_which_document_a_message_is(tmp_path: Path) -> N
     assert done.notes[0] == "nbtext: learnt 0 documents; moved from another class: 0, known already: 1, repeated: 0"
 
 
+def test_a_folder_is_learnt_while_unlabelled_documents_are_forgotten(tmp_path: Path) -> None:
+    corpus(tmp_path, {"Maildir/.Junk/1": SPAM, "Maildir/1": HAM, "more/1": SPAM + b"again\n"})
+    succeed("train", *FOLDERS)
+    done = nbtext("update --from-folder spam=more --drop-unlabelled -v")
+    assert (done.status, any(", 3 documents, " in note for note in done.notes)) == (0, True)
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_folders_of_mail_of_any_kind_have_the_class_that_is_given(tmp_path: Path, jobs: str) -> None:
     corpus(tmp_path, {"junk/1": SPAM, "junk/more/2": SPAM, "inbox": b"From ann Sat\n" + HAM})

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext.cli.messages import set_progress
+from nbtext.cli.messages import clear_progress
 from nbtext.cli.progress import ProgressBar
 from nbtext.corpus.collection import paced
 from nbtext.steps import Step
@@ -36,9 +36,9 @@ ERASED = "\r\x1b[2K"
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left() -> Iterator[None]:
-    """Forget a line that a test has drawn in this process: the next message of any test would erase it."""
+    """Erase a line that a test has drawn in this process: the next message of any test would erase it."""
     yield
-    set_progress(None)
+    clear_progress()
 
 
 def feed(fifo: Path, bad: bytes = b"") -> None:

@@ -1,6 +1,6 @@
 """What is said of options and commands that there are not, of numbers that are none, and of what cannot be done.
 
-Also tests `cli/options.py`.
+Also tests `cli/option.py`.
 """
 
 from __future__ import annotations

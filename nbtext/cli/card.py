@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from nbtext.cli import messages, panels
-from nbtext.cli import options as option
+from nbtext.cli import messages, option, panels
 from nbtext.cli.config import CARD, InputPath
 from nbtext.errors import PathError, UsageError
 
@@ -56,8 +55,7 @@ def write_card(model_path: str, to: str | None, options: option.Options) -> None
     from nbtext.store.atomic import replace_file
 
     model, saved, corpus = option.load_model(model_path), options["evaluation"], options["corpus"]
-    if to is not None:
-        check_output_file(to, "--to", [model_path, *corpus, *filter(None, [saved])])
+    check_output_file(to, "--to", [model_path, *corpus, saved])
     evaluation = _judged(model, options) if names_documents(options) else _saved(saved) if saved else None
     try:
         suspects = suspects_in_sample(left_out_posteriors(model.fitted))

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from nbtext.cli import messages, panels
-from nbtext.cli import options as option
+from nbtext.cli import messages, option, panels
 from nbtext.cli.config import DRIFT, OutputPath
 from nbtext.errors import NbtextError, UsageError, quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from nbtext.scoring import ScoredBlock
-    from nbtext.settings import Reading
+from nbtext.report.forms import json_line
 
 
 class _Classify(panels.Command):
@@ -98,10 +92,10 @@ def command(model_path: str, output: str | None, limit: int | None, **options: A
     """
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, reading_of, recognised
     from nbtext.corpus.document import WHOLE_RECORD
+    from nbtext.corpus.reading import column_names
     from nbtext.model.corpus_work import score_corpus
     from nbtext.ragged import BLOCK_DOCUMENTS
     from nbtext.report.answers import AnswerForm, write_answers
-    from nbtext.report.forms import json_line
     from nbtext.scoring import AnswerCounts, answers_to
 
     if options["mail_filter"]:
@@ -116,30 +110,34 @@ def command(model_path: str, output: str | None, limit: int | None, **options: A
     model = option.load_model(model_path)
     reading = reading_of(model, paths, options)
     kept: tuple[str, ...] = ()
-    if options["keep"] is not None:
+    if (keep := options["keep"]) is not None:
         reading = recognised(reading, paths, labelled=False)
-        kept = _kept_columns(options["keep"], paths[0], reading, output)
+        whole = reading.format == "jsonl" and output in (None, "jsonl")  # all columns of a line of JSON are the line itself
+        kept = tuple(keep.split(",")) if keep != "all" else (WHOLE_RECORD,) if whole else column_names(paths[0], reading)
     output = output or (
         "jsonl" if WHOLE_RECORD in kept else "table" if sys.stdout.isatty() and at_once > 1 else "csv" if kept or limit else "tsv"
     )
     safe = option.safe_cells(options, output)
-    keeps_screen_clear = output == "table" or not sys.stdout.isatty()  # while documents are read
-    documents = CommandCorpus(paths, reading, options, labelled=False, columns=kept, progress=keeps_screen_clear)
-    rule, sets = option.answer_rule(options, model), None
-    if options["coverage"] is not None or options["min_precision"] is not None:
+    documents = CommandCorpus(
+        paths, reading, options, labelled=False, columns=kept,
+        progress=output == "table" or not sys.stdout.isatty(),  # while documents are read nothing else is drawn
+    )  # fmt: skip
+    if options["coverage"] is None and options["min_precision"] is None:
+        rule, sets = option.answer_rule(options, model), None
+    else:
         from nbtext.cli.promises import promised
 
-        rule, sets = promised(rule, options, model)
+        rule, sets = promised(options, model)
     top_k = min(limit or len(model.classes) * options["scores"], len(model.classes))
     form = AnswerForm(
         output, top_k, rule.costs is not None, options["scores"], at_once == 1, safe, kept, options["coverage"], model.fitted.several_labels
     )
-    drift, log = None, options["drift"]
-    if log is not None:
+    drift = None
+    if options["drift"] is not None:
         from nbtext.evaluation.drift_log import DriftWatch
 
         drift = DriftWatch(model, model_path)
-    blocks: Iterable[ScoredBlock] = score_corpus(model.fitted, documents, options["jobs"], at_once)
+    blocks = score_corpus(model.fitted, documents, options["jobs"], at_once)
     if options["prior_from"]:
         from nbtext.cli.promises import for_prior
 
@@ -148,21 +146,11 @@ def command(model_path: str, output: str | None, limit: int | None, **options: A
     answers = answers_to(watched, model.fitted, rule, min_typicality=options["min_typicality"], top_k=top_k, sets=sets)
     counts = AnswerCounts()
     write_answers(counts.watched(messages.reported(answers)), form)
-    if drift is not None and log is not None:
+    if drift is not None:
         from nbtext.store.atomic import append_line
 
-        append_line(log, "" if (line := drift.line()) is None else json_line(line))
+        append_line(options["drift"], "" if (line := drift.line()) is None else json_line(line))
     documents.say_notices()
     if n := counts.without_known_terms:
         messages.notice(f"answered like an empty document, since the model knows none of its terms: {quantity(n, 'document')}")
     return options["exit_status_abstained"] if counts.abstained and not messages.any_failed() else None
-
-
-def _kept_columns(keep: str, path: str, reading: Reading, output: str | None) -> tuple[str, ...]:
-    """Return the columns of ``--keep``; all of a line of JSON are the line itself."""
-    from nbtext.corpus.document import WHOLE_RECORD
-    from nbtext.corpus.reading import column_names
-
-    if keep != "all":
-        return tuple(keep.split(","))
-    return (WHOLE_RECORD,) if reading.format == "jsonl" and output in (None, "jsonl") else column_names(path, reading)

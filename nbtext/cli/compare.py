@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from nbtext.cli import messages, panels
-from nbtext.cli import options as option
+from nbtext.cli import messages, option, panels
 from nbtext.cli.config import JUDGED, InputPath, OutputPath
 from nbtext.cli.gates import status_of
 from nbtext.settings import READING
@@ -68,8 +67,7 @@ def command(model_a: str, model_b: str, output: str, limit: int, seed: int, **op
     reading = recognised(reading_of(a, paths, options), paths, labelled=True)
     for warning in differences_of_texts(reading, b.reading, option.given(READING, options)):
         messages.warn(warning)
-    if changed is not None:
-        check_output_file(changed, "--changed", (model_a, model_b, *paths))
+    check_output_file(changed, "--changed", (model_a, model_b, *paths))
     documents = CommandCorpus(paths, reading, options, labelled=True)
     comparison = compare(a, b, documents.readable(), keep_changed=changed is not None)
     documents.say_notices()

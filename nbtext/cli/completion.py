@@ -10,8 +10,6 @@ from click.shell_completion import BashComplete, CompletionItem, FishComplete, S
 from nbtext.cli import panels
 from nbtext.report.forms import visible
 
-SHELLS = ("bash", "zsh", "fish")
-
 
 class _Printable(ShellComplete):
     """Completion by texts that a shell may show and insert: without control characters, which would end a line of the answer."""
@@ -81,12 +79,11 @@ class _Fish(_Printable, FishComplete):
     """A text may hold commas."""
 
 
-for _each in (_Bash, _Zsh, _Fish):
-    add_completion_class(_each)
+SHELLS = {each.name: add_completion_class(each) for each in (_Bash, _Zsh, _Fish)}
 
 
 @panels.command("completion")
-@click.argument("shell", type=panels.Choice(SHELLS))
+@click.argument("shell", type=panels.Choice(list(SHELLS)))
 @panels.log_format_option
 def command(shell: str) -> None:
     """Print a script that lets a shell complete nbtext's commands, options and their values.
@@ -99,10 +96,6 @@ def command(shell: str) -> None:
       nbtext completion bash > nbtext.bash
       nbtext completion fish
     """
-    from click.shell_completion import get_completion_class
-
     root = click.get_current_context().find_root()
-    made_by = get_completion_class(shell)
-    assert made_by is not None  # noqa: S101 - click has all of SHELLS
-    script = made_by(root.command, {}, "nbtext", "_NBTEXT_COMPLETE")
+    script = SHELLS[shell](root.command, {}, "nbtext", "_NBTEXT_COMPLETE")
     sys.stdout.write((script.source_template % script.source_vars()).strip() + "\n")

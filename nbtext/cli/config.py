@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -145,7 +145,7 @@ class _ConfigFile(NamedTuple):
     """A file of defaults: where it is, and what it holds, by the names of options and commands."""
 
     path: Path
-    defaults: dict[str, object]
+    defaults: dict[str, Any]
     is_found: bool = False
     """True if it was found, not named by ``--config``."""
 
@@ -219,8 +219,8 @@ def _warn_of_owner(path: Path) -> None:
     say("it belongs to another user and is ignored", level="warning", where=str(path), hint=f"--config {path} reads it")
 
 
-def defaults(context: click.Context, arguments: Sequence[str]) -> dict[str, _Default]:
-    """Return the defaults of a command's options from the file and the environment, checked, by the names of parameters.
+def defaults(context: click.Context, arguments: Sequence[str]) -> dict[click.Option, _Default]:
+    """Return the defaults of a command's options from the file and the environment, checked.
 
     Raises `UsageError` for an unknown name or a wrong value in the file, and `PathError` as `_config_file` does.
     """
@@ -233,7 +233,7 @@ def defaults(context: click.Context, arguments: Sequence[str]) -> dict[str, _Def
         variable = next((each for each in variables if os.environ.get(each)), None)
         if variable is not None:
             found[name] = _Default(os.environ[variable], f"${variable}")
-    return {options[name].name or "": _checked(options[name], default, context) for name, default in found.items()}
+    return {options[name]: _checked(options[name], default, context) for name, default in found.items()}
 
 
 def _key(name: str) -> str:
@@ -249,8 +249,7 @@ def _options(command: click.Command) -> dict[str, click.Option]:
 
 def _in_file(file: _ConfigFile, context: click.Context, options: dict[str, click.Option]) -> Iterator[tuple[str, _Default]]:
     """Yield the defaults that the file has for a command, those of its own table last."""
-    root = context.find_root().command
-    commands = [_key(name) for name in root.list_commands(context)] if isinstance(root, click.Group) else []
+    commands = [_key(name) for name in program(context).list_commands(context)]
     for name, value in file.defaults.items():
         if name in (*commands, "card", "why_not"):  # hidden ones too
             if not isinstance(value, dict):
@@ -261,8 +260,7 @@ def _in_file(file: _ConfigFile, context: click.Context, options: dict[str, click
             yield name, _Default(value, str(file.path), file)
         elif name not in _DECLARED and not any(name in _options(every) for every in _commands(context)):
             raise _unknown(name, [*_DECLARED, *options, *commands], str(file.path))
-    own = file.defaults.get(_key(context.command.name or ""))
-    for given, value in own.items() if isinstance(own, dict) else ():
+    for given, value in file.defaults.get(_key(context.command.name or ""), {}).items():
         name, source = _key(given), f"{file.path} [{context.command.name}]"
         if name not in options:
             raise _unknown(name, list(options), source)
@@ -271,11 +269,17 @@ def _in_file(file: _ConfigFile, context: click.Context, options: dict[str, click
 
 def _commands(context: click.Context) -> Iterator[click.Command]:
     """Yield all commands; importing them takes time."""
-    root = context.find_root().command
-    for name in root.list_commands(context) if isinstance(root, click.Group) else ():
-        command = root.get_command(context, name)  # type: ignore[attr-defined]
+    group = program(context)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         if command is not None:
             yield command
+
+
+def program(context: click.Context) -> click.Group:
+    """Return the command that all others belong to."""
+    root = context.find_root().command
+    return root if isinstance(root, click.Group) else click.Group()
 
 
 def _unknown(name: str, known: Sequence[str], source: str) -> UsageError:
@@ -291,14 +295,13 @@ def _unknown(name: str, known: Sequence[str], source: str) -> UsageError:
 def _checked(option: click.Option, default: _Default, context: click.Context) -> _Default:
     """Return the default as it would stand on the command line; raise `UsageError` if it could not."""
     value, source, file = default
-    if option.is_flag and not isinstance(value, (bool, str)):
-        raise UsageError(f"{_long_name(option)} is true or false, not {value!r}", where=source)
     if option.is_flag:
-        pass
+        if not isinstance(value, (bool, str)):
+            raise UsageError(f"{_long_name(option)} is true or false, not {value!r}", where=source)
     elif isinstance(value, (bool, dict)):
         raise UsageError(f"{_long_name(option)} takes no {'truth value' if isinstance(value, bool) else 'table'}", where=source)
     else:
-        given = [str(each) for each in value] if isinstance(value, list) else [str(value)]
+        given = [str(each) for each in (value if isinstance(value, list) else [value])]
         values = [_beside(option, each, file, source) for each in (given if option.multiple else [",".join(given)])]
         value = values if option.multiple else values[0]
     try:
@@ -309,7 +312,8 @@ def _checked(option: click.Option, default: _Default, context: click.Context) ->
     except click.UsageError as problem:
         raise UsageError(problem.format_message(), where=source) from None
     except UsageError as problem:
-        raise UsageError(problem.message, where=source, hint=problem.hint) from None
+        problem.where = source
+        raise
     return _Default(value, source, file)
 
 
@@ -337,11 +341,9 @@ def what_holds(context: click.Context, arguments: Sequence[str]) -> str:
     rows: dict[tuple[str, str, str], list[str]] = {}
     for command in _commands(context):
         own = click.Context(command, context.find_root(), command.name)
-        names = {option.name: name for name, option in _options(command).items()}
-        for parameter, (value, source, _) in defaults(own, arguments).items():
-            name = names[parameter]
+        for option, (value, source, _) in defaults(own, arguments).items():
             shown = " ".join(map(str, value)) if isinstance(value, list) else str(value).lower() if isinstance(value, bool) else str(value)
-            rows.setdefault((name.replace("_", "-"), shown, source), []).append(command.name or "")
+            rows.setdefault((_long_name(option)[2:], shown, source), []).append(command.name or "")
     for (name, value, source), of_commands in rows.items():
         line = f"{name} = {value}   from {source}, for {', '.join(of_commands)}"
         lines += wrap(line, 80, initial_indent="  ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)

@@ -14,7 +14,7 @@ import click
 
 from nbtext.cli import messages
 from nbtext.cli.messages import SHOWN
-from nbtext.cli.options import ANALYSING, given
+from nbtext.cli.option import ANALYSING, given, given_reading
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.document import LabelledFolder
 from nbtext.corpus.reading import format_by_name, lines_of_document, quoted_cells, reading_like, resolved
@@ -26,12 +26,11 @@ from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, READING, TR
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from nbtext.cli.options import Options
+    from nbtext.cli.option import Options
     from nbtext.corpus.document import Document
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.evaluation.leakage import LeakWatch
-    from nbtext.labelling.patch import LabelPatch
     from nbtext.model import TextClassifier
     from nbtext.model.corpus_work import CountedCorpus
 
@@ -54,7 +53,7 @@ class CommandCorpus(Corpus):
         columns: Sequence[str] = (),
         progress: bool = True,
     ) -> None:
-        on_error = given([ON_ERROR], options).get("on_error", ON_ERROR.default)
+        on_error = ON_ERROR.checked(options.get("on_error") or ON_ERROR.default)
         if not paths:
             messages.warn("the list of files is empty")
         typed = "-" in paths and not options.get("text") and sys.stdin is not None and sys.stdin.isatty()
@@ -67,7 +66,11 @@ class CommandCorpus(Corpus):
         _keep_freed_memory()
         self.reports_progress = progress and not typed and messages.standard_error_is_terminal()
         self.where = options.get("where")
-        self.patch = self._patch = _label_patch(options) if labelled else None
+        self.patch = self._patch = None
+        if labelled and (path := options.get("relabel")) is not None:
+            from nbtext.labelling.patch import LabelPatch
+
+            self.patch = self._patch = LabelPatch(path)
 
     def say_notices(self) -> None:
         """Say what was noticed while reading; raise what made it end early."""
@@ -98,14 +101,6 @@ def _ask_about_lines(paths: Sequence[str]) -> None:
     """Say if the only document is a file that looks like one of many documents."""
     if messages.shows_notices() and len(paths) == 1 and os.path.isfile(paths[0]) and (n := lines_of_document(paths[0])) is not None:  # noqa: PTH113
         messages.notice(f"{paths[0]}: read as one document of {n:,} lines or more; if each line is a document, give --format lines")
-
-
-def _label_patch(options: Options) -> LabelPatch | None:
-    if (path := options.get("relabel")) is None:
-        return None
-    from nbtext.labelling.patch import LabelPatch
-
-    return LabelPatch(path)
 
 
 def names_documents(options: Options) -> bool:
@@ -283,7 +278,7 @@ def untrained(paths: Sequence[str], options: Options, *, labelled: bool = True) 
     from nbtext.model import TextClassifier
     from nbtext.model.training import looked_up, require_words_or_categories
 
-    reading = Reading.of(given(READING, options))
+    reading = given_reading(options)
     model = TextClassifier(**given(TRAINING, options))
     model.reading = recognised(reading, paths, labelled=labelled)
     require_words(model.settings)
@@ -301,20 +296,25 @@ def analysis_of(options: Options, reading: Reading) -> Analysis:
     return Analysis.of(settings).as_chosen(stop_words_kept=False, sides=(PAIRS,))
 
 
-def check_output_file(path: str, option: str, inputs: Sequence[str]) -> None:
-    """Raise `UsageError` or `PathError` if an option names a file that cannot be written, or is read, or would lie among documents of a class."""
+def check_output_file(path: str | None, option: str, inputs: Sequence[str | None]) -> None:
+    """Raise `UsageError` or `PathError` if an option names a file that cannot be written, or is read, or would lie among documents of a class.
+
+    None stands for options that are not given.
+    """
     from nbtext.store.atomic import check_replaceable
 
+    if path is None:
+        return
     if path in ("", "-"):
         raise UsageError(f"{option} needs the name of a file")
     require_distinct(path, inputs, option)
     check_replaceable(path)
 
 
-def require_distinct(output: str, inputs: Sequence[str], option: str = "--model") -> None:
+def require_distinct(output: str, inputs: Sequence[str | None], option: str = "--model") -> None:
     """Raise `UsageError` if the file to be written is one of those to be read, or would lie among the documents of a class."""
     target = Path(os.path.realpath(output))
-    for path in inputs:
+    for path in (each for each in inputs if each is not None):
         source = Path(os.path.realpath(path))
         within = target.relative_to(source).parts if path != "-" and target.is_relative_to(source) else (".",)
         if len(within) != 1 and not any(part.startswith(".") for part in within):

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtext.cli import messages, panels
-from nbtext.cli import options as option
+from nbtext.cli import messages, option, panels
 from nbtext.cli.config import JUDGED, OutputPath
 from nbtext.cli.gates import failures, gate_options, gates, status_of
-from nbtext.cli.messages import SHOWN
 from nbtext.errors import listed, quantity
 
 
 @panels.command("cross-validate")
-@option.corpus_argument
-@option.from_folder_option
-@option.relabel_option
-@panels.option("--folds", "documents", "Divide the corpus into N parts.", common=True, type=option.WholeNumber(2), shown_default="10")
+@option.labelled_corpus_options
+@panels.option("--folds", "documents", "Divide the corpus into N parts.", common=True, type=option.WholeNumber(2), default=10)
 @panels.option(
     "--repeats", "documents",
     "Divide it N times, differently each time.",
-    common=True, type=option.WholeNumber(1), shown_default="1",
+    common=True, type=option.WholeNumber(1), default=1,
 )  # fmt: skip
 @option.seed_option("documents", "Seed of the division into folds.")
 @panels.option("--group-column", "documents", "Keep documents with the same value in this column in one fold.", metavar="COLUMN")
@@ -45,7 +41,7 @@ from nbtext.errors import listed, quantity
 @gate_options
 @option.jobs_option
 @option.corpus_options
-def command(output: str, folds: int | None, repeats: int | None, seed: int, **options: Any) -> int | None:
+def command(output: str, folds: int, repeats: int, seed: int, **options: Any) -> int | None:
     """Divide a corpus into folds, judge each by a model of the others, and print how good the answers are.
 
     Documents are counted once. Everything that training chooses, such as terms and smoothing, is chosen again for each fold, from the other
@@ -71,16 +67,15 @@ def command(output: str, folds: int | None, repeats: int | None, seed: int, **op
         messages.warn("--top saw all labels, so these figures may be far too good; use folds")
     gates(options)  # most of what may be wrong with them, said before the corpus is read
     paths, predictions, column = corpus_paths(options), options["predictions"], options["time_column"] or options["group_column"]
-    if predictions is not None:
-        check_output_file(predictions, "--predictions", [*paths, *filter(None, [options["costs"]])])
+    check_output_file(predictions, "--predictions", [*paths, options["costs"]])
     counted = read_and_count(paths, options, [] if column is None else [column])
-    statistics, n_folds = counted.corpus.counts.statistics, folds or 10
+    statistics = counted.corpus.counts.statistics
     several = have_several(statistics.classes)
     asked, rule = gates(options, statistics.n_classes), option.decision_rule(options, statistics.classes[several:], several=several)
     method = "time" if options["time_column"] else "grouped" if column else "leave-one-out" if options["leave_one_out"] else "stratified"
-    if method == "stratified" and n_folds <= statistics.n_documents:
-        warn_of_small_classes(statistics, n_folds)
-    validation = validate_corpus(counted.corpus, counted.settings, rule, method, n_folds, seed, repeats or 1, options["jobs"])
+    if method == "stratified" and folds <= statistics.n_documents:
+        warn_of_small_classes(statistics, folds)
+    validation = validate_corpus(counted.corpus, counted.settings, rule, method, folds, seed, repeats, options["jobs"])
     result = validation.result()
     by_fold = validation.folds_result(method, column, None if method == "time" else seed) if validation.folds else None
     if predictions is not None:
@@ -90,7 +85,7 @@ def command(output: str, folds: int | None, repeats: int | None, seed: int, **op
     if unknown := result.unknown_documents:
         n = quantity(sum(unknown.values()), "document")
         messages.warn(
-            f"counted as mistakes, since no other document of their class was left to learn from: {n} of {listed(list(unknown), SHOWN)}"
+            f"counted as mistakes, since no other document of their class was left to learn from: {n} of {listed(list(unknown), messages.SHOWN)}"
         )
     write_result(
         output,

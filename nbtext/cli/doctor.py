@@ -6,8 +6,7 @@ import os
 import sys
 from typing import Any
 
-from nbtext.cli import options as option
-from nbtext.cli import panels
+from nbtext.cli import option, panels
 from nbtext.errors import NbtextError
 
 
@@ -37,33 +36,25 @@ def command(model_path: str, output: str, **options: Any) -> None:
       nbtext doctor messages.csv --label-column topic --text-column body
     """
     try:
-        _look_at(options, output) if options["corpus"] else _examine(model_path, output)
+        from nbtext.inspection.corpora import look_at_corpus
+        from nbtext.inspection.health import Failure, health, installed_versions
+        from nbtext.report.forms import write_result
+        from nbtext.report.models import print_findings
+
+        problem = None
+        if options["corpus"]:
+            reading, language = option.given_reading(options), options["language"] or "english"
+            overview, findings = look_at_corpus(options["corpus"], reading, language, options["where"])
+            record = {"corpus": overview, "checks": findings}
+        else:
+            named = bool(os.environ.get("NBTEXT_MODEL")) or model_path != option.DEFAULT_MODEL
+            findings = list(health(model_path, named=named))
+            problem = next((found.problem for found in findings if isinstance(found, Failure)), None)
+            record = {"exit_status": 0 if problem is None else problem.exit_status, "versions": installed_versions(), "checks": findings}
+        write_result(output, record, findings, lambda _: print_findings(findings))
     except ModuleNotFoundError as missing:
         name = (missing.name or str(missing)).partition(".")[0]
         raise NbtextError(f"the package {name} cannot be imported", hint="pip install nbtext brings what it needs") from None
-
-
-def _examine(model_path: str, output: str) -> None:
-    from nbtext.inspection.health import Failure, health, installed_versions
-    from nbtext.report.forms import write_result
-    from nbtext.report.models import print_findings
-
-    named = bool(os.environ.get("NBTEXT_MODEL")) or model_path != option.DEFAULT_MODEL
-    findings = list(health(model_path, named=named))
-    problem = next((found.problem for found in findings if isinstance(found, Failure)), None)
-    record = {"exit_status": 0 if problem is None else problem.exit_status, "versions": installed_versions(), "checks": findings}
-    write_result(output, record, findings, lambda _: print_findings(findings))
     if problem is not None:
         sys.stdout.flush()  # the message of the error comes below
         raise problem
-
-
-def _look_at(options: option.Options, output: str) -> None:
-    from nbtext.inspection.corpora import look_at_corpus
-    from nbtext.report.forms import write_result
-    from nbtext.report.models import print_findings
-    from nbtext.settings import READING, Reading
-
-    reading = Reading.of(option.given(READING, options))
-    overview, findings = look_at_corpus(options["corpus"], reading, options["language"] or "english", options["where"])
-    write_result(output, {"corpus": overview, "checks": findings}, findings, lambda _: print_findings(findings))

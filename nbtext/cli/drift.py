@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from nbtext.cli import options as option
-from nbtext.cli import panels
+from nbtext.cli import option, panels
 from nbtext.cli.config import InputPath
 from nbtext.cli.gates import distance_failures, distance_gate, status_of
 from nbtext.cli.messages import SHOWN, say, say_problem

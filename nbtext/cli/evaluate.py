@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from typing import Any
 
-from nbtext.cli import messages, panels
-from nbtext.cli import options as option
+from nbtext.cli import messages, option, panels
 from nbtext.cli.config import JUDGED, InputPath, OutputPath
 from nbtext.cli.gates import failures, gate_options, gates, status_of
 from nbtext.errors import quantity
 
 
 @panels.command("evaluate")
-@option.corpus_argument
-@option.from_folder_option
-@option.relabel_option
+@option.labelled_corpus_options
 @option.model_option
 @option.output_option("table tsv csv json jsonl", "json has all figures; rows are classes.")
 @option.all_option
@@ -80,24 +77,21 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
 
     model = option.load_model(model_path)
     asked = gates(options, len(model.classes))
-    rule, set_rule = promised(option.answer_rule(options, model), options, model)
+    rule, set_rule = promised(options, model)
     tally = None if set_rule is None else SetTally(set_rule, model.classes)
     paths, by, errors = corpus_paths(options), tuple(dict.fromkeys(by)), options["errors"]
     if errors is not None:
         require_fitting(model.settings, MISTAKES, *[SEVERAL_LABELS] * model.fitted.several_labels)
-        check_output_file(errors, "--errors", [model_path, *paths, *options["training"], *filter(None, [options["costs"]])])
-    with nullcontext() if errors is None else closing(MistakeFile(errors)) as mistakes:
+        check_output_file(errors, "--errors", [model_path, *paths, *options["training"], options["costs"]])
+    with nullcontext() if errors is None else MistakeFile(errors, MistakeFinder(model.fitted)) as mistakes:
         leaks = leak_watch(model, paths, options)
         documents = documents_for(model, paths, options, labelled=True, columns=by)
         scored = score_corpus(model.fitted, documents, options["jobs"])
-        scored = leaks.watched(for_prior(scored, model, options) if options["prior_from"] else scored)
-        scored = scored if tally is None else tally.watched(scored)
-        if mistakes is None:
-            evaluation = judge_scored(scored, model, rule, by=by)
-        else:
-            finder, file = MistakeFinder(model.fitted), mistakes
-            evaluation = judge_scored(scored, model, rule, by=by, look=lambda block, decision: file.add(finder.mistakes(block, decision)))
-            file.write()
+        if options["prior_from"]:
+            scored = for_prior(scored, model, options)
+        if tally is not None:
+            scored = tally.watched(scored)
+        evaluation = judge_scored(leaks.watched(scored), model, rule, by=by, look=None if mistakes is None else mistakes.look)
     sets, risk = None if tally is None else tally.result(), () if options["min_precision"] is None else risk_curve(evaluation.judged)
     result, leaked = with_figures(evaluation.result(), sets), leaks.result(evaluation)
     documents.say_notices()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nbtext.cli import messages, panels
-from nbtext.cli import options as option
+from nbtext.cli import messages, option, panels
 from nbtext.cli.config import PAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from nbtext.corpus.document import Document
 
 
 @panels.command("explain")
@@ -65,40 +69,27 @@ def command(model_path: str, output: str, limit: int, to: str | None, **options:
       nbtext explain letter.txt --why-not taxes-and-fees
       nbtext explain inbox/ --to explained.html
     """
-    if (label := options.get("why_not")) is not None:
-        print_why_not(label, model_path, output, options)
-        return
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for
+    from nbtext.explain.counterfactual import WhyNotFinder
     from nbtext.explain.explanation import Explainer
+    from nbtext.report.explanations import write_explanations, write_why_not
 
     paths = corpus_paths(options)
-    if to is not None:
-        check_output_file(to, "--to", [model_path, *paths])
+    check_output_file(to, "--to", [model_path, *paths])
     model = option.load_model(model_path)
-    explainer = Explainer(model.fitted, options["against"])
+    label = options["why_not"]
+    explain: Callable[[Iterable[Document]], Iterable[Any]] = (
+        Explainer(model.fitted, options["against"]).explain if label is None else WhyNotFinder(model.fitted, label).find
+    )
     documents = documents_for(model, paths, options, labelled=False, progress=to is not None)
-    explained = messages.reported(explainer.explain(documents))
+    explained = messages.reported(explain(documents))
     if to is not None:
         from nbtext.report.page.explained import explanations_page
         from nbtext.report.page.markup import write_html
 
         write_html(to, explanations_page(explained, limit))
+    elif label is not None:
+        write_why_not(explained, output)
     else:
-        from nbtext.report.explanations import write_explanations
-
         write_explanations(explained, output, limit)
-    documents.say_notices()
-
-
-def print_why_not(label: str, model_path: str, output: str, options: option.Options) -> None:
-    """Print which words to remove from documents, or to add, to make a class their answer."""
-    from nbtext.cli.corpus import corpus_paths, documents_for
-    from nbtext.explain.counterfactual import WhyNotFinder
-    from nbtext.report.explanations import write_why_not
-
-    paths = corpus_paths(options)
-    model = option.load_model(model_path)
-    finder = WhyNotFinder(model.fitted, label)
-    documents = documents_for(model, paths, options, labelled=False, progress=False)
-    write_why_not(messages.reported(finder.find(documents)), output)
     documents.say_notices()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtext.cli import messages, panels
-from nbtext.cli import options as option
+from nbtext.cli import messages, option, panels
 from nbtext.cli.writing import corpus_to_change, lock_settings, relearning_options, say_model, what_becomes_of_unlabelled, writing_options
 from nbtext.errors import NoDocumentsError, quantity
 

@@ -5,26 +5,21 @@ from __future__ import annotations
 from math import inf, isinf, nan
 from typing import TYPE_CHECKING
 
-from nbtext.cli import panels
+from nbtext.cli import option, panels
 from nbtext.cli.messages import say
-from nbtext.cli.options import several
 from nbtext.errors import UsageError, did_you_mean, quantity
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from nbtext.cli.options import Options
     from nbtext.evaluation.drift_log import DriftRun
     from nbtext.metrics.results import EvaluationResult
 
 NOT_MET = 6
 """Exit status if a gate was not met."""
 
-MOST_CLASSES = 1 << 31
-"""In place of the number of classes while it is not known."""
-
-gate_options = several(
+gate_options = option.several(
     panels.option(
         "--fail-under", "answer",
         "Exit with status 6 if a figure is smaller, such as macro_f1=0.85. Names are those of the JSON output. The option can be given several times.",
@@ -66,11 +61,10 @@ class _Gate(NamedTuple):
         return None
 
 
-def gates(options: Options, n_classes: int = MOST_CLASSES) -> list[_Gate]:
-    """Return the gates asked for. Raises `UsageError` for an unknown figure, one that is better the other way, or a value out of its range."""
-    by_interval = options["fail_under_interval"]
-    found = [_gate(text, over=False, by_interval=by_interval) for text in options["fail_under"]]
-    found += [_gate(text, over=True, by_interval=by_interval) for text in options["fail_over"]]
+def gates(options: option.Options, n_classes: float = inf) -> list[_Gate]:
+    """Return the gates asked for, also while the number of classes is not known. Raises `UsageError` for an unknown figure, one that is better the other way, or a value out of its range."""
+    asked = ((False, options["fail_under"]), (True, options["fail_over"]))
+    found = [_gate(text, over=over, by_interval=options["fail_under_interval"]) for over, texts in asked for text in texts]
     for gate in found:
         if gate.name == "mean_cost" and options["costs"] is None:
             raise UsageError("there is no mean_cost without costs", hint="give --costs FILE")

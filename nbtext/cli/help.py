@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import sys
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 import click
 
 from nbtext.cli import panels
+from nbtext.cli.config import program, what_holds
 from nbtext.errors import UsageError
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 TOPICS = {
     "formats": "how a corpus may be laid out",
@@ -28,11 +25,8 @@ TOPICS = {
 }
 
 
-def _suggest(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from click.shell_completion import CompletionItem
-
-    del parameter
-    return [CompletionItem(name) for name in ("commands", *TOPICS, *_group(context).list_commands(context)) if name.startswith(incomplete)]
+def _suggest(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in ("commands", *TOPICS, *program(context).list_commands(context)) if name.startswith(incomplete)]
 
 
 @panels.command("help")
@@ -54,19 +48,17 @@ def command(topic: str | None) -> None:
     elif topic in TOPICS:
         text = panels.fitted(topic_text(topic))
         if topic == "config":
-            from nbtext.cli.config import what_holds
-
             text += f"\n{what_holds(context, sys.argv[1:])}"
     elif topic == "commands":
         root = context.find_root()
         root.meta[panels.EVERYTHING] = True
         text = root.get_help()
-    elif (found := _group(context).get_command(context, topic)) is not None:
+    elif (found := program(context).get_command(context, topic)) is not None:
         text = found.get_help(click.Context(found, info_name=topic, parent=context.find_root()))
     else:
         from nbtext.cli.synonyms import command_meant
 
-        near = command_meant(topic, [*TOPICS, *_group(context).list_commands(context)])
+        near = command_meant(topic, [*TOPICS, *program(context).list_commands(context)])
         raise UsageError(f"there is no topic or command {topic!r}{near}", hint=f"topics are {', '.join(TOPICS)}")
     sys.stdout.write(text.rstrip("\n") + "\n")
 
@@ -81,8 +73,3 @@ def _listed() -> str:
     lines = [f"  nbtext help {topic.ljust(width)}  {meaning}" for topic, meaning in TOPICS.items()]
     end = "nbtext help COMMAND is nbtext COMMAND --help; nbtext help commands lists all."
     return panels.fitted("\n".join(["Topics:", *lines, "", end]))
-
-
-def _group(context: click.Context) -> click.Group:
-    root = context.find_root().command
-    return root if isinstance(root, click.Group) else click.Group()

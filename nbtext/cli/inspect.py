@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nbtext.cli import messages, panels
-from nbtext.cli import options as option
+from nbtext.cli import messages, option, panels
 from nbtext.cli.config import InputPath
 from nbtext.cli.promises import thresholds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from nbtext.model import TextClassifier
 
 
 @panels.command("inspect")
@@ -37,7 +34,7 @@ if TYPE_CHECKING:
 @panels.option(
     "--thresholds", "model",
     "Show from which probability on classify --min-precision P answers. Where no answers can promise that, it shows how many more it would take.",
-    common=True, type=option.NumberPerClass(0, 1, open_ends=True), metavar="P|CLASS=P,...",
+    common=True, type=option.NumberPerClass(0, 1, open_ends=True),
 )  # fmt: skip
 @option.by_class_option
 @panels.option(
@@ -77,10 +74,11 @@ def command(model_path: str, limit: int, output: str, **options: Any) -> None:
       nbtext inspect --verify
     """
     from nbtext.cli.corpus import documents_for
-    from nbtext.inspection import overview
+    from nbtext.decision import DecisionRule
+    from nbtext.inspection import criteria, overview, terms
     from nbtext.inspection.verification import require_passed, verify
     from nbtext.metrics.results import json_values
-    from nbtext.report import models
+    from nbtext.report import models, rankings
     from nbtext.report.forms import print_parts, write_json
 
     if options["verify"]:
@@ -89,28 +87,7 @@ def command(model_path: str, limit: int, output: str, **options: Any) -> None:
         require_passed(checks, model_path)
         return
     model = option.load_model(model_path)
-    parts = _asked_for(model, options, limit)
-    if held_out := options["held_out"]:
-        documents = documents_for(model, held_out, options, labelled=True)
-        perplexities = overview.perplexities(model, documents.readable())
-        documents.say_notices()
-        messages.warn_of_unknown("the model", list(perplexities.unknown_labels))
-        parts["perplexity"] = perplexities, models.print_perplexities
-    if output == "json":
-        write_json({**json_values(overview.overview(model, limit)), **{name: part for name, (part, _) in parts.items()}})
-    elif not parts:
-        models.print_overview(overview.overview(model, limit))
-    else:
-        print_parts(parts.values(), lambda part: part[1](part[0]))
-
-
-def _asked_for(model: TextClassifier, options: option.Options, limit: int) -> dict[str, tuple[Any, Callable[[Any], None]]]:
-    """Return by its key in JSON what is shown in place of the overview, each with its printer."""
-    from nbtext.decision import DecisionRule
-    from nbtext.inspection import criteria, overview, terms
-    from nbtext.report import models, rankings
-
-    parts: dict[str, tuple[Any, Callable[[Any], None]]] = {}
+    parts: dict[str, tuple[Any, Callable[[Any], None]]] = {}  # by key in JSON what is shown in place of the overview, each with its printer
     if options["criteria"]:
         classifier = criteria.classifier_of(model)
         parts["criteria"] = criteria.criteria(classifier), models.print_criteria
@@ -124,4 +101,14 @@ def _asked_for(model: TextClassifier, options: option.Options, limit: int) -> di
         parts["similarity"] = overview.similarity(model, labels), models.print_similarity
     if (asked := options["thresholds"]) is not None:
         parts["thresholds"] = thresholds_of(asked, model, DecisionRule(), by_class=options["by_class"]), models.print_thresholds
-    return parts
+    if held_out := options["held_out"]:
+        documents = documents_for(model, held_out, options, labelled=True)
+        perplexities = overview.perplexities(model, documents.readable())
+        documents.say_notices()
+        messages.warn_of_unknown("the model", list(perplexities.unknown_labels))
+        parts["perplexity"] = perplexities, models.print_perplexities
+    if output == "json":
+        write_json({**json_values(overview.overview(model, limit)), **{name: part for name, (part, _) in parts.items()}})
+    else:
+        shown = parts or {"overview": (overview.overview(model, limit), models.print_overview)}
+        print_parts(shown.values(), lambda part: part[1](part[0]))

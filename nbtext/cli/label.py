@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbtext.cli import messages, panels
-from nbtext.cli import options as option
+from nbtext.cli import messages, option, panels
 from nbtext.cli.config import ANYTHING, InputPath
 from nbtext.errors import UsageError, quantity
-from nbtext.settings import READING, Reading
+from nbtext.settings import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.cli.label_terminal import Terminal
@@ -71,7 +70,7 @@ COLUMNS = {"id": "id", "label": "label", "suggested": "suggested", "probability"
 @panels.option("--times", "output", "Store the time with each label.")
 @option.analysis_options
 @option.document_options
-def command(**options: Any) -> None:
+def command(output: str, **options: Any) -> None:
     """Sort documents without labels into classes; nbtext train reads the result.
 
     CORPUS is the pool, in any format. Labels in it are ignored, except with --review. A terminal shows the most informative document first: number keys answer, n names a new class, and the last line shows the other keys. Words for the most probable class are bold on blue, words for the second
@@ -91,12 +90,10 @@ def command(**options: Any) -> None:
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths
     from nbtext.cli.label_terminal import Terminal
-    from nbtext.labelling.answer_file import Labelled
     from nbtext.labelling.suggestions import suggest
     from nbtext.report.forms import write
 
     options["to"] = options["to"] or (DEFAULT_PATCH if options["review"] else DEFAULT_FILE)
-    output = options["output"]
     safe = option.safe_cells(options, output)
     paths = corpus_paths(options)
     check_output_file(options["to"], "--to", [])
@@ -106,18 +103,16 @@ def command(**options: Any) -> None:
         write(suggest(session, options["suggest"]), output, COLUMNS, safe=safe, tsv_heads=True)
         source.say_notices()
         return
-    if options["review"]:
-        _review(paths, options)
-        return
     screen = None if options["take"] is not None else Terminal()
-    with _answers(options, Labelled.of_line) as file:
-        session, source = _session(paths, options, file)
+    with _answers(options) as file:
+        session, source = (_review if options["review"] else _session)(paths, options, file)
         if screen is None:
             _take(session, options)
         else:
             _ask(session, screen, options)
             classes = quantity(len(session.classes), session.nouns[1])
-            messages.notice(f"{options['to']}: {session.done}, {classes}; learn them with nbtext train {options['to']}")
+            learn = "" if options["review"] else f", {classes}; learn them with nbtext train {options['to']}"
+            messages.notice(f"{options['to']}: {session.done}{learn}")
     source.say_notices()
 
 
@@ -128,10 +123,10 @@ def _require_outside(output: str, paths: Sequence[str]) -> None:
         raise UsageError(f"{output} would be read as a document", hint="choose another --to")
 
 
-def _answers(options: option.Options, of_line: Callable[[str], Answer]) -> AnswerFile:
-    from nbtext.labelling.answer_file import AnswerFile
+def _answers(options: option.Options) -> AnswerFile:
+    from nbtext.labelling.answer_file import AnswerFile, Labelled, Reviewed
 
-    file = AnswerFile(options["to"], of_line)
+    file = AnswerFile(options["to"], (Reviewed if options["review"] else Labelled).of_line)
     if file.repaired:
         messages.warn(f"{options['to']}: a half-written line was cut off, as after a power cut; that document is asked about again")
     return file
@@ -161,24 +156,18 @@ def _source(paths: tuple[str, ...], options: option.Options, *, labelled: bool) 
     """Return the documents, and how they are counted."""
     from nbtext.cli.corpus import CommandCorpus, analysis_of
 
-    source = CommandCorpus(paths, Reading.of(option.given(READING, options)), options, labelled=labelled)
+    source = CommandCorpus(paths, option.given_reading(options), options, labelled=labelled)
     return source, analysis_of(options, source.reading)
 
 
-def _review(paths: tuple[str, ...], options: option.Options) -> None:
-    from nbtext.cli.label_terminal import Terminal
-    from nbtext.labelling.answer_file import Reviewed
+def _review(paths: tuple[str, ...], options: option.Options, file: AnswerFile) -> tuple[Session, CommandCorpus]:
+    """Return the review that goes on from the labels of ``--to``, and the labelled corpus as it was read."""
     from nbtext.labelling.pool import count_pool
     from nbtext.labelling.review import Review
     from nbtext.model.training import looked_up
 
-    screen = Terminal()
-    with _answers(options, Reviewed.of_line) as file:
-        source, analysis = _source(paths, options, labelled=True)
-        review = Review(count_pool(source.readable(), analysis), looked_up(analysis), file)
-        _ask(review, screen, options)
-        messages.notice(f"{options['to']}: {review.done}")
-    source.say_notices()
+    source, analysis = _source(paths, options, labelled=True)
+    return Review(count_pool(source.readable(), analysis), looked_up(analysis), file), source
 
 
 def _read_answers(path: str) -> list[Answer]:

@@ -23,16 +23,13 @@ FORECAST_EVERY = 50
 FEWEST_TO_ESTIMATE = 5
 """Documents drawn at random from which an accuracy is shown."""
 
-KEEP, COMMANDS = "k keep label  ", "Enter >class  1-0 class  n name  s skip  u undo  / search  f forecast"
-"""On the last line, as many as fit. The keys that one would not guess come first."""
-
-SET_COMMANDS = "Enter >labels  1-Z on/off  n name  s skip  u undo  / search  f forecast"
-
 
 class LabelScreen:
     """Asks about documents until none is left or the person leaves."""
 
-    keys, commands = KEYS, COMMANDS
+    keys = KEYS
+    commands = "Enter >class  1-0 class  n name  s skip  u undo  / search  f forecast"
+    """On the last line, as many as fit. The keys that one would not guess come first."""
 
     def __init__(self, session: Session, terminal: Terminal, answer: Callable[[int, str], None]) -> None:
         """``answer`` stores a label."""
@@ -49,24 +46,26 @@ class LabelScreen:
 
     def run(self) -> None:
         """Ask until none is left, or the person leaves."""
-        actions: dict[str, Callable[[], None]] = {
+        actions = {
             ENTER: self._accept, "n": self._name, "s": self._skip, "u": self._undo, BACKSPACE: self._undo, "/": self._search, "f": self._forecast,
-            "k": self._keep, " ": lambda: self._scroll(self._page), PAGE_DOWN: lambda: self._scroll(self._page), PAGE_UP: lambda: self._scroll(-self._page),
-            "b": lambda: self._scroll(-self._page), DOWN: lambda: self._scroll(1), UP: lambda: self._scroll(-1),
+            "k": self._keep,
         }  # fmt: skip
-        self._move(self._session.next_document())
+        self._next()
         while not self._is_over:
-            self._draw(f"q quit  {KEEP * self._is_review}{self.commands}")
+            self._draw(f"q quit  {'k keep label  ' * self._is_review}{self.commands}")
             key = self._terminal.key()
             if key in ("q", CLOSED):
                 return
             if key == RESIZED:
                 continue
             self._message = ""
+            scrolled = {" ": self._page, PAGE_DOWN: self._page, PAGE_UP: -self._page, "b": -self._page, DOWN: 1, UP: -1}
             if (label := dict(zip(self.keys, self._names, strict=False)).get(key)) is not None:
                 self._press(label)
             elif key in actions:
                 actions[key]()
+            elif key in scrolled:
+                self._top += scrolled[key]
             else:
                 self._message = f"the key {key} does nothing here; see the last line"
 
@@ -77,6 +76,9 @@ class LabelScreen:
     def _move(self, row: int | None) -> None:
         self._is_over, self._row, self._top = row is None, row or 0, 0
 
+    def _next(self) -> None:
+        self._move(self._session.next_document())
+
     def _label(self, label: str) -> None:
         try:
             self._answer(self._row, label)
@@ -85,7 +87,7 @@ class LabelScreen:
             return
         if not self._is_review and len(self._session.labels) % FORECAST_EVERY == 0:
             self._forecast()
-        self._move(self._session.next_document())
+        self._next()
 
     def _press(self, label: str) -> None:
         self._label(label)
@@ -114,7 +116,7 @@ class LabelScreen:
 
     def _skip(self) -> None:
         self._session.skip(self._row)
-        self._move(self._session.next_document())
+        self._next()
 
     def _undo(self) -> None:
         row = self._session.undo()
@@ -141,9 +143,6 @@ class LabelScreen:
             self._message = "suspects are no random sample, so there is no forecast"
         else:
             self._message = advice(outlook(self._session))
-
-    def _scroll(self, lines: int) -> None:
-        self._top += lines
 
     def _prompt(self, question: str, known: Sequence[str] = ()) -> str | None:
         """Return what is typed, without blanks around it; None if the person goes back. Tab completes it to one of the ``known`` names."""
@@ -199,7 +198,8 @@ class LabelScreen:
 class LabelSetScreen(LabelScreen):
     """Asks about documents that may have several labels: their keys switch them on and off, and Enter stores those that are on, or none."""
 
-    keys, commands = f"{KEYS}acdeghijlmoprtvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", SET_COMMANDS
+    keys = f"{KEYS}acdeghijlmoprtvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    commands = "Enter >labels  1-Z on/off  n name  s skip  u undo  / search  f forecast"
 
     _chosen: set[str]
 

@@ -6,20 +6,19 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nbtext.cli import messages
+from nbtext.cli import messages, option
 from nbtext.corpus.mail.message import LONGEST_HEAD, Message
 from nbtext.corpus.streams import standard_input
 from nbtext.errors import UsageError
 from nbtext.report.answers import mail_header
 
 if TYPE_CHECKING:
-    from nbtext.cli.options import Options
     from nbtext.scoring import Answer
 
 _PIECE = 1 << 20
 
 
-def filter_message(model_path: str, options: Options) -> None:
+def filter_message(model_path: str, options: option.Options) -> None:
     """Copy the message on standard input, marked with its answer.
 
     If anything fails, copy the message whole, marked with the reason ``error``, and raise what failed.
@@ -32,15 +31,13 @@ def filter_message(model_path: str, options: Options) -> None:
         if options["corpus"] not in ((), ("-",)):
             raise UsageError("--mail-filter reads one message on standard input", hint="leave out CORPUS")
         from nbtext.cli.corpus import reading_of
-        from nbtext.cli.options import answer_rule
         from nbtext.cli.promises import promised
         from nbtext.corpus.document import too_large
         from nbtext.corpus.reading import read_bytes
-        from nbtext.model import TextClassifier
         from nbtext.scoring import answers_to, scored
         from nbtext.settings import BY_NAME, FORMATS, in_bytes
 
-        model = TextClassifier.load(model_path)
+        model = option.load_model(model_path)
         reading = reading_of(model, (), options)
         layout = FORMATS.get(reading.format)  # none for a model that was trained from Python
         is_text = layout is None or not (layout.of_files or layout.mail) or reading.document == BY_NAME  # without headers, or name
@@ -50,7 +47,7 @@ def filter_message(model_path: str, options: Options) -> None:
         document = read_bytes("standard input", message.content + rest, reading)
         if len(start) + len(rest) > limit:
             document = document._replace(problem=too_large(limit))
-        rule, _ = promised(answer_rule(options, model), options, model)
+        rule, _ = promised(options, model)
         [answer] = messages.reported(
             answers_to(scored(model.fitted, [document]), model.fitted, rule, min_typicality=options["min_typicality"])
         )

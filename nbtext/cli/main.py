@@ -69,6 +69,7 @@ OLD_COMMANDS = ("card", "why-not")
 """Commands that go on working unseen: report --to card.md and explain --why-not do the same."""
 
 COMMANDS = {name: line for commands in GROUPS_OF_COMMANDS.values() for name, line in commands.items()}
+_KNOWN = (*COMMANDS, *OLD_COMMANDS)
 INTERNAL_ERROR = NbtextError.exit_status
 THREADS_OF_BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Variables of OpenBLAS, OpenMP, MKL and Accelerate, set before numpy is imported. Several threads round otherwise than one, so the bytes of a
@@ -90,7 +91,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of this name, or None."""
         del ctx
-        if cmd_name not in (*COMMANDS, *OLD_COMMANDS):
+        if cmd_name not in _KNOWN:
             return None
         command: click.Command = import_module(f"nbtext.cli.{cmd_name.replace('-', '_')}").command
         return command
@@ -117,7 +118,7 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve as click does, and suggest names that are near a mistyped one."""
-        if args[0] not in (*COMMANDS, *OLD_COMMANDS) and not args[0].startswith("-"):
+        if args[0] not in _KNOWN and not args[0].startswith("-"):
             from nbtext.cli.synonyms import command_meant
 
             raise click.UsageError(f"No such command {args[0]!r}{command_meant(args[0], list(COMMANDS))}", ctx)
@@ -128,7 +129,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except click.UsageError as problem:
-            if problem.ctx is None and ctx.invoked_subcommand in (*COMMANDS, *OLD_COMMANDS):
+            if problem.ctx is None and ctx.invoked_subcommand in _KNOWN:
                 problem.ctx = click.Context(click.Command(ctx.invoked_subcommand), ctx, ctx.invoked_subcommand)
             raise
 
@@ -279,12 +280,14 @@ def _failure_of_input_or_output(problem: OSError) -> PathError:
 
 
 def _say_wrong_usage(problem: click.ClickException) -> None:
-    if isinstance(problem, click.exceptions.NoArgsIsHelpError) and not log_is_json():
-        problem.show()
-        return
     context = getattr(problem, "ctx", None)
     command = context.command_path if context else "nbtext"
-    if isinstance(problem, click.NoSuchOption):
+    if isinstance(problem, click.exceptions.NoArgsIsHelpError):
+        if not log_is_json():
+            problem.show()
+            return
+        message = "no command is given"
+    elif isinstance(problem, click.NoSuchOption):
         from nbtext.cli.synonyms import option_meant
         from nbtext.settings import GONE
 
@@ -294,8 +297,6 @@ def _say_wrong_usage(problem: click.ClickException) -> None:
             return
         near = option_meant(name, context.command, problem.possibilities or ()) if context else ""
         message = f"No such option {name!r}{near}"
-    elif isinstance(problem, click.exceptions.NoArgsIsHelpError):
-        message, command = "no command is given", "nbtext"
     else:
         message = problem.format_message().rstrip(".").replace("\n", " ")
     say(message, hint=f"see {command} --help")

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from nbtext.cli import messages, panels
-from nbtext.cli import options as option
+from nbtext.cli import messages, option, panels
 from nbtext.cli.config import MODEL, InputPath
 from nbtext.cli.writing import lock_settings, say_model, writing_options
 from nbtext.errors import UsageError, quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nbtext.model.locked_model import ModelToMerge
 
 
 @panels.command("merge")
@@ -47,16 +41,11 @@ def command(models: tuple[str, ...], to: str, **options: Any) -> None:
             raise UsageError("the model is named twice", where=path, hint="its documents would count twice")
     check_replaceable(to)
     model, parts, ledger, repeated = merge(models, to, **lock_settings(options))
-    if ledger is not None:
-        _warn_of_missing_ledgers(parts)
-    if repeated:
-        messages.warn(f"learnt by more than one of the models, so they count more than once: {quantity(repeated, 'document')}")
-    say_model(model, to)
-
-
-def _warn_of_missing_ledgers(parts: Sequence[ModelToMerge]) -> None:
-    """Name the models that have no ledger, if others have one."""
-    if without := [part for part in parts if part.ledger is None]:
+    without = [part for part in parts if part.ledger is None]
+    if ledger is not None and without:
         documents = quantity(sum(part.model.fitted.statistics.n_documents for part in without), "document")
         names = ", ".join(part.path for part in without)
         messages.warn(f"{names}: no ledger that can be used, so nbtext update --once may learn again what is in there: {documents}")
+    if repeated:
+        messages.warn(f"learnt by more than one of the models, so they count more than once: {quantity(repeated, 'document')}")
+    say_model(model, to)

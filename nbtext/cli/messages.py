@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from nbtext.errors import DocumentError, NbtextError, NoDocumentsError, listed, quantity
 from nbtext.records import dataclass
-from nbtext.report.forms import escaped_json, visible
+from nbtext.report.forms import json_line, visible
 
 
 class _OfDocument(Protocol):
@@ -20,7 +20,7 @@ class _OfDocument(Protocol):
         """Its name."""
 
     @property
-    def problem(self) -> Exception | None:
+    def problem(self) -> DocumentError | None:
         """The error if it could not be read, else None."""
 
 
@@ -31,14 +31,16 @@ SHOWN = 10
 
 LOG_FORMATS = ("text", "json")
 
+_ERASE = "\r\x1b[2K"
+
 
 @dataclass()
 class _Writing:
     """The form of lines at present, and what a command has reported."""
 
     as_json: bool = False
-    clear: Callable[[], None] | None = None
-    """Erases a progress bar before a line is written."""
+    has_progress: bool = False
+    """Whether a progress line is to be erased before another line is written."""
     verbose: bool = False
     quiet: bool = False
     failed: int = 0
@@ -83,13 +85,12 @@ def warn_of_unknown(model: str, labels: Sequence[str], more: str = "") -> None:
         warn(f"{model} does not know the labels {listed(labels, SHOWN)}{more}")
 
 
-def document_failed(identity: str, problem: Exception) -> None:
+def document_failed(identity: str, problem: DocumentError) -> None:
     """Report a document that could not be read."""
     _writing.failed += 1
     if _writing.shown < SHOWN:
         _writing.shown += 1
-        hint = problem.hint if isinstance(problem, NbtextError) else None
-        say(problem.message if isinstance(problem, NbtextError) else str(problem), document=identity, hint=hint)
+        say(problem.message, document=identity, hint=problem.hint)
 
 
 def documents_failed(n: int) -> None:
@@ -145,11 +146,8 @@ def say(message: str, *, level: str = "error", where: str | None = None, documen
     with contextlib.suppress(OSError):  # there is nowhere to say that nothing can be said
         clear_progress()
         if _writing.as_json:
-            import json
-
             parts = {"level": level, "message": message, "where": where, "document": document, "hint": hint}
-            made = json.dumps({name: value for name, value in parts.items() if value is not None}, ensure_ascii=False)
-            print(escaped_json(made), file=sys.stderr)
+            print(json_line({name: value for name, value in parts.items() if value is not None}), end="", file=sys.stderr)
             return
         place = document or where
         text = f"{'warning: ' if level == 'warning' else ''}{f'{place}: ' if place else ''}{message}{f'; {hint}' if hint else ''}"
@@ -178,15 +176,17 @@ def log_is_json() -> bool:
     return _writing.as_json
 
 
-def set_progress(clear: Callable[[], None] | None) -> None:
-    """Set what is called before the next line, if anything."""
-    _writing.clear = clear
+def draw_progress(line: str) -> None:
+    """Write a progress line over the last one; it is erased before the next message."""
+    _writing.has_progress = True
+    print(f"{_ERASE}{line}", end="", file=sys.stderr, flush=True)
 
 
 def clear_progress() -> None:
-    """Erase the progress bar, if there is one."""
-    if _writing.clear is not None:
-        _writing.clear()
+    """Erase the progress line, if there is one."""
+    if _writing.has_progress:
+        _writing.has_progress = False
+        print(_ERASE, end="", file=sys.stderr, flush=True)
 
 
 def standard_error_is_terminal() -> bool:

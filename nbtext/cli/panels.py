@@ -5,6 +5,7 @@ Also the options that nbtext itself has. This module imports no settings: `nbtex
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from inspect import cleandoc
@@ -15,7 +16,7 @@ import click
 from click.core import ParameterSource
 
 from nbtext.cli import messages
-from nbtext.cli.messages import LOG_FORMATS, say, standard_error_is_terminal
+from nbtext.cli.messages import LOG_FORMATS, log_is_json, say, standard_error_is_terminal
 from nbtext.errors import UsageError, did_you_mean
 from nbtext.report.forms import COLOURS, has_colours, set_colours
 
@@ -75,7 +76,7 @@ class Command(click.Command):
         if not ctx.resilient_parsing and not {"-h", "--help", "--help-all"} & set(args):
             from nbtext.cli.config import defaults
 
-            ctx.default_map = {name: default.value for name, default in defaults(ctx, args).items()}
+            ctx.default_map = {str(option.name): default.value for option, default in defaults(ctx, args).items()}
         rest = super().parse_args(ctx, list(args))
         if not ctx.resilient_parsing and (overruled := _require_fitting(self, ctx)):
             ctx.default_map = {name: value for name, value in (ctx.default_map or {}).items() if name not in overruled}
@@ -87,12 +88,12 @@ class Command(click.Command):
         """Invoke the command, with progress on a terminal; return its exit status, or that of its messages."""
         verbose, quiet = (bool(ctx.params.get(name)) for name in ("verbose", "quiet"))
         messages.begin(verbose=verbose, quiet=quiet)
-        if standard_error_is_terminal():
-            from nbtext.cli.progress import ProgressBar, is_wanted
+        can_erase = standard_error_is_terminal() and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
+        if can_erase and not quiet and not log_is_json():
+            from nbtext.cli.progress import ProgressBar
             from nbtext.steps import watching
 
-            if is_wanted(quiet=quiet):
-                ctx.with_resource(watching(ProgressBar()))
+            ctx.with_resource(watching(ProgressBar()))
         status: int | None = super().invoke(ctx)
         of_documents = messages.finish()
         return of_documents if status is None else status
@@ -150,25 +151,26 @@ def _require_fitting(command: click.Command, ctx: click.Context) -> list[str]:
     from nbtext.exclusions import require_options
 
     overruled: list[str] = []
-    name, given = str(command.name), dict(_given(command, ctx, ParameterSource.COMMANDLINE))
-    for option, parameter in _given(command, ctx, ParameterSource.DEFAULT_MAP):
+    name, given = str(command.name), {option: value for option, value, _ in _given(command, ctx, ParameterSource.COMMANDLINE)}
+    for option, value, parameter in _given(command, ctx, ParameterSource.DEFAULT_MAP):
         try:
-            require_options(name, {each: str(ctx.params[of]) for each, of in [*given.items(), (option, parameter)]})
-            given[option] = parameter
+            require_options(name, {**given, option: value})
+            given[option] = value
         except UsageError as problem:
             overruled.append(parameter)
             if standard_error_is_terminal():
                 say(f"{option} of the file of defaults is ignored: {problem.message}", level="notice")
-    require_options(name, {each: str(ctx.params[of]) for each, of in given.items()})
+    require_options(name, given)
     return overruled
 
 
-def _given(command: click.Command, ctx: click.Context, source: ParameterSource) -> Iterator[tuple[str, str]]:
-    """Yield the name of each option and argument with a value from a source, and that of its parameter."""
+def _given(command: click.Command, ctx: click.Context, source: ParameterSource) -> Iterator[tuple[str, str, str]]:
+    """Yield the name of each option and argument with a value from a source, that value, and the name of the parameter."""
     for each in command.params:
         unset = (None, ()) if each.secondary_opts else (None, (), False)
         if each.name in ctx.params and ctx.get_parameter_source(each.name) is source and ctx.params[each.name] not in unset:
-            yield str(each.metavar).strip("[].") if isinstance(each, click.Argument) else _long_name(each), each.name
+            option = str(each.metavar).strip("[].") if isinstance(each, click.Argument) else _long_name(each)
+            yield option, str(ctx.params[each.name]), each.name
 
 
 def _in_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list[str]:
@@ -208,8 +210,8 @@ _CONFIG = Option(
 _NO_CONFIG = Option(["--no-config"], group="process", is_flag=True, expose_value=False, help="Read no file of defaults.")
 
 _HELP, _HELP_ALL = (
-    Option([*names, name], is_flag=True, is_eager=True, expose_value=False, group="process", common=True, help=text, callback=_show_help)
-    for name, names, text in (("help", ("-h", "--help"), "Show this."), ("help_all", ("--help-all",), "Show all options and the details."))
+    Option(names, is_flag=True, is_eager=True, expose_value=False, group="process", common=True, help=text, callback=_show_help)
+    for names, text in ((["-h", "--help"], "Show this."), (["--help-all"], "Show all options and the details."))
 )
 
 

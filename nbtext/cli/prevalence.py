@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtext.cli import messages, panels
-from nbtext.cli import options as option
+from nbtext.cli import messages, option, panels
 
 
 @panels.command("prevalence")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import sys
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nbtext.cli.messages import clear_progress, log_is_json, set_progress, standard_error_is_terminal
+from nbtext.cli.messages import clear_progress, draw_progress
 from nbtext.errors import quantity
 
 if TYPE_CHECKING:
@@ -23,13 +22,6 @@ INTERVAL = 0.2
 """Seconds between two drawings."""
 
 _BAR = 30
-_ERASE = "\r\x1b[2K"
-_NO_TERMINAL = ("", "dumb", "unknown")
-
-
-def is_wanted(*, quiet: bool) -> bool:
-    """Return True if a bar may be shown: on a terminal that can erase it, and not with ``quiet``."""
-    return not quiet and not log_is_json() and standard_error_is_terminal() and os.environ.get("TERM", "") not in _NO_TERMINAL
 
 
 class ProgressBar:
@@ -41,7 +33,6 @@ class ProgressBar:
     def __init__(self) -> None:
         self._begin = self._work_begin = time.monotonic()
         self._shown = 0.0
-        self._console: Console | None = None
 
     def __call__(self, steps: tuple[Step, ...]) -> None:
         """Show how far the work is."""
@@ -49,7 +40,6 @@ class ProgressBar:
         if not steps:
             self._work_begin = now
             clear_progress()
-            set_progress(None)
         elif now - self._begin > WAIT and not 0 <= now - self._shown < INTERVAL:
             self._shown = now
             self.show(steps, now - self._work_begin)
@@ -65,19 +55,16 @@ class ProgressBar:
             parts.insert(1, f"{first.done / seconds:,.0f} per second")
         if share:
             parts.append(f"{_clock(seconds * (1 - share) / share)} left")
-        self._console = self._console or console()
-        set_progress(_erase)
-        draw(self._console, ", ".join(parts), share)
+        _draw(self._console, ", ".join(parts), share)
+
+    @cached_property
+    def _console(self) -> Console:
+        from rich.console import Console
+
+        return Console(stderr=True)
 
 
-def console() -> Console:
-    """Return rich's view of the terminal."""
-    from rich.console import Console
-
-    return Console(stderr=True)
-
-
-def draw(console: Console, text: str, share: float | None) -> None:
+def _draw(console: Console, text: str, share: float | None) -> None:
     """Draw over the last line: a text, after a bar if the share that is done is known and there is room."""
     room = console.width - len(text) - 2
     if share is None or room < _BAR // 2:
@@ -89,15 +76,7 @@ def draw(console: Console, text: str, share: float | None) -> None:
             console.print(ProgressBar(total=1, completed=share, width=min(_BAR, room)), end="")
         line = f"{drawn.get()} {text}"
     with contextlib.suppress(OSError):
-        sys.stderr.write(_ERASE + line)
-        sys.stderr.flush()
-
-
-def _erase() -> None:
-    """Erase the line."""
-    set_progress(None)
-    sys.stderr.write(_ERASE)
-    sys.stderr.flush()
+        draw_progress(line)
 
 
 def _share(step: Step, within: float) -> float | None:

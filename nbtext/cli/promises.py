@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nbtext.cli import messages
+from nbtext.cli.option import answer_rule
 from nbtext.errors import UsageError, quantity
 from nbtext.settings import READING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from nbtext.cli.option import Options
     from nbtext.decision import DecisionRule
     from nbtext.model import TextClassifier
     from nbtext.promises.class_shares import Likelihoods
@@ -19,11 +21,12 @@ if TYPE_CHECKING:
     from nbtext.scoring import ScoredBlock
 
 
-def promised(rule: DecisionRule, options: dict[str, Any], model: TextClassifier) -> tuple[DecisionRule, SetRule | None]:
-    """Return the rule so that it keeps ``--min-precision`` too, and the rule of ``--coverage`` or None; warn of what these promises cost.
+def promised(options: Options, model: TextClassifier) -> tuple[DecisionRule, SetRule | None]:
+    """Return the rule of `answer_rule` that keeps ``--min-precision`` too, and the rule of ``--coverage`` or None; warn of what these promises cost.
 
-    Raises `UsageError` for an unknown class, and as `set_rule` does.
+    Raises `UsageError` for an unknown class, and as `answer_rule` and `set_rule` do.
     """
+    rule = answer_rule(options, model)
     sets = None if options["coverage"] is None else _set_rule(options["coverage"], model, by_class=options["by_class"])
     if options["min_precision"] is None:
         return rule, sets
@@ -76,7 +79,7 @@ def likelihoods_of(model: TextClassifier) -> Likelihoods:
         return uncorrected_likelihoods(model)
 
 
-def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: dict[str, Any]) -> Iterable[ScoredBlock]:
+def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: Options) -> Iterator[ScoredBlock]:
     """Return scored documents with posteriors for the shares of ``--prior-from``, which is read here."""
     from nbtext.cli.corpus import documents_for
     from nbtext.exclusions import OTHER_SHARES, SEVERAL_LABELS, require_fitting
@@ -88,9 +91,8 @@ def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: dic
         raise UsageError("--prior-from is read first and cannot be standard input", hint="give files")
     likelihoods = likelihoods_of(model)
     assert isinstance(likelihoods, ClassLikelihoods)  # noqa: S101 - several labels are refused above
-    others = [] if options.get("text") is None else [parameter.name for parameter in READING]  # read as training documents were
-    kept = {name: value for name, value in options.items() if name not in others}
-    options = {**kept, "format": kept.get("format"), "lines": False, "text": None, "on_error": "skip"}
+    reading = dict.fromkeys(parameter.name for parameter in READING) if "text" in options else {}  # as training documents were
+    options = {**options, **reading, "lines": False, "text": None, "on_error": "skip"}
     documents = documents_for(model, paths, options, labelled=False)
     shares = estimate_prevalence(score_corpus(model.fitted, documents, options["jobs"]), model.classes, likelihoods).all
     documents.say_notices()

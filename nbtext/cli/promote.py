@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from nbtext.cli import options as option
-from nbtext.cli import panels
+from nbtext.cli import option, panels
 from nbtext.cli.config import InputPath
 from nbtext.cli.writing import lock_settings, say_model, writing_options
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtext.cli import messages, panels
-from nbtext.cli import options as option
-from nbtext.cli.writing import opened_model, say_model, writing_options
+from nbtext.cli import messages, option, panels
+from nbtext.cli.writing import lock_settings, say_model, writing_options
 from nbtext.errors import UsageError, quantity
 
 
@@ -36,12 +35,13 @@ def command(model_path: str, min_df: int | None, max_df: float | None, **options
       nbtext prune --ledger
     """
     from nbtext.model.changing import pruned
+    from nbtext.model.locked_model import locked_model
     from nbtext.store.atomic import check_replaceable
 
     if min_df is None and max_df is None and not options["ledger"]:
         raise UsageError("there is no limit to prune by", hint="give --min-df, --max-df or --ledger")
     check_replaceable(model_path)
-    with opened_model(model_path, options) as file:
+    with locked_model(model_path, **lock_settings(options)) as file:
         before = file.load()
         after = before if min_df is max_df is None else pruned(before, min_df or 1, 1.0 if max_df is None else max_df)
         file.replace(after, None if options["ledger"] else file.ledger_if_usable())

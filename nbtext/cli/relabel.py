@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from nbtext.cli import options as option
-from nbtext.cli import panels
-from nbtext.cli.writing import opened_model, say_model, writing_options
+from nbtext.cli import option, panels
+from nbtext.cli.writing import lock_settings, say_model, writing_options
 
 
 @panels.command("relabel")
@@ -31,10 +30,11 @@ def command(old: str, new: str, model_path: str, **options: Any) -> None:
     """
     from nbtext.label_sets import renamed
     from nbtext.model.changing import relabelled
+    from nbtext.model.locked_model import locked_model
     from nbtext.store.atomic import check_replaceable
 
     check_replaceable(model_path)
-    with opened_model(model_path, options) as file:
+    with locked_model(model_path, **lock_settings(options)) as file:
         before, ledger = file.load(), file.ledger_if_usable()
         after = relabelled(before, old, new)
         file.replace(after, None if ledger is None else ledger.relabelled(partial(renamed, old=old, new=new)))

@@ -6,8 +6,7 @@ import shlex
 import sys
 from typing import Any
 
-from nbtext.cli import messages, panels
-from nbtext.cli import options as option
+from nbtext.cli import messages, option, panels
 from nbtext.cli.card import card_options, write_card
 from nbtext.cli.config import CARD, PAGE, InputPath
 from nbtext.errors import UsageError
@@ -70,8 +69,7 @@ def command(model_path: str, to: str, title: str | None, **options: Any) -> None
 
     model = option.load_model(model_path)
     paths, training = corpus_paths(options), options["training"]
-    lists = [options["files_from"]] if options["files_from"] else []
-    check_output_file(to, "--to", [model_path, *paths, *training, *lists])
+    check_output_file(to, "--to", [model_path, *paths, *training, options["files_from"]])
     if "-" in training:
         raise UsageError("--training is read twice and cannot be standard input", hint="give files")
     leaks = leak_watch(model, paths, options)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtext.cli import options as option
-from nbtext.cli import panels
+from nbtext.cli import option, panels
 from nbtext.settings import CRITERIA
 
 

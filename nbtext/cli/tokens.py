@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtext.cli import options as option
-from nbtext.cli import panels
-from nbtext.settings import READING, Reading
+from nbtext.cli import option, panels
 
 
 @panels.command("tokens")
@@ -46,7 +44,7 @@ def command(model_path: str, output: str, **options: Any) -> None:
 
     paths = corpus_paths(options)
     if options["no_model"] or model_path == "none":
-        reading = resolved(Reading.of(option.given(READING, options)), paths, labelled=False)
+        reading = resolved(option.given_reading(options), paths, labelled=False)
         walker = WordWalker(analysis_of(options, reading))
     else:
         model = option.load_model(model_path)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from nbtext.cli import options as option
-from nbtext.cli import panels
+from nbtext.cli import option, panels
 from nbtext.cli.writing import read_pool, say_model, say_overruled, seeds_option, unlabelled_option, write_new_model, writing_options
 
 
 @panels.command("train")
-@option.corpus_argument
-@option.from_folder_option
-@option.relabel_option
+@option.labelled_corpus_options
 @option.model_option
 @panels.option(
     "--once", "documents",

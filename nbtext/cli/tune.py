@@ -6,11 +6,10 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from nbtext.cli import messages, panels
-from nbtext.cli import options as option
+from nbtext.cli import messages, option, panels
 from nbtext.cli.writing import say_model, write_new_model, writing_options
 from nbtext.errors import listed
-from nbtext.settings import GOALS, READING, SEARCH, TRAINING, Reading, in_bytes
+from nbtext.settings import GOALS, SEARCH, TRAINING, in_bytes
 
 if TYPE_CHECKING:
     import click
@@ -49,7 +48,7 @@ def _suggest_tries(_: click.Context, __: click.Parameter, incomplete: str) -> li
     "only.",
     type=panels.Choice(BY), default=BY[0],
 )  # fmt: skip
-@panels.option("--for goal", "answer", "Figure to be best in.", common=True, type=panels.Choice(GOALS), shown_default="accuracy")
+@panels.option("--for goal", "answer", "Figure to be best in.", common=True, type=panels.Choice(GOALS), default="accuracy")
 @panels.option("--updatable", "model", "Try only models that update, forget and merge change exactly.", hidden=True)
 @panels.option(
     "--folds", "answer",
@@ -77,7 +76,6 @@ def command(model_path: str, output: str, folds: int | None, seed: int, **option
       nbtext tune corpora/service-desk/train --by evidence --try smoothing=0.1,1
     """
     from nbtext.cli.corpus import corpus_paths, read_and_count, require_distinct, warn_of_small_classes
-    from nbtext.cli.messages import SHOWN
     from nbtext.cli.option_files import from_file
     from nbtext.corpus.reading import resolved
     from nbtext.evaluation.candidates import Values, candidates_for, tried_parameters
@@ -97,7 +95,7 @@ def command(model_path: str, output: str, folds: int | None, seed: int, **option
     limits = Limits(within, options["tries"], most_bytes, begin)
     paths = corpus_paths(options)
     values = Values(option.given(TRAINING, options), from_file)
-    reading = resolved(Reading.of(option.given(READING, options)), paths, labelled=True)
+    reading = resolved(option.given_reading(options), paths, labelled=True)
     candidates, left_out = candidates_for(names, values, criterion, reading, halves=limits.halves, updatable=options["updatable"])
     check_replaceable(model_path)
     require_distinct(model_path, paths)
@@ -116,7 +114,7 @@ def command(model_path: str, output: str, folds: int | None, seed: int, **option
 
     jobs = options["jobs"] or cores()
     search = Search(
-        candidates, paths, count, criterion, options["goal"] or "accuracy",
+        candidates, paths, count, criterion, options["goal"],
         Division(folds or (FOLDS_WITHIN_A_LIMIT if limits.halves else FOLDS), seed),
         limits,
         processes=jobs if jobs > 1 or within is not None else 0,
@@ -127,7 +125,7 @@ def command(model_path: str, output: str, folds: int | None, seed: int, **option
     write_new_model(model, model_path, options)
     say_model(model, model_path)
     if out := [left.named() for left in (*left_out, *outcome.left_out)]:
-        (messages.notice if not names else messages.warn)(f"left out: {listed(list(map(str, out)), SHOWN)}")
+        (messages.notice if not names else messages.warn)(f"left out: {listed(list(map(str, out)), messages.SHOWN)}")
     train = ["nbtext", "train", *paths, "--model", model_path, *option.typed(options)]
     result = search.result(outcome, model_path, train, left_out)
     record = result.to_dict()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nbtext.cli import messages, panels
-from nbtext.cli import options as option
+from nbtext.cli import messages, option, panels
 from nbtext.cli.writing import (
     corpus_to_change,
     lock_settings,
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
 
 
 @panels.command("update")
-@option.corpus_argument
-@option.from_folder_option
-@option.relabel_option
+@option.labelled_corpus_options
 @option.model_option
 @panels.option(
     "--once", "documents",

@@ -6,9 +6,7 @@ from typing import Any
 
 import click
 
-from nbtext.cli import options as option
-from nbtext.cli import panels
-from nbtext.cli.explain import print_why_not
+from nbtext.cli import explain, option, panels
 
 
 @panels.command("why-not", hidden=True)
@@ -18,6 +16,6 @@ from nbtext.cli.explain import print_why_not
 @option.model_option
 @option.rows_option()
 @option.document_options
-def command(label: str, model_path: str, output: str, **options: Any) -> None:
+def command(label: str, **options: Any) -> None:
     """Print which words to remove from a document, or to add, to make LABEL its answer: the old name of nbtext explain --why-not LABEL."""
-    print_why_not(label, model_path, output, options)
+    explain.command.callback(why_not=label, against=None, to=None, limit=None, **options)  # type: ignore[misc] # there is one

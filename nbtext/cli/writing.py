@@ -10,32 +10,28 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli import messages, panels
 from nbtext.cli.config import InputPath
-from nbtext.cli.options import Number, default_model, given, several
+from nbtext.cli.option import Number, default_model, given, several
 from nbtext.errors import quantity
 from nbtext.exclusions import POOL, require_fitting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from contextlib import AbstractContextManager
 
     from nbtext.cli.corpus import CommandCorpus
-    from nbtext.cli.options import LockSettings, Options
+    from nbtext.cli.option import LockSettings, Options
     from nbtext.corpus.document import Document, Notices
     from nbtext.model import TextClassifier
     from nbtext.model.changing import Batch
-    from nbtext.model.locked_model import LockedModelFile, Unlabelled
+    from nbtext.model.locked_model import Unlabelled
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.store.ledger import Ledger
-
-LOCK_TIMEOUT = 60.0
-
 
 writing_options = several(
     panels.option("--backup", "output", "Keep the old model beside the new one. Its name then ends with .1."),
     panels.option(
         "--lock-timeout", "process",
         "Wait at most so long while another process writes the model. After that the exit status is 5.",
-        type=Number(0), default=LOCK_TIMEOUT, metavar="SECONDS",
+        type=Number(0), default=60.0, metavar="SECONDS",
     ),
 )  # fmt: skip
 """For `lock_settings`."""
@@ -104,13 +100,6 @@ def lock_settings(options: Options) -> LockSettings:
     return {"lock_timeout": options["lock_timeout"], "backup": options["backup"]}
 
 
-def opened_model(path: str, options: Options) -> AbstractContextManager[LockedModelFile]:
-    """Open the model file under its lock, as the options say; raise `LockedError` if another process has it."""
-    from nbtext.model.locked_model import locked_model
-
-    return locked_model(path, **lock_settings(options))
-
-
 def write_new_model(model: TextClassifier, path: str, options: Options, ledger: Ledger | None = None) -> None:
     """Write a model that does not go on from the one which may be there."""
     from nbtext.model.locked_model import locked_model
@@ -161,21 +150,19 @@ def say_model(model: TextClassifier, path: str, before: TextClassifier | None = 
     """Say what a new model learnt and what to do next, or what it is after a change, and what makes it less useful than it might be, or was before."""
     from nbtext.model.description import describe, warnings
 
-    if found := warnings(model.fitted):
-        known = () if before is None else warnings(before.fitted)
-        for warning in found:
-            if warning not in known:
-                messages.warn(warning)
-    if model.fitted.learnt.unlabelled is not None and not model.counts.uses_unlabelled:
-        unused = quantity(model.fitted.learnt.unlabelled.documents, "unlabelled document")
+    known = () if before is None else warnings(before.fitted)
+    for warning in warnings(model.fitted):
+        if warning not in known:
+            messages.warn(warning)
+    n, noun, pool = model.counts.labelled.n_documents, "document", model.fitted.learnt.unlabelled
+    if pool is not None and not model.counts.uses_unlabelled:
         messages.notice(
-            f"{unused} not used: left-out documents are answered best without them, so the model is that of the labelled documents alone"
+            f"{quantity(pool.documents, 'unlabelled document')} not used: left-out documents are answered best without them, so the model is that "
+            "of the labelled documents alone"
         )
-    several, pool = model.fitted.several_labels, model.fitted.learnt.unlabelled
-    n, noun = model.counts.labelled.n_documents, "document"
     if not n and pool is not None:
         n, noun = pool.documents, "unlabelled document"
-    size = f"{quantity(n, noun)} of {quantity(len(model.classes), 'label' if several else 'class')}"
+    size = f"{quantity(n, noun)} of {quantity(len(model.classes), 'label' if model.fitted.several_labels else 'class')}"
     if before is None:
         evaluate = ["nbtext", "evaluate", "TEST", *(["--model", path] if path != default_model() else [])]
         messages.notice(f"Learnt {size}: {path}. Next: {shlex.join(evaluate)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from itertools import chain, compress
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Self
 
 from nbtext.corpus.document import WHOLE_RECORD
 from nbtext.errors import PathError, reason
@@ -16,10 +16,11 @@ from nbtext.report.forms import SIX_DIGITS, by_place, finite, json_line, rounded
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from nbtext.decision import Decision
     from nbtext.evaluation.cross_validation import Prediction
-    from nbtext.explain.mistakes import Misclassification
+    from nbtext.explain.mistakes import MistakeFinder
     from nbtext.report.forms import Columns
-    from nbtext.scoring import Answer
+    from nbtext.scoring import Answer, ScoredBlock
 
 _OF_ANSWERS = re.compile(r"(label|probability)(_\d+)?|labels|expected_cost|reason|coverage|abstained|error|notice")
 """Names of columns and keys of answers."""
@@ -176,40 +177,44 @@ IN_MEMORY = 1 << 25
 
 
 class MistakeFile:
-    """Collects misclassified documents, then writes them to ``path`` as JSON lines, the most probable wrong answer first.
+    """Collects misclassified documents and, unless an error ends that, writes them to ``path`` as JSON lines, the most probable wrong answer first.
 
     Lines wait in a temporary file, in memory while they are few; their places are kept to sort by. Raises `PathError` if the file cannot
     be written, at once if that shows.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, finder: MistakeFinder) -> None:
         import tempfile
 
         from nbtext.store.atomic import check_replaceable
 
         check_replaceable(path)
-        self._path, self._folder = path, tempfile.gettempdir()
-        self._lines = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by `close`
+        self._path, self._finder, self._folder = path, finder, tempfile.gettempdir()
+        self._lines = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by __exit__
         self._places: list[tuple[float, float, int, int]] = []
         """Probability and margin, both negative, begin and length of each line."""
 
-    def close(self) -> None:
-        """Drop the lines."""
-        self._lines.close()
+    def __enter__(self) -> Self:
+        return self
 
-    def add(self, mistakes: Iterable[Misclassification]) -> None:
-        """Keep mistakes."""
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._lines:
+            if kind is None:
+                self._write()
+
+    def look(self, block: ScoredBlock, decision: Decision) -> None:
+        """Keep the mistakes of a block."""
         from nbtext.metrics.results import json_values
 
         try:
-            for mistake in mistakes:
+            for mistake in self._finder.mistakes(block, decision):
                 line = json_line(json_values(mistake, SIX_DIGITS)).encode()
                 self._places.append((-mistake.probability, -mistake.margin, self._lines.tell(), len(line)))
                 self._lines.write(line)
         except OSError as problem:
             raise PathError(f"cannot write: {reason(problem)}", where=self._folder, hint="set TMPDIR to a folder with room") from None
 
-    def write(self) -> None:
+    def _write(self) -> None:
         """Replace the file, sorted by falling probability of the wrong answer, then by its margin, then in the order of the documents."""
         from nbtext.store.atomic import replace_file
 

@@ -15,7 +15,7 @@ from nbtext.cli import messages, panels
 from nbtext.cli.config import MODEL, Address, InputPath, OutputPath, PathList
 from nbtext.errors import NbtextError, UsageError
 from nbtext.report.forms import excel_safe
-from nbtext.settings import ANALYSIS, BY_EVIDENCE, INPUT, LANGUAGES, READING, SEARCH, TRAINING, Parameter
+from nbtext.settings import ANALYSIS, BY_EVIDENCE, INPUT, LANGUAGES, READING, SEARCH, TRAINING, Parameter, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -86,6 +86,8 @@ class WholeNumber(Number):
 class NumberPerClass(Number):
     """A number in a range, or CLASS=NUMBER with commas between several, as a dictionary."""
 
+    name = "p|class=p,..."
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number or the numbers by class; raise click's error for wrong usage."""
         if "=" not in str(value):
@@ -126,19 +128,23 @@ def suggest_classes(context: click.Context, _: click.Parameter, incomplete: str)
 
 corpus_argument = click.argument("corpus", nargs=-1, metavar="[CORPUS]...", type=InputPath())
 
-from_folder_option = panels.option(
-    "--from-folder folders", "documents",
-    "Instead of CORPUS, read a Maildir, a folder of messages or an mbox. All its mail has this class. Give it once for each folder.",
-    multiple=True, metavar="LABEL=PATH", type=InputPath(is_labelled=True),
-)  # fmt: skip
-"""For `nbtext.cli.corpus.corpus_paths`."""
-
 relabel_option = panels.option(
     "--relabel", "documents",
     "Read documents under the labels that nbtext label --review wrote into FILE. The corpus stays as it is.",
     type=InputPath(),
 )  # fmt: skip
 """For `nbtext.cli.corpus.CommandCorpus`."""
+
+labelled_corpus_options = several(
+    corpus_argument,
+    panels.option(
+        "--from-folder folders", "documents",
+        "Instead of CORPUS, read a Maildir, a folder of messages or an mbox. All its mail has this class. Give it once for each folder.",
+        multiple=True, metavar="LABEL=PATH", type=InputPath(is_labelled=True),
+    ),
+    relabel_option,
+)  # fmt: skip
+"""For `nbtext.cli.corpus.corpus_paths` and `nbtext.cli.corpus.CommandCorpus`."""
 
 text_option = panels.option(
     "--text", "documents",
@@ -229,7 +235,7 @@ decision_options = several(
     panels.option(
         "--min-probability", "answer",
         "Give no answer if it is less probable than P, or than the P of its class.",
-        common=True, type=NumberPerClass(0, 1), default=0.0, show_default=False, metavar="P|CLASS=P,...",
+        common=True, type=NumberPerClass(0, 1), default=0.0, show_default=False,
     ),
 )  # fmt: skip
 """For `decision_rule`."""
@@ -258,7 +264,7 @@ answer_options = several(
         "--min-precision", "answer",
         "Give no answer unless a share P of such answers is right, with 95 % confidence. P is for all answers together, CLASS=P for those with a class. "
         "It holds for documents like those of training.",
-        type=NumberPerClass(0, 1, open_ends=True), metavar="P|CLASS=P,...",
+        type=NumberPerClass(0, 1, open_ends=True),
     ),
     by_class_option,
     panels.option(
@@ -391,6 +397,11 @@ def given(table: Iterable[Parameter], options: Mapping[str, object]) -> dict[str
 
         values = {parameter: from_file(parameter.name, value) for parameter, value in values.items()}
     return {parameter.name: parameter.checked(value) for parameter, value in values.items()}
+
+
+def given_reading(options: Mapping[str, object]) -> Reading:
+    """Return how documents are read by the options alone, without a model."""
+    return Reading.of(given(READING, options))
 
 
 def typed(options: Mapping[str, object]) -> list[str]:
