@@ -51,7 +51,7 @@ class _Classify(panels.Command):
     "Append to FILE how the documents differ from those of training. nbtext drift reads it. A run without documents adds nothing.",
     type=OutputPath(DRIFT),
 )  # fmt: skip
-@panels.option("--lines", "documents", "Answer each line of standard input at once, as a document.", common=True)
+@panels.common_option("--lines", "documents", "Answer each line of standard input at once, as a document.")
 @panels.option("--batch", "documents", "With --lines, answer many lines at a time, which is faster.", hidden=True)
 @panels.option("--exit-status-abstained", "process", "Exit with N, not 0, if a document got no answer.", type=option.WholeNumber(1, 255))
 @panels.option(
@@ -59,11 +59,11 @@ class _Classify(panels.Command):
     "Copy one message from standard input to standard output with a header of its class. The header is X-Nbtext: LABEL; probability=P. If anything "
     "fails, the message is copied whole with reason=error in the header.",
 )  # fmt: skip
-@panels.option(
+@panels.common_option(
     "--keep", "output",
     "Print these columns or keys of the input, comma-separated, instead of the id. all: every column of a table, or the whole record of JSON lines. "
     "csv and tsv then begin with a header.",
-    common=True, metavar="COLUMNS",
+    metavar="COLUMNS",
 )  # fmt: skip
 @option.jobs_option
 @option.document_options

@@ -17,15 +17,14 @@ from nbtext.settings import READING
 @click.argument("model_b", metavar="B", type=InputPath())
 @option.corpus_argument
 @option.output_option("table json")
-@panels.option(
+@panels.common_option(
     "--changed", "output",
     "Write documents with different answers to FILE as JSON lines. A line has id, truth, a, probability_a, b and probability_b.",
-    common=True, type=OutputPath(JUDGED),
+    type=OutputPath(JUDGED),
 )  # fmt: skip
-@panels.option(
+@panels.common_option(
     "--fail-unless-better", "answer",
     "Exit with status 6 unless B is right more often than A, beyond chance by McNemar's test.",
-    common=True,
 )  # fmt: skip
 @option.limit_option("Show N terms, if there is no CORPUS.", 20, least=0, old_names="--top")
 @option.seed_option("process", "Seed of the bootstrap.")

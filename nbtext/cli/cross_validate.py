@@ -6,17 +6,17 @@ from typing import Any
 
 from nbtext.cli import messages, option, panels
 from nbtext.cli.config import JUDGED, OutputPath
-from nbtext.cli.gates import failures, gate_options, gates, status_of
+from nbtext.cli.gates import gate_options, gates, status_of
 from nbtext.errors import listed, quantity
 
 
 @panels.command("cross-validate")
 @option.labelled_corpus_options
-@panels.option("--folds", "documents", "Divide the corpus into N parts.", common=True, type=option.WholeNumber(2), default=10)
-@panels.option(
+@panels.common_option("--folds", "documents", "Divide the corpus into N parts.", type=option.WholeNumber(2), default=10)
+@panels.common_option(
     "--repeats", "documents",
     "Divide it N times, differently each time.",
-    common=True, type=option.WholeNumber(1), default=1,
+    type=option.WholeNumber(1), default=1,
 )  # fmt: skip
 @option.seed_option("documents", "Seed of the division into folds.")
 @panels.option("--group-column", "documents", "Keep documents with the same value in this column in one fold.", metavar="COLUMN")
@@ -32,11 +32,11 @@ from nbtext.errors import listed, quantity
 @option.output_option("table tsv csv json jsonl", "json has all figures; rows are classes.")
 @option.all_option
 @option.decision_options
-@panels.option(
+@panels.common_option(
     "--predictions", "output",
     "Write the answer to every document to FILE as JSON lines. A line has id, truth, answer and probability. With --repeats there are the answers of "
     "one after the other.",
-    common=True, type=OutputPath(JUDGED),
+    type=OutputPath(JUDGED),
 )  # fmt: skip
 @gate_options
 @option.jobs_option
@@ -93,4 +93,4 @@ def command(output: str, folds: int, repeats: int, seed: int, **options: Any) ->
         class_rows(result),
         lambda _: print_evaluation(result, folds=by_fold, everything=options["all"]),
     )
-    return status_of(failures(asked, result))
+    return status_of(gate.failure(result) for gate in asked)

@@ -16,21 +16,21 @@ from nbtext.errors import UsageError
 @panels.command("drift")
 @click.argument("log", metavar="FILE", type=InputPath())
 @option.output_option("table tsv csv jsonl")
-@panels.option(
+@panels.common_option(
     "--last", "documents",
     "Treat the last N runs as one. Runs of other models than the newest are ignored.",
-    common=True, type=option.WholeNumber(1),
+    type=option.WholeNumber(1),
 )  # fmt: skip
-@panels.option(
+@panels.common_option(
     "--since", "documents",
     "Treat the runs since DATE as one, such as 2026-05-31. A time may follow; both are in UTC. With --last it is the last N of them.",
-    common=True, metavar="DATE",
+    metavar="DATE",
 )  # fmt: skip
-@panels.option(
+@panels.common_option(
     "--fail-over", "answer",
     "Exit with status 6 if a distance is larger. NAME is unknown, log_likelihood, length, answers or any, of the newest run or of those taken together. "
     "The option can be given several times.",
-    common=True, multiple=True, metavar="NAME=DISTANCE",
+    multiple=True, metavar="NAME=DISTANCE",
 )  # fmt: skip
 @option.messages_options
 def command(log: str, output: str, last: int | None, since: str | None, **options: Any) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from nbtext.cli import messages, option, panels
 from nbtext.cli.config import JUDGED, InputPath, OutputPath
-from nbtext.cli.gates import failures, gate_options, gates, status_of
+from nbtext.cli.gates import gate_options, gates, status_of
 from nbtext.errors import quantity
 
 
@@ -16,22 +16,22 @@ from nbtext.errors import quantity
 @option.model_option
 @option.output_option("table tsv csv json jsonl", "json has all figures; rows are classes.")
 @option.all_option
-@panels.option(
+@panels.common_option(
     "--by", "output",
     "Add the figures for each value of a column. It can be given several times.",
-    common=True, multiple=True, metavar="COLUMN",
+    multiple=True, metavar="COLUMN",
 )  # fmt: skip
-@panels.option(
+@panels.common_option(
     "--errors", "output",
     "Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
-    common=True, type=OutputPath(JUDGED),
+    type=OutputPath(JUDGED),
 )  # fmt: skip
 @option.answer_options
-@panels.option(
+@panels.common_option(
     "--training", "documents",
     "Find test documents that are in this training corpus too. There is a warning, and the figures without them. Near copies count. The corpus is "
     "read as it was in training. The option can be given several times.",
-    common=True, multiple=True, metavar="CORPUS", type=InputPath(),
+    multiple=True, metavar="CORPUS", type=InputPath(),
 )  # fmt: skip
 @gate_options
 @option.jobs_option
@@ -108,4 +108,4 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
         class_rows(result),
         lambda _: print_evaluation(result, leaked, threshold=threshold, everything=options["all"], sets=sets, risk=risk),
     )
-    return status_of(failures(asked, result))
+    return status_of(gate.failure(result) for gate in asked)

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 @option.corpus_argument
 @option.text_option
 @option.model_option
-@panels.option(
+@panels.common_option(
     "--against", "answer",
     "Compare the answer with this class.",
-    common=True, metavar="LABEL", shell_complete=option.suggest_classes, shown_default="the runner-up",
+    metavar="LABEL", shell_complete=option.suggest_classes, shown_default="the runner-up",
 )  # fmt: skip
-@panels.option(
+@panels.common_option(
     "--why-not", "answer",
     "Print which words to remove, or to add, to make LABEL the answer, instead of contributions.",
-    common=True, metavar="LABEL", shell_complete=option.suggest_classes,
+    metavar="LABEL", shell_complete=option.suggest_classes,
 )  # fmt: skip
 @option.rows_option()
 @option.limit_option("List N words in table and page.", 20, old_names="--top")

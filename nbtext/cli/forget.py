@@ -13,7 +13,7 @@ from nbtext.errors import NoDocumentsError, quantity
 @option.corpus_argument
 @option.relabel_option
 @option.model_option
-@panels.option("--once", "documents", "Skip documents that the ledger does not have. So the same job can run again.", common=True)
+@panels.common_option("--once", "documents", "Skip documents that the ledger does not have. So the same job can run again.")
 @relearning_options
 @writing_options
 @option.jobs_option

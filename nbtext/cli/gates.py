@@ -11,7 +11,7 @@ from nbtext.errors import UsageError, did_you_mean, quantity
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from nbtext.evaluation.drift_log import DriftRun
     from nbtext.metrics.results import EvaluationResult
@@ -20,10 +20,10 @@ NOT_MET = 6
 """Exit status if a gate was not met."""
 
 gate_options = option.several(
-    panels.option(
+    panels.common_option(
         "--fail-under", "answer",
         "Exit with status 6 if a figure is smaller, such as macro_f1=0.85. Names are those of the JSON output. The option can be given several times.",
-        common=True, multiple=True, metavar="NAME=VALUE",
+        multiple=True, metavar="NAME=VALUE",
     ),
     panels.option(
         "--fail-over", "answer",
@@ -114,11 +114,6 @@ def _value(number: str) -> float:
         return nan
 
 
-def failures(asked: Iterable[_Gate], result: EvaluationResult) -> list[str]:
-    """Return what is wrong with each gate that is not met."""
-    return [failure for gate in asked if (failure := gate.failure(result)) is not None]
-
-
 def distance_failures(asked: Iterable[tuple[str, float]], run: DriftRun) -> list[str]:
     """Return what is wrong with each distance that is too large; one that the model does not give meets all gates."""
     return [
@@ -129,8 +124,9 @@ def distance_failures(asked: Iterable[tuple[str, float]], run: DriftRun) -> list
     ]
 
 
-def status_of(failed: Sequence[str]) -> int | None:
-    """Report gates that are not met; return the exit status `NOT_MET`, or None if there are none."""
+def status_of(failures: Iterable[str | None]) -> int | None:
+    """Report what is wrong with gates, None for one that is met; return the exit status `NOT_MET`, or None if all are met."""
+    failed = [failure for failure in failures if failure is not None]
     for failure in failed:
         say(f"gate not met: {failure}")
     return NOT_MET if failed else None

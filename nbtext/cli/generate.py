@@ -9,16 +9,16 @@ from nbtext.cli import option, panels
 
 @panels.command("generate")
 @option.model_option
-@panels.option(
+@panels.common_option(
     "--class label", "answer",
     "Draw documents of this class. By default a class is drawn for each document from the class prior.",
-    common=True, metavar="NAME", shell_complete=option.suggest_classes,
+    metavar="NAME", shell_complete=option.suggest_classes,
 )  # fmt: skip
 @option.limit_option("Draw N documents.", 1, old_names="--number")
-@panels.option(
+@panels.common_option(
     "--length", "words",
     "Draw N words for each document. By default the length is drawn from a Poisson distribution with the mean of the class, at least 1.",
-    common=True, type=option.WholeNumber(1, 1 << 24),
+    type=option.WholeNumber(1, 1 << 24),
 )  # fmt: skip
 @panels.option(
     "--draw", "model",

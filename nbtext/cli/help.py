@@ -44,7 +44,11 @@ def command(topic: str | None) -> None:
     """
     context = click.get_current_context()
     if topic is None:
-        text = _listed()
+        width = max(map(len, TOPICS))
+        lines = [f"  nbtext help {name.ljust(width)}  {meaning}" for name, meaning in TOPICS.items()]
+        text = panels.fitted(
+            "\n".join(["Topics:", *lines, "", "nbtext help COMMAND is nbtext COMMAND --help; nbtext help commands lists all."])
+        )
     elif topic in TOPICS:
         text = panels.fitted(topic_text(topic))
         if topic == "config":
@@ -66,10 +70,3 @@ def command(topic: str | None) -> None:
 def topic_text(topic: str) -> str:
     """Return the text on a topic, for the command and the manual page."""
     return (files("nbtext.cli") / "topics" / f"{topic}.txt").read_text(encoding="utf-8")
-
-
-def _listed() -> str:
-    width = max(map(len, TOPICS))
-    lines = [f"  nbtext help {topic.ljust(width)}  {meaning}" for topic, meaning in TOPICS.items()]
-    end = "nbtext help COMMAND is nbtext COMMAND --help; nbtext help commands lists all."
-    return panels.fitted("\n".join(["Topics:", *lines, "", end]))

@@ -15,34 +15,33 @@ if TYPE_CHECKING:
 @panels.command("inspect")
 @option.model_option
 @option.limit_option("Show N terms of each class.", 8, least=0, old_names="--top")
-@panels.option(
+@panels.common_option(
     "--criteria", "model",
     "Show evidence, AIC and BIC of each part. Also shown is how probable the model is compared to others of the same data.",
-    common=True,
 )  # fmt: skip
-@panels.option(
+@panels.common_option(
     "--term words", "model",
     "Show how often and how probably each class uses a word. It may be a term as the model prints it, such as un*, or a category, such as face=1. The option can be given several times.",
-    common=True, multiple=True, metavar="WORD",
+    multiple=True, metavar="WORD",
 )  # fmt: skip
-@panels.option(
+@panels.common_option(
     "--class labels", "model",
     "Show the terms of a class by three measures. The option can be given several times.",
-    common=True, multiple=True, metavar="CLASS", shell_complete=option.suggest_classes,
+    multiple=True, metavar="CLASS", shell_complete=option.suggest_classes,
 )  # fmt: skip
-@panels.option("--similarity", "model", "Show how far apart the classes are. With --class only those are compared.", common=True)
-@panels.option(
+@panels.common_option("--similarity", "model", "Show how far apart the classes are. With --class only those are compared.")
+@panels.common_option(
     "--thresholds", "model",
     "Show from which probability on classify --min-precision P answers. Where no answers can promise that, it shows how many more it would take.",
-    common=True, type=option.NumberPerClass(0, 1, open_ends=True),
+    type=option.NumberPerClass(0, 1, open_ends=True),
 )  # fmt: skip
 @option.by_class_option
-@panels.option(
+@panels.common_option(
     "--perplexity held_out", "documents",
     "Show how well each class predicts its held-out documents. The option can be given several times.",
-    common=True, multiple=True, metavar="CORPUS", type=InputPath(),
+    multiple=True, metavar="CORPUS", type=InputPath(),
 )  # fmt: skip
-@panels.option("--verify", "model", "Check the model file. The exit status is 3 if it is damaged or its parts disagree.", common=True)
+@panels.common_option("--verify", "model", "Check the model file. The exit status is 3 if it is damaged or its parts disagree.")
 @option.output_option("table json")
 @option.reading_options
 @option.messages_options

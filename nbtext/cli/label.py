@@ -32,10 +32,10 @@ COLUMNS = {"id": "id", "label": "label", "suggested": "suggested", "probability"
 @option.to_option(
     "Append labels to FILE, and go on from those in it.", ANYTHING, shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_PATCH}"
 )
-@panels.option(
+@panels.common_option(
     "--next strategy", "answer",
     "Choose the next document: uncertain, typical of those not yet labelled, both (mixed), or random.",
-    common=True, type=panels.Choice(STRATEGIES), default=STRATEGIES[0],
+    type=panels.Choice(STRATEGIES), default=STRATEGIES[0],
 )  # fmt: skip
 @panels.option(
     "--random-share", "answer",
@@ -43,20 +43,19 @@ COLUMNS = {"id": "id", "label": "label", "suggested": "suggested", "probability"
     hidden=True, type=option.Number(0, 1), default=0.1, metavar="SHARE",
 )  # fmt: skip
 @option.seed_option("answer", "Seed of the drawing.")
-@panels.option(
+@panels.common_option(
     "--suggest", "output",
     "Print the next N documents as rows to fill in. The column label is empty.",
-    common=True, type=option.WholeNumber(1),
+    type=option.WholeNumber(1),
 )  # fmt: skip
-@panels.option(
+@panels.common_option(
     "--take", "documents",
     "Add the labels of rows that were filled in. It needs the columns or keys id and label.",
-    common=True, type=InputPath(),
+    type=InputPath(),
 )  # fmt: skip
-@panels.option(
+@panels.common_option(
     "--review", "documents",
     "Ask about the documents of a labelled corpus that nbtext suspects finds. FILE then gets document, old and new label; the corpus stays.",
-    common=True,
 )  # fmt: skip
 @option.output_option("tsv csv jsonl", "Of the rows of --suggest.")
 @option.excel_safe_option

@@ -79,8 +79,7 @@ class Terminal:
 
     def show(self, lines: Sequence[str]) -> None:
         """Draw a whole screen."""
-        text = "\n".join([*lines, ""]) if self._plain else "\x1b[H" + "\n".join(f"{line}\x1b[K" for line in lines) + "\x1b[J"
-        self._write(text)
+        self._write("\n".join([*lines, ""]) if self._plain else "\x1b[H" + "\n".join(f"{line}\x1b[K" for line in lines) + "\x1b[J")
 
     def key(self) -> str:
         """Wait for a key: a character, or one of the names."""

@@ -10,11 +10,11 @@ from nbtext.cli import option, panels
 @panels.command("learning-curve")
 @option.corpus_argument
 @option.output_option("table tsv csv json jsonl", "Rows are sizes of the training corpus.")
-@panels.option("--steps", "documents", "Train on N sizes of the corpus.", common=True, type=option.WholeNumber(1, 100), default=8)
-@panels.option(
+@panels.common_option("--steps", "documents", "Train on N sizes of the corpus.", type=option.WholeNumber(1, 100), default=8)
+@panels.common_option(
     "--more", "answer",
     "Forecast the figures for N more labelled documents.",
-    common=True, type=option.WholeNumber(1), shown_default="as many as there are",
+    type=option.WholeNumber(1), shown_default="as many as there are",
 )  # fmt: skip
 @panels.option("--folds", "documents", "Hold out one N-th of the documents, each in turn.", type=option.WholeNumber(2), default=5)
 @panels.option("--repeats", "documents", "Draw the folds N times.", type=option.WholeNumber(1), default=3)

@@ -124,15 +124,6 @@ class Commands(click.Group):
             raise click.UsageError(f"No such command {args[0]!r}{command_meant(args[0], list(COMMANDS))}", ctx)
         return super().resolve_command(ctx, args)
 
-    def invoke(self, ctx: click.Context) -> object:
-        """Invoke as click does; attribute wrong arguments to the sub-command, also where click does not."""
-        try:
-            return super().invoke(ctx)
-        except click.UsageError as problem:
-            if problem.ctx is None and ctx.invoked_subcommand in _KNOWN:
-                problem.ctx = click.Context(click.Command(ctx.invoked_subcommand), ctx, ctx.invoked_subcommand)
-            raise
-
 
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click passes it
     if wanted and not ctx.resilient_parsing:

@@ -146,17 +146,17 @@ labelled_corpus_options = several(
 )  # fmt: skip
 """For `nbtext.cli.corpus.corpus_paths` and `nbtext.cli.corpus.CommandCorpus`."""
 
-text_option = panels.option(
+text_option = panels.common_option(
     "--text", "documents",
     "A document, given here instead of CORPUS. The option can be given several times.",
-    common=True, multiple=True, metavar="TEXT",
+    multiple=True, metavar="TEXT",
 )  # fmt: skip
 """For `nbtext.cli.corpus.corpus_paths`."""
 
-model_option = panels.option(
+model_option = panels.common_option(
     "-m --model model_path", "model",
     "The model file.",
-    common=True, metavar="PATH", default=default_model, shown_default=f"$NBTEXT_MODEL, else {DEFAULT_MODEL}", type=OutputPath(MODEL),
+    metavar="PATH", default=default_model, shown_default=f"$NBTEXT_MODEL, else {DEFAULT_MODEL}", type=OutputPath(MODEL),
 )  # fmt: skip
 
 
@@ -167,10 +167,10 @@ def load_model(path: str) -> TextClassifier:
     return TextClassifier.load(path)
 
 
-jobs_option = panels.option(
+jobs_option = panels.common_option(
     "-j --jobs", "process",
     "Work in N processes; 0: one per processor. The result is the same.",
-    common=True, type=WholeNumber(0), default=1,
+    type=WholeNumber(0), default=1,
 )  # fmt: skip
 
 
@@ -178,7 +178,7 @@ def output_option(formats: str, more: str = "", **default: Any) -> Callable[[Com
     """Return the decorator that adds ``--output``, one of the forms, with blanks between them, in which results are printed; by default the first."""
     choices = formats.split()
     attributes = {"default": choices[0], **default}
-    return panels.option("-o --output", "output", f"Form of the output. {more}", common=True, type=panels.Choice(choices), **attributes)
+    return panels.common_option("-o --output", "output", f"Form of the output. {more}", type=panels.Choice(choices), **attributes)
 
 
 def _form_of_rows() -> str:
@@ -198,7 +198,7 @@ all_option = panels.option(
 
 def limit_option(text: str, default: int | None = None, least: int = 1, old_names: str = "") -> Callable[[Command], Command]:
     """Return the decorator that adds ``--limit``, how many are printed at most."""
-    return panels.option("-n --limit", "output", text, common=True, type=WholeNumber(least), default=default, old_names=old_names)
+    return panels.common_option("-n --limit", "output", text, type=WholeNumber(least), default=default, old_names=old_names)
 
 
 def seed_option(group: str, text: str, *, common: bool = False) -> Callable[[Command], Command]:
@@ -208,7 +208,7 @@ def seed_option(group: str, text: str, *, common: bool = False) -> Callable[[Com
 
 def to_option(text: str, own: bytes, **attributes: Any) -> Callable[[Command], Command]:
     """Return the decorator that adds ``--to``, the file to be written, which begins as ``own`` says."""
-    return panels.option("--to", "output", text, common=True, type=OutputPath(own), **attributes)
+    return panels.common_option("--to", "output", text, type=OutputPath(own), **attributes)
 
 
 excel_safe_option = panels.option(
@@ -232,10 +232,10 @@ decision_options = several(
         "labels a table [label] of its costs missed and false.",
         type=InputPath(),
     ),
-    panels.option(
+    panels.common_option(
         "--min-probability", "answer",
         "Give no answer if it is less probable than P, or than the P of its class.",
-        common=True, type=NumberPerClass(0, 1), default=0.0, show_default=False,
+        type=NumberPerClass(0, 1), default=0.0, show_default=False,
     ),
 )  # fmt: skip
 """For `decision_rule`."""
@@ -311,8 +311,8 @@ def answer_rule(options: Options, model: TextClassifier) -> DecisionRule:
 
 messages_options = several(
     panels.color_option,
-    panels.option("-v --verbose", "process", "Print notices even without a terminal.", common=True),
-    panels.option("-q --quiet", "process", "Print errors only.", common=True),
+    panels.common_option("-v --verbose", "process", "Print notices even without a terminal."),
+    panels.common_option("-q --quiet", "process", "Print errors only."),
     panels.log_format_option,
 )
 

@@ -13,7 +13,7 @@ from textwrap import wrap
 from typing import Any, TypeVar
 
 import click
-from click.core import ParameterSource
+from click.core import ParameterSource, augment_usage_errors
 
 from nbtext.cli import messages
 from nbtext.cli.messages import LOG_FORMATS, log_is_json, say, standard_error_is_terminal
@@ -72,17 +72,18 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments, with long names for short and old ones, and the user's own defaults (`nbtext.cli.config`)."""
-        args = _in_long_names(args, [each for each in self.params if isinstance(each, Option)])
-        if not ctx.resilient_parsing and not {"-h", "--help", "--help-all"} & set(args):
-            from nbtext.cli.config import defaults
+        with augment_usage_errors(ctx):  # click leaves the command out of some
+            args = _in_long_names(args, [each for each in self.params if isinstance(each, Option)])
+            if not ctx.resilient_parsing and not {"-h", "--help", "--help-all"} & set(args):
+                from nbtext.cli.config import defaults
 
-            ctx.default_map = {str(option.name): default.value for option, default in defaults(ctx, args).items()}
-        rest = super().parse_args(ctx, list(args))
-        if not ctx.resilient_parsing and (overruled := _require_fitting(self, ctx)):
-            ctx.default_map = {name: value for name, value in (ctx.default_map or {}).items() if name not in overruled}
-            ctx.params.clear()
-            rest = super().parse_args(ctx, args)
-        return rest
+                ctx.default_map = {str(option.name): default.value for option, default in defaults(ctx, args).items()}
+            rest = super().parse_args(ctx, list(args))
+            if not ctx.resilient_parsing and (overruled := _require_fitting(self, ctx)):
+                ctx.default_map = {name: value for name, value in (ctx.default_map or {}).items() if name not in overruled}
+                ctx.params.clear()
+                rest = super().parse_args(ctx, args)
+            return rest
 
     def invoke(self, ctx: click.Context) -> int:
         """Invoke the command, with progress on a terminal; return its exit status, or that of its messages."""
@@ -227,6 +228,11 @@ def option(names: str, group: str, text: str, **attributes: Any) -> Callable[[Fu
     """
     is_switch = attributes.keys().isdisjoint({"type", "metavar"})
     return click.option(*names.split(), cls=Option, group=group, help=text, is_flag=is_switch or None, **attributes)
+
+
+def common_option(names: str, group: str, text: str, **attributes: Any) -> Callable[[Function], Function]:
+    """Return the decorator that adds an option which ``--help`` shows too; otherwise like `option`."""
+    return option(names, group, text, common=True, **attributes)
 
 
 def _first_sentence(text: str) -> str:

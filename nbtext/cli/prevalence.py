@@ -11,7 +11,7 @@ from nbtext.cli import messages, option, panels
 @option.corpus_argument
 @option.model_option
 @option.output_option("table tsv csv json jsonl", default="table", more="Rows are classes, or with --by the values of the column.")
-@panels.option("--by", "output", "Add the shares for each value of a column, such as a day or a source.", common=True, metavar="COLUMN")
+@panels.common_option("--by", "output", "Add the shares for each value of a column, such as a day or a source.", metavar="COLUMN")
 @option.jobs_option
 @option.document_options
 def command(model_path: str, output: str, by: str | None, **options: Any) -> None:

@@ -11,11 +11,11 @@ from nbtext.errors import UsageError, quantity
 
 @panels.command("prune")
 @option.model_option
-@panels.option("--min-df", "words", "Remove terms that occur in fewer than N documents.", common=True, type=option.WholeNumber(1))
-@panels.option(
+@panels.common_option("--min-df", "words", "Remove terms that occur in fewer than N documents.", type=option.WholeNumber(1))
+@panels.common_option(
     "--max-df", "words",
     "Remove terms that occur in a larger share of documents.",
-    common=True, type=option.Number(0, 1), metavar="SHARE",
+    type=option.Number(0, 1), metavar="SHARE",
 )  # fmt: skip
 @panels.option("--ledger", "model", "Take out the ledger of nbtext train --once, before the model is given away.")
 @writing_options

@@ -18,16 +18,16 @@ from nbtext.errors import UsageError
 @option.to_option(
     "Write the page to FILE, or a model card if its name ends in .md.", PAGE + rb"|" + CARD, old_names="-o --output", default="report.html",
 )  # fmt: skip
-@panels.option(
+@panels.common_option(
     "--title", "output",
     "Heading of the page, or name of the model in a card.",
-    common=True, metavar="TEXT", shown_default="Report on MODEL",
+    metavar="TEXT", shown_default="Report on MODEL",
 )  # fmt: skip
-@panels.option(
+@panels.common_option(
     "--training", "documents",
     "Add a learning curve on this training corpus. The page then also has the accuracy without test documents that are in the corpus too. The corpus is "
     "read as it was in training. The option can be given several times.",
-    common=True, multiple=True, metavar="CORPUS", type=InputPath(),
+    multiple=True, metavar="CORPUS", type=InputPath(),
 )  # fmt: skip
 @card_options
 @option.document_options

@@ -11,7 +11,7 @@ from nbtext.settings import CRITERIA
 @panels.command("select-features")
 @option.model_option
 @option.limit_option("Print N terms.", 100, old_names="--top")
-@panels.option("--by", "answer", "Measure of information.", common=True, type=panels.Choice(list(CRITERIA)), default=next(iter(CRITERIA)))
+@panels.common_option("--by", "answer", "Measure of information.", type=panels.Choice(list(CRITERIA)), default=next(iter(CRITERIA)))
 @option.rows_option("tsv has rank, term, score and class.")
 @option.excel_safe_option
 @option.messages_options

@@ -15,17 +15,16 @@ ON_SCREEN = 20
 @option.corpus_argument
 @option.rows_option("tsv has document, label, suggested class, log odds and the beginning of the text.")
 @option.excel_safe_option
-@panels.option(
+@panels.common_option(
     "--paths", "output",
     "Print only the paths of the documents, one a line; with --null each followed by NUL, for xargs -0.",
-    common=True,
 )  # fmt: skip
 @panels.option("--print0", "output", "Print only the paths, each followed by NUL, for xargs -0.", hidden=True)
 @option.limit_option(f"Print at most N documents, by default {ON_SCREEN} in a table, else all.")
-@panels.option(
+@panels.common_option(
     "--min-log-odds", "answer",
     "Print only documents with log odds above X, in nats. 2.3 is ten to one.",
-    common=True, type=option.Number(0), default=0.0, show_default=False, metavar="X",
+    type=option.Number(0), default=0.0, show_default=False, metavar="X",
 )  # fmt: skip
 @option.corpus_options
 @option.jobs_option

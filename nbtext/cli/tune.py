@@ -32,15 +32,15 @@ def _suggest_tries(_: click.Context, __: click.Parameter, incomplete: str) -> li
 @option.corpus_argument
 @option.model_option
 @option.search_options
-@panels.option(
+@panels.common_option(
     "--tries", "model",
     "Try N settings that are known to be good. It is like --within, but can be repeated exactly.",
-    common=True, type=option.WholeNumber(1),
+    type=option.WholeNumber(1),
 )  # fmt: skip
-@panels.option(
+@panels.common_option(
     "--try names", "model",
     "Try these values of an option of training. none stands for no value. Several --try try all combinations.",
-    common=True, multiple=True, metavar="NAME=A,B,…", shell_complete=_suggest_tries,
+    multiple=True, metavar="NAME=A,B,…", shell_complete=_suggest_tries,
 )  # fmt: skip
 @panels.option(
     "--by criterion", "answer",
@@ -48,7 +48,7 @@ def _suggest_tries(_: click.Context, __: click.Parameter, incomplete: str) -> li
     "only.",
     type=panels.Choice(BY), default=BY[0],
 )  # fmt: skip
-@panels.option("--for goal", "answer", "Figure to be best in.", common=True, type=panels.Choice(GOALS), default="accuracy")
+@panels.common_option("--for goal", "answer", "Figure to be best in.", type=panels.Choice(GOALS), default="accuracy")
 @panels.option("--updatable", "model", "Try only models that update, forget and merge change exactly.", hidden=True)
 @panels.option(
     "--folds", "answer",

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 @panels.command("update")
 @option.labelled_corpus_options
 @option.model_option
-@panels.option(
+@panels.common_option(
     "--once", "documents",
     "Skip documents that the model has learnt already. The ledger in the model file remembers them. A document whose label changed moves to the new one.",
-    common=True,
 )  # fmt: skip
 @relearning_options
 @writing_options

@@ -37,12 +37,12 @@ writing_options = several(
 """For `lock_settings`."""
 
 
-unlabelled_option = panels.option(
+unlabelled_option = panels.common_option(
     "--unlabelled", "documents",
     "Also learn from these documents without labels, if left-out labelled documents are then answered better. Give it once for each path. "
     "Unless --weighting is given, left-out documents also choose between counts and log.",
-    common=True, multiple=True, metavar="PATH", type=InputPath(),
-)  # fmt: skip
+    multiple=True, metavar="PATH", type=InputPath(),
+                    )  # fmt: skip
 """For `read_pool`."""
 
 seeds_option = panels.option(
@@ -53,10 +53,10 @@ seeds_option = panels.option(
 )  # fmt: skip
 
 relearning_options = several(
-    panels.option(
+    panels.common_option(
         "--label", "documents",
         "Class of all documents of CORPUS, which are then read like those of classify: a file, or - for one document on standard input.",
-        common=True, metavar="TEXT",
+        metavar="TEXT",
     ),
     unlabelled_option,
     panels.option("--drop-unlabelled", "documents", "Forget what the model learnt from documents without labels."),
