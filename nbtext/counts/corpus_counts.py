@@ -97,19 +97,13 @@ class CorpusCounts:
         """Return the counts of the terms with ``kept`` (shape (n_terms,)) true, of the parts of n-grams among them, and of all categories."""
         statistics, documents = self.statistics, self.sample.documents
         kept = with_ngram_parts(statistics.vocabulary, kept | is_category(statistics.vocabulary))
-        cells = kept[statistics.cell_terms]
-        restricted = replace(
-            statistics,
-            vocabulary=statistics.vocabulary.restrict(kept),
-            term_offsets=offsets(np.diff(statistics.term_offsets)[kept]),
-            cell_classes=statistics.cell_classes[cells],
-            cell_counts=statistics.cell_counts[cells],
-            cell_documents=statistics.cell_documents[cells],
-            cell_logs=None if statistics.cell_logs is None else statistics.cell_logs[cells],
+        cells, numbers = kept[statistics.cell_terms], np.cumsum(kept) - 1
+        keys = pair(numbers[statistics.cell_terms[cells]], statistics.cell_classes[cells])
+        restricted = replace(statistics, vocabulary=statistics.vocabulary.restrict(kept)).with_cells(
+            statistics.class_documents, keys, *(each[cells] for each in statistics.cells)
         )
         matrix = documents.matrix.of_terms(kept)
-        numbers = (np.cumsum(kept) - 1).astype(matrix.terms.dtype)
-        documents = replace(documents, matrix=matrix._replace(terms=numbers[matrix.terms]))
+        documents = replace(documents, matrix=matrix._replace(terms=numbers.astype(matrix.terms.dtype)[matrix.terms]))
         return replace(self, statistics=restricted, sample=replace(self.sample, documents=documents))
 
     def widened(self, vocabulary: Vocabulary) -> tuple[CorpusCounts, Whole, Whole]:

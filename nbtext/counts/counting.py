@@ -20,7 +20,7 @@ from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import StatisticsBuilder
-from nbtext.counts.vocabulary import FORMS, SIDES, category_term, stop_word_term
+from nbtext.counts.vocabulary import FORMS, SIDES, GrowingVocabulary, Vocabulary, category_term, stop_word_term
 from nbtext.document_parts import WEIGHT_UNIT, Attributes, FieldColumns, joined_parts
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.exclusions import needs_documents
@@ -39,21 +39,13 @@ if TYPE_CHECKING:
     from nbtext.text.ngrams import PairIds
     from nbtext.type_names import Fields, Keys, Whole
 
+    _TermIds = Vocabulary | GrowingVocabulary
+
 _SPACE = re.compile(rb"[ \t-\r]")
 """Where `bytes.split` splits."""
 
 OF_WORDS = (*ANALYSIS, "surface_forms")
 """Parameters without effect on features that are counted already."""
-
-
-class _TermIds(Protocol):
-    """A vocabulary, growing or fixed."""
-
-    def find(self, terms: Sequence[str]) -> list[int]:
-        """Return the id of each single term."""
-
-    def find_pairs(self, left: Whole, last: Whole) -> Whole:
-        """Return the id of each n-gram, by its parts."""
 
 
 class _DocumentCounter(Protocol):
@@ -138,17 +130,6 @@ def document_counter(analysis: Analysis, vocabulary: _TermIds) -> _DocumentCount
     texts = _AnalyzedTerms(analysis, vocabulary)
     attributes = Attributes.of(reading)
     return _AttributedTexts(texts, attributes, vocabulary.find) if attributes.names else texts
-
-
-def _char_ngram_analyzers(analysis: Analysis, vocabulary: _TermIds) -> list[Analyzer]:
-    """Return what finds the character n-grams of words, if they are asked for."""
-    found: list[Analyzer] = []
-    if analysis.settings.char_ngrams is not None:
-        from nbtext.text.ngrams import CharNgramAnalyzer, ngram_sizes
-
-        sizes = ngram_sizes(analysis.settings.char_ngrams)
-        found.append(CharNgramAnalyzer(analysis.stop_list, sizes, vocabulary.find, analysis.settings.unspaced))
-    return found
 
 
 def require_words(settings: Settings) -> None:
@@ -267,8 +248,14 @@ class _AnalyzedTerms(_DocumentCounter):
 
     def __init__(self, analysis: Analysis, vocabulary: _TermIds) -> None:
         self._analysis = analysis
-        self._words, self._char_ngrams = analysis.words(vocabulary.find), _char_ngram_analyzers(analysis, vocabulary)
-        self._order = analysis.settings.ngrams
+        settings = analysis.settings
+        self._words, self._char_ngrams = analysis.words(vocabulary.find), list[Analyzer]()
+        if settings.char_ngrams is not None:
+            from nbtext.text.ngrams import CharNgramAnalyzer, ngram_sizes
+
+            sizes = ngram_sizes(settings.char_ngrams)
+            self._char_ngrams.append(CharNgramAnalyzer(analysis.stop_list, sizes, vocabulary.find, settings.unspaced))
+        self._order = settings.ngrams
         self._vocabulary = vocabulary
 
     def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> Postings:

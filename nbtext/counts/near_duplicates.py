@@ -73,13 +73,14 @@ def near_duplicates(training: DocumentTermMatrix, test: DocumentTermMatrix, thre
     left[equal_test] = False
     of_test, of_training = _Sets.of(test, left), _Sets.of(training, training.entries >= FEWEST_TERMS)
     sets, partners, similarity = _best(of_test, of_training, threshold)
-    near_test, place = of_test.members(sets)
+    place = find_sorted(sets, of_test.number)
+    near_test = np.flatnonzero(place >= 0)
     test_rows = np.concatenate((equal_test, near_test))
     order = np.argsort(test_rows)
     return NearDuplicates(
         test_rows[order],
-        np.concatenate((equal_training, of_training.first[partners[place]]))[order],
-        np.concatenate((np.ones(equal_test.size), similarity[place]))[order],
+        np.concatenate((equal_training, of_training.first[partners[place[near_test]]]))[order],
+        np.concatenate((np.ones(equal_test.size), similarity[place[near_test]]))[order],
         order < equal_test.size,
     )
 
@@ -102,8 +103,11 @@ def jaccard(left: DocumentTermMatrix, right: DocumentTermMatrix, left_rows: Whol
     shared = np.zeros(left_rows.size, np.int64)
     sizes = (left.entries[left_rows], right.entries[right_rows])
     together = sizes[0] + sizes[1]
-    for chosen in _chunks(together):
-        numbers = np.arange(chosen.stop - chosen.start)
+    entries = np.cumsum(together)
+    for chosen in np.split(
+        np.arange(together.size), np.searchsorted(entries, np.arange(_ENTRIES_AT_ONCE, together.sum(), _ENTRIES_AT_ONCE))
+    ):
+        numbers = np.arange(chosen.size)
         keys = [
             pair(np.repeat(numbers, size[chosen]), matrix.terms[flat_indices(matrix.offsets[rows[chosen]], size[chosen])])
             for matrix, rows, size in ((left, left_rows, sizes[0]), (right, right_rows, sizes[1]))
@@ -142,13 +146,6 @@ class _Sets(NamedTuple):
         number = np.full(matrix.n_documents, -1, np.int64)
         number[documents] = inverse
         return cls(matrix.rows(documents[first]), documents[first], number)
-
-    def members(self, chosen: Whole) -> tuple[Whole, Whole]:
-        """Return the documents with the chosen sets, and the place of each one's set in ``chosen``."""
-        place = np.full(self.first.size + 1, -1, np.int64)  # the last is for documents with number −1
-        place[chosen] = np.arange(chosen.size)
-        documents = np.flatnonzero(place[self.number] >= 0)
-        return documents, place[self.number[documents]]
 
 
 def _best(test: _Sets, training: _Sets, threshold: float) -> tuple[Whole, Whole, Floats]:
@@ -229,14 +226,3 @@ def _mixed(keys: Keys) -> Keys:
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return keys ^ (keys >> np.uint64(31))
-
-
-def _chunks(sizes: Whole) -> Iterator[slice]:
-    """Yield slices of pairs with at most `_ENTRIES_AT_ONCE` entries together, or of one pair."""
-    ends = np.cumsum(sizes)
-    begin = 0
-    while begin < sizes.size:
-        done = int(ends[begin - 1]) if begin else 0
-        end = max(int(np.searchsorted(ends, done + _ENTRIES_AT_ONCE, side="right")), begin + 1)
-        yield slice(begin, end)
-        begin = end

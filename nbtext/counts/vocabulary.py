@@ -206,30 +206,14 @@ class Vocabulary:
 
     def union(self, other: Vocabulary) -> tuple[Vocabulary, Whole, Whole]:
         """Return the union, and the new ids of the terms of each vocabulary, shapes (len(self),) and (len(other),)."""
-        single, *ids = self._union_of_single_terms(other)
-        pairs = [unpair(side.pairs) for side in (self, other)]
-        merged: list[Keys] = []
-        begin = single.n_single
-        while any(left.size > ids[side].size - (self, other)[side].n_single for side, (left, _) in enumerate(pairs)):
-            level = []
-            for side, (left, last) in enumerate(pairs):
-                done = ids[side].size - (self, other)[side].n_single
-                end = int(np.searchsorted(left, ids[side].size))  # the left parts of these n-grams have new ids
-                level.append(pair(ids[side][left[done:end]], ids[side][last[done:end]]))
-            keys = np.union1d(*level)
-            merged.append(keys)
-            ids = [np.concatenate((old, begin + np.searchsorted(keys, new))) for old, new in zip(ids, level, strict=True)]
-            begin += keys.size
-        return Vocabulary(single.text, single.bounds, np.concatenate([single.pairs, *merged])), ids[0], ids[1]
-
-    def _union_of_single_terms(self, other: Vocabulary) -> tuple[Vocabulary, Whole, Whole]:
-        """Return the union of single terms, as `union`."""
         text, bounds = self.text + other.text, np.append(self.bounds, len(self.text) + other.bounds[1:])
         order, is_repeated = _merged_order(text, bounds)
-        ids = np.empty(order.size, np.int64)
-        ids[order] = np.cumsum(~is_repeated) - 1
-        single = Vocabulary(*_rows(text, bounds, order[~is_repeated]), np.empty(0, np.uint64))
-        return single, ids[: self.n_single], ids[self.n_single :]
+        ids = np.full(len(self) + len(other), UNKNOWN, np.int64)  # of all terms of these, then of the other
+        is_single = np.concatenate([np.arange(len(side)) < side.n_single for side in (self, other)])
+        ids[np.flatnonzero(is_single)[order]] = np.cumsum(~is_repeated) - 1
+        parts = (np.concatenate(both) for both in zip(unpair(self.pairs), (len(self) + each for each in unpair(other.pairs)), strict=True))
+        pairs = _numbered_pairs(ids, np.flatnonzero(~is_single), *parts)
+        return Vocabulary(*_rows(text, bounds, order[~is_repeated]), pairs), ids[: len(self)], ids[len(self) :]
 
     def restrict(self, kept: Mask) -> Vocabulary:
         """Return the terms with ``kept`` (shape (n_terms,)) true, in the same order. ``kept`` must include the parts of the n-grams in it."""
@@ -272,23 +256,23 @@ class GrowingVocabulary:
         self._ids.clear()
         text, bounds = _joined(terms)
         order = _sorted_order(terms, text, bounds)
-        single = Vocabulary(*_rows(text, bounds, order), np.empty(0, np.uint64))
         final = np.full(2 * max(len(terms), len(self._pairs)) + 2, UNKNOWN, np.int64)
         final[2 * order] = np.arange(len(terms))
-        left, last = unpair(self._pairs.keys)
-        pending = np.arange(left.size)
-        sorted_pairs = [single.pairs]
-        begin = len(terms)
-        while pending.size:
-            ready = final[left[pending]] != UNKNOWN
-            level = pending[ready]
-            keys = pair(final[left[level]], final[last[level]])
-            rising = np.argsort(keys)
-            final[2 * level[rising] + 3] = begin + np.arange(level.size)
-            sorted_pairs.append(keys[rising])
-            begin += level.size
-            pending = pending[~ready]
-        return Vocabulary(single.text, single.bounds, np.concatenate(sorted_pairs)), final
+        pairs = _numbered_pairs(final, 2 * np.arange(len(self._pairs)) + 3, *unpair(self._pairs.keys))
+        return Vocabulary(*_rows(text, bounds, order), pairs), final
+
+
+def _numbered_pairs(ids: Whole, places: Whole, left: Whole, last: Whole) -> Keys:
+    """Return distinct n-grams, sorted, given the places in ``ids`` of each and of its parts; write their ids there, after those of single terms."""
+    found, begin = [np.empty(0, np.uint64)], int(ids.max(initial=-1)) + 1
+    while places.size:
+        ready = ids[left] != UNKNOWN
+        keys, number = np.unique(pair(ids[left[ready]], ids[last[ready]]), return_inverse=True)
+        ids[places[ready]] = begin + number
+        found.append(keys)
+        begin += keys.size
+        places, left, last = (each[~ready] for each in (places, left, last))
+    return np.concatenate(found)
 
 
 def _joined(terms: Sequence[str]) -> tuple[bytes, Whole]:
@@ -332,11 +316,17 @@ def _rows(text: bytes, bounds: Whole, chosen: Whole) -> tuple[bytes, Whole]:
     return rows, offsets(sizes)
 
 
-def _sorted_order(terms: Sequence[str], text: bytes, bounds: Whole) -> Whole:
-    """Return the order that sorts the terms by their bytes: compare the first eight as one number, and strings only where these are equal."""
+def eight_bytes(text: bytes, begins: Whole, sizes: Whole) -> Keys:
+    """Return the first eight bytes of rows of text as big-endian numbers, shape (n_rows,), with zeros after a row's end; sizes below 0 count as 0."""
     words = np.ndarray((len(text) + 1,), ">u8", buffer=text + bytes(8), strides=(1,))
     keep = np.array([(1 << 64) - (1 << 8 * (8 - n)) for n in range(9)], np.uint64)
-    first_eight = words[bounds[:-1]].astype(np.uint64) & keep[np.minimum(np.diff(bounds), 8)]
+    found: Keys = words[np.minimum(begins, len(text))].astype(np.uint64) & keep[np.clip(sizes, 0, 8)]
+    return found
+
+
+def _sorted_order(terms: Sequence[str], text: bytes, bounds: Whole) -> Whole:
+    """Return the order that sorts the terms by their bytes: compare the first eight as one number, and strings only where these are equal."""
+    first_eight = eight_bytes(text, bounds[:-1], np.diff(bounds))
     order = np.argsort(first_eight)
     equal = np.diff(first_eight[order]) == 0
     begins = np.flatnonzero(equal & ~np.append(False, equal[:-1])) if equal.size else np.empty(0, np.int64)

@@ -20,7 +20,7 @@ from nbtext.counts.documents import MOST_ENTRIES, MOST_TERMS, CountedDocuments, 
 from nbtext.counts.layers import weights_of
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.statistics import CELLS, ClassStatistics, Layer, Seed, log_units
-from nbtext.counts.vocabulary import Vocabulary, is_category
+from nbtext.counts.vocabulary import Vocabulary, eight_bytes, is_category
 from nbtext.document_parts import LARGEST, LARGEST_COUNT, SMALLEST, WEIGHT_UNIT, Attributes
 from nbtext.errors import ModelError, UsageError, malformed, require
 from nbtext.fitted_model import (
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from nbtext.counts.moments import Moments
-    from nbtext.type_names import Arrays, Floats, Keys, Numbers, Parsed, Whole
+    from nbtext.type_names import Arrays, Floats, Numbers, Parsed, Whole
 
     Parts = Mapping[str, Any]
     """What the arrays of a model file hold, by name."""
@@ -438,11 +438,7 @@ def _sample(part: Parts, statistics: ClassStatistics, size: int, bound: int) -> 
         labels, columns = LabelSets(sizes, columns * n_layers + np.repeat(of_layers, sizes)), of_layers
     else:
         columns = columns * n_layers + of_layers
-    of_layer = statistics.column_parts[1]
-    n_documents = statistics.class_documents[
-        (of_layer < statistics.n_counted) & ((np.arange(of_layer.size) < n_layers) | (not several))
-    ].sum()
-    require(hashes.size <= min(size, int(n_documents)), "its sample does not fit its size")
+    require(hashes.size <= min(size, int(statistics.of_documents.n_documents)), "its sample does not fit its size")
     require(entries[-1] == terms.size <= MOST_ENTRIES, "its sample does not fit its terms")
     require(np.diff(entries).max(initial=0) <= MOST_TERMS, "its sample holds impossible documents")
     require(rise_in_rows(terms, entries) and np.all(hashes[1:] >= hashes[:-1]), "its sample is not sorted")
@@ -468,29 +464,17 @@ def _vocabulary(part: Parts) -> Vocabulary:
 
 def _sorted(text: bytes, bounds: Whole) -> bool:
     """Return whether rows of text rise strictly by their bytes, compared eight bytes at a time as big-endian numbers."""
-    words = np.ndarray((len(text) + 1,), ">u8", buffer=text + bytes(8), strides=(1,))
-    keep = np.array([(1 << 64) - (1 << 8 * (8 - n)) for n in range(9)], np.uint64)
-    begins, lengths = bounds[:-1], np.diff(bounds)
-
-    def eight(rows: Whole | slice, done: int) -> Keys:
-        """Return the bytes of some rows from ``done`` on."""
-        left = np.minimum(np.maximum(lengths[rows] - done, 0), 8)
-        found: Keys = words[np.minimum(begins[rows] + done, len(text))].astype(np.uint64) & keep[left]
-        return found
-
-    every = eight(slice(None), 0)
-    here, first, second, done = np.arange(lengths.size - 1), every[:-1], every[1:], 8
-    while True:
+    lengths, here, done = np.diff(bounds), np.arange(len(bounds) - 2), 0
+    while here.size:
+        first, second = (eight_bytes(text, bounds[rows] + done, lengths[rows] - done) for rows in (here, here + 1))
         if np.any(first > second):
             return False
-        here = here[first == second]
+        here, done = here[first == second], done + 8
         ended = lengths[here + 1] <= done  # equal up to the end of the second, which must then be the longer one, by zeros
         if np.any(lengths[here[ended] + 1] <= lengths[here[ended]]):
             return False
         here = here[~ended]
-        if not here.size:
-            return True
-        first, second, done = eight(here, done), eight(here + 1, done), done + 8
+    return True
 
 
 def longest_ngram(vocabulary: Vocabulary) -> int:
