@@ -19,7 +19,7 @@ from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.documents import DocumentCollector
 from nbtext.counts.matrix import Postings
-from nbtext.counts.statistics import StatisticsBuilder
+from nbtext.counts.statistics import StatisticsBuilder, sum_cells
 from nbtext.counts.vocabulary import FORMS, SIDES, GrowingVocabulary, Vocabulary, category_term, stop_word_term
 from nbtext.document_parts import WEIGHT_UNIT, Attributes, FieldColumns, joined_parts
 from nbtext.errors import NoDocumentsError, UsageError
@@ -29,7 +29,7 @@ from nbtext.ragged import BLOCK_BYTES, LabelledBlock, TextBlock, blocks
 from nbtext.records import dataclass
 from nbtext.settings import ANALYSIS, SHORTEST_ENCODED, TRAINING, Settings
 from nbtext.text.analyzer import Analyzer, InflectedWords, TermSequence, TextPiece, text_pieces
-from nbtext.text.hashing import pair, representatives
+from nbtext.text.hashing import pair, unpair
 from nbtext.text.surfaces import PAIRS, SEPARATORS
 from nbtext.text.words import stemmer, stop_words
 
@@ -155,35 +155,25 @@ class _FeatureCounter(_DocumentCounter):
     def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> Postings:
         """Count some documents, which have a text alone; what is not ``name:count`` is a term that occurs once."""
         del fields, values
-        postings, *others = [self._count(piece, len(texts)) for piece in text_pieces(texts, _SPACE)]
-        if others:
-            parts = (postings, *others)
-            terms, documents, counts = (np.concatenate(column) for column in zip(*(part[:3] for part in parts), strict=True))
-            return _summed(terms, documents, counts, np.sum([part.unknown for part in parts], axis=0))
-        return postings
+        parts = map(self._items, text_pieces(texts, _SPACE))
+        terms, documents, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
+        known = terms >= 0
+        unknown = np.bincount(documents[~known], counts[~known], minlength=len(texts)).astype(np.int64)
+        keys, [sums] = sum_cells(pair(terms[known], documents[known]), counts[known])  # a name may stand twice on a line
+        return Postings(*unpair(keys), sums, unknown)
 
-    def _count(self, piece: TextPiece, n_documents: int) -> Postings:
+    def _items(self, piece: TextPiece) -> tuple[Whole, Whole, Whole]:
+        """Return term, document and count of each feature, −1 for an unknown term, each of shape (n_features,)."""
         rows = [text.split() for text in piece.texts]
         items = [name_and_count(item) for row in rows for item in row]
         documents = np.repeat(np.arange(len(rows)) + piece.first, [len(row) for row in rows])
-        terms, counts = self._ids([name for name, _ in items]), np.array([count for _, count in items], np.int64)
-        known = terms >= 0
-        unknown = np.bincount(documents[~known], counts[~known], minlength=n_documents).astype(np.int64)
-        return _summed(terms[known], documents[known], counts[known], unknown)
+        return self._ids([name for name, _ in items]), documents, np.array([count for _, count in items], np.int64)
 
     def _ids(self, names: list[bytes]) -> Whole:
         new = [name for name in dict.fromkeys(names) if name not in self._known]
         if new:
             self._known.update(zip(new, np.asarray(self._term_ids([name.decode() for name in new])).tolist(), strict=True))
         return np.array([self._known[name] for name in names], np.int64)
-
-
-def _summed(terms: Whole, documents: Whole, counts: Whole, unknown: Whole) -> Postings:
-    """Return one posting for each term of a document, where it stands last: a name may stand twice on a line."""
-    representative = representatives(pair(documents, terms))
-    last = np.flatnonzero(representative == np.arange(representative.size))
-    sums = np.bincount(representative, counts, minlength=representative.size).astype(np.int64)[last]
-    return Postings(terms[last], documents[last], sums, unknown)
 
 
 def name_and_count(item: bytes) -> tuple[bytes, int]:

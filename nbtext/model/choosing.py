@@ -23,6 +23,8 @@ from nbtext.records import NamedTuple, dataclass
 from nbtext.text.surfaces import PAIRS, WORDS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings, Weighting
@@ -67,13 +69,21 @@ def choose(
     spaces.
     """
     vocabulary, of_sides = counts.statistics.vocabulary, NO_CHOICES
+    can_compare = counts.statistics.everything is None and len(counts.sample.documents) >= LEAST_DOCUMENTS
     stop = is_stop_word(vocabulary) & selected if settings.counts_stop_words else np.zeros_like(selected)
     if settings.counts_both:
-        of_sides = (
-            NO_CHOICES if pairs_only or counts.statistics.everything is not None else _choose_sides(counts, settings, selected & ~stop)
-        )
+        if can_compare and not pairs_only:
+            of_sides = _choose_sides(counts, settings, selected & ~stop)
         selected = selected & ~dropped_terms(vocabulary, settings, replace(of_sides, stop_words_kept=True))
-    chosen = _choose_others(counts, settings, selected, stop)
+    chosen = Chosen(Choices(stop_words_kept=bool(stop.any()) and not (selected & ~stop).any()), None)
+    exact = settings.weighting != "log" or counts.statistics.weight_unit == 1  # as `MultinomialNaiveBayes.subtracts_exactly`
+    compares_smoothing = exact and _compares_smoothing(settings)
+    if can_compare and (stop.any() or compares_smoothing):
+        on_counts = _Trials.of(counts.statistics, settings, "counts")
+        on_weights = on_counts if settings.weighting == "counts" else _Trials.of(counts.statistics, settings, settings.weighting)
+        chosen = _decided(
+            counts, lambda documents: _of_others(documents, on_counts, on_weights if compares_smoothing else None, selected, stop)
+        )
     if documents is not None and _holds_out(settings):
         kept = selected if chosen.choices.stop_words_kept else selected & ~stop
         chosen = chosen._replace(choices=replace(chosen.choices, pseudo_count=_by_held_out(counts, settings, kept, documents)))
@@ -121,44 +131,39 @@ def _by_held_out(counts: CorpusCounts, settings: Settings, selected: Mask, docum
 def _choose_sides(counts: CorpusCounts, settings: Settings, selected: Mask) -> Choices:
     """Return which of words, pairs and both answer left-out documents best; pairs unless another is clearly better."""
     of_side = {side: is_of_side(counts.statistics.vocabulary, side) & selected for side in SIDES}
-    found = NO_CHOICES
-    if len(counts.sample.documents) < LEAST_DOCUMENTS or not any(mask.any() for mask in of_side.values()):
-        return found
+    if not any(mask.any() for mask in of_side.values()):
+        return NO_CHOICES
     trials = _Trials.of(counts.statistics, settings, "counts")
-    for products in PRODUCTS:
-        documents = _left_out(counts, products)
+
+    def of_sides(documents: CountedDocuments) -> Chosen:
         of_pairs = trials.losses(documents, selected & ~of_side[WORDS])
         tests = {
             (WORDS,): PairedTest.of(of_pairs, trials.losses(documents, selected & ~of_side[PAIRS])),
             (PAIRS, WORDS): PairedTest.of(of_pairs, trials.losses(documents, selected)),
         }
         sides, best = max(tests.items(), key=lambda test: test[1].gain)
-        found = Choices(sides=sides if best.is_clear else (PAIRS,), unspaced=best)
-        if len(documents) == len(counts.sample.documents) or not best.needs_more:
-            break
-    return found
+        return Chosen(Choices(sides=sides if best.is_clear else (PAIRS,), unspaced=best), None)
+
+    return _decided(counts, of_sides).choices
 
 
-def _choose_others(counts: CorpusCounts, settings: Settings, selected: Mask, stop: Mask) -> Chosen:
-    """Return the choices of stop words, which are ``stop``, and of smoothing."""
-    exact = settings.weighting != "log" or counts.statistics.weight_unit == 1  # as `MultinomialNaiveBayes.subtracts_exactly`
-    compares_smoothing = _compares_smoothing(settings) and exact
-    chosen = Chosen(Choices(stop_words_kept=bool(stop.any()) and not (selected & ~stop).any()), None)
-    several = counts.statistics.everything is not None
-    if several or len(counts.sample.documents) < LEAST_DOCUMENTS or not (stop.any() or compares_smoothing):
-        return chosen
-    on_counts = _Trials.of(counts.statistics, settings, "counts")
-    on_weights = on_counts if settings.weighting == "counts" else _Trials.of(counts.statistics, settings, settings.weighting)
+def _decided(counts: CorpusCounts, decide: Callable[[CountedDocuments], Chosen]) -> Chosen:
+    """Return what the first documents of the sample decide, and if that is not clear, more of them.
+
+    The sample is in the order of hashes, so they are drawn at random.
+    """
+    sample, n_classes = counts.sample.documents, counts.statistics.n_classes
     for products in PRODUCTS:
-        documents = _left_out(counts, products)
-        chosen = _decided(documents, on_counts, on_weights if compares_smoothing else None, selected, stop)
-        compared = [one for one in (chosen.choices.stop_words, chosen.choices.smoothing) if one is not None]
-        if len(documents) == len(counts.sample.documents) or not any(one.needs_more for one in compared):
+        fitting = int(np.searchsorted(np.cumsum(sample.matrix.entries), products // n_classes, side="right"))
+        documents = sample.rows(np.arange(min(len(sample), max(fitting, 2 * LEAST_DOCUMENTS))))
+        chosen = decide(documents)
+        compared = (chosen.choices.unspaced, chosen.choices.stop_words, chosen.choices.smoothing)
+        if len(documents) == len(sample) or not any(test is not None and test.needs_more for test in compared):
             break
     return chosen
 
 
-def _decided(documents: CountedDocuments, on_counts: _Trials, on_weights: _Trials | None, selected: Mask, stop: Mask) -> Chosen:
+def _of_others(documents: CountedDocuments, on_counts: _Trials, on_weights: _Trials | None, selected: Mask, stop: Mask) -> Chosen:
     """Return what these documents decide: of stop words if there are any, of smoothing if there are models to compare it by."""
     choices, terms, losses = Choices(), selected & ~stop, None
     if stop.any():
@@ -175,13 +180,6 @@ def _decided(documents: CountedDocuments, on_counts: _Trials, on_weights: _Trial
     pseudo_count, comparison = on_weights.best_alternative(documents, terms, losses)
     choices = replace(choices, pseudo_count=pseudo_count if comparison.is_clear else None, smoothing=comparison)
     return Chosen(choices, on_weights.evidence(terms))
-
-
-def _left_out(counts: CorpusCounts, products: int) -> CountedDocuments:
-    """Return the first documents of the sample; it is in the order of hashes, so they are drawn at random."""
-    sample, n_classes = counts.sample.documents, counts.statistics.n_classes
-    fitting = int(np.searchsorted(np.cumsum(sample.matrix.entries), products // n_classes, side="right"))
-    return sample.rows(np.arange(min(len(sample), max(fitting, 2 * LEAST_DOCUMENTS))))
 
 
 @dataclass(frozen=True)

@@ -223,20 +223,20 @@ def forget(
     with locked_model(path, lock_timeout=lock_timeout, backup=backup) as file:
         model = _loaded_to_change(file, counted_by, unlabelled)
         try:
-            if not once:
-                counts = forget_documents(model.counts, batch.counts)
+            if once:
+                ledger = file.ledger()
+                if ledger is None:
+                    raise UsageError("the model has no ledger", where=path, hint="forget without --once")
+                counts, ledger, n_forgotten, unknown = forgotten_once(model.counts, ledger, batch)
+            else:
+                counts, n_forgotten, unknown = forget_documents(model.counts, batch.counts), batch.fingerprints.size, 0
                 ledger = file.ledger_if_usable()
-                file.replace(model.learn(counts, unlabelled.pool), None if ledger is None else forgotten(ledger, batch))
-                return Forgot(model, batch.fingerprints.size, 0)
-            ledger = file.ledger()
-            if ledger is None:
-                raise UsageError("the model has no ledger", where=path, hint="forget without --once")
-            result = forgotten_once(model.counts, ledger, batch)
+                ledger = None if ledger is None else forgotten(ledger, batch)
         except NeverLearntError as problem:
             raise problem.naming(batch.names[problem.number]) from None
-        if result.forgotten:
-            file.replace(model.learn(result.counts, unlabelled.pool), result.ledger)
-        return Forgot(model, result.forgotten, result.unknown)
+        if n_forgotten:
+            file.replace(model.learn(counts, unlabelled.pool), ledger)
+        return Forgot(model, n_forgotten, unknown)
 
 
 def _loaded_to_change(file: LockedModelFile, counted_by: TextClassifier, unlabelled: Unlabelled) -> TextClassifier:

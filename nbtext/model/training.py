@@ -39,7 +39,7 @@ from nbtext.text.words import words
 from nbtext.typicality import Profile, Typicality
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.documents import CountedDocuments
@@ -163,10 +163,9 @@ def learn(
     statistics = estimated(counts.statistics, weights)
     require_learnable(settings, statistics, seeds)
     learnt = terms_and_smoothing(counts, settings, weights, documents, choices)
-    select = _selector(statistics, learnt, settings)
-    sample, own = without_dropped(counts.sample.documents, statistics, learnt, settings), learnt.own
+    sample = without_dropped(counts.sample.documents, statistics, learnt, settings)
     documents = None if documents is None else without_dropped(documents, statistics, learnt, settings)
-    training = Training(statistics, learnt.selected, learnt.smoothing, settings, documents, sample, own, select)
+    training = _training(statistics, learnt, settings, sample, documents)
     fitted = class_for(statistics, settings).estimate(training)
     learnt = replace(learnt, fitted=fitted.arrays(), calibration=fitted.uncalibrated())
     method = calibration_method(settings)
@@ -175,7 +174,7 @@ def learn(
         return learnt
     unseen = fitted.unseen(training, sample)
     by_its_terms = unseen
-    if select is not None and fitted.likelihood_per_token(unseen.scores, unseen.lengths, unseen.unknown) is not None:
+    if training.choose is not None and fitted.likelihood_per_token(unseen.scores, unseen.lengths, unseen.unknown) is not None:
         by_its_terms = fitted.unseen(replace(training, choose=None), sample)  # likelihoods over other terms cannot be compared
     return calibrated(with_profile(learnt, fitted, by_its_terms), method, fitted, unseen)
 
@@ -198,8 +197,7 @@ def left_out_posteriors(model: FittedModel) -> LeftOutPosteriors:
     sample = scored_sample(without_dropped(model.counts.sample.documents, statistics, learnt, settings), statistics)
     if not len(sample):
         raise UsageError("the model keeps no documents to leave out", hint="train with a --sample above 0")
-    select = _selector(statistics, learnt, settings)
-    training = Training(statistics, learnt.selected, learnt.smoothing, settings, None, sample, learnt.own, select)
+    training = _training(statistics, learnt, settings, sample)
     fitted = class_for(statistics, settings).restored(training, learnt.fitted)
     return posteriors(fitted, learnt.calibration, fitted.unseen(training, sample))
 
@@ -313,17 +311,16 @@ def _top(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Mas
     return selected
 
 
-def _selector(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Callable[[ClassStatistics], Mask] | None:
-    """Return how training selects terms, from fewer documents with the same limits and smoothing; None where labels have no part in it."""
+def _training(
+    statistics: ClassStatistics, learnt: Learnt, settings: Settings, sample: CountedDocuments, documents: CountedDocuments | None = None
+) -> Training:
+    """Return what a classifier is estimated from; with ``--top`` it selects terms from fewer documents with the same limits and smoothing."""
+    training = Training(statistics, learnt.selected, learnt.smoothing, settings, documents, sample, learnt.own)
     if settings.top is None:
-        return None
+        return training
     within = _within_document_limits(statistics, settings.min_df, settings.max_df)
     within &= ~dropped_terms(statistics.vocabulary, settings, learnt.choices)
-
-    def select(fewer: ClassStatistics) -> Mask:
-        return _top(fewer, replace(learnt, selected=within & fewer.held), settings)
-
-    return select
+    return replace(training, choose=lambda fewer: _top(fewer, replace(learnt, selected=within & fewer.held), settings))
 
 
 def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: float) -> Mask:

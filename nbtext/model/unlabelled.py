@@ -96,7 +96,8 @@ def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, p
     require_seeded_classes(learnt.weights.seeds, counts.statistics.classes)
     if not counts.statistics.n_documents:
         em = _ExpectationMaximisation.over_all_terms(counts, settings, learnt, pool)
-        return em.learnt_with(1.0, em.fitted(1.0).shares, UnlabelledFigures(em.pool.n_documents, {}), None)
+        _, shares = em.fitted(1.0, [learnt.smoothing])
+        return em.learnt_with(1.0, shares, UnlabelledFigures(em.pool.n_documents, {}), None)
     if len(counts.sample.documents) < LEAST_LABELLED:
         found = quantity(len(counts.sample.documents), "labelled document")
         raise UsageError(f"{found} cannot show how much unlabelled ones help", hint=f"label {LEAST_LABELLED} or more")
@@ -147,14 +148,6 @@ def _against_the_rest(model: MultinomialNaiveBayes) -> Callable[[Whole], Floats]
     return lambda terms: factor * (model.weights(terms) + rest.weights(terms))
 
 
-class _Fitted(NamedTuple):
-    """The end of EM."""
-
-    model: MultinomialNaiveBayes
-    shares: Floats
-    """As in `_Trial`."""
-
-
 class _Trial(NamedTuple):
     """EM with one weight."""
 
@@ -198,16 +191,12 @@ class _ExpectationMaximisation:
         return self.pool.of_terms(self.learnt.selected)
 
     @cached_property
-    def _features(self) -> DocumentTermMatrix:
-        return weighted(self._known, self.settings.weighting, self.counts.statistics)
-
-    @cached_property
     def _labelled(self) -> ClassStatistics:
         return estimated(self.counts.statistics, self.learnt.weights)
 
     @cached_property
     def _counter(self) -> SoftCounter:
-        return SoftCounter(self._features, self._sums(self._labelled))
+        return SoftCounter(weighted(self._known, self.settings.weighting, self.counts.statistics), self._sums(self._labelled))
 
     def learnt_with(self, weight: float, shares: Floats, figures: UnlabelledFigures, unseen: Unseen | None) -> tuple[CorpusCounts, Learnt]:
         """Return the counts, and what follows from them and the unlabelled documents, calibrated on labelled ones left out, if there are any."""
@@ -224,7 +213,7 @@ class _ExpectationMaximisation:
     def trial(self, weight: float) -> _Trial:
         """Run EM with all labelled documents, and then without each fold of the sample, with the same pseudo-counts."""
         smoothing = [self.learnt.smoothing]
-        shares = self._fitted(self._labelled, weight, smoothing).shares
+        _, shares = self.fitted(weight, smoothing)
         sample = scored_sample(
             without_dropped(self.counts.sample.documents, self.counts.statistics, self.learnt, self.settings), self.counts.statistics
         )
@@ -232,7 +221,7 @@ class _ExpectationMaximisation:
         parts = []
         for fold in range(FOLDS):
             rows = np.flatnonzero(folds == fold)
-            model = self._fitted(subsets.without(rows), weight, smoothing).model
+            model, _ = self.fitted(weight, smoothing, subsets.without(rows))
             parts.append(self._scored(model, sample.rows(rows)))
         return _Trial(shares, Unseen(*(np.concatenate(column) for column in zip(*parts, strict=True))))
 
@@ -243,16 +232,14 @@ class _ExpectationMaximisation:
         weights = documents.natural_weights(self._labelled)
         return Unseen(scores, known.lengths, matrix.tokens - known.lengths, documents.classes, weights)
 
-    def fitted(self, weight: float) -> _Fitted:
-        """Return what EM with all labelled documents ends with."""
-        return self._fitted(self._labelled, weight, [self.learnt.smoothing])
+    def fitted(
+        self, weight: float, smoothing: list[float], labelled: ClassStatistics | None = None
+    ) -> tuple[MultinomialNaiveBayes, Floats]:
+        """Return the model after EM, and the shares of the unlabelled documents as in `_Trial`; without EM if the weight is 0.
 
-    def _fitted(self, labelled: ClassStatistics, weight: float, smoothing: list[float]) -> _Fitted:
-        """Return the model after EM, and the shares of the documents; without EM if the weight is 0.
-
-        ``smoothing`` holds the pseudo-counts of the models, the first at least; those that are missing are chosen and added.
+        Without ``labelled`` learn from all labelled documents. ``smoothing`` holds the pseudo-counts of the models, the first at least; those that are missing are chosen and added.
         """
-        labelled, lengths = self._sums(labelled), self._known.lengths
+        labelled, lengths = self._sums(labelled or self._labelled), self._known.lengths
         model, shares = self._model(labelled, smoothing[0]), np.zeros((self.pool.n_documents, labelled.n_classes))
         for step in range(1, 1 + ITERATIONS if weight else 1):
             scores = self._counter.scores(model.known(), _against_the_rest(model)) + model.log_prior
@@ -261,7 +248,7 @@ class _ExpectationMaximisation:
             if len(smoothing) == step:
                 smoothing.append(self._smoothing(sums))
             model = self._model(sums, smoothing[step])
-        return _Fitted(model, shares)
+        return model, shares
 
     def _sums(self, labelled: ClassStatistics) -> ClassStatistics:
         """Return statistics with the sums of weights as their counts, which are all that EM needs."""
