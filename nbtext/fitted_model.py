@@ -181,15 +181,20 @@ def own_pseudo_counts(statistics: ClassStatistics, settings: Settings) -> OwnPse
     return OwnPseudoCounts.of_terms({number: pseudo_count for number, pseudo_count in places if number != UNKNOWN}, given.others)
 
 
-def language_models(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> LanguageModels:
-    """Return the class language models of a sum of layers."""
-    return LanguageModels(statistics, learnt.selected, learnt.smoothing, settings.prior_shape, settings.estimate, learnt.own)
+def training_of(
+    statistics: ClassStatistics,
+    learnt: Learnt,
+    settings: Settings,
+    documents: CountedDocuments | None = None,
+    sample: CountedDocuments | None = None,
+) -> Training:
+    """Return what the classifier of a sum of layers is estimated from."""
+    return Training(statistics, learnt.selected, learnt.smoothing, settings, documents, sample, learnt.own)
 
 
 def classifier(statistics: ClassStatistics, learnt: Learnt, settings: Settings, documents: CountedDocuments | None = None) -> Classifier:
     """Return the classifier of a sum of layers; raise `ModelError` if its fitted arrays cannot be its own."""
-    training = Training(statistics, learnt.selected, learnt.smoothing, settings, documents, own=learnt.own)
-    return class_for(statistics, settings).restored(training, learnt.fitted)
+    return class_for(statistics, settings).restored(training_of(statistics, learnt, settings, documents), learnt.fitted)
 
 
 def class_for(statistics: ClassStatistics, settings: Settings) -> type[Classifier]:
@@ -277,7 +282,7 @@ class FittedModel:
     @cached_property
     def language_models(self) -> LanguageModels:
         """The language models of the classes, whatever the classifier."""
-        return language_models(self.statistics, self.learnt, self.settings)
+        return training_of(self.statistics, self.learnt, self.settings).language_models(self.statistics)
 
     @cached_property
     def text_terms(self) -> Mask:

@@ -6,11 +6,12 @@ once is the sum of its documents, or the whole less the others.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -334,9 +335,7 @@ def cells_of_entries(statistics: ClassStatistics, documents: CountedDocuments) -
 
 def _by_column(columns: Whole, n_columns: int) -> list[Whole]:
     """Return the places of each column number, ascending."""
-    bounds = offsets(np.bincount(columns, minlength=n_columns)).tolist()
-    order = np.argsort(columns, kind="stable")
-    return [order[begin:end] for begin, end in pairwise(bounds)]
+    return np.split(np.argsort(columns, kind="stable"), np.cumsum(np.bincount(columns, minlength=n_columns))[:-1])
 
 
 class NeverLearntError(UsageError):
@@ -411,11 +410,8 @@ def _first_impossible(counts: CorpusCounts, statistics: ClassStatistics, documen
     if _can_lose(counts, statistics):
         return None
     subsets, here = Subsets(statistics, documents), np.arange(len(documents))
-    low, high = 0, len(documents) - 1
-    while low < high:  # bisection: once impossible, always impossible with more documents
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if _can_lose(counts, subsets.part(here <= middle)) else (low, middle)
-    return low
+    # once impossible, always impossible with more documents
+    return bisect_left(range(len(documents) - 1), True, key=lambda last: not _can_lose(counts, subsets.part(here <= last)))
 
 
 def _can_lose(counts: CorpusCounts, statistics: ClassStatistics) -> bool:

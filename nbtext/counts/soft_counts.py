@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, stable_order
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE
 from nbtext.counts.statistics import ClassStatistics, log_units
-from nbtext.ragged import offsets
 from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from nbtext.type_names import Floats, Keys, Mask, Numbers, Whole
+    from nbtext.counts.matrix import DocumentTermMatrix
+    from nbtext.type_names import Floats, Integers, Keys, Mask, Numbers, Whole
 
 
 class SoftCounter:
@@ -29,20 +29,18 @@ class SoftCounter:
 
     def __init__(self, matrix: DocumentTermMatrix, labelled: ClassStatistics) -> None:
         """Take documents over the vocabulary of ``labelled``, the statistics whose terms and classes the sums have."""
-        self._labelled, self._n_documents = labelled, matrix.n_documents
-        order = stable_order(matrix.terms)
-        bounds = offsets(np.bincount(matrix.terms, minlength=labelled.n_terms))
-        documents = matrix.entry_documents.astype(np.int32)[order]
-        self._by_term = DocumentTermMatrix(bounds, documents, matrix.counts[order], np.zeros(labelled.n_terms, np.int64))
+        self._labelled = labelled
+        by_document = _sparse(matrix.counts, matrix.terms, matrix.offsets, (matrix.n_documents, labelled.n_terms))
+        self._by_term = by_document.T.tocsr()
 
     def scores(self, known: Mask, weights: Callable[[Whole], Floats]) -> Floats:
         """Return Σ_j n_jd w_jk over known terms, a mask of shape (n_terms,); shape (n_docs, n_classes). ``weights`` returns w of some terms."""
-        scores = np.zeros((self._n_documents, self._labelled.n_classes))
+        scores = np.zeros((self._by_term.shape[1], self._labelled.n_classes))
         for terms, part in self._blocks():
             table = np.zeros((terms.size, self._labelled.n_classes))
             here = known[terms]
             table[here] = weights(terms[here])
-            scores += self._sparse(part, part.counts).T @ table
+            scores += part.T @ table
         return scores
 
     def counts(self, shares: Floats) -> ClassStatistics:
@@ -68,20 +66,21 @@ class SoftCounter:
         """
         parts = []
         for rows, part in self._blocks():
-            sums = [self._sparse(part, column) @ shares for column in columns(part.counts)]
+            sums = [_sparse(column, part.indices, part.indptr, part.shape) @ shares for column in columns(part.data)]
             terms, classes = np.nonzero(sums[0])
             parts.append((pair(rows[terms], classes), *(table[terms, classes] for table in sums)))
         keys, *found = (np.concatenate(each) for each in zip(*parts, strict=True))
         return keys, found
 
-    def _blocks(self) -> Iterator[tuple[Whole, DocumentTermMatrix]]:
+    def _blocks(self) -> Iterator[tuple[Whole, csr_array]]:
         """Yield terms, so many that a table with the classes has at most `TERM_WEIGHTS_AT_ONCE` cells, and their counts by document."""
         n_terms, step = self._labelled.n_terms, max(TERM_WEIGHTS_AT_ONCE // self._labelled.n_classes, 1)
         for begin in range(0, max(n_terms, 1), step):
             rows = np.arange(begin, min(begin + step, n_terms))
-            yield rows, self._by_term if rows.size == n_terms else self._by_term.rows(rows)
+            yield rows, self._by_term[begin : begin + step]
 
-    def _sparse(self, part: DocumentTermMatrix, column: Numbers) -> csr_array:
-        from scipy.sparse import csr_array
 
-        return csr_array((column, part.terms, part.offsets), shape=(part.n_documents, self._n_documents))
+def _sparse(elements: Numbers, columns: Integers, bounds: Integers, shape: tuple[int, int]) -> csr_array:
+    from scipy.sparse import csr_array
+
+    return csr_array((elements, columns, bounds), shape=shape)

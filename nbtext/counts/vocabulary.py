@@ -81,11 +81,6 @@ def _ends_with(vocabulary: Vocabulary, mark: str) -> Mask:
     return np.append(last == ord(mark), np.zeros(len(vocabulary) - last.size, np.bool_))
 
 
-def has_categories(vocabulary: Vocabulary) -> bool:
-    """Return whether any term is a category."""
-    return vocabulary.text.startswith(_MARK.encode())
-
-
 def is_category(vocabulary: Vocabulary) -> Mask:
     """Return a mask of the terms that are categories, shape (n_terms,)."""
     first = np.frombuffer(vocabulary.text, np.uint8)[vocabulary.bounds[:-1]]

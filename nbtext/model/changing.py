@@ -168,8 +168,8 @@ class Batch(NamedTuple):
 
     def labels(self, rows: Whole | slice = slice(None)) -> list[str]:
         """Return the labels of some documents, by default of all."""
-        found = self.counts.documents.label_texts(self.counts.statistics.classes)
-        return [found[row] for row in np.arange(len(found))[rows].tolist()]
+        found: list[str] = np.array(self.counts.documents.label_texts(self.counts.statistics.classes), object)[rows].tolist()
+        return found
 
     def under(self, rows: Whole, labels: Sequence[str]) -> CorpusCounts:
         """Return the counts of some documents, each under the label given for it."""

@@ -199,17 +199,13 @@ def tree_sum(items: Iterable[Item], join: Callable[[Item, Item], Item]) -> Item 
 
     Sums of equally many items are joined, so that each item goes through few sums, and few sums are in memory at once.
     """
-    sums: list[Item | None] = []  # at place n that of 2 ** n items, if the number of items has that power of two
+    sums: list[tuple[int, Item]] = []  # each after its level n: the sum of 2 ** n items
     for item in items:
-        for level, earlier in enumerate(sums):
-            if earlier is None:
-                sums[level] = item
-                break
-            item, sums[level] = join(earlier, item), None  # noqa: PLW2901 - carried over, as in binary addition
-        else:
-            sums.append(item)
-    left = [total for total in sums if total is not None]
-    return reduce(lambda later, earlier: join(earlier, later), left) if left else None
+        level, total = 0, item
+        while sums and sums[-1][0] == level:
+            level, total = level + 1, join(sums.pop()[1], total)
+        sums.append((level, total))
+    return reduce(lambda later, earlier: join(earlier, later), [total for _, total in reversed(sums)]) if sums else None
 
 
 WORTH_SCORING = 3

@@ -302,14 +302,17 @@ def _left_out(part: Parts, labels: Sequence[str]) -> LeftOutPosteriors | None:
     require(nats.min() >= 0, "the probabilities of its documents left out are none")
     weights = weights if weights.size else np.ones(n_documents)
     require(weights.size == n_documents and np.all(weights > 0), "the weights of its documents left out are none")
-    require(
-        sizes.size == n_documents * several and classes.size == (sizes.sum() if several else n_documents),
-        "its documents left out lack labels",
-    )
+    _require_labels(sizes, classes, n_documents, "documents left out", "lack labels", several=several)
     if several:
-        require(rise_in_rows(classes, offsets(sizes)) and classes.min(initial=1) > 0, "the labels of its documents left out are not sorted")
         classes = LabelSets(sizes, classes - 1).mask(n_classes)
     return LeftOutPosteriors(-nats.reshape(-1, n_classes), classes, weights)
+
+
+def _require_labels(sizes: Whole, labels: Whole, n_documents: int, whose: str, misfit: str, *, several: bool) -> None:
+    """Raise `ModelError` unless each document has a label, or where it may have several so many as ``sizes`` says, sorted, without the reserved one."""
+    require(sizes.size == n_documents * several and labels.size == (sizes.sum() if several else n_documents), f"its {whose} {misfit}")
+    sorted_sets = not several or (rise_in_rows(labels, offsets(sizes)) and labels.min(initial=1) > 0)
+    require(sorted_sets, f"the labels of its {whose} are not sorted")
 
 
 def counts_to_plain(counts: CorpusCounts) -> dict[str, Numbers]:
@@ -429,12 +432,8 @@ def _sample(part: Parts, statistics: ClassStatistics, size: int, bound: int) -> 
     require(of_layers.max(initial=0) < statistics.n_counted, "a document of its sample is in no layer of documents")
     of_layers, sizes, labels = of_layers if of_layers.size else np.zeros(hashes.size, np.int64), part["sample_label_counts"], None
     several = have_several(statistics.classes)
-    require(
-        sizes.size == hashes.size * several and columns.size == (sizes.sum() if several else hashes.size),
-        "its sample does not fit its labels",
-    )
+    _require_labels(sizes, columns, hashes.size, "sample", "does not fit its labels", several=several)
     if several:
-        require(rise_in_rows(columns, offsets(sizes)) and columns.min(initial=1) > 0, "the labels of its sample are not sorted")
         labels, columns = LabelSets(sizes, columns * n_layers + np.repeat(of_layers, sizes)), of_layers
     else:
         columns = columns * n_layers + of_layers

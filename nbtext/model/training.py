@@ -15,7 +15,7 @@ from nbtext.calibration import METHODS, Calibration, LeftOutPosteriors
 from nbtext.classifiers.base import Classifier, Training, Unseen, class_prior, classifier_class
 from nbtext.counts.counting import Analysis
 from nbtext.counts.layers import estimated, weights_of
-from nbtext.counts.vocabulary import has_categories, is_category
+from nbtext.counts.vocabulary import is_category
 from nbtext.decision import log_posterior, minimum_error
 from nbtext.document_parts import Attributes, field_name
 from nbtext.errors import UsageError, quantity
@@ -27,9 +27,9 @@ from nbtext.fitted_model import (
     Learnt,
     class_for,
     dropped_terms,
-    language_models,
     own_pseudo_counts,
     require_learnable,
+    training_of,
 )
 from nbtext.model.choosing import choose, has_choice
 from nbtext.settings import ALL_OTHERS, BY_NAME, FORMATS, GivenSmoothing, Reading, Settings
@@ -304,7 +304,7 @@ def without_dropped(documents: CountedDocuments, statistics: ClassStatistics, le
 def _top(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Mask:
     from nbtext.selection import rank
 
-    models = language_models(statistics, learnt, settings)
+    models = training_of(statistics, learnt, settings).language_models(statistics)
     best = rank(models, class_prior(settings.class_prior, statistics), settings.by, settings.top).terms
     selected = np.zeros_like(learnt.selected)
     selected[best] = True
@@ -315,7 +315,7 @@ def _training(
     statistics: ClassStatistics, learnt: Learnt, settings: Settings, sample: CountedDocuments, documents: CountedDocuments | None = None
 ) -> Training:
     """Return what a classifier is estimated from; with ``--top`` it selects terms from fewer documents with the same limits and smoothing."""
-    training = Training(statistics, learnt.selected, learnt.smoothing, settings, documents, sample, learnt.own)
+    training = training_of(statistics, learnt, settings, documents, sample)
     if settings.top is None:
         return training
     within = _within_document_limits(statistics, settings.min_df, settings.max_df)
@@ -324,11 +324,8 @@ def _training(
 
 
 def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: float) -> Mask:
-    here, n_terms = statistics.held, statistics.n_terms
-    if has_categories(statistics.vocabulary):
-        categories = is_category(statistics.vocabulary)
-        here &= ~categories
-        n_terms -= int(np.count_nonzero(categories))
+    of_texts = ~is_category(statistics.vocabulary)
+    here, n_terms = statistics.held & of_texts, int(np.count_nonzero(of_texts))
     if min_df == 1 and max_df == 1:
         return here
     documents = statistics.term_documents
