@@ -150,7 +150,6 @@ class _FeatureCounter(_DocumentCounter):
 
     def __init__(self, term_ids: Callable[[list[str]], Sequence[int] | Whole]) -> None:
         self._term_ids = term_ids
-        self._known: dict[bytes, int] = {}
 
     def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> Postings:
         """Count some documents, which have a text alone; what is not ``name:count`` is a term that occurs once."""
@@ -167,13 +166,8 @@ class _FeatureCounter(_DocumentCounter):
         rows = [text.split() for text in piece.texts]
         items = [name_and_count(item) for row in rows for item in row]
         documents = np.repeat(np.arange(len(rows)) + piece.first, [len(row) for row in rows])
-        return self._ids([name for name, _ in items]), documents, np.array([count for _, count in items], np.int64)
-
-    def _ids(self, names: list[bytes]) -> Whole:
-        new = [name for name in dict.fromkeys(names) if name not in self._known]
-        if new:
-            self._known.update(zip(new, np.asarray(self._term_ids([name.decode() for name in new])).tolist(), strict=True))
-        return np.array([self._known[name] for name in names], np.int64)
+        terms = np.array(self._term_ids([name.decode() for name, _ in items]), np.int64)
+        return terms, documents, np.array([count for _, count in items], np.int64)
 
 
 def name_and_count(item: bytes) -> tuple[bytes, int]:

@@ -68,23 +68,23 @@ def stop_word_term(word: str) -> str:
 
 def is_stop_word(vocabulary: Vocabulary) -> Mask:
     """Return a mask of the terms of stop words, shape (n_terms,)."""
-    return _ends_with(vocabulary, _MARK)
+    return _has_mark(vocabulary, vocabulary.bounds[1:] - 1, _MARK)
 
 
 def is_of_side(vocabulary: Vocabulary, side: str) -> Mask:
     """Return a mask of the terms of one of `SIDES`, shape (n_terms,)."""
-    return _ends_with(vocabulary, SIDES[side])
+    return _has_mark(vocabulary, vocabulary.bounds[1:] - 1, SIDES[side])
 
 
-def _ends_with(vocabulary: Vocabulary, mark: str) -> Mask:
-    last = np.frombuffer(vocabulary.text, np.uint8)[vocabulary.bounds[1:] - 1]
-    return np.append(last == ord(mark), np.zeros(len(vocabulary) - last.size, np.bool_))
+def _has_mark(vocabulary: Vocabulary, places: Whole, mark: str) -> Mask:
+    """Return a mask of the terms that have a mark at their place in the text, shape (n_terms,); n-grams have none."""
+    found = np.frombuffer(vocabulary.text, np.uint8)[places] == ord(mark)
+    return np.append(found, np.zeros(vocabulary.pairs.size, np.bool_))
 
 
 def is_category(vocabulary: Vocabulary) -> Mask:
     """Return a mask of the terms that are categories, shape (n_terms,)."""
-    first = np.frombuffer(vocabulary.text, np.uint8)[vocabulary.bounds[:-1]]
-    return np.append(first == ord(_MARK), np.zeros(len(vocabulary) - first.size, np.bool_))
+    return _has_mark(vocabulary, vocabulary.bounds[:-1], _MARK)
 
 
 def is_category_of(vocabulary: Vocabulary, name: str) -> Mask:
@@ -148,11 +148,7 @@ class Vocabulary:
 
     def single_terms(self) -> list[str]:
         """Return all terms that are not n-grams, by id."""
-        bounds = self.bounds.tolist()
-        if self.text.isascii():
-            text = self.text.decode()
-            return [text[start:end] for start, end in pairwise(bounds)]
-        return [self.text[start:end].decode() for start, end in pairwise(bounds)]
+        return [self.text[start:end].decode() for start, end in pairwise(self.bounds.tolist())]
 
     def find(self, terms: Sequence[str]) -> list[int]:
         """Return the id of each single term, `UNKNOWN` for terms not in the vocabulary.
