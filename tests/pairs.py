@@ -239,7 +239,9 @@ class _Search:
         self.bit = {value: 1 << place for place, value in enumerate(self.values)}
         self.domain = {name: self.mask((name, values)) for name, values in VALUES.items()}
         self.needs = [(self.mask(condition), self.mask(*needed)) for condition, needed in NEEDS]
-        self.excluded = [[self.mask(condition) for condition in conditions] for conditions in (*REFUSED, *NOT_TRIED)]
+        excluded = [[self.mask(condition) for condition in conditions] for conditions in (*REFUSED, *NOT_TRIED)]
+        self.excluded = [[conditions for conditions in excluded if any(bit & mask for mask in conditions)] for bit in self.bit.values()]
+        """By value, the conditions of which it meets one and that must not all hold."""
         self.met = [0] * len(self.values)
         """By value, those that it meets in a configuration."""
 
@@ -251,6 +253,10 @@ class _Search:
         """Return how many of the chosen values this one has not met."""
         return (chosen & ~self.met[value]).bit_count()
 
+    def excludes(self, value: int, chosen: int) -> bool:
+        """Return whether a value excludes some of the chosen values, of which it is one."""
+        return any(all(chosen & condition for condition in conditions) for conditions in self.excluded[value])
+
     def unmet_need(self, chosen: int, open_: int) -> int | None:
         """Return values of which one is needed, 0 if none is left; None if nothing is needed."""
         return next((needed & open_ for condition, needed in self.needs if chosen & condition and not chosen & needed), None)
@@ -260,8 +266,6 @@ class _Search:
 
         ``open_`` are the values that each name can still have.
         """
-        if any(all(chosen & condition for condition in conditions) for conditions in self.excluded):
-            return None
         wanted = self.unmet_need(chosen, open_)
         if wanted is None:
             name = next((name for name, domain in self.domain.items() if not chosen & domain), None)
@@ -271,13 +275,15 @@ class _Search:
         places = [place for place in range(len(self.values)) if wanted >> place & 1]
         for place in sorted(places, key=lambda place: -self.gain(place, chosen)):
             bit, domain = 1 << place, self.domain[self.values[place][0]]
-            if (found := self.complete(chosen | bit, open_ & ~domain | bit)) is not None:
+            if not self.excludes(place, chosen | bit) and (found := self.complete(chosen | bit, open_ & ~domain | bit)) is not None:
                 return found
         return None
 
     def with_pair(self, one: int, other: int) -> int | None:
         """Return a configuration in which two values meet; None if there is none."""
         chosen = 1 << one | 1 << other
+        if self.excludes(one, chosen) or self.excludes(other, chosen):
+            return None
         both = self.domain[self.values[one][0]] | self.domain[self.values[other][0]]
         return self.complete(chosen, sum(self.domain.values()) & ~both | chosen)
 
