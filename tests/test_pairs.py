@@ -267,7 +267,7 @@ def test_what_excludes_each_other_is_refused_in_a_line_that_names_both(values: A
 
 
 @pytest.mark.repeated
-@pytest.mark.parametrize("configuration", some(configurations(), 16), ids=name_of)
+@pytest.mark.parametrize("configuration", some(configurations(), 8), ids=name_of)
 def test_every_command_works_on_every_configuration(configuration: Configuration) -> None:
     session = Session(configuration)
     result = session.train("m", session.both)
