@@ -93,37 +93,34 @@ KINDS = {
 
 _OFFERED = frozenset(_MULTINOMIAL.split()) | {"evidence", "mixes", "two", "several"}
 _OF_ALL_MEMBERS = frozenset({"sums", "weights", "prior", "mixes"})
-_NEEDED = {"complement": {"smoothed"}, "logistic": {"smoothed"}, "dirichlet-multinomial": {"sample"}}
-NONE: frozenset[str] = frozenset()
+_NEEDED = {"complement": "smoothed", "logistic": "smoothed", "dirichlet-multinomial": "sample"}
 
 
 class Row(NamedTuple):
-    """Something asked for: what it is called, the traits that it needs and lacks, and what to do without it if that is not what the trait says."""
+    """Something asked for: what it is called, the traits that it needs and lacks, and what to do without it if that is not what the trait says.
+
+    Traits have blanks between them.
+    """
 
     name: str
-    needs: frozenset[str] = NONE
-    lacks: frozenset[str] = NONE
+    needs: str = ""
+    lacks: str = ""
     instead: str = ""
 
 
-def row(name: str, needs: str = "", lacks: str = "", instead: str = "") -> Row:
-    """Return a row, given names of traits with blanks between them."""
-    return Row(name, frozenset(needs.split()), frozenset(lacks.split()), instead)
-
-
-SEED_WORDS = row("--seeds", needs="joins posterior free", lacks="several")
-POOL = row("--unlabelled", needs="joins smoothed free from-sums sample calibrated equal alone", lacks="several")
-DOCUMENT_WEIGHTS = row("weights of documents", needs="weights alone")
-EXACT_CHANGE = row("an exact change of a model", needs="sums labelled")
-LEARNT_UNLABELLED = row("what it learnt from unlabelled documents", lacks="labelled")
-CRITERIA = row("a comparison by evidence, AIC or BIC", needs="evidence", lacks="several", instead="use nbtext cross-validate or tune")
-CLUSTER = row("--scheduler", needs="sums", lacks="here")
-PATCH = row("--relabel", needs="here")
-SEVERAL_LABELS = row("documents of several labels", needs="several")
-MISTAKES = row("--errors", lacks="several", instead="leave it out; nbtext suspects lists labels that may be wrong")
-OTHER_SHARES = row("--prior-from", lacks="several", instead="leave it out; nbtext prevalence estimates the shares")
-JOINED_LABELS = row("relabel to a label that is there", lacks="several", instead="relabel the documents, and train again")
-LEAVE_ONE_OUT = row("leave-one-out", needs="leave-one-out")
+SEED_WORDS = Row("--seeds", needs="joins posterior free", lacks="several")
+POOL = Row("--unlabelled", needs="joins smoothed free from-sums sample calibrated equal alone", lacks="several")
+DOCUMENT_WEIGHTS = Row("weights of documents", needs="weights alone")
+EXACT_CHANGE = Row("an exact change of a model", needs="sums labelled")
+LEARNT_UNLABELLED = Row("what it learnt from unlabelled documents", lacks="labelled")
+CRITERIA = Row("a comparison by evidence, AIC or BIC", needs="evidence", lacks="several", instead="use nbtext cross-validate or tune")
+CLUSTER = Row("--scheduler", needs="sums", lacks="here")
+PATCH = Row("--relabel", needs="here")
+SEVERAL_LABELS = Row("documents of several labels", needs="several")
+MISTAKES = Row("--errors", lacks="several", instead="leave it out; nbtext suspects lists labels that may be wrong")
+OTHER_SHARES = Row("--prior-from", lacks="several", instead="leave it out; nbtext prevalence estimates the shares")
+JOINED_LABELS = Row("relabel to a label that is there", lacks="several", instead="relabel the documents, and train again")
+LEAVE_ONE_OUT = Row("leave-one-out", needs="leave-one-out")
 
 
 def _offers(settings: Settings) -> frozenset[str]:
@@ -137,8 +134,10 @@ def _offers(settings: Settings) -> frozenset[str]:
     offered = frozenset(kinds[settings.weighting].split())
     if settings.classifier == AVERAGE:
         offered |= _OF_ALL_MEMBERS.intersection(*(_offers(member) for member in settings.models))
-        offered -= {"mixes"} if len({(member.classifier, member.weighting) for member in settings.models}) > 1 else NONE
-        offered -= {"attributes"} if any(member.classifier == "gaussian" for member in settings.models) else NONE
+        if len({(member.classifier, member.weighting) for member in settings.models}) > 1:
+            offered -= {"mixes"}
+        if any(member.classifier == "gaussian" for member in settings.models):
+            offered -= {"attributes"}
     return offered
 
 
@@ -146,30 +145,30 @@ def _settings_rows(settings: Settings) -> Iterator[Row]:
     """Yield the rows of training settings."""
     classifier, weighting = settings.classifier, settings.weighting
     lacking = _OFFERED - _offers(settings)
-    by_weighting = NONE if weighting == "counts" else lacking & frozenset(KINDS[classifier]["counts"].split())
+    by_weighting = lacking.intersection(KINDS[classifier]["counts"].split() if weighting != "counts" else ())
     name = f"--members {settings.members}" if classifier == AVERAGE else f"--classifier {classifier}"
-    yield Row(name, frozenset().union(*(_NEEDED.get(each.classifier, NONE) for each in settings.models)), lacking - by_weighting)
-    yield Row(f"--weighting {weighting}", lacks=by_weighting)
+    yield Row(name, " ".join(_NEEDED.get(each.classifier, "") for each in settings.models), " ".join(lacking - by_weighting))
+    yield Row(f"--weighting {weighting}", lacks=" ".join(by_weighting))
     for is_set, found in (
-        (settings.is_mixture, row("p(m | data) of --members", needs="mixes posterior smoothed")),
-        (settings.prior_shape != "symmetric", row(f"--prior-shape {settings.prior_shape}", needs="background", lacks="symmetric")),
-        (settings.class_prior not in ("empirical", "uniform"), row("--class-prior", needs="prior")),
-        (not isinstance(settings.class_prior, str), row("--class-prior FILE", lacks="several")),
-        (settings.class_weight is not None, row(f"--class-weight {settings.class_weight}", needs="weights alone", lacks="equal several")),
-        (settings.reading.weight_column not in (None, NO_TEXT), row("--weight-column", needs="weights alone")),
+        (settings.is_mixture, Row("p(m | data) of --members", needs="mixes posterior smoothed")),
+        (settings.prior_shape != "symmetric", Row(f"--prior-shape {settings.prior_shape}", needs="background", lacks="symmetric")),
+        (settings.class_prior not in ("empirical", "uniform"), Row("--class-prior", needs="prior")),
+        (not isinstance(settings.class_prior, str), Row("--class-prior FILE", lacks="several")),
+        (settings.class_weight is not None, Row(f"--class-weight {settings.class_weight}", needs="weights alone", lacks="equal several")),
+        (settings.reading.weight_column not in (None, NO_TEXT), Row("--weight-column", needs="weights alone")),
         (
             bool(Attributes.of(settings.reading).names),
-            row("--categorical, --count or --numeric", needs="attributes", lacks="alone several"),
+            Row("--categorical, --count or --numeric", needs="attributes", lacks="alone several"),
         ),
-        (settings.top is not None, row(f"--top {settings.top}", lacks="free")),
-        (not settings.sample, row("--sample 0", lacks="sample")),
-        (settings.calibration == "none", row("--calibration none", lacks="calibrated")),
-        (settings.estimate == "ml", row("--estimate ml", lacks="posterior smoothed several")),
-        (any(each.smoothing == 0 for each in settings.models), row("--smoothing 0", lacks="smoothed several")),
-        (settings.smoothing == "leave-one-out", row("--smoothing leave-one-out", needs="leave-one-out sample", lacks="from-sums several")),
-        (settings.calibration in ("temperature", "isotonic"), row(f"--calibration {settings.calibration}", lacks="several")),
-        (isinstance(settings.smoothing, tuple), row("--smoothing A,B", needs="two")),
-        (not isinstance(settings.smoothing, str | float | int | tuple), row("--smoothing FILE", needs="own symmetric")),
+        (settings.top is not None, Row(f"--top {settings.top}", lacks="free")),
+        (not settings.sample, Row("--sample 0", lacks="sample")),
+        (settings.calibration == "none", Row("--calibration none", lacks="calibrated")),
+        (settings.estimate == "ml", Row("--estimate ml", lacks="posterior smoothed several")),
+        (any(each.smoothing == 0 for each in settings.models), Row("--smoothing 0", lacks="smoothed several")),
+        (settings.smoothing == "leave-one-out", Row("--smoothing leave-one-out", needs="leave-one-out sample", lacks="from-sums several")),
+        (settings.calibration in ("temperature", "isotonic"), Row(f"--calibration {settings.calibration}", lacks="several")),
+        (isinstance(settings.smoothing, tuple), Row("--smoothing A,B", needs="two")),
+        (not isinstance(settings.smoothing, str | float | int | tuple), Row("--smoothing FILE", needs="own symmetric")),
     ):
         if is_set:
             yield found
@@ -252,8 +251,9 @@ COMMANDS = {
         _Entry(OF_READING, wants="--perplexity"),
     ),
     "label": (_Entry("--suggest --take --review", needs="mode", lacks="mode"),),
-    "card": (_Entry("--evaluation", needs="judged-documents"), _Entry("CORPUS --files-from", lacks="judged-documents")),
-    "report": (_Entry("--evaluation", needs="judged-documents"), _Entry("CORPUS --files-from", lacks="judged-documents")),
+    **dict.fromkeys(
+        ("card", "report"), (_Entry("--evaluation", needs="judged-documents"), _Entry("CORPUS --files-from", lacks="judged-documents"))
+    ),
     "suspects": (
         _Entry("--null", wants="--files-from --paths"),
         _Entry("--paths --print0", lacks="rows"),
@@ -288,7 +288,7 @@ def _options_rows(command: str, given: Mapping[str, str]) -> Iterator[Row]:
             if entry.wants and not any(_is_given(other, given) for other in entry.wants.split()):
                 wanted = entry.wants.replace("=", " ").split(" --")
                 raise UsageError(f"{name.replace('=', ' ')} needs {' or --'.join(wanted)}")
-            yield row(name.replace("=", " "), entry.needs, entry.lacks)
+            yield Row(name.replace("=", " "), entry.needs, entry.lacks)
 
 
 def require_options(command: str, given: Mapping[str, str]) -> None:
@@ -320,7 +320,7 @@ def _is_given(name: str, given: Mapping[str, str]) -> bool:
 def _clashes(rows: Iterable[Row]) -> Iterator[tuple[Row, Row, str]]:
     """Yield each two rows that exclude each other, the one that needs first, and the trait."""
     for one, other in permutations(rows, 2):
-        for trait in sorted(one.needs & other.lacks):
+        for trait in sorted({*one.needs.split()}.intersection(other.lacks.split())):
             yield one, other, trait
 
 

@@ -58,8 +58,7 @@ class LabelCalibration(Calibration):
         odds = np.where(
             lengths[:, np.newaxis] > 0, z - self.rivalry * _rivals(np.clip(z, -LARGEST_LOG, LARGEST_LOG), self.level), self.prior
         )
-        found: Floats = -np.logaddexp(0.0, -odds)
-        return found
+        return -np.logaddexp(0.0, -odds)
 
 
 def _rivals(z: Floats, level: float) -> Floats:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import field, fields, replace
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 class _OneOf:
     """Check for one of some names, or for what ``otherwise`` accepts, which ``wanted`` describes."""
 
-    def __init__(self, choices: tuple[str, ...], otherwise: Check | None, wanted: str) -> None:
+    def __init__(self, *choices: str, otherwise: Check | None = None, wanted: str = "") -> None:
         self.choices, self._otherwise, self._wanted = choices, otherwise, wanted
 
     def __call__(self, value: object) -> object:
@@ -71,11 +71,6 @@ class _OneOf:
                 pass
         listed = ", ".join(self.choices)
         raise ValueError((f"one of {listed}" if len(self.choices) > 1 else listed) + (f" or {self._wanted}" if self._wanted else ""))
-
-
-def _one_of(*choices: str, otherwise: Check | None = None, wanted: str = "") -> _OneOf:
-    """Return a check for one of some names, or for what ``otherwise`` accepts."""
-    return _OneOf(choices, otherwise, wanted)
 
 
 def number(kind: type[int | float], least: float, most: float, wanted: str) -> Callable[[object], int | float]:
@@ -132,7 +127,7 @@ def columns(value: object) -> str:
     """Check for different columns, by name or number, with commas between them."""
     parts = [column(part.strip()) for part in _parts(value) or [""]]
     names = {re.sub(r"=\d+$", "", part) for part in parts}  # without the number of values that --categorical may declare
-    if not all(parts) or len(names) < len(parts) or any(not part.isprintable() for part in parts):
+    if len(names) < len(parts) or any(not part.isprintable() for part in parts):
         raise ValueError("names or numbers of columns with commas between them, none twice")
     return ",".join(parts)
 
@@ -201,12 +196,10 @@ def character(value: object) -> str:
 
 def size(value: object) -> str:
     """Check for a number of bytes; return it in the largest unit that divides it."""
-    given = str(value).upper().removesuffix("B").removesuffix("I")
-    unit = given[-1:] if given[-1:] in _UNITS else ""
-    digits = given.removesuffix(unit)
-    if isinstance(value, bool) or not (digits.isascii() and digits.isdigit()) or not 0 < int(digits) * _UNITS[unit] < 2**62:
+    given = re.fullmatch("([0-9]+)([KMG]?)I?B?", str(value).upper())
+    n = int(given[1]) * _UNITS[given[2]] if given else 0
+    if not 0 < n < 2**62:
         raise ValueError("a number of bytes from 1, or a number with K, M or G")
-    n = int(digits) * _UNITS[unit]
     unit = next(unit for unit in reversed(_UNITS) if n % _UNITS[unit] == 0)
     return f"{n // _UNITS[unit]}{unit}"
 
@@ -278,11 +271,11 @@ def pseudo_counts(value: object) -> Smoothing:
 
 def span(value: object) -> str:
     """Check for ``N`` or ``N-M``, whole numbers from 1 to 10, the second not below the first."""
-    low, dash, high = str(value).partition("-")
-    ends = [int(part) if part.isascii() and part.isdigit() and len(part) < 3 else 0 for part in ((low, high) if dash else (low, low))]
-    if isinstance(value, (bool, float)) or not 1 <= ends[0] <= ends[1] <= 10:
+    ends = re.fullmatch("([0-9]{1,2})(?:-([0-9]{1,2}))?", str(value))
+    low, high = (int(end) for end in (ends[1], ends[2] or ends[1])) if ends else (0, 0)
+    if not 1 <= low <= high <= 10:
         raise ValueError("a number from 1 to 10 or two of them such as 3-5")
-    return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]}-{ends[1]}"
+    return str(low) if low == high else f"{low}-{high}"
 
 
 UNSPACED_LANGUAGES = ("chinese", "japanese", "korean", "thai")
@@ -504,6 +497,9 @@ def declared(default: object, metavar: str, check: Check, meaning: str, **others
     return field(default=default, metadata={"parameter": {"metavar": metavar, "check": check, "meaning": meaning, **others}})
 
 
+_of_words = partial(declared, group="words", decides="terms")
+
+
 class Declared:
     """Frozen settings whose fields are parameters: checked and made canonical when they are made; ``dict`` gives the plain values by name."""
 
@@ -559,13 +555,13 @@ class Reading(Declared):
     GROUP: ClassVar[str] = "documents"
 
     format: str = declared(
-        "auto", "NAME", _one_of("auto", *FORMATS),
+        "auto", "NAME", _OneOf("auto", *FORMATS),
         f"Layout of the corpus: {', '.join(FORMATS)}. That is {_described_formats()}. auto: recognise it by directory and name, in training also by "
         "the first line.",
         common=True,
     )
     document: str = declared(
-        "auto", "KIND", _one_of("auto", "text", "html", "mail", BY_NAME),
+        "auto", "KIND", _OneOf("auto", "text", "html", "mail", BY_NAME),
         f"Kind of each document: auto, text, html, mail or {BY_NAME}. html: count the text that a browser shows; mail: count the chosen headers and the text "
         f"parts; {BY_NAME}: mail for files .eml, html for .html, .htm and .xhtml, text for all others. auto: the kind that all files have by their names, "
         f"{BY_NAME} if they differ. Documents in other formats than dir are text by default; mbox and maildir always hold mail.",
@@ -713,7 +709,7 @@ INPUT = (
         "Read only rows with this value in this column, such as split=train, or with another: split!=test. In jsonl it is a key.",
     ),
     Parameter(
-        "on_error", "record", "WHAT", _one_of(*get_args(OnError)),
+        "on_error", "record", "WHAT", _OneOf(*get_args(OnError)),
         "What to do with a document that cannot be read: record, skip or fail. It is reported and makes the exit status 1. record: read the others, and "
         "let classify print a record that says why; skip: print no record; fail: stop at once and write nothing.",
     ),
@@ -729,36 +725,36 @@ class Settings(Declared):
     GROUP: ClassVar[str] = "model"
 
     classifier: ClassifierName = declared(
-        "multinomial", "NAME", _one_of(*CLASSIFIERS), f"Kind of model: {', '.join(CLASSIFIERS)}. The guide to models compares them.", common=True
+        "multinomial", "NAME", _OneOf(*CLASSIFIERS), f"Kind of model: {', '.join(CLASSIFIERS)}. The guide to models compares them.", common=True
     )
-    language: str = declared(
-        "english", "NAME", _one_of(*LANGUAGES, *UNSPACED_LANGUAGES, otherwise=_language_of_code, wanted="a code such as de"),
+    language: str = _of_words(
+        "english", "NAME", _OneOf(*LANGUAGES, *UNSPACED_LANGUAGES, otherwise=_language_of_code, wanted="a code such as de"),
         f"Language of the documents, for stop words and stemmer. A code such as de or pt-BR will do; or one of {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have neither.",
-        group="words", decides="terms", common=True,
+        common=True,
     )
-    stop_words: str = declared(
+    stop_words: str = _of_words(
         "auto", "NAME|FILE", text,
         "Words to ignore: auto, default, a language, a file of words, or none. default: the list of --language. auto: that list too, unless left-out "
         "documents are clearly answered better without it; with --ngrams always the list.",
-        group="words", decides="terms", common=True,
+        common=True,
     )
-    stemmer: str = declared(
-        "snowball", "NAME", _one_of("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
+    stemmer: str = _of_words(
+        "snowball", "NAME", _OneOf("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
         "Reduce words to their stems: snowball, none, or another stemmer. snowball: the stemmer of --language. Others are Snowball's for another "
         f"language, by its name, and those of nltk: {', '.join(NLTK_STEMMERS)}.",
-        group="words", decides="terms", common=True,
+        common=True,
     )
-    encoded_lines: EncodedLines = declared(
-        "drop", "WHAT", _one_of(*get_args(EncodedLines)),
+    encoded_lines: EncodedLines = _of_words(
+        "drop", "WHAT", _OneOf(*get_args(EncodedLines)),
         "Drop or keep lines of encoded data. These are uuencode, base64, yEnc, PGP and hexadecimal digits.",
-        before="keep", group="words", decides="terms",
+        before="keep",
     )
-    unspaced: Unspaced = declared(
-        "auto", "WHAT", _one_of(*get_args(Unspaced)),
+    unspaced: Unspaced = _of_words(
+        "auto", "WHAT", _OneOf(*get_args(Unspaced)),
         "In scripts without spaces, count pairs of characters, or words: auto, pairs or words. The scripts are Chinese, Japanese, Thai, Lao, Khmer and "
         "Burmese. words: what stands between spaces and punctuation. auto: pairs, unless left-out documents are clearly answered better with words, or "
         "with both; with --ngrams, --char-ngrams, --surface-forms or --seeds always pairs.",
-        before="words", group="words", decides="terms",
+        before="words",
     )
     surface_forms: bool = declared(
         False, "", _flag,
@@ -766,30 +762,29 @@ class Settings(Declared):
         "longer, and the model is larger.",
         group="words", decides="counts",
     )
-    ngrams: int = declared(
+    ngrams: int = _of_words(
         1, "N", number(int, 1, 10, "a whole number from 1 to 10"), "Also count sequences of up to N adjacent words.",
-        group="words", common=True, decides="terms",
+        common=True,
     )
-    char_ngrams: str | None = declared(
+    char_ngrams: str | None = _of_words(
         None, "N|N-M", span,
         "Also count sequences of N to M characters in each word. Stop words have none, and words are not stemmed for it. The beginning and the end of "
         "a word count as a character each.",
-        group="words", decides="terms",
     )
     min_df: int = declared(1, "N", whole(1, "a whole number from 1"), "Ignore terms that occur in fewer than N documents.", group="words")
     max_df: float = declared(
         1.0, "SHARE", number(float, 0, 1, "a share from 0 to 1"), "Ignore terms that occur in a larger share of documents.", group="words"
     )
     top: int | None = declared(None, "N", whole(1, "a whole number from 1"), "Use only the N most informative terms.", common=True)
-    by: CriterionName = declared("mutual-information", "CRITERION", _one_of(*CRITERIA), f"How --top measures information: {', '.join(CRITERIA)}.")
+    by: CriterionName = declared("mutual-information", "CRITERION", _OneOf(*CRITERIA), f"How --top measures information: {', '.join(CRITERIA)}.")
     weighting: Weighting = declared(
-        "counts", "NAME", _one_of(*WEIGHTINGS),
+        "counts", "NAME", _OneOf(*WEIGHTINGS),
         "What a term counts in a document: counts, binary, log or tfidf. counts: n, how often it occurs; binary: 1; log: log(1 + n); tfidf: log(1 + n) "
         "times the logarithm of documents over those that contain it, with each document scaled to unit length.",
     )
     smoothing: Smoothing = declared(
         "auto", "KIND|A|FILE",
-        _one_of("auto", "evidence", "leave-one-out", otherwise=pseudo_counts, wanted="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', all others"),
+        _OneOf("auto", "evidence", "leave-one-out", otherwise=pseudo_counts, wanted="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', all others"),
         "Pseudo-count added to each count: auto, evidence, leave-one-out, or a number. evidence: the number that makes the class counts most "
         "probable; leave-one-out: the number that makes sampled documents most probable, each under its own class without it; both at most 1 per term. auto: "
         "that of evidence, unless left-out documents are clearly answered better with another. A,B: two numbers for bernoulli, for documents with a term and "
@@ -797,12 +792,12 @@ class Settings(Declared):
         common=True,
     )
     prior_shape: PriorShape = declared(
-        "symmetric", "SHAPE", _one_of(*get_args(PriorShape)),
+        "symmetric", "SHAPE", _OneOf(*get_args(PriorShape)),
         "Shape of the Dirichlet prior: symmetric or background. symmetric: the same for all terms; background: in proportion to the whole corpus, where "
         "--smoothing is the total.",
     )
     estimate: Estimate = declared(
-        "mean", "NAME", _one_of(*get_args(Estimate)),
+        "mean", "NAME", _OneOf(*get_args(Estimate)),
         "Estimate of term probabilities: mean, map or ml. mean: that of the posterior; map: its mode; ml: maximum likelihood.",
     )
     members: str = declared(
@@ -812,7 +807,7 @@ class Settings(Declared):
         only_for=AVERAGE,
     )
     l2: str | float = declared(
-        "auto", "auto|A", _one_of("auto", otherwise=number(float, 1e-6, 1e9, ""), wanted="a number from 1e-6"),
+        "auto", "auto|A", _OneOf("auto", otherwise=number(float, 1e-6, 1e9, ""), wanted="a number from 1e-6"),
         "For logistic: strength of the penalty on weights. A/2 times the sum of squared weights is added to the negative log-likelihood (A is 1/C elsewhere). "
         "auto: the A that makes held-out documents, one in five, most probable after calibration.",
         only_for="logistic",
@@ -823,35 +818,35 @@ class Settings(Declared):
         only_for="gaussian",
     )
     covariance: Covariance = declared(
-        "shared", "NAME", _one_of(*get_args(Covariance)),
+        "shared", "NAME", _OneOf(*get_args(Covariance)),
         "For gaussian: shared or separate covariance of the classes. shared: boundaries are linear; separate: they are quadratic.",
         only_for="gaussian",
     )
     covariance_shape: CovarianceShape = declared(
-        "full", "SHAPE", _one_of(*get_args(CovarianceShape)),
+        "full", "SHAPE", _OneOf(*get_args(CovarianceShape)),
         "For gaussian: full, diagonal, spherical or spherical-unscaled covariance. diagonal: features are independent in a class (Gaussian naive Bayes with --covariance separate); "
         "spherical: they also have the same variance, each number in units of its standard deviation; spherical-unscaled: numbers in their own units.",
         only_for="gaussian",
     )
     shrinkage: str | float = declared(
-        "auto", "auto|W", _one_of("auto", otherwise=number(float, 0, 1, ""), wanted="a number from 0 to 1"),
+        "auto", "auto|W", _OneOf("auto", otherwise=number(float, 0, 1, ""), wanted="a number from 0 to 1"),
         "For gaussian: weight from 0 to 1 of a simpler covariance. It gives the covariance an inverse with few documents: a shared one shrinks towards a sphere, "
         "separate ones towards the shared one. 0: maximum likelihood; auto: by the scatter and number of documents.",
         only_for="gaussian",
     )
     class_prior: ClassPrior = declared(
         "empirical", "KIND|FILE",
-        _one_of("empirical", "uniform", otherwise=prior, wanted="smoothed:A or a number of at least 0 for each class"),
+        _OneOf("empirical", "uniform", otherwise=prior, wanted="smoothed:A or a number of at least 0 for each class"),
         "Class probabilities before reading: empirical, uniform, smoothed:A, or a file. empirical: as frequent as in training; smoothed:A: after adding A to "
         "the documents of each class. A file has lines of a class, a tab and a weight.",
     )
     class_weight: ClassWeight | None = declared(
-        None, "NAME", _one_of(*get_args(ClassWeight)),
+        None, "NAME", _OneOf(*get_args(ClassWeight)),
         "Give all classes the same weight in training, if balanced. Each of the D_k documents of class k weighs D/(K·D_k), with D documents in K classes. "
         "Probabilities are then those of documents drawn equally from all classes.",
     )
     calibration: CalibrationName = declared(
-        "auto", "NAME", _one_of(*get_args(CalibrationName)),
+        "auto", "NAME", _OneOf(*get_args(CalibrationName)),
         "How scores become probabilities: auto, length, temperature, isotonic or none. They are fitted to sampled training documents, each left out of the model. "
         "length: a temperature that grows with the document's length; temperature: one for all; isotonic: length, then a curve; none: the posterior of the "
         "textbook. auto: length, and none with maximum likelihood.",

@@ -21,12 +21,12 @@ from nbtext.exclusions import (
     OTHER_SHARES,
     SEVERAL_LABELS,
     TRAITS,
+    Row,
     _offers,
     _options_rows,
     _settings_rows,
     require_fitting,
     require_options,
-    row,
 )
 from nbtext.settings import AVERAGE, CLASSIFIERS, WEIGHTINGS, Settings
 from tests.process import fail, succeed, write
@@ -79,7 +79,7 @@ def test_a_refusal_names_both_and_says_what_to_do() -> None:
         assert refused.value.message.startswith(f"{first} and {second}")
         assert "exclude each other: " in refused.value.message
         assert refused.value.hint
-    require_fitting(Settings(), row("something that needs nothing"))
+    require_fitting(Settings(), Row("something that needs nothing"))
     assert [found.name for found in _settings_rows(Settings())] == ["--classifier multinomial", "--weighting counts"]
 
 

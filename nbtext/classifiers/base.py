@@ -560,8 +560,7 @@ class LinearClassifier(AdditiveClassifier):
     def advantages(self, features: DocumentTermMatrix, answers: Whole, rivals: Whole) -> Floats:
         """Return x_jd (w_j,answer − w_j,rival) of each entry."""
         once = features._replace(counts=np.ones_like(features.counts))
-        nats: Floats = features.counts * super().advantages(once, answers, rivals)
-        return nats
+        return features.counts * super().advantages(once, answers, rivals)
 
 
 def difference(of_answers: Floats, of_rivals: Floats) -> Floats:

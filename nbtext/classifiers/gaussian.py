@@ -185,8 +185,7 @@ class GaussianClasses:
     def inverses(self) -> Floats:
         """Return Σ⁻¹ = U Uᵀ, shape (n, n_features, n_features)."""
         roots = self.roots if self.roots.ndim == 3 else self.roots[:, np.newaxis] * np.eye(self.roots.shape[1])
-        inverses: Floats = roots @ np.swapaxes(roots, 1, 2)
-        return inverses
+        return roots @ np.swapaxes(roots, 1, 2)
 
     def _distances(self, features: Floats) -> Floats:
         """Return |Uᵀ(x − μ_k)|², shape (n_docs, n_classes)."""

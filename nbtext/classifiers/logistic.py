@@ -514,13 +514,11 @@ class LogisticRegression(LinearClassifier):
     @cached_property
     def bias(self) -> NDArray[np.float64]:
         """b_k, shape (n_classes,), moved by log π_k − log(D_k / D) for a class prior other than the one of the documents."""
-        bias: NDArray[np.float64] = self.fitted_bias + _shift_of_prior(self.training)
-        return bias
+        return self.fitted_bias + _shift_of_prior(self.training)
 
     def weights(self, terms: Whole) -> NDArray[np.float64]:
         """Return w_jk (1 + |r_jk|), shape (n, n_classes)."""
-        rows: NDArray[np.float64] = self.scaled_weights[self._place[terms]].astype(np.float64)
-        return rows
+        return self.scaled_weights[self._place[terms]].astype(np.float64)
 
     @cached_property
     def _place(self) -> Whole:
