@@ -153,17 +153,10 @@ def minimum_error(log_posterior: Floats) -> Whole:
     return np.where(np.isnan(log_posterior[:, 0]), NO_ANSWER, log_posterior.argmax(axis=1))
 
 
-class _RiskDecision(NamedTuple):
-    """Answers, shape (n_docs,), `NO_ANSWER` where abstaining costs least, and their expected costs, shape (n_docs,)."""
+def minimum_risk(log_posterior: Floats, costs: Costs) -> tuple[Whole, Floats]:
+    """Return the answer of least expected cost, argmin_j Σ_i λ_ij p(C_i | d), or `NO_ANSWER` where that is expected to cost less, and these costs.
 
-    answers: Whole
-    expected_costs: Floats
-
-
-def minimum_risk(log_posterior: Floats, costs: Costs) -> _RiskDecision:
-    """Return the answer of least expected cost, argmin_j Σ_i λ_ij p(C_i | d), or none where that is expected to cost less.
-
-    Of equals the first is returned, and an answer rather than none. Where no class is possible there is no answer and the cost is nan.
+    Both of shape (n_docs,). Of equals the first is returned, and an answer rather than none. Where no class is possible there is no answer and the cost is nan.
     """
     posterior = np.exp(log_posterior)
     of_answers = posterior @ costs.of_answers
@@ -173,7 +166,7 @@ def minimum_risk(log_posterior: Floats, costs: Costs) -> _RiskDecision:
         of_abstaining = posterior @ costs.of_abstaining
         answers = np.where(of_abstaining < least, NO_ANSWER, answers)
         least = np.minimum(least, of_abstaining)
-    return _RiskDecision(np.where(np.isnan(log_posterior[:, 0]), NO_ANSWER, answers), least)
+    return np.where(np.isnan(log_posterior[:, 0]), NO_ANSWER, answers), least
 
 
 def likelihood_ratio_threshold(costs: Costs, prior: Floats) -> float:

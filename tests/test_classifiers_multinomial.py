@@ -6,7 +6,7 @@ Also tests `counts/matrix.py`.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nbtext.counts import matrix
 from nbtext.decision import log_posterior
-from nbtext.language_model.dirichlet import ESTIMATES
+from nbtext.settings import Estimate
 from tests import oracle, strategies
 from tests.building import language_models, matrix_of, multinomial, statistics_of
 from tests.textbook import CHINA
@@ -41,7 +41,7 @@ def scores(model: MultinomialNaiveBayes, documents: list[list[str]]) -> Floats:
     return model.joint_log_likelihood(matrix_of(documents, model.language_models.statistics.vocabulary))[0]
 
 
-@pytest.mark.parametrize("estimate", ESTIMATES)
+@pytest.mark.parametrize("estimate", get_args(Estimate))
 @given(corpus=strategies.corpora, smoothing=st.sampled_from([0.01, 1.0, 20.0]), documents=strategies.asked)
 def test_scores_are_those_of_the_slow_twin(
     estimate: str, corpus: list[oracle.Labelled], smoothing: float, documents: list[list[str]]

@@ -133,7 +133,7 @@ def test_the_threshold_decides_as_minimum_risk_does(numbers: list[float], p: flo
     threshold = likelihood_ratio_threshold(costs, prior)
     if abs(log_ratio - np.log(threshold)) > 1e-6:
         joint = np.array([[log_ratio + np.log(p), np.log(1 - p)]])
-        assert minimum_risk(log_posterior(joint), costs).answers.tolist() == [0 if log_ratio > np.log(threshold) else 1]
+        assert minimum_risk(log_posterior(joint), costs)[0].tolist() == [0 if log_ratio > np.log(threshold) else 1]
 
 
 def test_the_threshold_has_the_names_of_the_classes_and_is_one_of_probability_too() -> None:

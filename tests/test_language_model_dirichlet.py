@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pytest
@@ -18,7 +18,6 @@ from nbtext.classifiers.base import Training
 from nbtext.classifiers.bernoulli import BernoulliNaiveBayes
 from nbtext.classifiers.complement import ComplementNaiveBayes
 from nbtext.language_model.dirichlet import (
-    ESTIMATES,
     NO_OWN,
     LanguageModels,
     OwnPseudoCounts,
@@ -31,7 +30,7 @@ from nbtext.language_model.dirichlet import (
 )
 from nbtext.language_model.measures import log_evidence_of_classes
 from nbtext.language_model.sampling import posterior, predictive
-from nbtext.settings import Settings
+from nbtext.settings import Estimate, Settings
 from tests import oracle, strategies
 from tests.budget import examples
 from tests.building import (
@@ -78,11 +77,11 @@ def test_a_coin_is_a_model_of_two_terms_with_a_beta_prior(heads: int, tails: int
 def test_the_estimate_of_a_pseudo_count_is_the_mode_under_one_more() -> None:
     counts, n, added = np.array([2.0, 1, 0, 3, 1, 1]), np.array(8.0), np.array([0.5, 1e-6, 2, 1, 0.25, 3])
     mode = maximum_a_posteriori(counts, n, added + 1, float(added.sum()) + 6, 6)
-    assert ESTIMATES["map"](counts, n, added, float(added.sum()), 6) == pytest.approx(mode, rel=1e-9)
+    assert posterior_mean(counts, n, added, float(added.sum())) == pytest.approx(mode, rel=1e-9)
 
 
 @SHAPES
-@pytest.mark.parametrize("estimate", ESTIMATES)
+@pytest.mark.parametrize("estimate", get_args(Estimate))
 @examples(5)
 @given(
     corpus=strategies.corpora,

@@ -19,13 +19,15 @@ from nbtext.classifiers.base import class_prior
 from nbtext.inspection.criteria import FOR_ALL_CLASSES, compared_models, criteria
 from nbtext.language_model import measures as module
 from nbtext.language_model.measures import (
+    Fit,
     HeldOutText,
+    fit_of_labels,
+    fit_of_terms,
     held_out,
     jensen_shannon,
     jensen_shannon_parts,
     log_evidence_of_classes,
     log_evidence_of_labels,
-    maximum_likelihood_fit,
     perplexity,
 )
 from tests import oracle, strategies
@@ -35,6 +37,8 @@ from tests.textbook import CHINA
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from nbtext.language_model.dirichlet import LanguageModels
+    from nbtext.type_names import Floats
     from tests.oracle import Labelled
 
 
@@ -99,16 +103,22 @@ def test_the_evidence_of_the_labels_by_hand(kind: str | Mapping[str, float], wan
     assert found == (None if wanted is None else pytest.approx(math.log(wanted)))
 
 
+def whole_fit(models: LanguageModels, kind: str, prior: Floats) -> Fit:
+    """The sum of the fits of terms and labels, n the tokens."""
+    terms, labels = fit_of_terms(models), fit_of_labels(kind, prior, models.statistics.class_documents)
+    return Fit(terms.log_likelihood + labels.log_likelihood, terms.parameters + labels.parameters, terms.tokens)
+
+
 def test_maximum_likelihood_aic_and_bic_by_hand() -> None:
     """Of class yes: 5 of 8 tokens are c, b, s and m one each; of class no, t, j and c a third each; 3 of 4 documents are yes."""
     statistics = statistics_of(LABELLED)
-    fit = maximum_likelihood_fit(language_models(statistics), "empirical", np.empty(2))
+    fit = whole_fit(language_models(statistics), "empirical", np.empty(2))
     log_likelihood = 5 * math.log(5 / 8) + 3 * math.log(1 / 8) + 3 * math.log(1 / 3) + 3 * math.log(3 / 4) + math.log(1 / 4)
     assert fit.log_likelihood == pytest.approx(log_likelihood)
     assert (fit.parameters, fit.tokens) == (2 * (6 - 1) + 1, 11)
     assert fit.aic == pytest.approx(22 - 2 * log_likelihood)
     assert fit.bic == pytest.approx(11 * math.log(11) - 2 * log_likelihood)
-    even = maximum_likelihood_fit(language_models(statistics), "uniform", np.array([0.5, 0.5]))
+    even = whole_fit(language_models(statistics), "uniform", np.array([0.5, 0.5]))
     assert even.parameters == 10
     assert even.log_likelihood == pytest.approx(log_likelihood - 3 * math.log(3 / 4) - math.log(1 / 4) + 4 * math.log(1 / 2))
 
@@ -117,7 +127,7 @@ def test_maximum_likelihood_aic_and_bic_by_hand() -> None:
 def test_the_likelihood_is_that_of_every_token_and_label(corpus: list[oracle.Labelled], without: set[str]) -> None:
     counts, statistics = oracle.count(corpus), statistics_of(corpus)
     over = [term for term in counts.terms if term not in without]
-    fit = maximum_likelihood_fit(language_models(statistics, over=over), "empirical", np.empty(0))
+    fit = whole_fit(language_models(statistics, over=over), "empirical", np.empty(0))
     phi, prior = oracle.language_models(counts, over, 0, "symmetric", "ml"), oracle.class_prior(counts)
     wanted = sum(oracle.log(prior[label]) + sum(oracle.log(phi[label, term]) for term in terms if term in over) for label, terms in corpus)
     assert fit.log_likelihood == pytest.approx(wanted, rel=1e-10, abs=1e-10)

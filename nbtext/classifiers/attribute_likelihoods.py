@@ -16,7 +16,6 @@ In every class each attribute has a distribution of its own, and under the naive
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self
 
@@ -29,13 +28,12 @@ from nbtext.errors import UsageError, listed
 from nbtext.language_model.dirichlet import LanguageModels, OwnPseudoCounts
 from nbtext.language_model.measures import Fit, PartFit, fit_of_terms, log_evidence_of_classes
 from nbtext.language_model.sampling import Categorical, DrawValues
-from nbtext.language_model.smoothing import count_histogram, leave_one_out, smoothing_by_evidence
+from nbtext.language_model.smoothing import count_histogram, gamma_rise, leave_one_out, smoothing_by_evidence
 from nbtext.records import dataclass
 from nbtext.settings import ALL_OTHERS, GivenSmoothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from fractions import Fraction
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.moments import Moments
@@ -62,9 +60,9 @@ class CategoricalAttribute:
         """
         terms = is_category_of(statistics.vocabulary, name)
         shape, estimate, given = settings.prior_shape, settings.estimate, own_of_values(settings, name)
-        places = statistics.vocabulary.find([category_term(name, value) for value in given])
-        own = {place: number for place, number in zip(places, given.values(), strict=True) if place >= 0}
-        never_seen = [number for place, number in zip(places, given.values(), strict=True) if place < 0]
+        found = list(zip(statistics.vocabulary.find([category_term(name, value) for value in given]), given.values(), strict=True))
+        own = {place: number for place, number in found if place >= 0}
+        never_seen = [number for place, number in found if place < 0]
         n_seen = int(np.count_nonzero(terms)) + len(never_seen)
         n_unseen = len(never_seen) + (0 if n_values is None else n_values - n_seen)
         if n_values is not None and n_values < n_seen:
@@ -104,36 +102,8 @@ class CategoricalAttribute:
         return draw
 
 
-class _NumericAttributes(ABC):
-    """Distributions of columns of numbers in each class."""
-
-    @property
-    @abstractmethod
-    def informative(self) -> Mask:
-        """The columns that were not the same in the whole corpus, shape (n_columns,); the others add nothing."""
-
-    @abstractmethod
-    def drawing(self, label: int) -> DrawValues:
-        """Return a function that draws a value of each column."""
-
-    @abstractmethod
-    def log_likelihood(self, column: int, values: Floats) -> Floats:
-        """Return log p(x_d | C_k) of values of a column, shape (n_docs, 1), in nats, shape (n_docs, n_classes)."""
-
-    def add_log_likelihood(self, scores: Floats, values: Floats) -> Whole:
-        """Add the log-likelihoods of values, shape (n_docs, n_columns), nan for missing, to the scores, shape (n_docs, n_classes).
-
-        Returns the number of values of each document that counted, shape (n_docs,).
-        """
-        known = np.isfinite(values) & self.informative
-        for column in np.flatnonzero(known.any(axis=0)).tolist():
-            rows = np.flatnonzero(known[:, column])
-            scores[rows] += self.log_likelihood(column, values[rows, column, np.newaxis])
-        return np.asarray(np.count_nonzero(known, axis=1))
-
-
 @dataclass(frozen=True, eq=False)
-class PoissonAttributes(_NumericAttributes):
+class PoissonAttributes:
     """λ of each count in each class, shape (n_classes, n_columns)."""
 
     rates: Floats
@@ -149,7 +119,7 @@ class PoissonAttributes(_NumericAttributes):
 
     @property
     def informative(self) -> Mask:
-        """The counts that were not always 0."""
+        """The counts that were not always 0, shape (n_columns,); the others add nothing."""
         return np.asarray(np.any(self.rates > 0, axis=0))
 
     def drawing(self, label: int) -> DrawValues:
@@ -157,7 +127,7 @@ class PoissonAttributes(_NumericAttributes):
         return lambda random: random.poisson(self.rates[label]).tolist()
 
     def log_likelihood(self, column: int, values: Floats) -> Floats:
-        """Return x log λ_k − λ_k − log x!."""
+        """Return x log λ_k − λ_k − log x! of values of a column, shape (n_docs, 1), in nats, shape (n_docs, n_classes)."""
         rates = self.rates[:, column]
         with np.errstate(divide="ignore", invalid="ignore"):
             of_events = np.where(values > 0, values * np.log(rates), 0.0)
@@ -167,7 +137,7 @@ class PoissonAttributes(_NumericAttributes):
 
 
 @dataclass(frozen=True, eq=False)
-class NormalAttributes(_NumericAttributes):
+class NormalAttributes:
     """μ and σ² of each number in each class, shapes (n_classes, n_columns)."""
 
     means: Floats
@@ -195,7 +165,7 @@ class NormalAttributes(_NumericAttributes):
 
     @property
     def informative(self) -> Mask:
-        """The numbers with a variance."""
+        """The numbers with a variance, shape (n_columns,); the others add nothing."""
         return np.asarray(np.all(self.variances > 0, axis=0))
 
     def drawing(self, label: int) -> DrawValues:
@@ -203,11 +173,23 @@ class NormalAttributes(_NumericAttributes):
         return lambda random: random.normal(self.means[label], np.sqrt(self.variances[label])).tolist()
 
     def log_likelihood(self, column: int, values: Floats) -> Floats:
-        """Return −½ [log 2πσ²_k + (x − μ_k)²/σ²_k], with x at most `FARTHEST` standard deviations away from a mean."""
+        """Return −½ [log 2πσ²_k + (x − μ_k)²/σ²_k], shapes as of a count, with x at most `FARTHEST` standard deviations away from a mean."""
         mean, variance = self.means[:, column], self.variances[:, column]
         with np.errstate(over="ignore"):
             distance = np.minimum((values - mean) ** 2 / variance, FARTHEST**2)
         return -0.5 * (np.log(2 * np.pi * variance) + distance)
+
+
+def add_log_likelihood(columns: PoissonAttributes | NormalAttributes, scores: Floats, values: Floats) -> Whole:
+    """Add the log-likelihoods of values, shape (n_docs, n_columns), nan for missing, to the scores, shape (n_docs, n_classes).
+
+    Returns the number of values of each document that counted, shape (n_docs,).
+    """
+    known = np.isfinite(values) & columns.informative
+    for column in np.flatnonzero(known.any(axis=0)).tolist():
+        rows = np.flatnonzero(known[:, column])
+        scores[rows] += columns.log_likelihood(column, values[rows, column, np.newaxis])
+    return np.asarray(np.count_nonzero(known, axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +204,7 @@ class AttributeLikelihoods:
     @classmethod
     def estimate(cls, statistics: ClassStatistics, settings: Settings, smoothing: Sequence[float] | None, *, with_numbers: bool) -> Self:
         """Return the likelihoods with the ``smoothing`` of each categorical attribute; for None with that of the settings."""
-        names, pseudo_count = statistics.attributes, given_smoothing(settings)
+        names = statistics.attributes
         chosen: Sequence[float | None] = smoothing or [given_smoothing(settings, name) for name in names.categorical]
         categorical = tuple(
             CategoricalAttribute.estimate(statistics, name, each, settings, n_values)
@@ -230,11 +212,10 @@ class AttributeLikelihoods:
         )
         if statistics.moments is None:
             return cls(categorical, None, None)
-        pseudo_documents = PSEUDO_DOCUMENTS if pseudo_count is None else pseudo_count
+        of_columns = pseudo_documents(settings)
         of_counts, of_numbers = statistics.moments.parted(len(names.counts))
-        counts = PoissonAttributes.estimate(of_counts, pseudo_documents)
-        numbers = NormalAttributes.estimate(of_numbers, pseudo_documents, names.numeric, statistics.classes) if with_numbers else None
-        return cls(categorical, counts, numbers)
+        numbers = NormalAttributes.estimate(of_numbers, of_columns, names.numeric, statistics.classes) if with_numbers else None
+        return cls(categorical, PoissonAttributes.estimate(of_counts, of_columns), numbers)
 
     @property
     def smoothing(self) -> list[float]:
@@ -247,7 +228,7 @@ class AttributeLikelihoods:
         for attribute in self.categorical:
             found = found + attribute.add_log_likelihood(scores, matrix)
         for columns, values in self._of_values(matrix):
-            found = found + columns.add_log_likelihood(scores, values)
+            found = found + add_log_likelihood(columns, scores, values)
         return found
 
     def add_left_out(self, scores: Floats, documents: CountedDocuments, statistics: ClassStatistics, settings: Settings) -> Whole:
@@ -257,17 +238,16 @@ class AttributeLikelihoods:
             of_values, known, _ = leave_one_out(attribute.values, documents)
             scores += of_values
             found += known
-        given, n_counts = given_smoothing(settings), len(statistics.attributes.counts)
-        pseudo_documents = PSEUDO_DOCUMENTS if given is None else given
+        smoothing = pseudo_documents(settings)
         if statistics.moments is None or documents.matrix.values is None:
             return found
         for column, name in enumerate(statistics.attributes.numbers):
             values = documents.matrix.values[:, column]
             others = statistics.moments.without_each(column, values, documents.classes)
-            of_others: _NumericAttributes = (
-                PoissonAttributes.estimate(others, pseudo_documents)
-                if column < n_counts
-                else NormalAttributes.estimate(others, pseudo_documents, [name] * values.size, statistics.classes)
+            of_others = (
+                PoissonAttributes.estimate(others, smoothing)
+                if column < len(statistics.attributes.counts)
+                else NormalAttributes.estimate(others, smoothing, [name] * values.size, statistics.classes)
             )
             here = ~np.isnan(values) & of_others.informative
             for row in np.flatnonzero(here).tolist():
@@ -285,7 +265,7 @@ class AttributeLikelihoods:
             for column in range(values.shape[1]):
                 scores, alone = np.zeros((1, n_classes)), np.full_like(values, np.nan)
                 alone[0, column] = values[0, column]
-                columns.add_log_likelihood(scores, alone)
+                add_log_likelihood(columns, scores, alone)
                 yield scores[0]
 
     def drawings(self, label: int) -> Iterator[DrawValues]:
@@ -302,20 +282,19 @@ class AttributeLikelihoods:
         found = [PartFit(each.name, log_evidence_of_classes(each.values), fit_of_terms(each.values)) for each in self.categorical]
         if statistics.moments is None:
             return found
-        names, given = statistics.attributes, given_smoothing(settings)
-        pseudo_documents = PSEUDO_DOCUMENTS if given is None else given
+        names, smoothing = statistics.attributes, pseudo_documents(settings)
         of_counts, of_numbers = statistics.moments.parted(len(names.counts))
         kinds = [(1, names.counts, poisson_fits, of_counts), (2, names.numeric, normal_fits, of_numbers)]
         for per_value, columns, fits, moments in kinds[: 1 if self.numbers is None else 2]:
-            evidence, log_likelihood = fits(moments, pseudo_documents)
+            evidence, log_likelihood = fits(moments, smoothing)
             if impossible := [name for name, finite in zip(columns, np.isfinite(log_likelihood).all(axis=0), strict=True) if not finite]:
                 raise UsageError(f"AIC and BIC are not defined for {listed(impossible, 3)}: in a class all documents have the same number")
             for place, name in enumerate(columns):
                 fit = Fit(float(log_likelihood[:, place].sum()), per_value * len(evidence), int(moments.documents[:, place].sum()))
-                found.append(PartFit(name, evidence[:, place] if pseudo_documents else None, fit))
+                found.append(PartFit(name, evidence[:, place] if smoothing else None, fit))
         return found
 
-    def _of_values(self, matrix: DocumentTermMatrix) -> Iterator[tuple[_NumericAttributes, Floats]]:
+    def _of_values(self, matrix: DocumentTermMatrix) -> Iterator[tuple[PoissonAttributes | NormalAttributes, Floats]]:
         """Return counts and numbers, each with its columns of the values."""
         if matrix.values is not None and self.counts is not None:
             n_counts = self.counts.rates.shape[1]
@@ -326,13 +305,13 @@ class AttributeLikelihoods:
 
 def poisson_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
     """Return log p(x | C_k) under λ_k ~ Gamma(α x̄, α) and at maximum likelihood, both (n_classes, n_columns), without Σ log x!."""
-    from scipy.special import gammaln, xlogy
+    from scipy.special import xlogy
 
     n, sums = moments.documents, moments.sums.astype(np.float64)
     total = moments.total()
     shape = smoothing * total.sums.astype(np.float64) / np.maximum(total.documents, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        evidence = gammaln(shape + sums) - gammaln(shape) + shape * np.log(smoothing) - (shape + sums) * np.log(smoothing + n)
+        evidence = gamma_rise(shape, sums) + shape * np.log(smoothing) - (shape + sums) * np.log(smoothing + n)
     return np.where(shape > 0, evidence, 0.0), xlogy(sums, sums / np.maximum(n, 1)) - sums
 
 
@@ -341,16 +320,13 @@ def normal_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
 
     Both of shape (n_classes, n_columns). Source: Gelman et al. (2013), section 3.3.
     """
-    from scipy.special import gammaln
-
     n, variance = moments.documents, mean_and_variance(moments)[1]
     classes = [""] * len(n)
     corpus_variance = mean_and_variance(moments.total())[1]
     with np.errstate(invalid="ignore", divide="ignore"):
         posterior = NormalAttributes.estimate(moments, smoothing, classes, classes).variances if smoothing else variance
         evidence = (
-            gammaln((smoothing + n) / 2)
-            - gammaln(smoothing / 2)
+            gamma_rise(smoothing / 2, n / 2)
             + np.log(smoothing / (smoothing + n)) / 2
             - n * np.log(np.pi) / 2
             + smoothing / 2 * np.log(smoothing * corpus_variance)
@@ -369,6 +345,12 @@ def given_smoothing(settings: Settings, name: str = "") -> float | None:
     return _given_by_name(settings)[ALL_OTHERS] if name and own_of_values(settings, name) else None
 
 
+def pseudo_documents(settings: Settings) -> float:
+    """Return α of the columns of numbers."""
+    given = given_smoothing(settings)
+    return PSEUDO_DOCUMENTS if given is None else given
+
+
 def own_of_values(settings: Settings, name: str) -> dict[str, float]:
     """Return the pseudo-counts given for single values of a categorical column, by value."""
     return {key.removeprefix(f"{name}="): number for key, number in _given_by_name(settings).items() if key.startswith(f"{name}=")}
@@ -381,9 +363,6 @@ def _given_by_name(settings: Settings) -> Mapping[str, float]:
 
 def mean_and_variance(moments: Moments) -> tuple[Floats, Floats]:
     """Return Σx/n and Σx²/n − (Σx/n)², rounded only at the end, of the shapes of the moments; 0 where n is."""
-    rows = zip(*(part.tolist() for part in moments), strict=True)
-    exact: list[list[tuple[Fraction, Fraction]]] = [
-        [(total / max(n, 1), square / max(n, 1)) for n, total, square in zip(*row, strict=True)] for row in rows
-    ]
-    pairs = np.array([[(float(mean), float(square - mean**2)) for mean, square in row] for row in exact]).reshape(*moments.sums.shape, 2)
-    return pairs[..., 0], pairs[..., 1]
+    n = np.maximum(moments.documents, 1).astype(object)
+    mean = moments.sums / n
+    return mean.astype(np.float64), (moments.squares / n - mean**2).astype(np.float64)

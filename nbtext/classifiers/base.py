@@ -60,7 +60,7 @@ def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
     missing = [] if isinstance(kind, str) else [label for label in statistics.classes if label not in kind]
     if missing:
         raise UsageError(f"the class prior has no number for class {missing[0]!r}", hint="give one for every class")
-    weights = _prior_weights(kind, statistics.classes, statistics.class_documents)
+    weights = prior_weights(kind, statistics)
     if not weights.any():
         raise UsageError("the class prior leaves no class possible", hint="give a class of the corpus a weight above 0")
     prior: Floats = weights / weights.sum()
@@ -69,21 +69,18 @@ def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
     return prior
 
 
-def _leaves_a_class(kind: ClassPrior, statistics: ClassStatistics) -> bool:
-    """Return False if the prior rules out every class that has documents."""
-    return bool(_prior_weights(kind, statistics.classes, statistics.class_documents).any())
-
-
 def class_prior_without(kind: ClassPrior, statistics: ClassStatistics, number: int, weight: float = 1.0) -> Floats:
     """Return π_k without one document of class ``number``, shape (n_classes,); all zeros if that leaves no class possible."""
     others = statistics.class_documents - weight * (np.arange(statistics.n_classes) == number)
-    weights = _prior_weights(kind, statistics.classes, others)
+    weights = prior_weights(kind, statistics, others)
     return weights / (weights.sum() or 1.0)
 
 
-def _prior_weights(kind: ClassPrior, classes: Sequence[str], documents: Whole) -> Floats:
+def prior_weights(kind: ClassPrior, statistics: ClassStatistics, documents: Numbers | None = None) -> Floats:
+    """Return numbers in proportion to π_k, shape (n_classes,), 0 without documents: of those of the statistics, or of so many by class."""
+    documents = statistics.class_documents if documents is None else documents
     if not isinstance(kind, str):
-        weights = np.array([kind[label] for label in classes])
+        weights = np.array([kind[label] for label in statistics.classes])
     elif kind == "uniform":
         weights = np.ones(len(documents))
     else:
@@ -271,7 +268,6 @@ class Classifier(ABC):
         cls, statistics: ClassStatistics, selected: Mask, settings: Settings, documents: CountedDocuments | None = None
     ) -> ClassStatistics:
         """Return the statistics with the counts that pseudo-counts are added to; ``documents`` are all, for a classifier that needs them."""
-        del cls, selected, settings, documents
         return statistics
 
     @classmethod
@@ -279,7 +275,6 @@ class Classifier(ABC):
         """Return what the evidence of the smoothing follows from, for ``counts`` as `counted` returns them; None if smoothing goes without."""
         from nbtext.language_model.smoothing import count_histogram
 
-        del cls
         return count_histogram(counts, selected, settings.prior_shape)
 
     @classmethod
@@ -345,12 +340,10 @@ class Classifier(ABC):
 
     def attribute_scores(self, matrix: DocumentTermMatrix) -> Iterable[Floats]:
         """Return what each attribute of one document adds to the scores, each of shape (n_classes,), in nats."""
-        del matrix
         return ()
 
     def drawing(self, label: int) -> DrawValues:
         """Return a function that draws the attributes of a document of a class, in the order of their names; None stands for a value without a distribution."""
-        del label
         return lambda _: []
 
     @property
@@ -434,7 +427,7 @@ class Classifier(ABC):
         Where the others leave no class possible, all scores are −inf.
         """
         matrix, weights = left_out.matrix, left_out.natural_weights(training.statistics)
-        if not _leaves_a_class(training.settings.class_prior, statistics):
+        if not prior_weights(training.settings.class_prior, statistics).any():
             impossible = np.full((matrix.n_documents, statistics.n_classes), -np.inf)
             return Unseen(impossible, np.zeros(matrix.n_documents, np.int64), matrix.lengths, left_out.truth(statistics.n_classes), weights)
         others = replace(training, statistics=statistics, selected=training.selected_in(statistics), documents=rest, sample=None)
@@ -444,12 +437,10 @@ class Classifier(ABC):
     @classmethod
     def subtracts_exactly(cls, settings: Settings, unit: int) -> bool:
         """Return whether `leave_one_out` works on counts of this unit, weighed by class if settings say so."""
-        del cls, settings, unit
         return False
 
     def leave_one_out(self, documents: CountedDocuments) -> Unseen:
         """Score documents that the model was estimated from, each by the model of all others, exactly; raise `UsageError` if it cannot."""
-        del documents
         raise UsageError("this model cannot leave out single documents exactly", hint="cross-validate with folds")
 
     def variants(self) -> Sequence[Self]:
@@ -461,7 +452,6 @@ class Classifier(ABC):
 
         ``lengths``: tokens of terms that count, shape (n_docs,). Scores of a generative model are on that scale already.
         """
-        del lengths
         return scores
 
     def uncalibrated(self) -> Calibration:
@@ -479,7 +469,6 @@ class Classifier(ABC):
 
         Unknown tokens count; 0 for a document without tokens. None for a model that gives tokens no probability.
         """
-        del scores, lengths, unknown
         return None
 
 
@@ -538,7 +527,6 @@ class LinearClassifier(AdditiveClassifier):
 
     def bias_against(self, everything: Self) -> Floats:
         """Return what is the same for every document beside the prior, for each class less that for all documents without it, shape (n_classes,)."""
-        del everything
         return np.zeros(self.training.statistics.n_classes)
 
     def adds_occurrences(self) -> bool:

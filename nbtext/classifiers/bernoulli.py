@@ -60,7 +60,6 @@ class BernoulliNaiveBayes(LinearClassifier):
     @classmethod
     def histogram(cls, counts: ClassStatistics, selected: Mask, settings: Settings) -> CountHistogram:
         """Return that of presences and absences, of a Beta distribution with both parameters the same."""
-        del cls, settings
         return coin_histogram(counts, selected)
 
     @cached_property

@@ -62,7 +62,6 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     @classmethod
     def histogram(cls, counts: ClassStatistics, selected: Mask, settings: Settings) -> CountHistogram | None:
         """Return that of the complements: their counts are what pseudo-counts are added to. None for tf-idf, where evidence adds too much to n-grams."""
-        del cls
         return None if settings.weighting == "tfidf" else complement_histogram(counts, selected, settings.prior_shape)
 
     def __post_init__(self) -> None:

@@ -33,6 +33,7 @@ from nbtext.language_model.polya import (
     maximum_log_likelihood,
 )
 from nbtext.records import dataclass
+from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
@@ -71,7 +72,6 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
         cls, statistics: ClassStatistics, selected: Mask, settings: Settings, documents: CountedDocuments | None = None
     ) -> ClassStatistics:
         """Return the statistics as if every document held each of its terms once."""
-        del cls, selected, settings, documents
         return replace(statistics, cell_counts=statistics.cell_documents)
 
     def arrays(self) -> dict[str, Numbers]:
@@ -122,10 +122,10 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
         matrix = matrix.of_terms(self.known())
         scores = np.tile(self.log_prior, (matrix.n_documents, 1))
         counts, number = np.unique(matrix.counts, return_inverse=True)
-        pairs, places = np.unique(matrix.terms.astype(np.int64) * max(counts.size, 1) + number, return_inverse=True)
-        terms, steps = pairs // max(counts.size, 1), counts[pairs % max(counts.size, 1)]
+        keys, places = np.unique(pair(matrix.terms, number), return_inverse=True)
+        terms, numbers = unpair(keys)
         once = matrix._replace(terms=places, counts=np.ones(places.size, np.int64))  # each pair of term and count is added as a whole
-        add_weighted_sums(scores, once, pairs.size, lambda pair: self.term_scores(terms[pair], steps[pair]))
+        add_weighted_sums(scores, once, keys.size, lambda some: self.term_scores(terms[some], counts[numbers[some]]))
         lengths = matrix.lengths
         scores -= log_rise(np.full((lengths.size, 1), self.concentration), lengths)
         return scores, lengths

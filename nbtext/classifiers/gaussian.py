@@ -292,12 +292,14 @@ class GaussianDiscriminantAnalysis(Classifier):
             documents.classes[here],
             statistics.n_classes,
             separate=settings.covariance == "separate",
-            shape="spherical" if settings.covariance_shape == UNSCALED else settings.covariance_shape,
+            shape=_shape(settings),
             shrinkage=None if isinstance(settings.shrinkage, str) else settings.shrinkage,
         )
         if not all(np.all(np.abs(part) <= LARGEST_ROOT) for part in (gaussians.means, gaussians.roots)):
             raise UsageError("the numbers are too large or too small without a scale", hint="use --covariance-shape spherical")
-        return cls(training, space, numbers, GaussianClasses(_rounded(gaussians.means), _rounded(gaussians.roots)))
+        # to float32: the last digits depend on the machine, and so would the bytes of a model file
+        rounded = (part.astype(np.float32).astype(np.float64) for part in (gaussians.means, gaussians.roots))
+        return cls(training, space, numbers, GaussianClasses(*rounded))
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
         """Return log π_k + log N(x | μ_k, Σ_k), and the tokens and numbers that count; for a document without features log π_k."""
@@ -346,7 +348,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         documents, settings, n_classes = self.training.all_documents(), self.training.settings, self.training.statistics.n_classes
         features, _, here = _features_of(documents.matrix, self.space, self.numbers)
         features, classes = features[here], documents.classes[here]
-        separate, shape = settings.covariance == "separate", settings.covariance_shape.removesuffix("-unscaled")
+        separate, shape = settings.covariance == "separate", _shape(settings)
         try:
             likeliest = GaussianClasses.estimate(features, classes, n_classes, separate=separate, shape=shape, shrinkage=0.0)
         except UsageError:
@@ -391,14 +393,13 @@ class GaussianDiscriminantAnalysis(Classifier):
             "its latent features are too long",
         )
         require(np.all(of_numbers <= LARGEST_ROOT), "its means are too large")
-        require(np.all(np.abs(roots) <= LARGEST_ROOT), "its covariances are impossible")
         roots = roots.astype(np.float64).reshape(n_roots, roots.size // n_roots)
         if full:
             triangular = np.zeros((n_roots, n_features, n_features))
             triangular[:, *np.triu_indices(n_features)] = roots
             roots = triangular
         diagonals = np.diagonal(roots, axis1=1, axis2=2) if full else roots
-        require(np.all(diagonals >= 1 / LARGEST_ROOT), "its covariances are impossible")
+        require(np.all(np.abs(roots) <= LARGEST_ROOT) and np.all(diagonals >= 1 / LARGEST_ROOT), "its covariances are impossible")
         space = LatentSpace(training.statistics, known, projection.astype(np.float32).reshape(n_known, n_latent))
         return cls(training, space, numbers, GaussianClasses(means, roots))
 
@@ -415,9 +416,9 @@ def _features_of(matrix: DocumentTermMatrix, space: LatentSpace, numbers: Standa
     return np.hstack((latent, standard)), lengths + here * standard.shape[1], here
 
 
-def _rounded(numbers: Floats) -> Floats:
-    """Round to float32: the last digits depend on the machine, and so would the bytes of a model file."""
-    return numbers.astype(np.float32).astype(np.float64)
+def _shape(settings: Settings) -> str:
+    """Return the shape of covariances without what it says of the units of numbers."""
+    return settings.covariance_shape.removesuffix("-unscaled")
 
 
 def _roots_of(settings: Settings, n_classes: int) -> int:

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
-    from nbtext.type_names import Mask, Numbers, Truth, Whole
+    from nbtext.type_names import Floats, Mask, Numbers, Truth, Whole
 
-    Floats = NDArray[Any]
+    Reals = NDArray[Any]  # of the precision of the features
 
 CORRECTIONS = 5
 """Pairs of a step and its change of the gradient that L-BFGS remembers."""
@@ -103,7 +103,7 @@ LARGEST_WEIGHT = 1e30
 """In a model file. No fit comes near: l2 is at least 1e-6, so the weights of 10¹² documents are below 10¹⁴."""
 
 
-def _product(left: Floats, right: Floats) -> float:
+def _product(left: Reals, right: Reals) -> float:
     """Return the sum of the products: of each row in its own precision, of the rows in float64. BLAS would depend on the number of threads."""
     return float(np.einsum("...k,...k", left, right).sum(dtype=np.float64))
 
@@ -111,11 +111,11 @@ def _product(left: Floats, right: Floats) -> float:
 class _Vector(NamedTuple):
     """Weights and biases, or a gradient or step of them; as a tuple, so that sums go over its parts."""
 
-    coefficients: Floats
+    coefficients: Reals
     """a, shape (n_docs, n_classes)."""
-    products: Floats
+    products: Reals
     """G a, shape (n_docs, n_classes)."""
-    bias: Floats
+    bias: Reals
     """Shape (n_classes,)."""
 
     def plus(self, other: _Vector, times: float) -> _Vector:
@@ -131,21 +131,6 @@ class _Vector(NamedTuple):
         return _product(self.coefficients, other.products) + _product(self.bias, other.bias)
 
 
-class _Terms(NamedTuple):
-    """The terms of a problem: those that documents share, and those that one document alone has."""
-
-    is_shared: Mask
-    """Shape (n_terms,)."""
-    place: Whole
-    """The number of each term among its kind, shape (n_terms,)."""
-    values: Floats
-    """x of the terms of one document, shape (n_alone,)."""
-    documents: Whole
-    """These documents, shape (n_alone,)."""
-    scales: Callable[[Whole], Floats]
-    """Returns s_jk of some terms, by number, shape (n, n_classes)."""
-
-
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Features, scales and classes of the documents that are fitted to.
@@ -159,24 +144,33 @@ class Problem:
 
     X by columns is the same arrays, and both products go through the weights of a block in order: half the memory and time of X by rows.
     """
-    squares: tuple[Floats, ...]
+    squares: tuple[Reals, ...]
     """s_jk² of the terms of each block, shape (n, n_classes)."""
-    own: Floats
+    own: Reals
     """Σ_j x_jd² s_jk² over the terms j of this document alone, shape (n_docs, n_classes)."""
     truth: Truth
     """Class of each document, shape (n_docs,), or of several labels which it has, shape (n_docs, n_classes)."""
-    terms: _Terms
-    weights: Floats | None = None
+    is_shared: Mask
+    """Which terms documents share, not one document alone has, shape (n_terms,)."""
+    place: Whole
+    """The number of each term among its kind, shape (n_terms,)."""
+    values: Reals
+    """x of the terms of one document, shape (n_alone,)."""
+    documents: Whole
+    """These documents, shape (n_alone,)."""
+    scales: Callable[[Whole], Reals]
+    """Returns s_jk of some terms, by number, shape (n, n_classes)."""
+    weights: Reals | None = None
     """By which the loss of each document is multiplied, shape (n_docs,), of the type of the features; None if all are 1."""
 
     @classmethod
     def of(
         cls,
         features: Any,  # noqa: ANN401 - scipy has no types
-        scales: Callable[[Whole], Floats],
+        scales: Callable[[Whole], Reals],
         n_classes: int,
         truth: Truth,
-        weights: NDArray[np.float64] | None = None,
+        weights: Floats | None = None,
     ) -> Self:
         """Return the problem of features by rows, and of the function that returns the scale s of some terms in each class, shape (n, n_classes).
 
@@ -193,18 +187,18 @@ class Problem:
         place = np.empty(holding.size, np.int32)
         place[shared], place[alone] = np.arange(shared.size), np.arange(alone.size)
         at = columns.indptr[alone]
-        terms = _Terms(is_shared, place, columns.data[at], columns.indices[at], scales)
+        values, documents = columns.data[at], columns.indices[at]
         blocks = list(in_blocks(shared, n_classes, WEIGHTS_AT_ONCE))
         transposed = tuple(columns[:, some].T for some in blocks)
         del columns
         _release_memory()
         squares = tuple(np.concatenate([scales(few) ** 2 for few in in_blocks(some, n_classes, SCALES_AT_ONCE)]) for some in blocks)
-        own = np.zeros((len(truth), n_classes), terms.values.dtype)
+        own = np.zeros((len(truth), n_classes), values.dtype)
         for some in in_blocks(np.arange(alone.size), n_classes, SCALES_AT_ONCE):
-            entries = terms.values[some] ** 2, (terms.documents[some], np.arange(some.size))
+            entries = values[some] ** 2, (documents[some], np.arange(some.size))
             own += csr_array(entries, shape=(len(truth), some.size)) @ scales(alone[some]) ** 2
         weights = None if weights is None else weights.astype(own.dtype)
-        return cls(transposed, squares, own, truth, terms, weights)
+        return cls(transposed, squares, own, truth, is_shared, place, values, documents, scales, weights)
 
     @property
     def size(self) -> float:
@@ -216,38 +210,33 @@ class Problem:
         """(n_docs, n_classes)."""
         return self.own.shape[0], self.own.shape[1]
 
-    def applied(self, coefficients: Floats) -> Floats:
+    def applied(self, coefficients: Reals) -> Reals:
         """Return G a, shape (n_docs, n_classes)."""
-        products: Floats = np.zeros_like(coefficients)
+        products: Reals = np.zeros_like(coefficients)
         for transposed, weights in zip(self.transposed, self._weights(coefficients), strict=True):
             products += transposed.T @ weights
         products += self.own * coefficients
         return products
 
-    def _weights(self, coefficients: Floats) -> Iterator[Floats]:
+    def _weights(self, coefficients: Reals) -> Iterator[Reals]:
         """Yield w_jk s_jk of a for the terms of each block."""
         for transposed, squares in zip(self.transposed, self.squares, strict=True):
             weights = transposed @ coefficients
             weights *= squares
             yield weights
 
-    def scaled_weights(self, coefficients: Floats, numbers: Whole | None = None) -> Floats:
+    def scaled_weights(self, coefficients: Reals, numbers: Whole | None = None) -> Reals:
         """Return w_jk s_jk of a for some terms, or all, shape (n, n_classes), to be multiplied with the features of a document."""
-        terms = self.terms
-        numbers = np.arange(terms.place.size) if numbers is None else numbers
+        numbers = np.arange(self.place.size) if numbers is None else numbers
         weights = np.empty((numbers.size, self.shape[1]), coefficients.dtype)
-        is_shared, places = terms.is_shared[numbers], terms.place[numbers]
-        rows = np.flatnonzero(is_shared)
-        rows = rows[np.argsort(places[rows])]
-        sorted_places, end = places[rows], 0
+        is_shared, places, begin = self.is_shared[numbers], self.place[numbers], 0
         for of_block in self._weights(coefficients):
-            begin, end = end, end + len(of_block)
-            here = slice(*np.searchsorted(sorted_places, (begin, end)))
-            weights[rows[here]] = of_block[sorted_places[here] - begin]
+            here = is_shared & (places >= begin) & (places < begin + len(of_block))
+            weights[here] = of_block[places[here] - begin]
+            begin += len(of_block)
         for some in in_blocks(np.flatnonzero(~is_shared), self.shape[1], SCALES_AT_ONCE):
             alone = places[some]
-            products = terms.scales(numbers[some]) ** 2 * terms.values[alone, np.newaxis]
-            weights[some] = products * coefficients[terms.documents[alone]]
+            weights[some] = self.scales(numbers[some]) ** 2 * self.values[alone, np.newaxis] * coefficients[self.documents[alone]]
         return weights
 
     def start(self) -> _Vector:
@@ -260,13 +249,13 @@ class Problem:
             bias = np.log(holding / (np.maximum(size - holding, AT_LEAST) if several else size))
         return _Vector(zeros, zeros, bias.astype(zeros.dtype))
 
-    def vector(self, coefficients: Floats, bias: Floats) -> _Vector:
+    def vector(self, coefficients: Reals, bias: Reals) -> _Vector:
         """Return the vector of a and biases."""
         return _Vector(coefficients, self.applied(coefficients), bias)
 
-    def residual(self, point: _Vector) -> Floats:
+    def residual(self, point: _Vector) -> Reals:
         """Return p(C_k | d) − [k is the truth, or one of the labels], times the weight of the document, shape (n_docs, n_classes)."""
-        posterior: Floats = point.products + point.bias
+        posterior: Reals = point.products + point.bias
         if self.truth.ndim > 1:
             from scipy.special import expit
 
@@ -281,7 +270,7 @@ class Problem:
             posterior *= self.weights[:, np.newaxis]
         return posterior
 
-    def gradient(self, residual: Floats, point: _Vector, l2: float) -> _Vector:
+    def gradient(self, residual: Reals, point: _Vector, l2: float) -> _Vector:
         """Return the gradient of the objective: Xᵀ(p − y) scaled, + l2·w; and Σ_d (p − y)_d for the biases, which have no penalty."""
         return _Vector(residual, self.applied(residual), residual.sum(axis=0)).plus(point._replace(bias=np.zeros_like(point.bias)), l2)
 
@@ -336,7 +325,7 @@ def minimise(problem: Problem, l2: float, start: _Vector, precision: float = EXC
     return best
 
 
-def _excess(problem: Problem, gradient: _Vector, residual: Floats, l2: float) -> float:
+def _excess(problem: Problem, gradient: _Vector, residual: Reals, l2: float) -> float:
     """Return (‖g_w‖² / l2 + Σ_k g_bk² / Σ_d p_dk (1 − p_dk)) / 2, by document; the sum over documents is weighted.
 
     With the best biases for each w the objective is l2-strongly convex in w, hence at most ‖g_w‖² / (2·l2) above its minimum. The gain of
@@ -368,7 +357,7 @@ def _direction(gradient: _Vector, pairs: list[_Pair]) -> _Vector:
     return direction
 
 
-def _searched(problem: Problem, point: _Vector, step: _Vector, l2: float, slope: float) -> tuple[float, Floats] | None:
+def _searched(problem: Problem, point: _Vector, step: _Vector, l2: float, slope: float) -> tuple[float, Reals] | None:
     """Return a step length and the residual there; None if no point is found, or in single precision the step does not descend.
 
     On a convex line a slope t·f'(t) ≤ `DESCENT`·t·f'(0) implies Wolfe's first condition, and f'(t) ≥ `CURVATURE`·f'(0) is the second. So slopes
@@ -391,14 +380,14 @@ def _searched(problem: Problem, point: _Vector, step: _Vector, l2: float, slope:
     return None
 
 
-def log_count_ratio(counts: Numbers, totals: Numbers, n_terms: int, smoothing: float) -> NDArray[np.float64]:
+def log_count_ratio(counts: Numbers, totals: Numbers, n_terms: int, smoothing: float) -> Floats:
     """Return r_jk = log((m_jk + α) / Σ_i (m_ik + α)) − the same of all other classes together, shape (n, n_classes).
 
     ``counts`` are m_jk of n terms, shape (n, n_classes), ``totals`` Σ_i m_ik of all ``n_terms`` terms, shape (n_classes,). Wang, Manning (2012), eq. 1.
     """
     others, totals_of_others = counts.sum(axis=1, keepdims=True) - counts, totals.sum() - totals
     of_class, of_others = np.log(totals + n_terms * smoothing), np.log(totals_of_others + n_terms * smoothing)
-    ratio: NDArray[np.float64] = np.log(counts + smoothing) - of_class - np.log(others + smoothing) + of_others
+    ratio: Floats = np.log(counts + smoothing) - of_class - np.log(others + smoothing) + of_others
     return ratio
 
 
@@ -418,9 +407,9 @@ class LogisticRegression(LinearClassifier):
     PSEUDO_COUNT: ClassVar[float] = 1.0
     SEVERAL_LABELS: ClassVar[tuple[str, str]] = ("logistic_labels", "LogisticLabels")
 
-    scaled_weights: Floats
+    scaled_weights: Reals
     """w_jk (1 + |r_jk|), float32, shape (n_selected, n_classes)."""
-    fitted_bias: Floats
+    fitted_bias: Reals
     """b_k, shape (n_classes,)."""
     outcome: _FitReport
     held_out: Unseen | None = None
@@ -436,7 +425,7 @@ class LogisticRegression(LinearClassifier):
         """Choose l2 if it is to be chosen, then fit to all documents. Raises `UsageError` without smoothing, or if the machine has too little memory."""
         whole, l2, held_out, start = _Part.whole(training), training.settings.l2, None, None
         _require_room(whole)
-        precision = _precision(training)
+        precision = _precision(whole)
         part, rest = split(whole.documents)
         if isinstance(l2, str) and np.isin(whole.classes[rest], whole.classes[part]).sum() < LEAST_HELD_OUT:
             l2 = STRENGTH
@@ -458,15 +447,11 @@ class LogisticRegression(LinearClassifier):
 
     def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
         """Score the documents held out to choose l2; if l2 was given, as many, by a model of the others with the same l2."""
-        del sample
         if self.held_out is not None:
             return self.held_out
         whole = _Part.whole(training)
-        part, rest = split(whole.documents)
-        others = whole.of(part)
-        held_out, problem = _HeldOut.of(others.training, whole.documents.rows(whole.rows[rest])), _problem(others)
-        del others
-        return held_out.scored(problem, minimise(problem, self.outcome.l2, problem.start(), _precision(training)).point)
+        held_out, problem = _held_out(whole, *split(whole.documents))
+        return held_out.scored(problem, minimise(problem, self.outcome.l2, problem.start(), _precision(whole)).point)
 
     def left_out(
         self, training: Training, left_out: CountedDocuments, statistics: ClassStatistics, rest: CountedDocuments | None
@@ -477,12 +462,12 @@ class LogisticRegression(LinearClassifier):
             return self.held_out
         return super().left_out(training, left_out, statistics, rest)
 
-    def arrays(self) -> dict[str, Floats]:
+    def arrays(self) -> dict[str, Reals]:
         """Return weights, biases and the outcome of the fit."""
         return {"weights": self.scaled_weights.ravel(), "bias": self.fitted_bias, "outcome": np.array(self.outcome)}
 
     @classmethod
-    def restored(cls, training: Training, arrays: Mapping[str, Floats]) -> Self:
+    def restored(cls, training: Training, arrays: Mapping[str, Reals]) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         n_terms, n_classes = int(np.count_nonzero(training.selected)), training.statistics.n_classes
         sizes = {"weights": n_terms * n_classes, "bias": n_classes, "outcome": len(_FitReport._fields)}
@@ -512,11 +497,11 @@ class LogisticRegression(LinearClassifier):
         ]
 
     @cached_property
-    def bias(self) -> NDArray[np.float64]:
+    def bias(self) -> Floats:
         """b_k, shape (n_classes,), moved by log π_k − log(D_k / D) for a class prior other than the one of the documents."""
         return self.fitted_bias + _shift_of_prior(self.training)
 
-    def weights(self, terms: Whole) -> NDArray[np.float64]:
+    def weights(self, terms: Whole) -> Floats:
         """Return w_jk (1 + |r_jk|), shape (n, n_classes)."""
         return self.scaled_weights[self._place[terms]].astype(np.float64)
 
@@ -588,14 +573,13 @@ def _release_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _precision(training: Training) -> float:
+def _precision(whole: _Part) -> float:
     """Return how near to its minimum the objective must come, in nats a document; of several labels it is a sum over them."""
-    assert training.documents is not None  # noqa: S101 - `_Part.whole` has raised
-    features = int(np.count_nonzero(training.selected[training.documents.matrix.terms]))
-    a_class = 2 * features + 5 * CORRECTIONS * len(training.documents)  # G once, five passes over each pair
-    touched = a_class * training.statistics.n_classes
-    precision = SETTLED if touched <= CHEAP else CONVERGED
-    return precision if training.statistics.everything is None else min(precision * training.statistics.n_classes, EXCESS)
+    statistics = whole.training.statistics
+    features = int(np.count_nonzero(whole.training.selected[whole.documents.matrix.terms]))
+    a_class = 2 * features + 5 * CORRECTIONS * len(whole.documents)  # G once, five passes over each pair
+    precision = SETTLED if a_class * statistics.n_classes <= CHEAP else CONVERGED
+    return precision if statistics.everything is None else min(precision * statistics.n_classes, EXCESS)
 
 
 def _problem(part: _Part) -> Problem:
@@ -607,7 +591,7 @@ def _problem(part: _Part) -> Problem:
     counts = _by_rows(statistics.cell_counts[kept], statistics.cell_classes[kept], bounds, statistics.n_classes)
     del kept, bounds
 
-    def scales(places: Whole) -> Floats:
+    def scales(places: Whole) -> Reals:
         """Return 1 + |r_jk|, float32, or 1. Keeps the counts of the selected terms alone, so that the statistics of a part can be freed."""
         if several:
             return np.ones((places.size, counts.shape[1]), np.float32)
@@ -619,7 +603,7 @@ def _problem(part: _Part) -> Problem:
     return Problem.of(_features(part), scales, statistics.n_classes, truth, weights)
 
 
-def _by_rows(values: Floats, columns: NDArray[Any], bounds: NDArray[Any], n_columns: int) -> Any:  # noqa: ANN401 - scipy has no types
+def _by_rows(values: Reals, columns: NDArray[Any], bounds: NDArray[Any], n_columns: int) -> Any:  # noqa: ANN401 - scipy has no types
     """Return a `scipy.sparse` array by rows, with indices of 32 bits where these are enough: scipy keeps the larger of the types given."""
     from scipy.sparse import csr_array
 
@@ -653,9 +637,9 @@ class _HeldOut(NamedTuple):
     documents: CountedDocuments
     lengths: Whole
     """Tokens of these terms, shape (n_docs,)."""
-    weights: NDArray[np.float64]
+    weights: Floats
     """Shape (n_docs,)."""
-    shift: NDArray[np.float64]
+    shift: Floats
     """What the class prior of the settings adds to that of the documents, shape (n_classes,)."""
 
     @classmethod
@@ -681,12 +665,10 @@ class _HeldOut(NamedTuple):
         return Unseen(scores, self.lengths, self.documents.matrix.lengths - self.lengths, truth, self.weights)
 
 
-class _Trial(NamedTuple):
-    """A strength, the mean loss of held-out documents under it, and the point where its fit ended."""
-
-    l2: float
-    loss: float
-    point: _Vector
+def _held_out(whole: _Part, part: Whole, rest: Whole) -> tuple[_HeldOut, Problem]:
+    """Return the documents at the places ``rest``, held out, and the problem of those at ``part``, whose statistics are large and not kept."""
+    others = whole.of(part)
+    return _HeldOut.of(others.training, whole.documents.rows(whole.rows[rest])), _problem(others)
 
 
 def _chosen(whole: _Part, part: Whole, rest: Whole, precision: float, judge: Callable[[Unseen], float]) -> tuple[float, Unseen, _Vector]:
@@ -695,29 +677,28 @@ def _chosen(whole: _Part, part: Whole, rest: Whole, precision: float, judge: Cal
     ``part`` and ``rest`` are places of documents to fit to and to hold out. The loss is that after calibration for one label, which makes good for
     much of what a weak penalty does to probabilities. A strength must be better by more than the fits are exact.
     """
-    others = whole.of(part)
-    held_out, problem = _HeldOut.of(others.training, whole.documents.rows(whole.rows[rest])), _problem(others)
+    held_out, problem = _held_out(whole, part, rest)
+    _release_memory()
     # held-out documents have the prior of the documents, whatever prior later ones may have
     as_found = held_out._replace(shift=np.zeros_like(held_out.shift))
-    del others  # its statistics are large
-    _release_memory()
 
-    def trial(l2: float, start: _Vector) -> _Trial:
+    def tried(l2: float, start: _Vector) -> tuple[float, float, _Vector]:
+        """Return the strength, the mean loss of held-out documents under it, and the point where its fit ended."""
         point = minimise(problem, l2, start).point
-        return _Trial(l2, judge(as_found.scored(problem, point)), point)
+        return l2, judge(as_found.scored(problem, point)), point
 
-    best = trial(STRENGTH, problem.start())
+    l2, least, point = tried(STRENGTH, problem.start())
     for way in (WEAKER, STRONGER):
-        for l2 in way if best.l2 == STRENGTH else ():
-            tried = trial(l2, best.point)
-            if tried.loss > best.loss - EXCESS:
+        for other in way if l2 == STRENGTH else ():
+            trial = tried(other, point)
+            if trial[1] > least - EXCESS:
                 break
-            best = tried
-    end = minimise(problem, best.l2, best.point, precision).point
-    return best.l2, held_out.scored(problem, end), end
+            l2, least, point = trial
+    point = minimise(problem, l2, point, precision).point
+    return l2, held_out.scored(problem, point), point
 
 
-def _shift_of_prior(training: Training) -> NDArray[np.float64]:
+def _shift_of_prior(training: Training) -> Floats:
     """Return log π_k − log(D_k / D), 0 for the class prior of the documents, shape (n_classes,)."""
     statistics, prior = training.statistics, training.settings.class_prior
     if statistics.everything is not None:
@@ -725,5 +706,5 @@ def _shift_of_prior(training: Training) -> NDArray[np.float64]:
         return log_prior_odds(prior, holding, n_documents) - log_prior_odds("empirical", holding, n_documents)
     shares = np.where(statistics.class_documents > 0, statistics.class_documents, 1) / (statistics.n_documents or 1)
     with np.errstate(divide="ignore"):
-        shift: NDArray[np.float64] = np.log(class_prior(prior, statistics)) - np.log(shares)
+        shift: Floats = np.log(class_prior(prior, statistics)) - np.log(shares)
     return shift

@@ -47,7 +47,6 @@ class LabelScores(Classifier):
         self, fit: Callable[..., Calibration], scores: Floats, truth: Truth, lengths: Whole, weights: Floats | None
     ) -> LabelCalibration:
         """Return the calibration of all labels together."""
-        del fit
         return by_label(scores, truth, lengths, weights, self.log_prior_odds)
 
 

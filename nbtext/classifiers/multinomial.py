@@ -62,7 +62,6 @@ class WeightedCountsClassifier(LinearClassifier):
         cls, statistics: ClassStatistics, selected: Mask, settings: Settings, documents: CountedDocuments | None = None
     ) -> ClassStatistics:
         """Return the statistics with weighted cells, from the documents if they are needed."""
-        del cls
         if settings.weighting == "counts":
             return statistics
         from nbtext.counts.weighting import weighted_cells
@@ -156,7 +155,6 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
     @classmethod
     def subtracts_exactly(cls, settings: Settings, unit: int) -> bool:
         """Return True if the sums are exact: not of tf-idf, and not of logs times the weights of documents."""
-        del cls
         return settings.weighting != "tfidf" and (settings.weighting != "log" or (unit == 1 and settings.class_weight is None))
 
     def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.ragged import find_sorted
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.counts.statistics import ClassStatistics
@@ -46,10 +47,8 @@ class OwnPseudoCounts:
 
     def find(self, terms: Whole) -> tuple[Mask, Floats]:
         """Return which of n terms have one of their own, shape (n,), and the pseudo-counts of those, in the order given."""
-        if not self.terms.size:
-            return np.zeros(terms.size, np.bool_), np.empty(0)
-        place = np.minimum(np.searchsorted(self.terms, terms), self.terms.size - 1)
-        here = self.terms[place] == terms
+        place = find_sorted(self.terms, terms)
+        here = place >= 0
         return here, self.numbers[place[here]]
 
     def of(self, terms: Whole, others: float) -> Floats:
@@ -86,7 +85,7 @@ NO_OWN = OwnPseudoCounts(np.empty(0, np.int64), np.empty(0))
 """All terms have the same pseudo-count."""
 
 
-def maximum_likelihood(counts: Floats, tokens: Floats) -> Floats:
+def maximum_likelihood(counts: Numbers, tokens: Floats) -> Floats:
     """Return φ_jk = m_jk / N_k; a term not seen in a class has probability zero there, the "black swan".
 
     ``counts`` m_jk and ``tokens`` N_k have shapes that broadcast to that of φ, such as (n_terms, n_classes) and (n_classes,).
@@ -94,15 +93,16 @@ def maximum_likelihood(counts: Floats, tokens: Floats) -> Floats:
     return share(counts, tokens)
 
 
-def maximum_a_posteriori(counts: Floats, tokens: Floats, alpha: Floats | float, alpha_0: float, n_terms: int) -> Floats:
+def maximum_a_posteriori(counts: Numbers, tokens: Floats, alpha: Floats | float, alpha_0: float, n_terms: int) -> Floats:
     """Return φ_jk = (m_jk + α_j − 1) / (N_k + α_0 − V), the mode of the posterior; every α_j at least 1.
 
-    Shapes as in `maximum_likelihood`; ``alpha`` is of shape (n_terms, 1), or one number for all terms.
+    Shapes as in `maximum_likelihood`; ``alpha`` is of shape (n_terms, 1), or one number for all terms. With α_j − 1 as pseudo-count it is the
+    `posterior_mean` of these, and computed so.
     """
     return share(counts + (alpha - 1), tokens + (alpha_0 - n_terms))
 
 
-def posterior_mean(counts: Floats, tokens: Floats, alpha: Floats | float, alpha_0: float) -> Floats:
+def posterior_mean(counts: Numbers, tokens: Floats, alpha: Floats | float, alpha_0: float) -> Floats:
     """Return φ_jk = (m_jk + α_j) / (N_k + α_0), the mean of the posterior: the probability that the next token is term j.
 
     Shapes as in `maximum_a_posteriori`.
@@ -195,7 +195,10 @@ class LanguageModels:
         """Return φ of selected terms with these counts m, shape (n, n_classes) or (n,), in classes with these tokens, of a shape that broadcasts."""
         pseudo_counts, total = self.pseudo_counts(terms)
         added = pseudo_counts if counts.ndim == 2 else pseudo_counts[:, 0]
-        return ESTIMATES[self.estimate](counts.astype(np.float64), tokens, added, total, self.n_selected)
+        if self.estimate == "ml":
+            return maximum_likelihood(counts, tokens)
+        # of MAP too: α_j − 1 is the pseudo-count, and adding 1 and taking it away again would cost digits
+        return posterior_mean(counts, tokens, added, total)
 
     def of_rest(self, everything: LanguageModels, terms: Whole) -> Floats:
         """Return φ of selected terms in the documents without each class, shape (n, n_classes), by the counts of all documents less those of the class."""
@@ -236,14 +239,6 @@ class LanguageModels:
             logs[places, classes] = np.log(self.estimated(terms[places], statistics.cell_counts[cells], tokens[classes]))
             return logs
 
-
-ESTIMATES: dict[str, Callable[[Floats, Floats, Floats, float, int], Floats]] = {
-    "mean": lambda counts, tokens, added, total, _: posterior_mean(counts, tokens, added, total),
-    # maximum_a_posteriori with α_j − 1 = added; adding 1 and taking it away again would cost digits
-    "map": lambda counts, tokens, added, total, _: share(counts + added, tokens + total),
-    "ml": lambda counts, tokens, *_: maximum_likelihood(counts, tokens),
-}
-"""Name to φ(counts, tokens of the class, pseudo-counts, their sum, number of terms)."""
 
 CREDIBLE = 0.95
 

@@ -20,6 +20,7 @@ import numpy as np
 from nbtext.counts.matrix import DocumentTermMatrix, in_blocks
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_category
+from nbtext.language_model.smoothing import gamma_rise
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -185,13 +186,10 @@ def log_evidence_of_labels(kind: object, prior: Floats, class_documents: Whole) 
 
     None for ``empirical``, which is maximum likelihood and has no prior.
     """
-    from scipy.special import gammaln
-
     documents = class_documents.astype(np.float64)
     if isinstance(kind, str) and kind.startswith("smoothed:") and float(kind.partition(":")[2]) > 0:
         added, n_classes = float(kind.partition(":")[2]), documents.size
-        of_classes = gammaln(documents + added) - gammaln(added)
-        return float(gammaln(added * n_classes) - gammaln(documents.sum() + added * n_classes) + of_classes.sum())
+        return float(gamma_rise(added, documents).sum() - gamma_rise(added * n_classes, documents.sum()))
     if isinstance(kind, str) and kind != "uniform":
         return None
     return _log_likelihood(documents, prior)
@@ -240,12 +238,6 @@ def fit_of_labels(kind: object, prior: Floats, class_documents: Whole) -> Fit:
     documents, free = class_documents.astype(np.float64), isinstance(kind, str) and kind != "uniform"
     log_likelihood = _log_likelihood(documents, documents / documents.sum() if free else prior)
     return Fit(log_likelihood, (documents.size - 1) * free, whole_or_float(documents.sum()))
-
-
-def maximum_likelihood_fit(models: LanguageModels, kind: object, prior: Floats) -> Fit:
-    """Return the sum of `fit_of_terms` and `fit_of_labels`, n the tokens."""
-    terms, labels = fit_of_terms(models), fit_of_labels(kind, prior, models.statistics.class_documents)
-    return Fit(terms.log_likelihood + labels.log_likelihood, terms.parameters + labels.parameters, terms.tokens)
 
 
 def _log_likelihood(counts: Floats, probabilities: Floats) -> float:

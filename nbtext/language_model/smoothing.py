@@ -133,12 +133,16 @@ def _histogram(
 
 def log_evidence(histogram: CountHistogram, strength: float) -> float:
     """Return the sum of log p(counts | α = strength · base measure) over all draws, in nats, for a ``strength`` above 0 (Minka 2000, section 3)."""
+    counts, base, cells, sizes, draws, _ = histogram
+    return float(cells @ gamma_rise(strength * base, counts) - draws @ gamma_rise(strength, sizes))
+
+
+def gamma_rise(start: Floats | float, steps: Floats) -> Floats:
+    """Return log Γ(x + n) − log Γ(x), x above 0; for what may take the time to import scipy, else `nbtext.language_model.polya.log_rise`."""
     from scipy.special import gammaln
 
-    counts, base, cells, sizes, draws, _ = histogram
-    of_draws = gammaln(strength) - gammaln(sizes + strength)
-    of_cells = gammaln(counts + strength * base) - gammaln(strength * base)
-    return float(draws @ of_draws + cells @ of_cells)
+    rise: Floats = gammaln(start + steps) - gammaln(start)
+    return rise
 
 
 def most_evident_strength(histogram: CountHistogram) -> float:
