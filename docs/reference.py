@@ -104,7 +104,7 @@ def _kinds() -> str:
     for name, kinds in exclusions.KINDS.items():
         lines += [f"| `{name}` | `{weighting}` | {', '.join(offered.split())} |" for weighting, offered in kinds.items()]
     lines += ["", "| trait | without it |", "|---|---|"]
-    lines += [f"| {trait} | {reason} |" for trait, (reason, _) in exclusions.TRAITS.items()]
+    lines += [f"| {trait} | {reason} |" for trait, reason in exclusions.TRAITS.items()]
     return "\n".join([*lines, ""])
 
 

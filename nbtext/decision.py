@@ -19,7 +19,6 @@ every step finite.
 
 from __future__ import annotations
 
-from math import inf, isfinite, nan
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
 Other = TypeVar("Other")
 
 ABSTAIN = "abstain"
+
+LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 NO_ANSWER = -1
 """In place of a class number: no class is possible, or abstaining is better."""
@@ -71,16 +72,12 @@ def costs_from(tables: Mapping[str, object], classes: Sequence[str]) -> Costs:
         for answer, cost in table.items():
             if answer not in number and answer != ABSTAIN:
                 raise UsageError(f"the costs of {truth!r} name {answer!r}, which is not a class", hint=known)
-            try:
-                value = float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) else nan
-            except OverflowError:  # an integer of more than 308 digits
-                value = inf
-            if not isfinite(value):
+            if not isinstance(cost, (int, float)) or isinstance(cost, bool) or not abs(cost) <= LARGEST_FLOAT:
                 raise UsageError(f"the cost of {answer!r} for {truth!r} is not a finite number")
             if answer in number:
-                costs.of_answers[number[truth], number[answer]] = value
+                costs.of_answers[number[truth], number[answer]] = cost
             else:
-                costs.of_abstaining[number[truth]] = value
+                costs.of_abstaining[number[truth]] = cost
     return costs
 
 
@@ -141,7 +138,7 @@ def log_odds(log_posterior: Floats, *, several: bool = False) -> Floats:
     rows, best = np.arange(len(log_posterior)), log_posterior.argmax(axis=1)
     others = log_posterior.copy()
     others[rows, best] = -np.inf
-    highest = np.maximum(others.max(axis=1), np.finfo(np.float64).min)
+    highest = np.maximum(others.max(axis=1), -LARGEST_FLOAT)
     with np.errstate(divide="ignore"):
         rest = np.log(-np.expm1(others))
         rest[rows, best] = highest + np.log(np.exp(others - highest[:, np.newaxis]).sum(axis=1))

@@ -14,65 +14,71 @@ from nbtext.errors import UsageError
 from nbtext.records import NamedTuple
 from nbtext.settings import AVERAGE, READING, TRAINING, Settings
 
-LEAVE_OUT = "leave one of them out"
-
 TRAITS = {
-    "sums": ("a model of that kind does not follow from sums of counts", "train it again on all documents"),
-    "labelled": (
-        "it cannot be updated exactly",
-        "give --unlabelled POOL or --drop-unlabelled to nbtext update or forget, or train it again",
-    ),
-    "from-sums": ("its counts would not be those of the labelled documents", LEAVE_OUT),
-    "weights": ("that model counts all documents alike", "multinomial, bernoulli, complement and logistic take weights"),
-    "joins": ("they join the counts of --classifier multinomial", LEAVE_OUT),
-    "leave-one-out": ("it is exact only for --classifier multinomial without tf-idf", "use folds, or for --smoothing auto or a number"),
-    "evidence": (
-        "evidence, AIC and BIC are those of --classifier multinomial --weighting counts, bernoulli, dirichlet-multinomial and gaussian",
-        "cross-validate others",
-    ),
-    "mixes": (
-        "p(m | data) is of models of the same counts that have an evidence",
-        "name one of multinomial and bernoulli, with several pseudo-counts: multinomial:0.1+multinomial:1",
-    ),
-    "prior": ("its scores have no class prior", "leave it out, or take another classifier"),
-    "symmetric": ("the numbers themselves are the shape", LEAVE_OUT),
-    "background": ("it takes symmetric", LEAVE_OUT),
-    "own": ("it takes one pseudo-count for all terms", "give --smoothing one number"),
-    "two": ("bernoulli alone takes two numbers, of documents with a term and without", "give --smoothing one number"),
-    "attributes": (
-        "its scores are not log-likelihoods, so those of columns cannot be added to them",
-        "leave out the classifier, or the columns",
-    ),
-    "posterior": ("maximum likelihood has no prior", "use --estimate mean"),
-    "smoothed": ("a count of 0 would decide alone", "give --smoothing a number above 0, and no --estimate ml"),
-    "sample": ("documents must be kept", "train with a --sample above 0"),
-    "calibrated": ("its weight is chosen by calibrated answers", LEAVE_OUT),
-    "free": ("labels choose the terms", LEAVE_OUT),
-    "equal": ("all classes must weigh alike", LEAVE_OUT),
-    "source": ("only one of them can be read", LEAVE_OUT),
-    "text": ("one of them is the text", LEAVE_OUT),
-    "records": ("a mail filter reads one message and writes it", LEAVE_OUT),
-    "messages": ("one asks for more messages, the other for none", LEAVE_OUT),
-    "here": ("the cluster does the counting", "use --jobs without --scheduler"),
-    "labels": ("all documents have the one label", LEAVE_OUT),
-    "pool": ("one learns from a pool, the other forgets it", LEAVE_OUT),
-    "single": ("a set of classes has no single answer", LEAVE_OUT),
-    "shares": ("the promise is for the class shares of training", LEAVE_OUT),
-    "folds": ("each document is left out alone", LEAVE_OUT),
-    "draws": ("documents are divided by time, not at random", LEAVE_OUT),
-    "thresholds": ("each of them says which labels are given", LEAVE_OUT),
-    "contributions": ("it shows changes of the document", LEAVE_OUT),
-    "divided": ("nothing is divided, so all settings are judged at once", LEAVE_OUT),
-    "answers": ("it looks at counts, not at answers", LEAVE_OUT),
-    "limit": ("one limit is enough", LEAVE_OUT),
-    "shown": ("it checks the file, and shows nothing else", LEAVE_OUT),
-    "mode": ("only one of them can be done", LEAVE_OUT),
-    "judged-documents": ("the figures are of one or of the other", LEAVE_OUT),
-    "rows": ("the form is given by the other", LEAVE_OUT),
-    "alone": ("there must be no columns beside the text", "leave out the columns"),
-    "several": ("it is for documents of one label", "leave it out; multinomial, bernoulli and logistic take several labels"),
+    "sums": "a model of that kind does not follow from sums of counts",
+    "labelled": "it cannot be updated exactly",
+    "from-sums": "its counts would not be those of the labelled documents",
+    "weights": "that model counts all documents alike",
+    "joins": "they join the counts of --classifier multinomial",
+    "leave-one-out": "it is exact only for --classifier multinomial without tf-idf",
+    "evidence": "evidence, AIC and BIC are those of --classifier multinomial --weighting counts, bernoulli, dirichlet-multinomial and gaussian",
+    "mixes": "p(m | data) is of models of the same counts that have an evidence",
+    "prior": "its scores have no class prior",
+    "symmetric": "the numbers themselves are the shape",
+    "background": "it takes symmetric",
+    "own": "it takes one pseudo-count for all terms",
+    "two": "bernoulli alone takes two numbers, of documents with a term and without",
+    "attributes": "its scores are not log-likelihoods, so those of columns cannot be added to them",
+    "posterior": "maximum likelihood has no prior",
+    "smoothed": "a count of 0 would decide alone",
+    "sample": "documents must be kept",
+    "calibrated": "its weight is chosen by calibrated answers",
+    "free": "labels choose the terms",
+    "equal": "all classes must weigh alike",
+    "source": "only one of them can be read",
+    "text": "one of them is the text",
+    "records": "a mail filter reads one message and writes it",
+    "messages": "one asks for more messages, the other for none",
+    "here": "the cluster does the counting",
+    "labels": "all documents have the one label",
+    "pool": "one learns from a pool, the other forgets it",
+    "single": "a set of classes has no single answer",
+    "shares": "the promise is for the class shares of training",
+    "folds": "each document is left out alone",
+    "draws": "documents are divided by time, not at random",
+    "thresholds": "each of them says which labels are given",
+    "contributions": "it shows changes of the document",
+    "divided": "nothing is divided, so all settings are judged at once",
+    "answers": "it looks at counts, not at answers",
+    "limit": "one limit is enough",
+    "shown": "it checks the file, and shows nothing else",
+    "mode": "only one of them can be done",
+    "judged-documents": "the figures are of one or of the other",
+    "rows": "the form is given by the other",
+    "alone": "there must be no columns beside the text",
+    "several": "it is for documents of one label",
 }
-"""Each trait: why rows that need it exclude those that lack it, and what to do."""
+"""Each trait: why rows that need it exclude those that lack it."""
+
+REMEDIES = {
+    "sums": "train it again on all documents",
+    "labelled": "give --unlabelled POOL or --drop-unlabelled to nbtext update or forget, or train it again",
+    "weights": "multinomial, bernoulli, complement and logistic take weights",
+    "leave-one-out": "use folds, or for --smoothing auto or a number",
+    "evidence": "cross-validate others",
+    "mixes": "name one of multinomial and bernoulli, with several pseudo-counts: multinomial:0.1+multinomial:1",
+    "prior": "leave it out, or take another classifier",
+    "own": "give --smoothing one number",
+    "two": "give --smoothing one number",
+    "attributes": "leave out the classifier, or the columns",
+    "posterior": "use --estimate mean",
+    "smoothed": "give --smoothing a number above 0, and no --estimate ml",
+    "sample": "train with a --sample above 0",
+    "here": "use --jobs without --scheduler",
+    "alone": "leave out the columns",
+    "several": "leave it out; multinomial, bernoulli and logistic take several labels",
+}
+"""What to do where rows exclude each other by a trait, if not to leave one of them out."""
 
 _MULTINOMIAL = "sums weights joins leave-one-out prior background own attributes"
 KINDS = {
@@ -309,7 +315,7 @@ def options_in_words(command: str, names: Container[str]) -> Iterator[str]:
                 having.setdefault(trait, ([], []))[side].extend(there)
     for trait, (needing, lacking) in having.items():
         if needing and lacking and len({*needing, *lacking}) > 1:
-            yield f"{', '.join(dict.fromkeys(lacking))} / {', '.join(dict.fromkeys(needing))}: {TRAITS[trait][0]}."
+            yield f"{', '.join(dict.fromkeys(lacking))} / {', '.join(dict.fromkeys(needing))}: {TRAITS[trait]}."
 
 
 def _is_given(name: str, given: Mapping[str, str]) -> bool:
@@ -332,5 +338,5 @@ def require_fitting(settings: Settings, *rows: Row) -> None:
 def _require_no_clash(*rows: Row) -> None:
     """Raise `UsageError` if two rows exclude each other, naming both."""
     for one, other, trait in _clashes(rows):
-        reason, hint = TRAITS[trait]
-        raise UsageError(f"{one.name} and {other.name} exclude each other: {reason}", hint=other.instead or hint)
+        hint = other.instead or REMEDIES.get(trait, "leave one of them out")
+        raise UsageError(f"{one.name} and {other.name} exclude each other: {TRAITS[trait]}", hint=hint)

@@ -13,7 +13,6 @@ log odds o whatever the parameters are, so they have no part in the fit.
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,20 +27,20 @@ SPREAD_OF_SLOPES, SPREAD_OF_OFFSETS = 0.3, 1.0
 """Standard deviations of the slopes around 1 and of the offsets around those that follow from the shares of labels, in nats."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LabelCalibration(Calibration):
     """Parameters as above; slopes, offsets and prior log odds o have the shape (n_labels,)."""
 
-    rivalry: float = 0.0
-    level: float = 0.0
-    slopes: Floats = field(default_factory=lambda: np.empty(0))
-    offsets: Floats = field(default_factory=lambda: np.empty(0))
-    prior: Floats = field(default_factory=lambda: np.empty(0))
+    rivalry: float
+    level: float
+    slopes: Floats
+    offsets: Floats
+    prior: Floats
 
     @classmethod
     def none(cls, prior: Floats) -> LabelCalibration:
         """Return the calibration of the textbook: labels are independent, and their log odds are s + o."""
-        return cls(slopes=np.ones_like(prior), offsets=prior, prior=prior)
+        return cls(rivalry=0.0, level=0.0, slopes=np.ones_like(prior), offsets=prior, prior=prior)
 
     @property
     def of_labels(self) -> dict[str, float]:

@@ -19,6 +19,7 @@ from nbtext.exclusions import (
     KINDS,
     MISTAKES,
     OTHER_SHARES,
+    REMEDIES,
     SEVERAL_LABELS,
     TRAITS,
     Row,
@@ -53,7 +54,7 @@ def test_every_classifier_has_a_kind_and_every_trait_is_needed_and_lacked() -> N
     assert set(KINDS) == set(CLASSIFIERS)
     assert {weighting for kinds in KINDS.values() for weighting in kinds} == set(WEIGHTINGS)
     offered = {trait for kinds in KINDS.values() for traits in kinds.values() for trait in traits.split()}
-    assert offered <= set(TRAITS)
+    assert offered <= set(TRAITS) >= set(REMEDIES)
 
 
 @EVERY_KIND
@@ -104,7 +105,7 @@ def test_what_a_command_cannot_do_with_several_labels_says_what_to_do_instead() 
         with pytest.raises(UsageError) as found:
             require_fitting(Settings(), SEVERAL_LABELS, refused)
         assert found.value.message == f"documents of several labels and {refused.name} exclude each other: it is for documents of one label"
-        assert found.value.hint == refused.instead != TRAITS["several"][1]
+        assert found.value.hint == refused.instead != REMEDIES["several"]
 
 
 def test_seeds_are_refused_where_documents_have_several_labels() -> None:

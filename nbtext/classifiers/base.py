@@ -170,10 +170,9 @@ class Training:
             )
         return self.documents
 
-    def language_models(self, statistics: ClassStatistics, estimate: str | None = None) -> LanguageModels:
-        """Return the language models of these counts under the settings, but with another ``estimate`` if one is given."""
-        shape, estimate = self.settings.prior_shape, estimate or self.settings.estimate
-        return LanguageModels(statistics, self.selected, self.smoothing, shape, estimate, self.own)
+    def language_models(self, statistics: ClassStatistics) -> LanguageModels:
+        """Return the language models of these counts under the settings."""
+        return LanguageModels(statistics, self.selected, self.smoothing, self.settings.prior_shape, self.settings.estimate, self.own)
 
 
 class Unseen(NamedTuple):

@@ -17,7 +17,7 @@ import numpy as np
 from nbtext.classifiers.base import TermProbabilities, Training
 from nbtext.classifiers.multinomial import WeightedCountsClassifier
 from nbtext.errors import UsageError, require
-from nbtext.language_model.dirichlet import LanguageModels, posterior_mean
+from nbtext.language_model.dirichlet import posterior_mean
 from nbtext.language_model.smoothing import CountHistogram, complement_histogram
 from nbtext.records import dataclass
 
@@ -68,11 +68,6 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         """Raise `UsageError` without smoothing: a term of one class only would decide alone."""
         if not self.training.own.least(self.training.smoothing) > 0:
             raise UsageError("--classifier complement needs smoothing", hint="give --smoothing a number above 0, and no --estimate ml")
-
-    @cached_property
-    def language_models(self) -> LanguageModels:
-        """Those of the classes themselves; the counts of the complements follow by subtraction."""
-        return self.training.language_models(self.counts, "mean")
 
     def variants(self) -> tuple[Self, ...]:
         """Return models with the scores as they are, and as shares with each spread."""

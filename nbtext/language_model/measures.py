@@ -85,8 +85,7 @@ class HeldOutText(NamedTuple):
 
     def and_of(self, other: HeldOutText) -> HeldOutText:
         """Return the sums over both."""
-        documents, tokens, unknown, log_likelihood = other
-        return HeldOutText(self.documents + documents, self.tokens + tokens, self.unknown + unknown, self.log_likelihood + log_likelihood)
+        return HeldOutText._make(mine + theirs for mine, theirs in zip(self, other, strict=True))
 
     @property
     def perplexity(self) -> Floats:
