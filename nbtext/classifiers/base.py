@@ -425,13 +425,14 @@ class Classifier(ABC):
 
         Where the others leave no class possible, all scores are −inf.
         """
-        matrix, weights = left_out.matrix, left_out.natural_weights(training.statistics)
-        if not prior_weights(training.settings.class_prior, statistics).any():
-            impossible = np.full((matrix.n_documents, statistics.n_classes), -np.inf)
-            return Unseen(impossible, np.zeros(matrix.n_documents, np.int64), matrix.lengths, left_out.truth(statistics.n_classes), weights)
-        others = replace(training, statistics=statistics, selected=training.selected_in(statistics), documents=rest, sample=None)
-        scores, lengths = self.estimate_again(others).joint_log_likelihood(matrix)
-        return Unseen(scores, lengths, matrix.tokens - lengths, left_out.truth(statistics.n_classes), weights)
+        matrix = left_out.matrix
+        if prior_weights(training.settings.class_prior, statistics).any():
+            others = replace(training, statistics=statistics, selected=training.selected_in(statistics), documents=rest, sample=None)
+            scores, lengths = self.estimate_again(others).joint_log_likelihood(matrix)
+        else:
+            scores, lengths = np.full((len(left_out), statistics.n_classes), -np.inf), np.zeros(len(left_out), np.int64)
+        truth, weights = left_out.truth(statistics.n_classes), left_out.natural_weights(training.statistics)
+        return Unseen(scores, lengths, matrix.tokens - lengths, truth, weights)
 
     @classmethod
     def subtracts_exactly(cls, settings: Settings, unit: int) -> bool:

@@ -131,11 +131,9 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         """
         if self.weighting != "tfidf":
             return np.ones(self.counts.n_classes)
-        counts, terms = self.counts, np.flatnonzero(self.known())
-        added, total = self.language_models.pseudo_counts(terms)
-        pseudo_counts, numerators = np.zeros(counts.n_terms), np.zeros(counts.n_terms)
-        pseudo_counts[terms] = added[:, 0]
-        numerators[terms] = counts.term_counts[terms] + added[:, 0]
+        counts, (added, total) = self.counts, self.language_models.pseudo_counts(np.arange(self.counts.n_terms))
+        pseudo_counts = added[:, 0]
+        numerators = np.where(self.known(), counts.term_counts + pseudo_counts, 0.0)
         possible = numerators > 0
         of_all = np.log(numerators, out=np.zeros_like(numerators), where=possible)
         cells = possible[counts.cell_terms]

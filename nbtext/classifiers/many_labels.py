@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nbtext.calibration import Calibration
     from nbtext.classifiers.multinomial import MultinomialNaiveBayes
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.type_names import Floats, Truth, Whole
+    from nbtext.type_names import Floats, Numbers, Truth, Whole
 
 
 class LabelScores(Classifier):
@@ -108,29 +108,32 @@ class LabelsAgainstRest(LabelScores, LinearClassifier):
         rest_of_key = np.zeros(keys.size)
         rest_of_key[place] = remaining
 
+        def log_ratio(with_label: Numbers, without: Numbers, added: Floats) -> Floats:
+            """Return log(m + α) − log(m_rest + α), where rounding may take counts below 0."""
+            ratio: Floats = np.log(np.maximum(with_label, 0.0) + added) - np.log(np.maximum(without, 0.0) + added)
+            return ratio
+
         def log_ratios(numbers: Whole) -> Floats:
             """Return the weights of a term in a document that has not the label, given the numbers of term and count, shape (n, n_classes)."""
             terms = unpair(keys[numbers])[0]
-            counts, added = naive_bayes.counts.counts_of(terms), models.pseudo_counts(terms)[0]
-            return np.log(counts + added) - np.log(np.maximum(rest_of_key[numbers, np.newaxis] - counts, 0.0) + added)
+            counts = naive_bayes.counts.counts_of(terms)
+            return log_ratio(counts, rest_of_key[numbers, np.newaxis] - counts, models.pseudo_counts(terms)[0])
 
         scores = np.zeros((len(documents), statistics.n_classes))
         add_weighted_sums(scores, matrix._replace(terms=place), keys.size, log_ratios)
         entries, labels = np.nonzero(is_own[owners])
         terms, rows, its = matrix.terms[entries], owners[entries], own[entries]
         counts, added = naive_bayes.counts.counts_in(terms, labels), models.pseudo_counts(terms)[0][:, 0]
-        before = np.log(counts + added) - np.log(np.maximum(remaining[entries] - counts, 0.0) + added)
-        after = np.log(np.maximum(counts - its, 0.0) + added) - np.log(remaining[entries] + its - counts + added)
+        before = log_ratio(counts, remaining[entries] - counts, added)
+        after = log_ratio(counts - its, remaining[entries] + its - counts, added)
         np.add.at(scores, (rows, labels), amounts[entries] * (after - before))
 
         total = models.pseudo_tokens_without(vanishing)[:, np.newaxis]
-        own_tokens = is_own * tokens[:, np.newaxis]
-        all_tokens = everything.tokens_of(models.selected)
-        with_label = np.maximum(models.class_tokens - own_tokens, 0.0)
-        without = np.maximum(all_tokens - tokens[:, np.newaxis] - with_label, 0.0)
+        with_label = np.maximum(models.class_tokens - is_own * tokens[:, np.newaxis], 0.0)
+        without = everything.tokens_of(models.selected) - tokens[:, np.newaxis] - with_label
         sums = matrix.sums[:, np.newaxis]
         with np.errstate(divide="ignore", invalid="ignore"):  # a document alone with all of its terms has none left
-            scores -= np.where(sums > 0, sums * (np.log(with_label + total) - np.log(without + total)), 0.0)
+            scores -= np.where(sums > 0, sums * log_ratio(with_label, without, total), 0.0)
         holding = statistics.class_documents - is_own * weights[:, np.newaxis]
         scores += log_prior_odds(self.training.settings.class_prior, holding, statistics.n_documents - weights[:, np.newaxis])
         scores[is_own & (holding <= 0)] = -np.inf

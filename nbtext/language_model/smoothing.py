@@ -337,38 +337,34 @@ def leave_one_out(
     And of each document the tokens of terms that still count, and other tokens: of terms that no other document holds or that did not count before.
     If the models are of sums of weights, the documents have the same weights, and their counts are in ``tokens``.
     """
-    statistics, tokens = models.statistics, tokens or documents.matrix
+    statistics, tokens, own_class = models.statistics, tokens or documents.matrix, (np.arange(len(documents)), documents.classes)
     matrix, in_class, remaining, vanishing, selected_tokens, others = without_themselves(statistics, models.selected, documents)
 
     class_tokens = np.tile(models.class_tokens, (len(documents), 1))
-    class_tokens[np.arange(len(documents)), documents.classes] -= selected_tokens
+    class_tokens[own_class] -= selected_tokens
     if statistics.weight_unit != 1:
         class_tokens = np.round(class_tokens, 6)  # sums of weights are multiples of a millionth
-    of_entry = matrix.entry_documents
+    of_entry, scores = matrix.entry_documents, np.zeros((len(documents), statistics.n_classes))
+
+    def log_counts(terms: Whole, pseudo_counts: Floats) -> Floats:
+        """Return log(m_jk + α_j), shape (n, n_classes)."""
+        with np.errstate(divide="ignore"):
+            logs: Floats = np.log(statistics.counts_of(terms) + pseudo_counts)
+        return logs
+
     if models.prior_shape == "symmetric":
         added = models.pseudo_counts(matrix.terms)[0][:, 0]
         total = models.pseudo_tokens_without(vanishing)
-        weights, n_weights = matrix, statistics.n_terms
+        add_weighted_sums(scores, matrix, statistics.n_terms, lambda terms: log_counts(terms, models.pseudo_counts(terms)[0]))
     else:  # the background depends on the document, so each entry has weights of its own
         added = models.smoothing * remaining / (models.class_tokens.sum() - selected_tokens)[of_entry]
         total = np.full(len(documents), models.smoothing)
-        weights, n_weights = matrix._replace(terms=np.arange(matrix.terms.size)), matrix.terms.size
-
-    def log_counts(numbers: Whole) -> Floats:
-        """Return log(m_jk + α_j) of terms, or with the background prior of entries, shape (n, n_classes)."""
-        of_terms = weights is matrix
-        pseudo_counts = models.pseudo_counts(numbers)[0] if of_terms else added[numbers, np.newaxis]
-        with np.errstate(divide="ignore"):
-            logs: Floats = np.log(statistics.counts_of(numbers if of_terms else matrix.terms[numbers]) + pseudo_counts)
-        return logs
-
-    scores = np.zeros((len(documents), statistics.n_classes))
-    add_weighted_sums(scores, weights, n_weights, log_counts)
-    own = documents.classes[of_entry]
-    counts = statistics.counts_in(matrix.terms, own)
+        each = matrix._replace(terms=np.arange(matrix.terms.size))
+        add_weighted_sums(scores, each, each.terms.size, lambda entries: log_counts(matrix.terms[entries], added[entries, np.newaxis]))
+    counts = statistics.counts_in(matrix.terms, documents.classes[of_entry])
     with np.errstate(divide="ignore"):
         change = matrix.counts * (np.log(counts - in_class + added) - np.log(counts + added))
-        scores[np.arange(len(documents)), documents.classes] += np.bincount(of_entry, change, minlength=len(documents))
+        scores[own_class] += np.bincount(of_entry, change, minlength=len(documents))
         log_total = np.log(class_tokens + total[:, np.newaxis])
     sums = matrix.sums[:, np.newaxis]
     with np.errstate(invalid="ignore"):
