@@ -127,7 +127,7 @@ def presence(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
     del prior
     with_term, of_class, documents = _document_table(models, terms)
 
-    def parts(cells: Floats) -> Floats:
+    def parts(cells: Whole) -> Floats:
         joint: Floats = cells / documents
         return joint * _log_ratio(joint, joint.sum(axis=-1, keepdims=True) * (of_class / documents))
 
@@ -143,7 +143,7 @@ def chi2(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
     del prior
     with_term, of_class, documents = _document_table(models, terms)
 
-    def signed_parts(cells: Floats) -> Floats:
+    def signed_parts(cells: Whole) -> Floats:
         expected = cells.sum(axis=-1, keepdims=True) * of_class / documents
         difference = cells - expected
         parts: Floats = np.divide(difference * np.abs(difference), expected, out=np.zeros_like(difference), where=expected > 0)
@@ -198,10 +198,10 @@ def rank(models: LanguageModels, prior: Floats, by: str, top: int | None = None)
     return Ranking(terms[best], scores[best], classes[best])
 
 
-def _document_table(models: LanguageModels, terms: Whole) -> tuple[Floats, Whole, float]:
+def _document_table(models: LanguageModels, terms: Whole) -> tuple[Whole, Whole, float]:
     """Return the documents of each class with each term, shape (n, n_classes), all of each class, and the number of documents; labels as `_compared`."""
     statistics, everything = models.statistics, models.statistics.everything
-    with_term, of_class = statistics.documents_of(terms).astype(np.float64), statistics.class_documents
+    with_term, of_class = statistics.documents_of(terms), statistics.class_documents
     if everything is not None:
         with_term, of_class = (
             np.stack((own, of_all - own), axis=-1)

@@ -159,7 +159,7 @@ def shares_apart(counts: Counts, training: Counts) -> float | None:
 
 def chance_of_shares(counts: Counts, training: Counts) -> float:
     """Return the probability that two counts of the same shares are so far apart: Pearson's χ² over the 2 × K table, without empty columns."""
-    table = np.stack((counts, training)).astype(np.float64)
+    table = np.stack((counts, training))
     table = table[:, table.any(axis=0)]
     if table.shape[1] < 2 or not table.any(axis=1).all():
         return 1.0

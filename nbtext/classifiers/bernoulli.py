@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from nbtext.language_model.measures import PartFit
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Floats, Mask, Numbers, Whole
 
 
-def beta_mean(successes: Floats, trials: Floats, a: Floats | float, b: Floats | float) -> Floats:
+def beta_mean(successes: Numbers, trials: Numbers, a: Floats | float, b: Floats | float) -> Floats:
     """Return θ = (n_1 + a) / (n + a + b), the mean of the posterior Beta(n_1 + a, n_0 + b).
 
     ``successes`` n_1 and ``trials`` n have shapes that broadcast; in Bernoulli naive Bayes they are documents that hold a term, and documents.
@@ -38,7 +38,7 @@ def beta_mean(successes: Floats, trials: Floats, a: Floats | float, b: Floats | 
     return share(successes + a, trials + a + b)
 
 
-def beta_mode(successes: Floats, trials: Floats, a: Floats | float, b: Floats | float) -> Floats:
+def beta_mode(successes: Numbers, trials: Numbers, a: Floats | float, b: Floats | float) -> Floats:
     """Return θ = (n_1 + a − 1) / (n + a + b − 2), the mode of the posterior, for a and b of at least 1; shapes as in `beta_mean`."""
     return share(successes + a - 1, trials + a + b - 2)
 
@@ -149,7 +149,7 @@ class BernoulliNaiveBayes(LinearClassifier):
             return np.where(np.isnan(found), 0.0, found)  # a is 0, and no document holds the term
 
         cells = self.known()[statistics.cell_terms]
-        holding = statistics.cell_documents[cells].astype(np.float64)
+        holding = statistics.cell_documents[cells]
         tosses = statistics.class_documents[statistics.cell_classes[cells]]
         log_likelihood = xlogy(holding, holding / tosses) + xlogy(tosses - holding, 1 - holding / tosses)
         n_coins = statistics.n_classes * int(np.count_nonzero(self.known()))
@@ -163,12 +163,12 @@ class BernoulliNaiveBayes(LinearClassifier):
         presence, absence = self.training.own.of(terms, self.training.smoothing)[:, np.newaxis], self.training.settings.absence_smoothing
         return presence, presence if absence is None else np.full_like(presence, absence)
 
-    def _holding(self, terms: Whole) -> Floats:
-        return self.training.statistics.documents_of(terms).astype(np.float64)
+    def _holding(self, terms: Whole) -> Whole:
+        return self.training.statistics.documents_of(terms)
 
-    def _estimate(self, documents: Floats, a: Floats, b: Floats, of_class: Whole | None = None) -> Floats:
+    def _estimate(self, documents: Whole, a: Floats, b: Floats, of_class: Whole | None = None) -> Floats:
         """Return the probability of one side of the coins, with pseudo-counts a of it and b of the other; by default tossed by the documents of a class."""
-        tosses = (self.training.statistics.class_documents if of_class is None else of_class).astype(np.float64)
+        tosses = self.training.statistics.class_documents if of_class is None else of_class
         if self.training.settings.estimate == "map":
             return beta_mode(documents, tosses, a + 1, b + 1)
         return beta_mean(documents, tosses, a, b)

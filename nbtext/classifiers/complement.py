@@ -119,8 +119,7 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
 
     def probability(self, terms: Whole) -> Floats:
         """Return θ_jk of selected terms, shape (n, n_classes)."""
-        counts = self.other_counts(terms).astype(np.float64)
-        return posterior_mean(counts, self.complement_tokens, *self.language_models.pseudo_counts(terms))
+        return posterior_mean(self.other_counts(terms), self.complement_tokens, *self.language_models.pseudo_counts(terms))
 
     @cached_property
     def scale(self) -> Floats:

@@ -156,7 +156,7 @@ class LanguageModels:
     @cached_property
     def corpus_tokens(self) -> float:
         """Tokens of selected terms in the whole corpus."""
-        return float((self.statistics.everything or self.statistics).tokens_of(self.selected).astype(np.float64).sum())
+        return float((self.statistics.everything or self.statistics).tokens_of(self.selected).sum())
 
     @cached_property
     def pseudo_tokens(self) -> float:

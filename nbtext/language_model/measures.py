@@ -21,13 +21,15 @@ from nbtext.counts.matrix import DocumentTermMatrix, in_blocks
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_category
 from nbtext.language_model.smoothing import gamma_rise
+from nbtext.ragged import find_sorted
 from nbtext.records import NamedTuple
+from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.language_model.dirichlet import LanguageModels
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Numbers, Whole
 
 CACHED_CELLS = 1 << 18
 """Probabilities at once, few enough to stay in the processor's cache while every pair of classes goes over them."""
@@ -61,9 +63,6 @@ def _relative(p: Floats, mixed: Floats) -> Floats:
     """Return p log(p / m), 0 where p is 0."""
     ratio = np.divide(p, mixed, out=np.ones(np.broadcast_shapes(p.shape, mixed.shape)), where=p > 0)
     return p * np.log(ratio)
-
-
-SCORES_AT_ONCE = 1 << 20
 
 
 class HeldOutText(NamedTuple):
@@ -118,15 +117,11 @@ def held_out(models: LanguageModels, matrix: DocumentTermMatrix, classes: Whole)
 
 def _log_probability(models: LanguageModels, terms: Whole, classes: Whole) -> Floats:
     """Return log φ_jk of pairs of a selected term and a class, shape (n,)."""
-    distinct, place = np.unique(terms, return_inverse=True)
-    found = np.empty(terms.size)
-    order = np.argsort(place, kind="stable")
-    step = max(SCORES_AT_ONCE // models.statistics.n_classes, 1)
-    for begin in range(0, distinct.size, step):
-        first, last = np.searchsorted(place, (begin, begin + step), sorter=order)
-        of_step = order[first:last]
-        found[of_step] = models.log_probability(distinct[begin : begin + step])[place[of_step] - begin, classes[of_step]]
-    return found
+    statistics = models.statistics
+    cells = find_sorted(pair(statistics.cell_terms, statistics.cell_classes), pair(terms, classes))
+    counts = np.append(statistics.cell_counts, 0)[cells]  # the last, 0, where the class has not the term
+    with np.errstate(divide="ignore"):
+        return np.log(models.estimated(terms, counts, models.class_tokens[classes]))
 
 
 class Fit(NamedTuple):
@@ -185,13 +180,12 @@ def log_evidence_of_labels(kind: object, prior: Floats, class_documents: Whole) 
 
     None for ``empirical``, which is maximum likelihood and has no prior.
     """
-    documents = class_documents.astype(np.float64)
     if isinstance(kind, str) and kind.startswith("smoothed:") and float(kind.partition(":")[2]) > 0:
-        added, n_classes = float(kind.partition(":")[2]), documents.size
-        return float(gamma_rise(added, documents).sum() - gamma_rise(added * n_classes, documents.sum()))
+        added, n_classes = float(kind.partition(":")[2]), class_documents.size
+        return float(gamma_rise(added, class_documents).sum() - gamma_rise(added * n_classes, class_documents.sum()))
     if isinstance(kind, str) and kind != "uniform":
         return None
-    return _log_likelihood(documents, prior)
+    return _log_likelihood(class_documents, prior)
 
 
 BAYES_FACTORS_IN_WORDS = ((2.0, "not worth more than a bare mention"), (6.0, "positive"), (10.0, "strong"), (float("inf"), "very strong"))
@@ -227,19 +221,19 @@ def fit_of_terms(models: LanguageModels) -> Fit:
     """Return log L = Σ_k Σ_j m_jk log(m_jk / N_k) and |θ| = K (V − 1), over the selected terms; smoothing has no part in it."""
     statistics = models.statistics
     cells = models.selected[statistics.cell_terms]
-    counts = statistics.cell_counts[cells].astype(np.float64)
+    counts = statistics.cell_counts[cells]
     log_likelihood = _log_likelihood(counts, counts / models.class_tokens[statistics.cell_classes[cells]])
     return Fit(log_likelihood, statistics.n_classes * max(models.n_selected - 1, 0), whole_or_float(counts.sum()))
 
 
 def fit_of_labels(kind: object, prior: Floats, class_documents: Whole) -> Fit:
     """Return log L = Σ_k D_k log π_k and |θ| = K − 1, or 0 for a class prior that is ``uniform`` or given and thereby fixed."""
-    documents, free = class_documents.astype(np.float64), isinstance(kind, str) and kind != "uniform"
-    log_likelihood = _log_likelihood(documents, documents / documents.sum() if free else prior)
-    return Fit(log_likelihood, (documents.size - 1) * free, whole_or_float(documents.sum()))
+    free, n_documents = isinstance(kind, str) and kind != "uniform", class_documents.sum()
+    log_likelihood = _log_likelihood(class_documents, class_documents / n_documents if free else prior)
+    return Fit(log_likelihood, (class_documents.size - 1) * free, whole_or_float(n_documents))
 
 
-def _log_likelihood(counts: Floats, probabilities: Floats) -> float:
+def _log_likelihood(counts: Numbers, probabilities: Floats) -> float:
     """Return Σ m log p over m above 0; −inf if something impossible has occurred."""
     occurred = counts > 0
     with np.errstate(divide="ignore"):

@@ -57,7 +57,7 @@ def log_rise(start: Floats, steps: Numbers) -> Floats:
             rows = np.flatnonzero(steps > step)
             rise[rows] += np.log(start[rows] + step)
     rows = np.flatnonzero(steps > SUMMED)
-    x, more = start[rows] + SUMMED, (steps[rows] - SUMMED)[:, np.newaxis].astype(np.float64)
+    x, more = start[rows] + SUMMED, (steps[rows] - SUMMED)[:, np.newaxis]
     rise[rows] += more * np.log(x) + ((x + more - 0.5) * np.log1p(more / x) - more) + (_stirling(x + more) - _stirling(x))
     return rise
 
@@ -81,7 +81,7 @@ def likeliest_concentration(models: LanguageModels, documents: CountedDocuments)
 
 def _likeliest(matrix: DocumentTermMatrix, probabilities: Floats) -> float:
     """Return the likeliest concentration, given φ of the entries with n_jd above 1."""
-    lengths, more = matrix.lengths.astype(np.float64), matrix.counts[matrix.counts > 1].astype(np.float64) - 1
+    lengths, more = matrix.lengths, matrix.counts[matrix.counts > 1] - 1
     if lengths.max(initial=0) < 2:
         return MOST_CONCENTRATION
 
@@ -102,13 +102,13 @@ def maximum_log_likelihood(documents: CountedDocuments, selected: Mask) -> float
     """
     matrix = documents.matrix.of_terms(selected)
     cells, place = np.unique(pair(documents.classes[matrix.entry_documents], matrix.terms), return_inverse=True)
-    of_class, counts = unpair(cells)[0], matrix.counts.astype(np.float64)
+    of_class = unpair(cells)[0]
     shares, best = np.bincount(place, np.ones(place.size)), -np.inf
     while True:
         probabilities = (shares / np.bincount(of_class, shares)[of_class])[place]
         concentration = _likeliest(matrix, probabilities[matrix.counts > 1])
-        found = log_rise(concentration * probabilities[:, np.newaxis], counts).sum()
+        found = log_rise(concentration * probabilities[:, np.newaxis], matrix.counts).sum()
         found -= log_rise(np.full((matrix.n_documents, 1), concentration), matrix.lengths).sum()
         if found < best + LEAST_GAIN:
             return float(found)
-        best, shares = float(found), np.bincount(place, probabilities * psi_rise(concentration * probabilities, counts))
+        best, shares = float(found), np.bincount(place, probabilities * psi_rise(concentration * probabilities, matrix.counts))

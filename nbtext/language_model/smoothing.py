@@ -52,15 +52,15 @@ GRID = 49
 class CountHistogram(NamedTuple):
     """Draws from a Dirichlet-multinomial, such as the counts of classes: distinct pairs of count and base measure, and the size of each draw."""
 
-    counts: Floats
+    counts: Numbers
     """Above 0, shape (n_distinct,)."""
     base_measure: Floats
     """Shape (n_distinct,), or (1,) where it is the same for all."""
-    cells: Floats
+    cells: Numbers
     """How often each pair occurs, shape (n_distinct,)."""
-    sizes: Floats
+    sizes: Numbers
     """Distinct numbers of tokens of a draw, such as those of a class."""
-    draws: Floats
+    draws: Numbers
     """Draws of each size."""
     n_terms: int
     """The number of outcomes of a token: the selected terms, or presence and absence."""
@@ -89,7 +89,7 @@ def complement_histogram(statistics: ClassStatistics, selected: Mask, prior_shap
     number = np.concatenate((np.ones(cells.size, np.int64), not_holding))
     some = (counts > 0) & (number > 0)
     found = _histogram(statistics, selected, prior_shape, holders[some], counts[some], number[some])
-    tokens = statistics.tokens_of(selected)[statistics.class_documents > 0].astype(np.float64)
+    tokens = statistics.tokens_of(selected)[statistics.class_documents > 0]
     return found._replace(sizes=tokens.sum() - tokens, draws=np.ones(n_classes))
 
 
@@ -107,19 +107,19 @@ def coin_histogram(statistics: ClassStatistics, selected: Mask) -> CountHistogra
     return CountHistogram(counts, np.full(1, 1 / 2), number, *_summed(of_class, np.full(of_class.size, n_terms)), n_terms=2)
 
 
-def _summed(values: Numbers, number: Whole) -> tuple[Floats, Floats]:
+def _summed(values: Numbers, number: Whole) -> tuple[Numbers, Numbers]:
     """Return the distinct values above 0, and the sum of the numbers of each, where it is above 0."""
     some = (values > 0) & (number > 0)
     values, number = values[some], number[some]
     distinct, place = np.unique(values, return_inverse=True)
-    return distinct.astype(np.float64), np.bincount(place, number, distinct.size).astype(np.float64)
+    return distinct, np.bincount(place, number, distinct.size)
 
 
 def _histogram(
     statistics: ClassStatistics, selected: Mask, prior_shape: str, terms: Whole, counts: Numbers, number: Whole | None = None
 ) -> CountHistogram:
     """Return the histogram of counts of selected terms, each as often as ``number`` says, or once; a draw for each class."""
-    tokens = statistics.tokens_of(selected).astype(np.float64)
+    tokens = statistics.tokens_of(selected)
     n_terms = int(np.count_nonzero(selected))
     if prior_shape == "symmetric":
         base_measure = np.full(1, 1 / max(n_terms, 1))
@@ -128,7 +128,7 @@ def _histogram(
         pairs, place, cells = np.unique(np.stack((counts, statistics.term_counts[terms])), axis=1, return_inverse=True, return_counts=True)
         distinct, base_measure = pairs[0], pairs[1] / (tokens.sum() or 1)
         cells = cells if number is None else np.bincount(place.ravel(), number, distinct.size)
-    return CountHistogram(distinct.astype(np.float64), base_measure, cells.astype(np.float64), tokens, np.ones(tokens.size), n_terms)
+    return CountHistogram(distinct, base_measure, cells, tokens, np.ones(tokens.size), n_terms)
 
 
 def log_evidence(histogram: CountHistogram, strength: float) -> float:
@@ -137,7 +137,7 @@ def log_evidence(histogram: CountHistogram, strength: float) -> float:
     return float(cells @ gamma_rise(strength * base, counts) - draws @ gamma_rise(strength, sizes))
 
 
-def gamma_rise(start: Floats | float, steps: Floats) -> Floats:
+def gamma_rise(start: Floats | float, steps: Numbers) -> Floats:
     """Return log Γ(x + n) − log Γ(x), x above 0; for what may take the time to import scipy, else `nbtext.language_model.polya.log_rise`."""
     from scipy.special import gammaln
 
@@ -172,7 +172,7 @@ def where_it_turns(slope: Callable[[float], float], low: float, high: float) -> 
     return high
 
 
-def psi_rise(start: Floats, steps: Floats) -> Floats:
+def psi_rise(start: Floats, steps: Numbers) -> Floats:
     """Return ψ(x + n) − ψ(x), for whole n Σ_{i < n} 1/(x + i); ``start`` x > 0 has the shape (1,) or (n,), ``steps`` n and the result (n,).
 
     The first `SUMMED` terms of the sum, the recurrence of ψ, are shared by all whole n; beyond them, x is large and the difference of two
@@ -223,16 +223,16 @@ def smoothing_by_evidence(histogram: CountHistogram, prior_shape: str) -> float:
 class _LeftOutTokens(NamedTuple):
     """Numerators r + s·b and denominators T + s·w of the probabilities of all tokens, each with the number of its tokens; flat arrays."""
 
-    counts: Floats
+    counts: Numbers
     """r, occurrences of the term in the other documents of the class."""
-    base: Floats
+    base: Numbers
     """b, the base measure of the term."""
-    tokens: Floats
-    class_tokens: Floats
+    tokens: Numbers
+    class_tokens: Numbers
     """T, tokens in the other documents of the class."""
-    base_sums: Floats
+    base_sums: Numbers
     """w, the sum of b over the terms that other documents hold."""
-    lengths: Floats
+    lengths: Numbers
     n_terms: int
 
     def parts(self, strength: float) -> tuple[Floats, Floats]:
@@ -244,21 +244,22 @@ def left_out_tokens(statistics: ClassStatistics, selected: Mask, prior_shape: st
     """Return what `left_out_log_likelihood` needs of documents of the statistics, over the selected terms."""
     left = without_themselves(statistics, selected, documents)
     matrix, own = left.matrix, documents.classes[left.matrix.entry_documents]
-    counts = (statistics.counts_in(matrix.terms, own) - left.own).astype(np.float64)
-    tokens = statistics.tokens_of(selected).astype(np.float64)
+    counts: Numbers = statistics.counts_in(matrix.terms, own) - left.own
+    tokens = statistics.tokens_of(selected)
     class_tokens = tokens[documents.classes] - left.lengths
     if statistics.weight_unit != 1:
         class_tokens = np.round(class_tokens, 6)
     n_terms = int(np.count_nonzero(selected))
     if prior_shape == "symmetric":
         counts, inverse = np.unique(counts, return_inverse=True)
-        weights = np.bincount(inverse, left.own, counts.size).astype(np.float64)
-        base, base_sums = np.ones(counts.size), (n_terms - left.vanishing.entries).astype(np.float64)
+        weights: Numbers = np.bincount(inverse, left.own, counts.size)
+        base_sums: Numbers = n_terms - left.vanishing.entries
+        base = np.ones(counts.size)
     else:
         in_others = np.where(tokens.sum() > left.lengths, tokens.sum() - left.lengths, 1)
-        weights, base = left.own.astype(np.float64), left.remaining / in_others[matrix.entry_documents]
+        weights, base = left.own, left.remaining / in_others[matrix.entry_documents]
         base_sums = np.ones(len(documents))
-    lengths = np.bincount(matrix.entry_documents, left.own, len(documents)).astype(np.float64)
+    lengths = np.bincount(matrix.entry_documents, left.own, len(documents))
     some = lengths > 0
     return _LeftOutTokens(counts, base, weights, class_tokens[some], base_sums[some], lengths[some], n_terms)
 
