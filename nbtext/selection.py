@@ -59,29 +59,12 @@ def _sums(summands: Floats) -> Floats:
     return found
 
 
-class _Cells(NamedTuple):
-    """Probabilities of terms in the classes that have them, each of shape (n_cells,), and in the others."""
-
-    places: Whole
-    """The place of the cell's term among the terms."""
-    classes: Whole
-    probability: Floats
-    """φ_jk."""
-    unseen: Floats
-    """u_k, the probability of any term in a class without it, shape (n_classes,)."""
-    mass: Floats
-    """p_j = Σ_k φ_jk π_k, shape (n,)."""
-
-
-def _cells_of(models: LanguageModels, prior: Floats, terms: Whole) -> _Cells:
-    statistics = models.statistics
-    cells, places = statistics.cells_of(terms)
-    classes = statistics.cell_classes[cells]
-    unseen = models.estimated(terms[:1], np.zeros((1, prior.size)), models.class_tokens)[0]
-    probability = models.estimated(terms[places], statistics.cell_counts[cells], models.class_tokens[classes])
-    joint, joint_unseen = probability * prior[classes], unseen * prior
-    mass = joint_unseen.sum() + np.bincount(places, joint - joint_unseen[classes], terms.size)
-    return _Cells(places, classes, probability, unseen, mass)
+def _in_cells(models: LanguageModels, prior: Floats, terms: Whole) -> tuple[Whole, Whole, Floats, Floats, Floats]:
+    """Return what `LanguageModels.in_cells` does: places, classes, φ_jk and u_k; and p_j = Σ_k φ_jk π_k, shape (n,)."""
+    places, classes, probability, unseen = models.in_cells(terms)
+    joint_unseen = unseen * prior
+    mass = joint_unseen.sum() + np.bincount(places, probability * prior[classes] - joint_unseen[classes], terms.size)
+    return places, classes, probability, unseen, mass
 
 
 def goes_by_cells(models: LanguageModels, prior: Floats) -> bool:
@@ -95,22 +78,22 @@ def goes_by_cells(models: LanguageModels, prior: Floats) -> bool:
 
 def summands_of_cells(models: LanguageModels, prior: Floats, terms: Whole, chosen: Whole) -> Floats:
     """Return the summands of `mutual_information` of some classes, shape (n, n_chosen), in a model that `goes_by_cells`."""
-    cells = _cells_of(models, prior, terms)
+    places, classes, of_cells, unseen, mass = _in_cells(models, prior, terms)
     column = np.full(prior.size, -1)
     column[chosen] = np.arange(chosen.size)
-    here = np.flatnonzero(column[cells.classes] >= 0)
-    probability = np.tile(cells.unseen[chosen], (terms.size, 1))
-    probability[cells.places[here], column[cells.classes[here]]] = cells.probability[here]
+    here = np.flatnonzero(column[classes] >= 0)
+    probability = np.tile(unseen[chosen], (terms.size, 1))
+    probability[places[here], column[classes[here]]] = of_cells[here]
     joint = probability * prior[chosen]
-    return joint * _log_ratio(joint, cells.mass[:, np.newaxis] * prior[chosen])
+    return joint * _log_ratio(joint, mass[:, np.newaxis] * prior[chosen])
 
 
 def _mutual_information_of_cells(models: LanguageModels, prior: Floats, terms: Whole) -> tuple[Floats, Whole, Mask]:
     """Return I_j and the class that each term speaks for as `mutual_information` has them, and where the class is certain, all of shape (n,).
 
-    With u_k and p_j of `_Cells` I_j = Σ_k u_k π_k log u_k + Σ over the classes with j [φ_jk π_k log φ_jk − u_k π_k log u_k] − p_j log p_j.
+    With u_k and p_j of `_in_cells` I_j = Σ_k u_k π_k log u_k + Σ over the classes with j [φ_jk π_k log φ_jk − u_k π_k log u_k] − p_j log p_j.
     """
-    places, classes, probability, unseen, mass = _cells_of(models, prior, terms)
+    places, classes, probability, unseen, mass = _in_cells(models, prior, terms)
     joint, joint_unseen = probability * prior[classes], unseen * prior
     of_unseen = joint_unseen * _log_ratio(unseen, np.ones(1))
     sums = of_unseen.sum() + np.bincount(places, joint * np.log(probability) - of_unseen[classes], terms.size)

@@ -67,7 +67,7 @@ class _OneOf:
         if self._otherwise is not None:
             try:
                 return self._otherwise(value)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, KeyError):
                 pass
         listed = ", ".join(self.choices)
         raise ValueError((f"one of {listed}" if len(self.choices) > 1 else listed) + (f" or {self._wanted}" if self._wanted else ""))
@@ -298,10 +298,7 @@ LANGUAGE_CODES = {
 
 def _language_of_code(value: object) -> str:
     """Check for the code of a language, with or without that of a region (``de``, ``pt-BR``); return the name of the language."""
-    code = str(value).replace("_", "-").partition("-")[0].lower()
-    if code not in LANGUAGE_CODES:
-        raise ValueError
-    return LANGUAGE_CODES[code]
+    return LANGUAGE_CODES[str(value).replace("_", "-").partition("-")[0].lower()]
 
 
 SNOWBALL_STEMMERS = (

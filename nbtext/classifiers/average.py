@@ -187,14 +187,11 @@ class PooledClassifier(AdditiveClassifier):
                 of_members[int(place)][own] = array
             else:
                 require(name in (POOL, SMOOTHING), "its classifier keeps an array that belongs to no member")
-        possible = pool.shape == (2 * n_members,) and np.all(pool[:n_members] > 0) and np.isfinite(pool).all()
-        require(possible, "its weights do not fit its members")
+        of_pool = pool.shape == (2 * n_members,) and np.all(pool[:n_members] > 0) and np.isfinite(pool).all()
+        require(of_pool, "its weights do not fit its members")
         possible = smoothing.shape == (n_members,) and smoothing.min() >= 0 and smoothing.max() <= MOST_PSEUDO_COUNT
-        given = _given_smoothing(training)
-        require(
-            possible and all(number in {None, own} for number, own in zip(given, smoothing.tolist(), strict=True)),
-            "the smoothing of its members is impossible",
-        )
+        as_given = possible and all(given in {None, own} for given, own in zip(_given_smoothing(training), smoothing.tolist(), strict=True))
+        require(as_given, "the smoothing of its members is impossible")
         trainings = _trainings(training, smoothing.tolist())
         members = [classifier_class(each.settings.classifier).restored(each, own) for each, own in zip(trainings, of_members, strict=True)]
         return cls(training, tuple(members), Pool(pool[:n_members], pool[n_members:]))

@@ -69,7 +69,7 @@ def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
     return prior
 
 
-def class_prior_without(kind: ClassPrior, statistics: ClassStatistics, number: int, weight: float = 1.0) -> Floats:
+def class_prior_without(kind: ClassPrior, statistics: ClassStatistics, number: int, weight: float) -> Floats:
     """Return π_k without one document of class ``number``, shape (n_classes,); all zeros if that leaves no class possible."""
     others = statistics.class_documents - weight * (np.arange(statistics.n_classes) == number)
     weights = prior_weights(kind, statistics, others)
@@ -400,10 +400,12 @@ class Classifier(ABC):
         return []
 
     def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
-        """Score the sample by models that have not seen it: by folds, each left out of the statistics and of the documents.
+        """Score the sample by models that have not seen it: each document left out, or if that is not exact or labels select the terms by folds.
 
-        Terms and smoothing are those chosen from all documents.
+        Folds are left out of the statistics and of the documents. Terms that labels do not select and smoothing are those chosen from all documents.
         """
+        if self.subtracts_exactly(training.settings, training.statistics.weight_unit) and training.choose is None:
+            return self.leave_one_out(sample)
         documents = training.documents if needs_documents(training.settings) else None
         n_folds = HELD_OUT_FOLDS if documents is None else HELD_OUT_FOLDS_OF_DOCUMENTS
         folds = np.arange(len(sample)) % n_folds  # the sample is in the order of hashes, so this is random

@@ -43,11 +43,6 @@ def beta_mode(successes: Numbers, trials: Numbers, a: Floats | float, b: Floats 
     return share(successes + a - 1, trials + a + b - 2)
 
 
-def _finite_log(probability: Floats) -> Floats:
-    """Return the logarithm, 0 in place of −inf."""
-    return np.log(probability, out=np.zeros(probability.shape), where=probability > 0)
-
-
 @dataclass(frozen=True, eq=False)
 class BernoulliNaiveBayes(LinearClassifier):
     """A class prior π and coins θ, estimated from the documents that hold each term; a pseudo-count is added to each side of a coin."""
@@ -65,12 +60,12 @@ class BernoulliNaiveBayes(LinearClassifier):
     @cached_property
     def bias(self) -> Floats:
         """log π_k + Σ_j log(1 − θ_jk) over θ_jk below 1, shape (n_classes,): the score of a document without terms, if no term is certain."""
-        return self.log_prior + self._sum_over_terms(lambda terms: _finite_log(self.absence(terms)))
+        return self.log_prior + self._sum_over_terms(self._log_absence)
 
     def weights(self, terms: Whole) -> Floats:
         """Return log θ_jk − log(1 − θ_jk), shape (n, n_classes); log θ_jk where θ_jk is 1, which the bias leaves out."""
         with np.errstate(divide="ignore"):
-            weights: Floats = np.log(self.probability(terms)) - _finite_log(self.absence(terms))
+            weights: Floats = np.log(self.probability(terms)) - self._log_absence(terms)
         return weights
 
     def two_class_weights(self) -> tuple[Whole, Floats, float] | None:
@@ -122,6 +117,11 @@ class BernoulliNaiveBayes(LinearClassifier):
         """Return 1 − θ_jk, shape (n, n_classes); above 0 under any smoothing, because it is not computed from θ_jk."""
         presence, absence = self._pseudo_counts(terms)
         return self._estimate(self.training.statistics.class_documents - self._holding(terms), absence, presence)
+
+    def _log_absence(self, terms: Whole) -> Floats:
+        """Return log(1 − θ_jk), shape (n, n_classes), 0 in place of −inf."""
+        absence = self.absence(terms)
+        return np.log(absence, out=np.zeros_like(absence), where=absence > 0)
 
     def posteriors(self, terms: Whole) -> tuple[Floats, Floats]:
         """Return n_1 + a and n_0 + b of the posterior Beta of θ_jk, both of shape (n, n_classes); nan under maximum likelihood."""

@@ -217,7 +217,7 @@ def _times(rows: Floats, root: Floats) -> Floats:
     return rows @ root if root.ndim == rows.ndim else rows * root[..., np.newaxis, :]
 
 
-def _roots_of_inverses(covariances: Floats, least: float = 0.0) -> Floats:
+def _roots_of_inverses(covariances: Floats, least: float) -> Floats:
     """Return U of each covariance, full or diagonal, as in `GaussianClasses.roots`.
 
     Raises `UsageError` if one has no inverse: a variance, given the other features, of at most ``least`` or `SINGULAR` of the largest.

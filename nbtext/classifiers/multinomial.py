@@ -157,11 +157,6 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
         """Return True if the sums are exact: not of tf-idf, and not of logs times the weights of documents."""
         return settings.weighting != "tfidf" and (settings.weighting != "log" or (unit == 1 and settings.class_weight is None))
 
-    def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
-        """Score the sample with each document left out, or by folds on tf-idf and where labels select the terms."""
-        at_once = self.subtracts_exactly(training.settings, self.counts.weight_unit) and training.choose is None
-        return self.leave_one_out(sample) if at_once else super().unseen(training, sample)
-
     def leave_one_out(self, documents: CountedDocuments) -> Unseen:
         """Return log p(d, C_k) of documents of the corpus, each with the prior and the language models of all others.
 

@@ -227,17 +227,25 @@ class LanguageModels:
 
         Where terms occur in few of many classes, those in the others have the same probability under a symmetric prior: its logarithm is taken once.
         """
-        statistics, tokens = self.statistics, self.class_tokens
-        n_cells = int((statistics.term_offsets[terms + 1] - statistics.term_offsets[terms]).sum())
+        offsets = self.statistics.term_offsets
+        n_cells = int((offsets[terms + 1] - offsets[terms]).sum())
         with np.errstate(divide="ignore"):
-            if SPARSE * n_cells > terms.size * tokens.size or not self.same_where_unseen:
+            if SPARSE * n_cells >= terms.size * self.statistics.n_classes or not self.same_where_unseen:
                 return np.log(self.probability(terms))
-            cells, places = statistics.cells_of(terms)
-            classes = statistics.cell_classes[cells]
-            unseen = np.log(self.estimated(terms[:1], np.zeros((1, tokens.size)), tokens))
-            logs = np.repeat(unseen[: terms.size], terms.size, axis=0)
-            logs[places, classes] = np.log(self.estimated(terms[places], statistics.cell_counts[cells], tokens[classes]))
+            places, classes, probability, unseen = self.in_cells(terms)
+            logs = np.tile(np.log(unseen), (terms.size, 1))
+            logs[places, classes] = np.log(probability)
             return logs
+
+    def in_cells(self, terms: Whole) -> tuple[Whole, Whole, Floats, Floats]:
+        """Return the place among some terms, the class and φ of each term and class that has it, all of shape (n_cells,), and φ in a class without the term.
+
+        The last, of shape (n_classes,), is the same for all terms: only where `same_where_unseen`.
+        """
+        cells, places = self.statistics.cells_of(terms)
+        classes = self.statistics.cell_classes[cells]
+        probability = self.estimated(terms[places], self.statistics.cell_counts[cells], self.class_tokens[classes])
+        return places, classes, probability, self.estimated(terms[:1], np.zeros((1, self.class_tokens.size)), self.class_tokens)[0]
 
 
 CREDIBLE = 0.95
