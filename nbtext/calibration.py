@@ -80,9 +80,8 @@ class Calibration:
     def log_posterior(self, scores: Floats, lengths: Whole) -> Floats:
         """Return log p(C_k | d) from scores, both of shape (n_docs, n_classes), in nats, and known tokens, shape (n_docs,)."""
         posterior = log_posterior(scores / self.temperature(lengths)[:, np.newaxis])
-        return self._on_curve(posterior) if self.curve[0].size else posterior
-
-    def _on_curve(self, posterior: Floats) -> Floats:
+        if not self.curve[0].size:
+            return posterior
         with np.errstate(divide="ignore"):
             calibrated = np.log(np.interp(_log_odds(posterior), *self.curve))
         return log_posterior(np.where(posterior > -np.inf, calibrated, -np.inf))

@@ -35,8 +35,8 @@ def flat_indices(starts: Whole, sizes: Whole) -> Whole:
     [10, 11, 20, 21, 22]
     """
     ends = np.cumsum(sizes)
-    total = int(ends[-1]) if ends.size else 0
-    return np.repeat(starts - (ends - sizes), sizes) + np.arange(total)
+    begins = np.repeat(starts - (ends - sizes), sizes)
+    return begins + np.arange(begins.size)
 
 
 def offsets(sizes: Numbers) -> Whole:

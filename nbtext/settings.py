@@ -73,7 +73,7 @@ class _OneOf:
         raise ValueError((f"one of {listed}" if len(self.choices) > 1 else listed) + (f" or {self._wanted}" if self._wanted else ""))
 
 
-def number(kind: type[int | float], least: float, most: float, wanted: str) -> Callable[[object], int | float]:
+def number(kind: type[int | float], least: float, most: float, wanted: str = "") -> Callable[[object], int | float]:
     """Return a check for a number in a range, ends included; ``wanted`` describes it."""
 
     def check(value: object) -> int | float:
@@ -93,11 +93,6 @@ def text(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError("a name")
     return value
-
-
-def whole(least: int, wanted: str) -> Callable[[object], int | float]:
-    """Return a check for a whole number of at least ``least``."""
-    return number(int, least, 2**31, wanted)
 
 
 def _parts(value: object) -> list[str]:
@@ -230,7 +225,7 @@ def smoothed(value: object) -> str:
     kind, _, added = text(value).partition(":")
     if kind != "smoothed":
         raise ValueError
-    return f"smoothed:{number(float, 0, 1e12, '')(added)!r}".removesuffix(".0")
+    return f"smoothed:{number(float, 0, 1e12)(added)!r}".removesuffix(".0")
 
 
 def prior(value: object) -> ClassPrior:
@@ -239,7 +234,7 @@ def prior(value: object) -> ClassPrior:
         return smoothed(value)
     if not isinstance(value, dict) or not value:
         raise TypeError
-    weights = {str(label): float(number(float, 0, 1e12, "")(weight)) for label, weight in sorted(value.items())}
+    weights = {str(label): float(number(float, 0, 1e12)(weight)) for label, weight in sorted(value.items())}
     if not sum(weights.values()):
         raise ValueError
     return weights
@@ -249,7 +244,7 @@ def pseudo_counts(value: object) -> Smoothing:
     """Check for 0 or a number from `LEAST_PSEUDO_COUNT` to `MOST_PSEUDO_COUNT`, such numbers by term with one for `ALL_OTHERS`, or two above 0."""
 
     def check(value: object) -> int | float:
-        found = number(float, 0, MOST_PSEUDO_COUNT, "")(value)
+        found = number(float, 0, MOST_PSEUDO_COUNT)(value)
         if 0 < found < LEAST_PSEUDO_COUNT:
             raise ValueError
         return found
@@ -493,6 +488,8 @@ def declared(default: object, metavar: str, check: Check, meaning: str, **others
     """Declare a field of `Reading` or `Settings` as a `Parameter` that has the field's name; ``group`` is by default that of the class."""
     return field(default=default, metadata={"parameter": {"metavar": metavar, "check": check, "meaning": meaning, **others}})
 
+
+_FROM_ONE = number(int, 1, 2**31, "a whole number from 1")
 
 _of_words = partial(declared, group="words", decides="terms")
 
@@ -768,11 +765,11 @@ class Settings(Declared):
         "Also count sequences of N to M characters in each word. Stop words have none, and words are not stemmed for it. The beginning and the end of "
         "a word count as a character each.",
     )
-    min_df: int = declared(1, "N", whole(1, "a whole number from 1"), "Ignore terms that occur in fewer than N documents.", group="words")
+    min_df: int = declared(1, "N", _FROM_ONE, "Ignore terms that occur in fewer than N documents.", group="words")
     max_df: float = declared(
         1.0, "SHARE", number(float, 0, 1, "a share from 0 to 1"), "Ignore terms that occur in a larger share of documents.", group="words"
     )
-    top: int | None = declared(None, "N", whole(1, "a whole number from 1"), "Use only the N most informative terms.", common=True)
+    top: int | None = declared(None, "N", _FROM_ONE, "Use only the N most informative terms.", common=True)
     by: CriterionName = declared("mutual-information", "CRITERION", _OneOf(*CRITERIA), f"How --top measures information: {', '.join(CRITERIA)}.")
     weighting: Weighting = declared(
         "counts", "NAME", _OneOf(*WEIGHTINGS),
@@ -804,7 +801,7 @@ class Settings(Declared):
         only_for=AVERAGE,
     )
     l2: str | float = declared(
-        "auto", "auto|A", _OneOf("auto", otherwise=number(float, 1e-6, 1e9, ""), wanted="a number from 1e-6"),
+        "auto", "auto|A", _OneOf("auto", otherwise=number(float, 1e-6, 1e9), wanted="a number from 1e-6"),
         "For logistic: strength of the penalty on weights. A/2 times the sum of squared weights is added to the negative log-likelihood (A is 1/C elsewhere). "
         "auto: the A that makes held-out documents, one in five, most probable after calibration.",
         only_for="logistic",
@@ -826,7 +823,7 @@ class Settings(Declared):
         only_for="gaussian",
     )
     shrinkage: str | float = declared(
-        "auto", "auto|W", _OneOf("auto", otherwise=number(float, 0, 1, ""), wanted="a number from 0 to 1"),
+        "auto", "auto|W", _OneOf("auto", otherwise=number(float, 0, 1), wanted="a number from 0 to 1"),
         "For gaussian: weight from 0 to 1 of a simpler covariance. It gives the covariance an inverse with few documents: a shared one shrinks towards a sphere, "
         "separate ones towards the shared one. 0: maximum likelihood; auto: by the scatter and number of documents.",
         only_for="gaussian",

@@ -57,10 +57,9 @@ class Typicality:
             return None
         rows = []
         for band in range(BANDS):
-            middle = np.log2(tokens) - (band + 0.5)
             inside = _band(tokens) == band
             if np.count_nonzero(inside) < FEWEST:
-                inside = np.argsort(np.abs(middle), kind="stable")[:FEWEST]
+                inside = np.argsort(np.abs(np.log2(tokens) - (band + 0.5)), kind="stable")[:FEWEST]
             rows.append(np.quantile(per_token[inside], LEVELS).round(9))
         return cls(np.array(rows))
 
@@ -141,10 +140,9 @@ class Profile:
     def of(cls, tokens: Whole, unknown: Whole, per_token: Floats | None, answers: Whole, n_classes: int) -> Profile:
         """Return the profile of documents: tokens, unknown ones among them, log-likelihoods per token or None, and answers (class numbers or −1)."""
         some = tokens > 0
-        none = np.empty(0)
         figures = {
             UNKNOWN: Spread.of(unknown[some] / tokens[some]),
-            LIKELIHOOD: Spread.of(none if per_token is None else per_token[some]),
+            LIKELIHOOD: Spread.of(np.empty(0) if per_token is None else per_token[some]),
             LENGTH: Spread.of(np.log1p(tokens)),
         }
         return cls(figures, np.bincount(answers[answers >= 0], minlength=n_classes))

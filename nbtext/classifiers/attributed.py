@@ -59,18 +59,16 @@ class AttributedClassifier(Classifier):
         smoothing = arrays.get(ATTRIBUTE_SMOOTHING, np.empty(0)).astype(np.float64).tolist()
         names, n_terms = training.statistics.attributes.categorical, training.statistics.n_terms
         given = [given_smoothing(training.settings, name) for name in names]
-        possible = [
-            could_be_chosen(each, n_terms) if number is None else each == number for each, number in zip(smoothing, given, strict=False)
-        ]
-        fit = len(smoothing) == len(names) and all(possible)
+        fit = len(smoothing) == len(names) and all(
+            could_be_chosen(each, n_terms) if number is None else each == number for each, number in zip(smoothing, given, strict=True)
+        )
         require(fit, "its attributes and their smoothing do not fit")
         return cls._of(classifier_class(training.settings.classifier).restored(training, of_text), training, smoothing)
 
     @classmethod
     def _of(cls, text: Classifier, training: Training, smoothing: Sequence[float] | None) -> Self:
-        settings = training.settings
-        likelihoods = AttributeLikelihoods.estimate(training.statistics, settings, smoothing, with_numbers=not text.TAKES_NUMBERS)
-        return cls(training, text, likelihoods)
+        counted = training.statistics, training.settings
+        return cls(training, text, AttributeLikelihoods.estimate(*counted, smoothing, with_numbers=not text.TAKES_NUMBERS))
 
     @property
     def of_texts(self) -> Classifier:

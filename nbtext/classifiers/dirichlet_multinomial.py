@@ -24,6 +24,7 @@ import numpy as np
 from nbtext.classifiers.base import AdditiveClassifier, TermProbabilities, Training
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
 from nbtext.errors import require
+from nbtext.language_model.dirichlet import times_log
 from nbtext.language_model.polya import (
     LEAST_CONCENTRATION,
     MOST_CONCENTRATION,
@@ -137,7 +138,6 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
     def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> tuple[Floats, Whole]:
         """Return log p(d | C_k) / n_d under the best class; each unknown token counts as one of a term of its own that no document held."""
         best, grown = scores.argmax(axis=1), lengths.astype(np.float64) + self.concentration
-        with np.errstate(invalid="ignore"):  # 0 · −inf where there are no unknown tokens, under maximum likelihood
-            unseen = np.log(self.concentration) + self.language_models.log_unseen()[best]
-            of_unknown = np.where(unknown > 0, unknown * unseen, 0.0) - log_rise(grown[:, np.newaxis], unknown)[:, 0]
+        unseen = np.log(self.concentration) + self.language_models.log_unseen()[best]
+        of_unknown = times_log(unknown, unseen) - log_rise(grown[:, np.newaxis], unknown)[:, 0]
         return self.per_token(scores, best, of_unknown, lengths + unknown)

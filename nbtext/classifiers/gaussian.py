@@ -53,6 +53,9 @@ MOST_ROOTS = 1 << 26
 LARGEST_ROOT = 1e30
 """Largest mean or root in a model file."""
 
+KEPT = ("projection", "means", "roots")
+"""The arrays in the model file."""
+
 LATENT_ROUNDING = 1e-6
 """How much longer than 1 latent features in a model file may be."""
 
@@ -366,15 +369,15 @@ class GaussianDiscriminantAnalysis(Classifier):
         roots = self.gaussians.roots
         if roots.ndim == 3:
             roots = roots[:, *np.triu_indices(roots.shape[1])]
-        kept: dict[str, Numbers] = {"projection": self.space.projection, "means": self.gaussians.means, "roots": roots}
-        return {name: array.astype(np.float32).ravel() for name, array in kept.items()}
+        kept: tuple[Numbers, ...] = self.space.projection, self.gaussians.means, roots
+        return {name: array.astype(np.float32).ravel() for name, array in zip(KEPT, kept, strict=True)}
 
     @classmethod
     def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`, empty ones left out; raise `ModelError` if no model can have had them."""
-        require(set(arrays) <= {"projection", "means", "roots"}, "what it keeps of Gaussian classes has other names")
+        require(set(arrays) <= set(KEPT), "what it keeps of Gaussian classes has other names")
         settings, n_classes = training.settings, training.statistics.n_classes
-        projection, means, roots = (arrays.get(name, np.empty(0)) for name in ("projection", "means", "roots"))
+        projection, means, roots = (arrays.get(name, np.empty(0)) for name in KEPT)
         numbers = StandardNumbers.of(training.statistics, settings.covariance_shape)
         known = latent_terms(training.statistics, training.selected, settings.latent)
         n_known, n_features = int(np.count_nonzero(known)), means.size // n_classes

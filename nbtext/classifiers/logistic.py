@@ -442,8 +442,8 @@ class LogisticRegression(LinearClassifier):
         point, iterations, excess = minimise(problem, l2, start or problem.start(), precision)
         del start
         _release_memory()
-        weights = problem.scaled_weights(point.coefficients)
-        return cls(training, weights, point.bias.astype(np.float64), _FitReport(l2, iterations, excess), held_out)
+        report = _FitReport(l2, iterations, excess)
+        return cls(training, problem.scaled_weights(point.coefficients), point.bias.astype(np.float64), report, held_out)
 
     def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
         """Score the documents held out to choose l2; if l2 was given, as many, by a model of the others with the same l2."""
@@ -655,11 +655,11 @@ class _HeldOut(NamedTuple):
     def scored(self, problem: Problem, point: _Vector) -> Unseen:
         """Return the scores at a point of the problem of the others."""
         weights, scores = problem.scaled_weights(point.coefficients, self.columns), np.empty((len(self.documents), problem.shape[1]))
-        for begin in range(0, len(scores), DOCUMENTS_SCORED_AT_ONCE):
-            features = self.features[begin : begin + DOCUMENTS_SCORED_AT_ONCE]
+        for rows in in_blocks(np.arange(len(scores)), 1, DOCUMENTS_SCORED_AT_ONCE):
+            features = self.features[rows]
             columns, places = np.unique(features.indices, return_inverse=True)
             here = _by_rows(features.data, places, features.indptr, columns.size)
-            scores[begin : begin + here.shape[0]] = here @ weights[columns].astype(np.float64)
+            scores[rows] = here @ weights[columns].astype(np.float64)
         scores += point.bias.astype(np.float64) + self.shift
         truth = self.documents.truth(problem.shape[1])
         return Unseen(scores, self.lengths, self.documents.matrix.lengths - self.lengths, truth, self.weights)

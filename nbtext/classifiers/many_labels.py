@@ -17,6 +17,7 @@ from nbtext.classifiers.base import Classifier, LinearClassifier, TermProbabilit
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
 from nbtext.counts.weighting import as_summed
 from nbtext.label_calibration import LabelCalibration, by_label
+from nbtext.language_model.dirichlet import times_log
 from nbtext.language_model.smoothing import without_themselves
 from nbtext.records import dataclass
 from nbtext.text.hashing import pair, unpair
@@ -131,9 +132,8 @@ class LabelsAgainstRest(LabelScores, LinearClassifier):
         total = models.pseudo_tokens_without(vanishing)[:, np.newaxis]
         with_label = np.maximum(models.class_tokens - is_own * tokens[:, np.newaxis], 0.0)
         without = everything.tokens_of(models.selected) - tokens[:, np.newaxis] - with_label
-        sums = matrix.sums[:, np.newaxis]
         with np.errstate(divide="ignore", invalid="ignore"):  # a document alone with all of its terms has none left
-            scores -= np.where(sums > 0, sums * log_ratio(with_label, without, total), 0.0)
+            scores -= times_log(matrix.sums[:, np.newaxis], log_ratio(with_label, without, total))
         holding = statistics.class_documents - is_own * weights[:, np.newaxis]
         scores += log_prior_odds(self.training.settings.class_prior, holding, statistics.n_documents - weights[:, np.newaxis])
         scores[is_own & (holding <= 0)] = -np.inf

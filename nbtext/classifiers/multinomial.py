@@ -17,6 +17,7 @@ import numpy as np
 
 from nbtext.classifiers.base import OF_TOKENS, LinearClassifier, TermProbabilities, Training, Unseen, class_prior_without
 from nbtext.errors import UsageError, require
+from nbtext.language_model.dirichlet import times_log
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -148,8 +149,7 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
         if self.weighting != "counts":
             return None
         best = scores.argmax(axis=1)
-        with np.errstate(invalid="ignore"):  # 0 · −inf where there are no unknown tokens, under maximum likelihood
-            of_unknown = np.where(unknown > 0, unknown * self.language_models.log_unseen()[best], 0.0)
+        of_unknown = times_log(unknown, self.language_models.log_unseen()[best])
         return self.per_token(scores, best, of_unknown, lengths + unknown)
 
     @classmethod

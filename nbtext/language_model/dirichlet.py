@@ -65,7 +65,7 @@ class OwnPseudoCounts:
 
     def least(self, others: float) -> float:
         """Return the smallest A_j."""
-        return min(others, float(self.numbers.min(initial=np.inf)))
+        return float(self.numbers.min(initial=others))
 
 
 WEAKEST = 1e-6
@@ -116,6 +116,12 @@ def posterior_mean(counts: Numbers, tokens: Floats, alpha: Floats | float, alpha
 def share(part: Numbers, whole: Numbers) -> Floats:
     """Return part / whole, 0 where the whole is 0: in a class without tokens and pseudo-counts."""
     return np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0)
+
+
+def times_log(number: Numbers, log_probability: Floats) -> Floats:
+    """Return n log p, of shapes that broadcast; 0 where n is 0, also under maximum likelihood, where log p may be −inf."""
+    with np.errstate(invalid="ignore"):
+        return np.where(number > 0, number * log_probability, 0.0)
 
 
 SPARSE = 8

@@ -20,6 +20,7 @@ import numpy as np
 from nbtext.counts.matrix import DocumentTermMatrix, in_blocks
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_category
+from nbtext.language_model.dirichlet import times_log
 from nbtext.language_model.smoothing import gamma_rise
 from nbtext.ragged import find_sorted
 from nbtext.records import NamedTuple
@@ -110,8 +111,7 @@ def held_out(models: LanguageModels, matrix: DocumentTermMatrix, classes: Whole)
     of_entry = classes[known.entry_documents]
     log_likelihood = np.bincount(of_entry, known.counts * _log_probability(models, known.terms, of_entry), n_classes).astype(np.float64)
     tokens_of, unknown_of = (np.bincount(classes, each, n_classes).astype(np.int64) for each in (known.lengths + unknown, unknown))
-    with np.errstate(invalid="ignore"):  # 0 · −inf where there are no unknown tokens, under maximum likelihood
-        log_likelihood += np.where(unknown_of > 0, unknown_of * models.log_unseen(), 0.0)
+    log_likelihood += times_log(unknown_of, models.log_unseen())
     return HeldOutText(np.bincount(classes, minlength=n_classes), tokens_of, unknown_of, log_likelihood)
 
 

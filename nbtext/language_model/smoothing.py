@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
-from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST, LanguageModels
+from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST, LanguageModels, times_log
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -291,8 +291,7 @@ def smoothing_by_leave_one_out(statistics: ClassStatistics, selected: Mask, prio
     Between `WEAKEST` and `MOST_SMOOTHING` per term, with six digits; 0.1 per term if the likelihood does not depend on it, as with one term.
     """
     tokens = left_out_tokens(statistics, selected, prior_shape, documents)
-    n_terms = max(tokens.n_terms, 1)
-    per_term = 1.0 if prior_shape == "symmetric" else float(n_terms)
+    per_term = 1.0 if prior_shape == "symmetric" else float(max(tokens.n_terms, 1))
     if tokens.n_terms < 2 or not tokens.class_tokens.any():
         return 0.1 * per_term
     return float(f"{_likeliest_strength(tokens, WEAKEST * per_term, MOST_SMOOTHING * per_term):.6g}")
@@ -367,9 +366,7 @@ def leave_one_out(
         change = matrix.counts * (np.log(counts - in_class + added) - np.log(counts + added))
         scores[own_class] += np.bincount(of_entry, change, minlength=len(documents))
         log_total = np.log(class_tokens + total[:, np.newaxis])
-    sums = matrix.sums[:, np.newaxis]
-    with np.errstate(invalid="ignore"):
-        scores -= np.where(sums > 0, sums * log_total, 0.0)
+    scores -= times_log(matrix.sums[:, np.newaxis], log_total)
     scores[np.isnan(scores)] = -np.inf  # 0/0: a class of no tokens and no pseudo-counts has seen no term
     are_weights = tokens.counts is not documents.matrix.counts
     lengths = (tokens.of_terms(models.selected).of_entries(others) if are_weights else matrix).lengths
