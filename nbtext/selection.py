@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.counts.matrix import in_blocks
+from nbtext.language_model.dirichlet import log
 from nbtext.ragged import offsets
 from nbtext.records import NamedTuple
 from nbtext.settings import CRITERIA
@@ -195,5 +196,4 @@ def _document_table(models: LanguageModels, terms: Whole) -> tuple[Whole, Whole,
 
 def _log_ratio(above: Floats, below: Floats) -> Floats:
     """Return log(above / below), 0 where ``above`` is 0 (x log x goes to 0 with x), +inf where only ``below`` is 0."""
-    with np.errstate(divide="ignore"):
-        return np.where(above > 0, np.log(np.where(above > 0, above, 1)) - np.log(below), 0.0)
+    return np.where(above > 0, np.log(np.where(above > 0, above, 1)) - log(below), 0.0)

@@ -19,7 +19,7 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, in_blocks
 from nbtext.errors import UsageError, require
 from nbtext.exclusions import needs_documents
-from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, beta_posteriors
+from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, beta_posteriors, log
 from nbtext.records import NamedTuple, dataclass
 from nbtext.settings import CLASSIFIERS
 
@@ -313,8 +313,7 @@ class Classifier(ABC):
     @cached_property
     def log_prior(self) -> Floats:
         """log π_k, shape (n_classes,); −inf for a class that the prior rules out."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.prior)
+        return log(self.prior)
 
     @abstractmethod
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:

@@ -15,7 +15,7 @@ import numpy as np
 from nbtext.classifiers.base import LinearClassifier, TermProbabilities, Training, difference
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, in_blocks
 from nbtext.counts.statistics import ClassStatistics, whole_or_float
-from nbtext.language_model.dirichlet import share
+from nbtext.language_model.dirichlet import log, share
 from nbtext.language_model.smoothing import CountHistogram, coin_histogram
 from nbtext.records import dataclass
 
@@ -64,9 +64,7 @@ class BernoulliNaiveBayes(LinearClassifier):
 
     def weights(self, terms: Whole) -> Floats:
         """Return log θ_jk − log(1 − θ_jk), shape (n, n_classes); log θ_jk where θ_jk is 1, which the bias leaves out."""
-        with np.errstate(divide="ignore"):
-            weights: Floats = np.log(self.probability(terms)) - self._log_absence(terms)
-        return weights
+        return log(self.probability(terms)) - self._log_absence(terms)
 
     def two_class_weights(self) -> tuple[Whole, Floats, float] | None:
         """Return w_j = log θ_j(1 − θ'_j) / (θ'_j(1 − θ_j)) and b = log π/π' + Σ_j log (1 − θ_j)/(1 − θ'_j) for the classes θ and θ'."""

@@ -24,6 +24,7 @@ from nbtext.counts.latent import LatentSpace, latent_terms
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, in_blocks
 from nbtext.document_parts import FARTHEST
 from nbtext.errors import UsageError, quantity, require
+from nbtext.language_model.dirichlet import log
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -174,8 +175,7 @@ class GaussianClasses:
 
         For two classes with one covariance w_1 − w_2 = Σ⁻¹ (μ_1 − μ_2). Separate covariances have W_k = −½ Σ_k⁻¹ too, and −½ log |Σ_k| in w_k0.
         """
-        with np.errstate(divide="ignore"):
-            bias, matrices = np.log(prior), None
+        bias, matrices = log(prior), None
         if self.shares_covariance:
             root = self.roots[0]
             weights = self.means * root**2 if root.ndim == 1 else self.means @ root @ root.T

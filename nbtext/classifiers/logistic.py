@@ -32,6 +32,7 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import DocumentTermMatrix, in_blocks
 from nbtext.counts.weighting import weighted
 from nbtext.errors import UsageError, quantity, require
+from nbtext.language_model.dirichlet import log
 from nbtext.ragged import offsets
 from nbtext.records import NamedTuple, dataclass
 from nbtext.steps import stepped
@@ -245,8 +246,7 @@ class Problem:
         several, size = self.truth.ndim > 1, self.size or 1.0
         weights = np.ones(len(zeros)) if several and self.weights is None else self.weights
         holding = weights @ self.truth if several else np.bincount(self.truth, weights, zeros.shape[1])
-        with np.errstate(divide="ignore"):
-            bias = np.log(holding / (np.maximum(size - holding, AT_LEAST) if several else size))
+        bias = log(holding / (np.maximum(size - holding, AT_LEAST) if several else size))
         return _Vector(zeros, zeros, bias.astype(zeros.dtype))
 
     def vector(self, coefficients: Reals, bias: Reals) -> _Vector:
@@ -705,6 +705,4 @@ def _shift_of_prior(training: Training) -> Floats:
         holding, n_documents = statistics.class_documents, statistics.n_documents
         return log_prior_odds(prior, holding, n_documents) - log_prior_odds("empirical", holding, n_documents)
     shares = np.where(statistics.class_documents > 0, statistics.class_documents, 1) / (statistics.n_documents or 1)
-    with np.errstate(divide="ignore"):
-        shift: Floats = np.log(class_prior(prior, statistics)) - np.log(shares)
-    return shift
+    return log(class_prior(prior, statistics)) - np.log(shares)

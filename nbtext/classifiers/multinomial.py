@@ -17,7 +17,7 @@ import numpy as np
 
 from nbtext.classifiers.base import OF_TOKENS, LinearClassifier, TermProbabilities, Training, Unseen, class_prior_without
 from nbtext.errors import UsageError, require
-from nbtext.language_model.dirichlet import times_log
+from nbtext.language_model.dirichlet import log, times_log
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -128,8 +128,7 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
 
     def against(self, everything: Self, terms: Whole) -> Floats:
         """Return log φ_jk − log φ_j,rest, shape (n, n_classes), in nats."""
-        with np.errstate(divide="ignore"):
-            return self.weights(terms) - np.log(self.language_models.of_rest(everything.language_models, terms))
+        return self.weights(terms) - log(self.language_models.of_rest(everything.language_models, terms))
 
     def term_probabilities(self) -> TermProbabilities:
         """Return φ_jk, on weighted counts shares of weights."""
@@ -172,6 +171,5 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
         weights = documents.natural_weights(self.counts)
         for label, weight in sorted(set(zip(documents.classes.tolist(), weights.tolist(), strict=True))):
             prior = class_prior_without(self.training.settings.class_prior, self.counts, label, weight)
-            with np.errstate(divide="ignore"):
-                scores[(documents.classes == label) & (weights == weight)] += np.log(prior)
+            scores[(documents.classes == label) & (weights == weight)] += log(prior)
         return Unseen(scores, lengths, unknown, documents.classes, weights)

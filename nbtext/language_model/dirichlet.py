@@ -118,6 +118,12 @@ def share(part: Numbers, whole: Numbers) -> Floats:
     return np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0)
 
 
+def log(numbers: Numbers) -> Floats:
+    """Return the natural logarithm, −inf of 0."""
+    with np.errstate(divide="ignore"):
+        return np.log(numbers)
+
+
 def times_log(number: Numbers, log_probability: Floats) -> Floats:
     """Return n log p, of shapes that broadcast; 0 where n is 0, also under maximum likelihood, where log p may be −inf."""
     with np.errstate(invalid="ignore"):
@@ -215,8 +221,7 @@ class LanguageModels:
         """Return log φ_jk of a term that no document held, as if a single one did, shape (n_classes,); −inf under maximum likelihood."""
         tokens, total = self.class_tokens, self.pseudo_tokens
         of_corpus = 1.0 if self.prior_shape == "symmetric" else 1 / max(self.corpus_tokens, 1.0)
-        with np.errstate(divide="ignore"):
-            return np.log(share(np.full_like(tokens, self.smoothing * of_corpus), tokens + total))
+        return log(share(np.full_like(tokens, self.smoothing * of_corpus), tokens + total))
 
     def probability_of_unseen(self) -> Floats:
         """Return the probability of all outcomes that nothing was counted of, shape (n_classes,)."""
@@ -235,13 +240,12 @@ class LanguageModels:
         """
         offsets = self.statistics.term_offsets
         n_cells = int((offsets[terms + 1] - offsets[terms]).sum())
-        with np.errstate(divide="ignore"):
-            if SPARSE * n_cells >= terms.size * self.statistics.n_classes or not self.same_where_unseen:
-                return np.log(self.probability(terms))
-            places, classes, probability, unseen = self.in_cells(terms)
-            logs = np.tile(np.log(unseen), (terms.size, 1))
-            logs[places, classes] = np.log(probability)
-            return logs
+        if SPARSE * n_cells >= terms.size * self.statistics.n_classes or not self.same_where_unseen:
+            return log(self.probability(terms))
+        places, classes, probability, unseen = self.in_cells(terms)
+        logs = np.tile(log(unseen), (terms.size, 1))
+        logs[places, classes] = log(probability)
+        return logs
 
     def in_cells(self, terms: Whole) -> tuple[Whole, Whole, Floats, Floats]:
         """Return the place among some terms, the class and φ of each term and class that has it, all of shape (n_cells,), and φ in a class without the term.

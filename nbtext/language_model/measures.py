@@ -20,7 +20,7 @@ import numpy as np
 from nbtext.counts.matrix import DocumentTermMatrix, in_blocks
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_category
-from nbtext.language_model.dirichlet import times_log
+from nbtext.language_model.dirichlet import log, times_log
 from nbtext.language_model.smoothing import gamma_rise
 from nbtext.ragged import find_sorted
 from nbtext.records import NamedTuple
@@ -120,8 +120,7 @@ def _log_probability(models: LanguageModels, terms: Whole, classes: Whole) -> Fl
     statistics = models.statistics
     cells = find_sorted(pair(statistics.cell_terms, statistics.cell_classes), pair(terms, classes))
     counts = np.append(statistics.cell_counts, 0)[cells]  # the last, 0, where the class has not the term
-    with np.errstate(divide="ignore"):
-        return np.log(models.estimated(terms, counts, models.class_tokens[classes]))
+    return log(models.estimated(terms, counts, models.class_tokens[classes]))
 
 
 class Fit(NamedTuple):
@@ -236,5 +235,4 @@ def fit_of_labels(kind: object, prior: Floats, class_documents: Whole) -> Fit:
 def _log_likelihood(counts: Numbers, probabilities: Floats) -> float:
     """Return Σ m log p over m above 0; −inf if something impossible has occurred."""
     occurred = counts > 0
-    with np.errstate(divide="ignore"):
-        return float(counts[occurred] @ np.log(probabilities[occurred]))
+    return float(counts[occurred] @ log(probabilities[occurred]))

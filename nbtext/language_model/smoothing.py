@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
-from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST, LanguageModels, times_log
+from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST, LanguageModels, log, times_log
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -348,9 +348,7 @@ def leave_one_out(
 
     def log_counts(terms: Whole, pseudo_counts: Floats) -> Floats:
         """Return log(m_jk + α_j), shape (n, n_classes)."""
-        with np.errstate(divide="ignore"):
-            logs: Floats = np.log(statistics.counts_of(terms) + pseudo_counts)
-        return logs
+        return log(statistics.counts_of(terms) + pseudo_counts)
 
     if models.prior_shape == "symmetric":
         added = models.pseudo_counts(matrix.terms)[0][:, 0]
@@ -362,11 +360,10 @@ def leave_one_out(
         each = matrix._replace(terms=np.arange(matrix.terms.size))
         add_weighted_sums(scores, each, each.terms.size, lambda entries: log_counts(matrix.terms[entries], added[entries, np.newaxis]))
     counts = statistics.counts_in(matrix.terms, documents.classes[of_entry])
-    with np.errstate(divide="ignore"):
-        change = matrix.counts * (np.log(counts - in_class + added) - np.log(counts + added))
-        scores[own_class] += np.bincount(of_entry, change, minlength=len(documents))
-        log_total = np.log(class_tokens + total[:, np.newaxis])
-    scores -= times_log(matrix.sums[:, np.newaxis], log_total)
+    change = matrix.counts * (log(counts - in_class + added) - log(counts + added))
+    scores[own_class] += np.bincount(of_entry, change, minlength=len(documents))
+    with np.errstate(invalid="ignore"):
+        scores -= times_log(matrix.sums[:, np.newaxis], log(class_tokens + total[:, np.newaxis]))
     scores[np.isnan(scores)] = -np.inf  # 0/0: a class of no tokens and no pseudo-counts has seen no term
     are_weights = tokens.counts is not documents.matrix.counts
     lengths = (tokens.of_terms(models.selected).of_entries(others) if are_weights else matrix).lengths
