@@ -66,11 +66,10 @@ def checked_fields(fields: Fields) -> Fields:
 
     Raise `UnicodeDecodeError` for what is no UTF-8: later nobody would know the document, and it would end the run.
     """
-    if holds_separators(b"".join([content for _, content in fields])):
-        fields = [(name, without_separators(content)) for name, content in fields]
-    if not (together := joined_parts(b"", fields)).isascii():
+    together = b"\n".join(chain.from_iterable(fields))
+    if not together.isascii():
         together.decode()
-    return fields
+    return [(name, without_separators(content)) for name, content in fields] if holds_separators(together) else fields
 
 
 def fields_of_pairs(pairs: object) -> Fields:
@@ -116,10 +115,10 @@ class FieldColumns(NamedTuple):
     """Its words, length n_fields."""
     documents: Whole
     """Its document, shape (n_fields,)."""
-    items: list[str]
-    """All items, length n_items."""
+    items: list[bytes]
+    """The items of each document that has some, with spaces between them."""
     documents_of_items: Whole
-    """Document of each item, shape (n_items,)."""
+    """Their documents."""
 
     @classmethod
     def of(cls, fields: Sequence[Fields]) -> Self:
@@ -129,14 +128,12 @@ class FieldColumns(NamedTuple):
         owners = np.repeat(np.arange(len(fields)), list(map(len, fields)))
         names, contents = zip(*chain.from_iterable(fields), strict=True)
         of_words = np.fromiter(map(bool, names), np.bool_, len(names))
-        items = list(compress(contents, ~of_words))
-        sizes = [content.count(b" ") + 1 for content in items]
         return cls(
             list(compress(names, of_words)),
             list(compress(contents, of_words)),
             owners[of_words],
-            b" ".join(items).decode().split(" ") if items else [],
-            np.repeat(owners[~of_words], sizes),
+            list(compress(contents, ~of_words)),
+            owners[~of_words],
         )
 
 

@@ -122,9 +122,5 @@ def test_the_fields_of_a_block_are_those_of_its_documents(fields: list[Fields]) 
         (number, *field) for number, of_document in enumerate(fields) for field in of_document if field[0]
     ]
     assert list(zip(found.documents_of_items.tolist(), found.items, strict=True)) == [
-        (number, item)
-        for number, of_document in enumerate(fields)
-        for name, content in of_document
-        if not name
-        for item in content.decode().split()
+        (number, content) for number, of_document in enumerate(fields) for name, content in of_document if not name
     ]

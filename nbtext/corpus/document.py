@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Self
 
 from nbtext.document_parts import NO_ATTRIBUTES, NO_TEXT, WEIGHT_UNIT, Attributes, joined_parts, shown
@@ -50,8 +51,8 @@ class Document(NamedTuple):
 
 
 def size_of(document: Document) -> int:
-    """Return the bytes of a document, with its fields and values."""
-    return len(document.joined if document.fields or document.values else document.text)
+    """Return the bytes of a document, with its fields and values and without what stands between them."""
+    return len(document.text) + sum(map(len, chain(*document.fields, document.values)))
 
 
 def contents(documents: Sequence[Document]) -> tuple[list[bytes], list[Fields], list[tuple[str, ...]]]:

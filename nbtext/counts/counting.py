@@ -28,7 +28,7 @@ from nbtext.label_sets import EVERYTHING, LabelSets, is_set, labels_in
 from nbtext.ragged import BLOCK_BYTES, LabelledBlock, TextBlock, blocks
 from nbtext.records import dataclass
 from nbtext.settings import ANALYSIS, SHORTEST_ENCODED, TRAINING, Settings
-from nbtext.text.analyzer import Analyzer, InflectedWords, TermSequence, TextPiece, text_pieces
+from nbtext.text.analyzer import Analyzer, InflectedWords, ItemAnalyzer, TermSequence, TextPiece, text_pieces
 from nbtext.text.hashing import pair, unpair
 from nbtext.text.surfaces import PAIRS, SEPARATORS
 from nbtext.text.words import stemmer, stop_words
@@ -239,6 +239,7 @@ class _AnalyzedTerms(_DocumentCounter):
 
             sizes = ngram_sizes(settings.char_ngrams)
             self._char_ngrams.append(CharNgramAnalyzer(analysis.stop_list, sizes, vocabulary.find, settings.unspaced))
+        self._items = ItemAnalyzer(vocabulary.find)
         self._order = settings.ngrams
         self._vocabulary = vocabulary
 
@@ -256,11 +257,14 @@ class _AnalyzedTerms(_DocumentCounter):
 
     def _count_fields(self, fields: FieldColumns, n_documents: int) -> Postings:
         """Count words of fields, with n-grams inside them, and items. No term of these is one of a text, since it holds a colon."""
-        find_pairs, order = self._vocabulary.find_pairs, self._order
-        words = chain.from_iterable(_sequences(analyzer, fields.contents, find_pairs, order, fields.names) for analyzer in self._words)
-        items = TermSequence(fields.documents_of_items, np.array(self._vocabulary.find(fields.items), np.int64))
-        parts = chain((TermSequence(fields.documents.take(numbers), terms) for numbers, terms in words), [items])
-        return Postings.sum(Postings.of(part, n_documents) for part in parts)
+        contents = TextBlock.of(fields.contents)
+        words = chain.from_iterable(
+            _sequences(analyzer, contents, self._vocabulary.find_pairs, self._order, fields.names) for analyzer in self._words
+        )
+        items = self._items.sequence(fields.items)
+        of_items = TermSequence(fields.documents_of_items.take(items.documents), items.terms)
+        parts = [of_items, *(TermSequence(fields.documents.take(numbers), terms) for numbers, terms in words)]
+        return Postings.of(TermSequence(*map(np.concatenate, zip(*parts, strict=True))), n_documents)
 
 
 def _count_terms(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, order: int = 1) -> Postings:

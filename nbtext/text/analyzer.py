@@ -16,7 +16,7 @@ import numpy as np
 from nbtext.ragged import GrowingRows, TextBlock, flat_indices
 from nbtext.records import NamedTuple
 from nbtext.text.hashing import group
-from nbtext.text.surfaces import BETWEEN_FORMS, LONG_FORM, WORDS, SurfaceTable, find_surfaces
+from nbtext.text.surfaces import BETWEEN_FORMS, KEEP_ITEMS, LONG_FORM, WORDS, SurfaceTable, find_surfaces, texts_with_runs
 from nbtext.text.words import MAX_BYTES, words
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Analyzer:
 
     def sequence(self, texts: Sequence[bytes], names: Sequence[bytes] | None = None) -> TermSequence:
         """Return the terms of texts, each given as valid UTF-8; with ``names``, each text is the content of the field of that name."""
-        surfaces = find_surfaces(texts, self._unspaced, with_runs=self._with_runs)
+        surfaces = self._surfaces(texts)
         forms, fields = self._table.intern(surfaces), None
         if names is not None:
             fields = np.fromiter(map(self._fields.__getitem__, names), np.int64, len(names)).take(surfaces.documents)
@@ -103,6 +103,13 @@ class Analyzer:
         sequence = self._without_dropped(surfaces.documents, meaning)
         self._several.truncate(n_rows)  # drop the rows of long forms
         return sequence
+
+    def _surfaces(self, texts: Sequence[bytes]) -> Surfaces:
+        if not self._with_runs:
+            return find_surfaces(texts, self._unspaced, with_runs=self._with_runs)
+        places = texts_with_runs(texts)  # mostly few, and the others need not be split
+        surfaces = find_surfaces([texts[place] for place in places.tolist()], self._unspaced, with_runs=True)
+        return surfaces._replace(documents=places.take(surfaces.documents))
 
     def terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
         """Return the terms of surface forms one after the other, and the number of terms of each form."""
@@ -202,3 +209,17 @@ class InflectedWords(Analyzer):
         pairs = zip(words, self.stem(words), strict=True)
         rows = [[word for word, stem in islice(pairs, size) if word != stem] for size in sizes]
         return [word for row in rows for word in row], [len(row) for row in rows]
+
+
+class ItemAnalyzer(Analyzer):
+    """Turns items, with spaces between them, into terms as they stand."""
+
+    def __init__(self, term_ids: FindTerms) -> None:
+        super().__init__((), list, term_ids)
+
+    def terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
+        """Return the items."""
+        return forms, [1] * len(forms)
+
+    def _surfaces(self, texts: Sequence[bytes]) -> Surfaces:
+        return find_surfaces(texts, single_bytes=True, fold=KEEP_ITEMS)

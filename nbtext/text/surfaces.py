@@ -57,7 +57,10 @@ FORM_BETWEEN_STOPS = re.compile(rb"(?:[0-9A-Za-z']|(?!%s)[\xc2-\xf4][\x80-\xbf]+
 PAIRS, RUNS, WORDS = "pairs", "runs", "words"
 """What becomes of a run of a script without spaces: a form for each pair of characters, one form, or nothing but a part of a form."""
 
-_FOLD = bytes(byte if SURFACE.match(bytes((byte,))) else _SEPARATOR for byte in range(256)).lower()
+FOLD_WORDS = bytes(byte if SURFACE.match(bytes((byte,))) else _SEPARATOR for byte in range(256)).lower()
+KEEP_ITEMS = bytes(_SEPARATOR if byte == ord(BETWEEN_FORMS) else byte for byte in range(256))
+"""Tables that leave the forms of words, or items with spaces between them, and zeros elsewhere."""
+
 _PADDING = bytes(MAX_INTERNED + 2 * WORD_BYTES)
 _KEEP = np.array([(1 << 8 * n) - 1 for n in range(WORD_BYTES + 1)], np.uint64)
 
@@ -81,16 +84,16 @@ class Surfaces(NamedTuple):
         return octets.tobytes().decode().split(BETWEEN_FORMS)[:-1]
 
 
-def find_surfaces(texts: Sequence[bytes], unspaced: str = WORDS, *, with_runs: bool | None = None, single_bytes: bool = False) -> Surfaces:
+def find_surfaces(
+    texts: Sequence[bytes], unspaced: str = WORDS, *, with_runs: bool | None = None, single_bytes: bool = False, fold: bytes = FOLD_WORDS
+) -> Surfaces:
     """Return the surface forms of documents, with their bounds and the number of each one's document; ``unspaced`` as `PAIRS`, `RUNS` or `WORDS`.
 
     ``with_runs``: only forms that hold a run of a script without spaces, or parts of these; or only forms that hold none. A comma or full stop of
     Chinese and Japanese then ends a form. ``single_bytes``: also forms of one byte, which are no words.
     """
     block = TextBlock.of(texts)
-    if with_runs and unspaced_runs(block.joined) is None:
-        return Surfaces(_PADDING, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))
-    folded = b"".join((BETWEEN, block.joined, _PADDING)).translate(_FOLD)
+    folded = b"".join((BETWEEN, block.joined, _PADDING)).translate(fold)
     inside = np.frombuffer(folded, np.uint8) != _SEPARATOR
     runs = unspaced_runs(folded) if unspaced != WORDS or with_runs is not None else None
     if with_runs is not None and runs is not None:
@@ -252,6 +255,16 @@ def is_unspaced(word: str) -> bool:
         return False
     found = unspaced_runs(word[0].encode())
     return found is not None
+
+
+def texts_with_runs(texts: Sequence[bytes]) -> NDArray[np.int32]:
+    """Return the places of texts that have a run of a script without spaces, ascending."""
+    block = TextBlock.of(texts)
+    runs = unspaced_runs(block.joined)
+    if runs is None:
+        return np.empty(0, np.int32)
+    places = np.searchsorted(block.ends - block.starts[0], runs.begins)
+    return np.flatnonzero(np.bincount(places)).astype(np.int32)
 
 
 def unspaced_runs(text: bytes) -> _UnspacedRuns | None:
