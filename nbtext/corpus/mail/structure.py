@@ -11,7 +11,7 @@ from operator import is_
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.decoding import whole_characters
-from nbtext.corpus.mail.headers import DECLARES, Headers, domain_of, host_items, names_to_read, split_headers
+from nbtext.corpus.mail.headers import DECLARES, DECLARING, Headers, domain_of, host_items, names_to_read, split_headers
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -54,10 +54,8 @@ class Part(NamedTuple):
     def of(cls, headers: Headers, body: bytes, default: str = "text/plain", depth: int = 0) -> Part:
         """Return a part, with the parts in it, from its headers and its body."""
         declared = {name.lower: value[:_LONGEST] for name, value in reversed(headers) if name.kind == DECLARES}
-        of_type, of_disposition, of_encoding = (
-            declared.get(b"content-" + each, b"") for each in (b"type", b"disposition", b"transfer-encoding")
-        )
-        kind, charset, boundary, encoding, name, attached = _declaration(of_type, of_disposition, of_encoding, default)
+        of_each = map(declared.get, DECLARING, repeat(b""))
+        kind, charset, boundary, encoding, name, attached = _declaration(*of_each, default)
         parts: list[Part] = []
         if depth < _DEEPEST and kind.startswith("multipart/"):
             inner = "message/rfc822" if kind == "multipart/digest" else "text/plain"
