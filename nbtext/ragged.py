@@ -174,10 +174,14 @@ class LabelledBlock:
     """Shape (n_texts,), in units of 1 / `nbtext.document_parts.WEIGHT_UNIT`; None if all are 1."""
 
     @classmethod
-    def of(cls, labels: Sequence[Any], texts: Sequence[bytes], name: Callable[[Any], str] = str) -> LabelledBlock:
+    def of(cls, labels: Sequence[Any], texts: Sequence[bytes], name: Callable[[Any], str] | None = None) -> LabelledBlock:
         """Return the block of some texts, given the label of each, or what ``name`` makes labels of."""
         number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
-        return cls(TextBlock.of(texts), list(map(name, number)), np.fromiter(map(number.__getitem__, labels), np.int64, len(labels)))
+        return cls(
+            TextBlock.of(texts),
+            list(map(name, number) if name else number),
+            np.fromiter(map(number.__getitem__, labels), np.int64, len(labels)),
+        )
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -9,9 +9,6 @@ import numpy as np
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.counts import counting
-from nbtext.decision import DecisionRule
-from nbtext.evaluation.judging import judge_scored
-from nbtext.scoring import scored
 from nbtext.store import read_model_file, write_model_file
 from tests.process import PETS
 
@@ -22,7 +19,6 @@ if TYPE_CHECKING:
     from nbtext.counts.counting import Analysis
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.metrics.evaluation import Evaluation
 
 Label = TypeVar("Label")
 Text = TypeVar("Text")
@@ -49,11 +45,6 @@ def count(labelled: Iterable[tuple[str, bytes | Document]], analysis: Analysis, 
 def learnt(model: TextClassifier, labelled: Iterable[tuple[str, bytes | Document]]) -> TextClassifier:
     """Return a model that has learnt labels and documents as they are counted."""
     return model.learn(count(labelled, model.analysis))
-
-
-def judge(model: TextClassifier, documents: Iterable[Document], rule: DecisionRule = DecisionRule(), **options: Any) -> Evaluation:
-    """Score and evaluate labelled documents."""
-    return judge_scored(scored(model.fitted, documents), model, rule, **options)
 
 
 def unlabelled(texts: Iterable[bytes]) -> list[Document]:

@@ -34,7 +34,6 @@ from nbtext.evaluation.cross_validation import (
 )
 from nbtext.label_sets import label_set
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.metrics.results import json_values
 from nbtext.model import TextClassifier
 from nbtext.model.training import learn, looked_up
 from nbtext.selection import rank
@@ -88,10 +87,6 @@ def counted(documents: Sequence[Labelled], **settings: Any) -> tuple[ClassStatis
     return *count_documents(documents, model.analysis), looked_up(model.analysis)
 
 
-def summary_of(validation: Any, bootstrap: Bootstrap) -> dict[str, Any]:
-    return {**json_values(validation.result(bootstrap)), "folds": json_values(validation.folds_result())}
-
-
 @pytest.mark.parametrize("gone", [set(), {DESK[0][0], "waste-collection"}], ids=["all classes", "classes without training documents"])
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_a_fold_is_judged_as_by_a_model_trained_apart(settings: dict[str, Any], gone: set[str]) -> None:
@@ -134,7 +129,7 @@ def test_figures_are_those_of_the_answers_of_all_folds() -> None:
         said = model.predict([DESK[row][1] for row in np.flatnonzero(test)]).tolist()
         answers[test] = [statistics.classes.index(label or "") for label in said]
     found = cross_validate(Subsets(statistics, rows), parameters, [folds])
-    summary = summary_of(found, Bootstrap(0))
+    summary = found.summary(Bootstrap(0))
     right = answers == rows.classes
     assert (summary["n"], summary["accuracy"]) == (len(DESK), pytest.approx(right.mean()))
     assert [fold.accuracy for fold in found.folds] == pytest.approx([right[test].mean() for _, test in folds])
@@ -149,8 +144,8 @@ def test_repeats_are_pooled_without_making_intervals_narrow() -> None:
     statistics, rows, parameters = counted(DESK, smoothing=1, calibration="none")
     subsets = Subsets(statistics, rows)
     divisions = [stratified_folds(rows.classes, 4, np.random.default_rng(seed)) for seed in range(3)]
-    once = [summary_of(cross_validate(subsets, parameters, [folds]), Bootstrap(50)) for folds in divisions]
-    together = summary_of(cross_validate(subsets, parameters, divisions), Bootstrap(50))
+    once = [cross_validate(subsets, parameters, [folds]).summary(Bootstrap(50)) for folds in divisions]
+    together = cross_validate(subsets, parameters, divisions).summary(Bootstrap(50))
     assert together["n"] == 3 * len(DESK)
     for name in ("accuracy", "log_loss", "brier", "macro_recall"):
         assert together[name] == pytest.approx(np.mean([each[name] for each in once]))
@@ -170,13 +165,13 @@ def test_labels_at_random_score_at_chance_with_selected_terms(by: str, monkeypat
     statistics, rows, parameters = counted(documents, top=200, by=by)
     subsets = Subsets(statistics, rows)
     folds = [stratified_folds(rows.classes, 5, np.random.default_rng(seed)) for seed in range(3)]
-    low, high = summary_of(cross_validate(subsets, parameters, folds), Bootstrap(0))["intervals"]["accuracy"]
+    low, high = cross_validate(subsets, parameters, folds).summary(Bootstrap(0))["intervals"]["accuracy"]
     assert low < 0.5 < high
     # the wrong way: terms chosen once, from all documents, know the labels of those that are judged
     selected = learn(subsets.counts(np.ones(400, np.bool_), 0), parameters).selected
     fair = learn
     monkeypatch.setattr("nbtext.evaluation.cross_validation.learn", lambda *given: replace(fair(*given), selected=selected))
-    low, _ = summary_of(cross_validate(subsets, parameters, folds), Bootstrap(0))["intervals"]["accuracy"]
+    low, _ = cross_validate(subsets, parameters, folds).summary(Bootstrap(0))["intervals"]["accuracy"]
     assert low > 0.6
 
 
@@ -233,7 +228,7 @@ def test_processes_judge_folds_as_one_does(jobs: int, monkeypatch: pytest.Monkey
     statistics, rows, parameters = counted(DESK, top=50)
     subsets, divisions = Subsets(statistics, rows), [stratified_folds(rows.classes, 3, np.random.default_rng(seed)) for seed in range(2)]
     alone, together = (cross_validate(subsets, parameters, divisions, jobs=n) for n in (1, jobs))
-    assert summary_of(together, Bootstrap(20)) == summary_of(alone, Bootstrap(20))
+    assert together.summary(Bootstrap(20)) == alone.summary(Bootstrap(20))
     for mine, theirs in zip(together.repeats, alone.repeats, strict=True):
         assert mine.predictions() == theirs.predictions()
     with pytest.raises(UsageError, match="is left"):

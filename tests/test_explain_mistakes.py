@@ -11,8 +11,8 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.decision import DecisionRule
+from nbtext.evaluation.judging import judge
 from nbtext.explain.mistakes import TERMS_SHOWN, Misclassification, MistakeFinder, runner_up
-from tests.models import judge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

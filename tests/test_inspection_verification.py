@@ -17,6 +17,7 @@ from nbtext import TextClassifier
 from nbtext.classifiers.bernoulli import BernoulliNaiveBayes
 from nbtext.classifiers.complement import ComplementNaiveBayes
 from nbtext.exclusions import KINDS
+from nbtext.fitted_model import FittedModel
 from nbtext.inspection.verification import Check, verify
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.store import read_model_file, write_model_file
@@ -212,6 +213,11 @@ class Halved(LanguageModels):
         return super().probability(terms) / 2
 
 
+def right_language_models(model: FittedModel) -> LanguageModels:
+    learnt, settings = model.learnt, model.settings
+    return LanguageModels(model.statistics, learnt.selected, learnt.smoothing, settings.prior_shape, settings.estimate, learnt.own)
+
+
 @pytest.mark.parametrize(
     ("parameters", "detail"),
     [
@@ -228,7 +234,8 @@ def test_a_classifier_with_a_wrong_language_model_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parameters: dict[str, str], detail: str
 ) -> None:
     path = saved(tmp_path, **parameters)
-    monkeypatch.setattr("nbtext.classifiers.base.LanguageModels", Halved)
+    monkeypatch.setattr("nbtext.classifiers.base.LanguageModels", Halved)  # those of the classifier alone
+    monkeypatch.setattr(FittedModel, "language_models", property(right_language_models))
     assert failed(verify(path))["estimates"] == f"the probabilities of the terms of a class do not sum to 1 {detail}"
 
 

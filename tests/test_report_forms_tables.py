@@ -16,12 +16,12 @@ from rich.text import Text
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
+from nbtext.evaluation.judging import judge
 from nbtext.inspection.overview import overview
 from nbtext.report import forms as tables
 from nbtext.report.evaluations import print_evaluation
 from nbtext.report.models import print_overview
 from tests.budget import examples
-from tests.models import judge
 from tests.work import calls
 
 if TYPE_CHECKING:

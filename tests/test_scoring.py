@@ -8,8 +8,8 @@ import pytest
 from nbtext.corpus.document import Document
 from nbtext.decision import DecisionRule
 from nbtext.errors import DocumentError, UsageError
+from nbtext.evaluation.judging import judge
 from nbtext.scoring import IMPOSSIBLE, NO_KNOWN_TERMS, answers_to, scored
-from tests.models import judge
 from tests.textbook import model_of_china
 
 

@@ -12,6 +12,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.counts.statistics import Seed
 from nbtext.errors import ModelError
+from nbtext.evaluation.judging import judge
 from nbtext.explain.explanation import Explainer
 from nbtext.inspection.overview import overview
 from nbtext.inspection.verification import verify
@@ -21,7 +22,7 @@ from nbtext.model.unlabelled import UnlabelledDocuments
 from nbtext.report.explanations import _explanation_record
 from tests.budget import some
 from tests.model_bytes import put_together, taken_apart
-from tests.models import judge, unlabelled
+from tests.models import unlabelled
 from tests.process import REPOSITORY, fail, write
 
 if TYPE_CHECKING:

@@ -154,20 +154,21 @@ class _FeatureCounter(_DocumentCounter):
     def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> Postings:
         """Count some documents, which have a text alone; what is not ``name:count`` is a term that occurs once."""
         del fields, values
-        parts = map(self._items, text_pieces(texts, _SPACE))
-        terms, documents, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
+        sums = map(self._sums, text_pieces(texts, _SPACE))
+        keys, [counts] = sum_cells(*(np.concatenate(column) for column in zip(*sums, strict=True)))
+        terms, documents = unpair(keys)
         known = terms >= 0
         unknown = np.bincount(documents[~known], counts[~known], minlength=len(texts)).astype(np.int64)
-        keys, [sums] = sum_cells(pair(terms[known], documents[known]), counts[known])  # a name may stand twice on a line
-        return Postings(*unpair(keys), sums, unknown)
+        return Postings(terms[known], documents[known], counts[known], unknown)
 
-    def _items(self, piece: TextPiece) -> tuple[Whole, Whole, Whole]:
-        """Return term, document and count of each feature, −1 for an unknown term, each of shape (n_features,)."""
+    def _sums(self, piece: TextPiece) -> tuple[Keys, Whole]:
+        """Return the pairs of a term, −1 if unknown, and a document, and the sum of the counts of each: a name may stand twice on a line."""
         rows = [text.split() for text in piece.texts]
         items = [name_and_count(item) for row in rows for item in row]
         documents = np.repeat(np.arange(len(rows)) + piece.first, [len(row) for row in rows])
         terms = np.array(self._term_ids([name.decode() for name, _ in items]), np.int64)
-        return terms, documents, np.array([count for _, count in items], np.int64)
+        keys, [counts] = sum_cells(pair(terms, documents), np.array([count for _, count in items], np.int64))
+        return keys, counts
 
 
 def name_and_count(item: bytes) -> tuple[bytes, int]:

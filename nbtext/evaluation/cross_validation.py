@@ -28,7 +28,7 @@ from nbtext.exclusions import LEAVE_ONE_OUT, needs_documents, require_fitting
 from nbtext.fitted_model import Choices, Learnt, classifier
 from nbtext.metrics.evaluation import accuracy_and_macro_f1, known_result
 from nbtext.metrics.intervals import Bootstrap, Interval
-from nbtext.metrics.results import IF_KNOWN, EvaluationResult
+from nbtext.metrics.results import IF_KNOWN, EvaluationResult, json_values
 from nbtext.metrics.several_labels import evaluation_of
 from nbtext.model.choosing import has_choice
 from nbtext.model.training import choices_of, learn, needs_sample
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model.corpus_work import CountedCorpus
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Truth, Whole
+    from nbtext.type_names import Floats, Mask, Parsed, Truth, Whole
 
 Value = TypeVar("Value", str, float)
 
@@ -346,6 +346,10 @@ class _CrossValidation:
     pooled: HeldOutEvaluation
     repeats: list[HeldOutEvaluation]
     folds: list[_FoldFigures]
+
+    def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Parsed]:
+        """Return `result` as JSON has it, with `folds_result` under ``folds``."""
+        return {**json_values(self.result(bootstrap)), "folds": json_values(self.folds_result())}
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return the figures pooled over folds and repeats.

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nbtext.decision import Decision, DecisionRule
 from nbtext.errors import NoDocumentsError
 from nbtext.metrics.several_labels import evaluation_of
+from nbtext.scoring import ScoredBlock, scored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from nbtext.decision import Decision, DecisionRule
+    from nbtext.corpus.document import Document
     from nbtext.metrics.evaluation import Evaluation
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.scoring import ScoredBlock
+
+
+def judge(
+    model: TextClassifier,
+    documents: Iterable[Document],
+    rule: DecisionRule = DecisionRule(),
+    *,
+    look: Callable[[ScoredBlock, Decision], object] | None = None,
+) -> Evaluation:
+    """Evaluate a stream of labelled documents under a decision rule; raise `UsageError` if there are none.
+
+    ``look`` is called with each block and the decision on it. A document that is impossible under every class has no answer.
+    """
+    return judge_scored(scored(model.fitted, documents), model, rule, look=look)
 
 
 def judge_scored(
@@ -24,11 +39,7 @@ def judge_scored(
     by: Sequence[str] = (),
     look: Callable[[ScoredBlock, Decision], object] | None = None,
 ) -> Evaluation:
-    """Evaluate labelled documents that the model has scored under a decision rule; raise `UsageError` if there are none.
-
-    ``by`` names the columns that they carry, to slice by; ``look`` is called with each block and the decision on it. A document that is impossible under
-    every class has no answer.
-    """
+    """Evaluate documents that the model has scored, as `judge` does; ``by`` names the columns that they carry, to slice by."""
     evaluation = evaluation_of(model.fitted.statistics, rule.costs, by)
     for block in scored_blocks:
         decision = rule.decide(block.log_posterior)
