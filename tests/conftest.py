@@ -47,7 +47,6 @@ def _starts(request: pytest.FixtureRequest) -> Iterator[None]:
         os.chdir(request.getfixturevalue("tmp_path"))
     with cold(request.node.get_closest_marker("cold") is not None):
         yield
-    Starts.end_runner()
     os.chdir(before)
 
 

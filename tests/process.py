@@ -103,15 +103,6 @@ class Starts:
     """Whether by a new interpreter each."""
     count = 0
     """How many were started so."""
-    runner: warm.Runner | None = None
-    """The process in which `nbtext` runs the commands of a test."""
-
-    @classmethod
-    def end_runner(cls) -> None:
-        """Let the next command begin in a new process."""
-        if cls.runner is not None:
-            cls.runner.end()
-            cls.runner = None
 
 
 @contextlib.contextmanager
@@ -134,9 +125,8 @@ def start(
     stderr: int | None = None,
     new_session: bool = False,
     limits: Mapping[str, int] | None = None,
-    runner: warm.Runner | None = None,
 ) -> Running:
-    """Start a program; ``env`` is added to the environment, streams are as in `subprocess.Popen`, limits and runner as in `tests.warm.start`.
+    """Start a program; ``env`` is added to the environment, streams are as in `subprocess.Popen`, limits as in `tests.warm.start`.
 
     ``python -m MODULE`` and ``python -c CODE`` are forked from a process that has imported nbtext, unless the test is marked ``cold``.
     """
@@ -147,7 +137,7 @@ def start(
             changed = {name for name, value in (env or {}).items() if name.startswith("PYTHON") and value != HOUSE.get(name)}
             assert not changed, f"{changed} matter at the start of Python: mark the test with cold"
             program = [os.fsdecode(word) for word in command[1:]]
-            return warm.start(program, cwd=cwd, env=environment, new_session=new_session, limits=limits, runner=runner, **streams)
+            return warm.start(program, cwd=cwd, env=environment, new_session=new_session, limits=limits, **streams)
         Starts.count += 1
     before = partial(limit, limits) if limits else None
     return subprocess.Popen(command, cwd=cwd, env=environment, start_new_session=new_session, preexec_fn=before, **streams)  # noqa: PLW1509
@@ -167,11 +157,10 @@ def run(
     env: Mapping[str, str] | None = None,
     limits: Mapping[str, int] | None = None,
     patience: float = TIME_LIMIT,
-    runner: warm.Runner | None = None,
 ) -> Result:
     """Run a program to its end; see `start`."""
     pipe = subprocess.PIPE
-    with start(command, cwd=cwd, env=env, stdin=pipe, stdout=pipe, stderr=pipe, limits=limits, runner=runner) as child:
+    with start(command, cwd=cwd, env=env, stdin=pipe, stdout=pipe, stderr=pipe, limits=limits) as child:
         try:
             out, err = child.communicate(stdin, patience)
         except BaseException:
@@ -199,18 +188,10 @@ def nbtext(
     env: Mapping[str, str] | None = None,
     limits: Mapping[str, int] | None = None,
 ) -> Result:
-    """Run nbtext to its end; see `start`. A first argument with blanks is a line for a shell, without the name of the command.
-
-    One process runs all such commands of a test, but for those that are cold or have limits.
-    """
+    """Run nbtext to its end; see `start`. A first argument with blanks is a line for a shell, without the name of the command."""
     line, others = arguments[:1], arguments[1:]
     words = shlex.split(line[0]) if line and isinstance(line[0], str) and " " in line[0] else line
-    command, environment = [sys.executable, "-m", "nbtext", *words, *others], {**HOUSE, **(env or {})}
-    if Starts.cold or limits:
-        return run(command, cwd=cwd, stdin=stdin, env=environment, limits=limits)
-    if Starts.runner is None:
-        Starts.runner = warm.Runner()
-    return run(command, cwd=cwd, stdin=stdin, env=environment, runner=Starts.runner)
+    return run([sys.executable, "-m", "nbtext", *words, *others], cwd=cwd, stdin=stdin, env={**HOUSE, **(env or {})}, limits=limits)
 
 
 def at_terminal(

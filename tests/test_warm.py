@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.process import HOUSE, PETS, Result, Starts, bash, cold, corpus, nbtext, python, run, succeed
+from tests.process import PETS, Result, bash, cold, corpus, nbtext, python, succeed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,19 +94,3 @@ def test_a_warm_run_ends_as_a_cold_one(call: Call, tmp_path: Path) -> None:
 )
 def test_code_runs_as_with_python_c(code: str, expected: Result) -> None:
     assert python(code, "a", "b", stdin=b"given") == expected
-
-
-def test_the_commands_of_a_test_share_a_process_and_nothing_else(tmp_path: Path) -> None:
-    env = {"COLUMNS": "40"}
-    for _ in range(2):
-        for call in CALLS[:5]:
-            shared = nbtext(*call.arguments, cwd=tmp_path, stdin=call.stdin, env=env)
-            assert shared == run([sys.executable, "-m", "nbtext", *call.arguments], cwd=tmp_path, stdin=call.stdin, env={**HOUSE, **env})
-    runner = Starts.runner
-    assert nbtext("--version").status == 0
-    assert Starts.runner is runner
-    assert nbtext("--version", limits={"NOFILE": 64}).status == 0
-    assert Starts.runner is runner
-    Starts.end_runner()
-    assert nbtext("--version").status == 0
-    assert Starts.runner is not runner

@@ -3,9 +3,6 @@
 A run is what ``python -m MODULE`` or ``python -c CODE`` is once its imports are done: a process with streams, a working directory, an
 environment, limits and signals of its own, and an exit status. The server has run nothing of nbtext, so no run starts with what another left.
 
-Half of the time of a short command goes into a fork and into pages of memory that are copied when they are first written to. So a `Runner` is one
-such process for several commands, which a test runs one after the other.
-
 `start` is for tests; ``tests/warm_client.py`` stands for Python in shell scripts. Both send the same request: a dictionary (see `Server.fork`)
 with the three standard streams as file descriptors. The answers are the process id and, at the end, the status.
 """
@@ -36,15 +33,13 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import IO, TYPE_CHECKING, Any, NoReturn, Self
+from typing import IO, TYPE_CHECKING, NoReturn, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 NUMBER = struct.Struct("=q")
-COMMANDS = ("commands", "")
-"""The program of a `Runner`."""
 PAGE = resource.getpagesize()
 PR_SET_PTRACER = 0x59616D61
 
@@ -128,28 +123,9 @@ class Process:
         return b"".join(chunks[1]), b"".join(chunks[2])
 
 
-class Runner:
-    """A process that runs commands of nbtext, one after the other, each with streams, a working directory and an environment of its own."""
-
-    def __init__(self) -> None:
-        self._ours, theirs = socket.socketpair()
-        with theirs:
-            self._process = start(COMMANDS, stdin=theirs.fileno(), stdout=subprocess.DEVNULL)
-
-    def connection(self) -> socket.socket:
-        """Return a connection that takes requests as the server does."""
-        return self._ours.dup()
-
-    def end(self) -> None:
-        """End the process."""
-        self._ours.close()
-        self._process.wait()
-
-
 def start(
     program: Sequence[str],
     *,
-    runner: Runner | None = None,
     cwd: str | Path | None = None,
     env: Mapping[str, str] | None = None,
     stdin: int | None = None,
@@ -162,7 +138,7 @@ def start(
 ) -> Process:
     """Begin a run of ``program``: "-m", a module and its arguments, or "-c", code and its arguments.
 
-    Streams are as in `subprocess.Popen`. ``runner``: the process for a command of nbtext, without limits. ``limits``: by names of `resource`, in bytes or numbers; AS is counted from what the process has
+    Streams are as in `subprocess.Popen`. ``limits``: by names of `resource`, in bytes or numbers; AS is counted from what the process has
     already. ``stopped``: the run stops itself before it begins, until it is sent SIGCONT, and may be traced. ``rehearsed``: by a server that has
     run some commands once, so that the run makes no system calls to import modules.
     """
@@ -179,11 +155,8 @@ def start(
                     os.open(os.devnull, os.O_RDWR) if wanted == subprocess.DEVNULL else os.dup(number if wanted is None else wanted)
                 )
                 ours.append(None)
-        if runner is None:
-            connection = socket.socket(socket.AF_UNIX)
-            connection.connect(_server(rehearsed))
-        else:
-            connection = runner.connection()
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(_server(rehearsed))
         request = {
             "program": list(program),
             "cwd": os.fsencode(cwd or Path.cwd()),
@@ -260,12 +233,11 @@ class Server:
 
     def _accept(self) -> None:
         connection, _ = self._listener.accept()
-        request = _request(connection)
-        assert request is not None
-        streams, wanted = request
+        length, streams, _, _ = socket.recv_fds(connection, NUMBER.size, 64)
+        request = marshal.loads(_received(connection, NUMBER.unpack(length)[0]))
         number = os.fork()
         if not number:
-            _become(streams, **wanted)
+            _become(streams, **request)
         for stream in streams:
             os.close(stream)
         connection.sendall(NUMBER.pack(number))
@@ -279,12 +251,6 @@ class Server:
                 connection.sendall(NUMBER.pack(status))
 
         self._selector.register(handle, selectors.EVENT_READ, ended)
-
-
-def _request(connection: socket.socket) -> tuple[list[int], dict[str, Any]] | None:
-    """Return the streams and the dictionary of the next request, or None if there will be none."""
-    length, streams, _, _ = socket.recv_fds(connection, NUMBER.size, 64)
-    return (streams, marshal.loads(_received(connection, NUMBER.unpack(length)[0]))) if length else None
 
 
 def _received(connection: socket.socket, length: int) -> bytes:
@@ -362,9 +328,7 @@ def _run(program: Sequence[str]) -> int:
     kind, what, *arguments = program
     try:
         try:
-            if kind == COMMANDS[0]:
-                _run_commands()
-            elif kind == "-m":
+            if kind == "-m":
                 sys.argv = [what, *arguments]
                 if what == "nbtext":
                     import_module("nbtext.cli.main").main()  # as its __main__ does, which would be read from its file
@@ -391,34 +355,6 @@ def _run(program: Sequence[str]) -> int:
     if sys.stderr is not None:
         sys.stderr.flush()
     return status
-
-
-def _run_commands() -> NoReturn:
-    """Run a command of nbtext for each request that comes on standard input, and answer with this process and the exit status."""
-    from nbtext.cli import main
-
-    gc.set_threshold(100_000)  # as `main.main` does
-    connection = socket.socket(fileno=os.dup(0))
-    nothing = os.open(os.devnull, os.O_RDWR)
-    while (request := _request(connection)) is not None:
-        streams, wanted = request
-        for number, stream in enumerate(streams):
-            os.dup2(stream, number)
-            os.close(stream)
-        _open_streams(())
-        os.environ.clear()
-        os.environ.update(wanted["env"])
-        os.chdir(wanted["cwd"])
-        connection.sendall(NUMBER.pack(os.getpid()))
-        sys.argv = wanted["program"][1:]
-        status = main.run(sys.argv[1:])
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            sys.stderr.flush()
-        for number in range(3):
-            os.dup2(nothing, number)  # what a stream could not write goes nowhere
-        sys.stdin = sys.stdout = sys.stderr = sys.__stdin__ = sys.__stdout__ = sys.__stderr__ = None  # type: ignore[misc]
-        connection.sendall(NUMBER.pack(status))
-    os._exit(0)
 
 
 REHEARSAL: Sequence[Sequence[str]] = (

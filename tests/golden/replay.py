@@ -19,7 +19,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
@@ -31,7 +30,7 @@ from scipy.special import gammaln, psi
 import nbtext as package
 from nbtext import TextClassifier
 from nbtext.model.description import describe, warnings
-from tests.process import HOUSE, REPOSITORY, SERVICE_DESK, run
+from tests.process import REPOSITORY, SERVICE_DESK, nbtext
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,7 +135,7 @@ def seen(command: str, folder: Path, *, status_only: bool) -> dict[str, Any]:
         given = (folder / arguments[-1]).read_bytes()
         arguments = arguments[:-2]
     before = digests(folder)
-    result = run([sys.executable, "-m", "nbtext", *arguments], cwd=folder, stdin=given, env={**HOUSE, **ENVIRONMENT, **env})
+    result = nbtext(*arguments, cwd=folder, stdin=given, env={**ENVIRONMENT, **env})
     after = digests(folder)
     changed = {name: after.get(name) for name in sorted(before | after) if before.get(name) != after.get(name)}
     outputs = {} if status_only else {"out": shown(result.out, folder), "err": shown(result.err, folder)}
