@@ -276,8 +276,7 @@ def label_thresholds(log_posterior: Floats) -> tuple[float, ...]:
 def _expected_f1(falling: Floats) -> Floats:
     """Return 2 Σ_{i≤m} p_i / (m + Σ p), the expected F1 of giving the first m of each row of probabilities, for each m; the same shape."""
     expected = falling.cumsum(axis=1)
-    f1: Floats = 2 * expected / (np.arange(1, falling.shape[1] + 1) + expected[:, -1:])
-    return f1
+    return 2 * expected / (np.arange(1, falling.shape[1] + 1) + expected[:, -1:])
 
 
 def _probability_of(answers: Whole, log_posterior: Floats) -> Floats:

@@ -63,8 +63,7 @@ class LabelCalibration(Calibration):
 def _rivals(z: Floats, level: float) -> Floats:
     """Return log(1 + Σ_{l≠k} exp(level + z_l)), shape (n_docs, n_labels)."""
     odds = np.exp(z + level)
-    found: Floats = np.log1p(np.maximum(odds.sum(axis=1, keepdims=True) - odds, 0.0))
-    return found
+    return np.log1p(np.maximum(odds.sum(axis=1, keepdims=True) - odds, 0.0))
 
 
 def by_label(scores: Floats, truth: Mask, lengths: Whole, weights: Floats | None, prior: Floats) -> LabelCalibration:
@@ -185,5 +184,4 @@ class _Fit:
             )
             squares += of_words.sum(axis=0)
             bends += bend.sum(axis=0)
-        found: Floats = np.maximum(np.concatenate((shared, squares, bends)), 1.0)
-        return found
+        return np.maximum(np.concatenate((shared, squares, bends)), 1.0)

@@ -56,8 +56,7 @@ def _of_classes(values: Floats) -> Floats:
 
 
 def _sums(summands: Floats) -> Floats:
-    found: Floats = summands.reshape(len(summands), -1).sum(axis=1)
-    return found
+    return summands.reshape(len(summands), -1).sum(axis=1)
 
 
 def _in_cells(models: LanguageModels, prior: Floats, terms: Whole) -> tuple[Whole, Whole, Floats, Floats, Floats]:
@@ -130,8 +129,7 @@ def chi2(models: LanguageModels, prior: Floats, terms: Whole) -> Scores:
     def signed_parts(cells: Whole) -> Floats:
         expected = cells.sum(axis=-1, keepdims=True) * of_class / documents
         difference = cells - expected
-        parts: Floats = np.divide(difference * np.abs(difference), expected, out=np.zeros_like(difference), where=expected > 0)
-        return parts
+        return np.divide(difference * np.abs(difference), expected, out=np.zeros_like(difference), where=expected > 0)
 
     summands = signed_parts(with_term)
     return _of_classes(summands), _sums(np.abs(summands)) + _sums(np.abs(signed_parts(of_class - with_term)))
@@ -153,8 +151,7 @@ def log_odds_of_terms(models: LanguageModels, prior: Floats, terms: Whole) -> Sc
 
 def criterion(name: str) -> Criterion:
     """Return the function of a criterion of `nbtext.settings.CRITERIA`."""
-    function: Criterion = globals()[CRITERIA[name]]
-    return function
+    return globals()[CRITERIA[name]]
 
 
 class Ranking(NamedTuple):

@@ -77,8 +77,7 @@ class Typicality:
 
 
 def _band(tokens: Whole) -> Whole:
-    bands: Whole = np.minimum(np.frexp(tokens)[1] - 1, BANDS - 1).astype(np.int64)
-    return bands
+    return np.minimum(np.frexp(tokens)[1] - 1, BANDS - 1).astype(np.int64)
 
 
 class Spread(NamedTuple):

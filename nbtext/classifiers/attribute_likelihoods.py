@@ -132,8 +132,7 @@ class PoissonAttributes:
         with np.errstate(divide="ignore", invalid="ignore"):
             of_events = np.where(values > 0, values * np.log(rates), 0.0)
         log_factorial = np.array([math.lgamma(count + 1) for count in values[:, 0].tolist()])
-        likelihood: Floats = of_events - rates - log_factorial[:, np.newaxis]
-        return likelihood
+        return of_events - rates - log_factorial[:, np.newaxis]
 
 
 @dataclass(frozen=True, eq=False)

@@ -224,8 +224,7 @@ class PooledClassifier(AdditiveClassifier):
     @property
     def bias(self) -> Floats:
         """The scores of a document without terms that count, shape (n_classes,): the mean of the members' biases."""
-        mean: Floats = np.mean([member.bias for member in self._additive_members], axis=0)
-        return mean
+        return np.mean([member.bias for member in self._additive_members], axis=0)
 
     def biases(self, matrix: DocumentTermMatrix) -> Floats:
         """Return Σ_m u_m times the bias of each member, shape (n_docs, n_classes), in nats."""
@@ -277,8 +276,7 @@ class PooledClassifier(AdditiveClassifier):
 
 def _pooled(scores: Floats, weights: Floats) -> Floats:
     """Return Σ_m u_m s_mk, shape (n_docs, n_classes), from scores of shape (n_docs, n_members, n_classes) and u, shape (n_docs, n_members)."""
-    pooled: Floats = (weights[:, :, np.newaxis] * scores).sum(axis=1)
-    return pooled
+    return (weights[:, :, np.newaxis] * scores).sum(axis=1)
 
 
 def posterior_weights(members: Sequence[Classifier]) -> Floats:

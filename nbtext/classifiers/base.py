@@ -40,15 +40,13 @@ if TYPE_CHECKING:
 def classifier_class(name: ClassifierName) -> type[Classifier]:
     """Return the class of a name of `CLASSIFIERS`, and import its module: ``dirichlet-multinomial`` is in `dirichlet_multinomial.py`."""
     module = import_module(f"nbtext.classifiers.{name.replace('-', '_')}")
-    found: type[Classifier] = getattr(module, CLASSIFIERS[name])
-    return found
+    return getattr(module, CLASSIFIERS[name])
 
 
 def class_for_several_labels(name: ClassifierName) -> type[Classifier]:
     """Return the class for documents that may have several labels."""
     module, several = classifier_class(name).SEVERAL_LABELS
-    found: type[Classifier] = getattr(import_module(f"nbtext.classifiers.{module}"), several)
-    return found
+    return getattr(import_module(f"nbtext.classifiers.{module}"), several)
 
 
 def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
@@ -97,8 +95,7 @@ def log_prior_odds(kind: ClassPrior, documents: Numbers, n_documents: Numbers | 
     if kind == "uniform":
         return np.zeros(np.broadcast_shapes(np.shape(documents), np.shape(n_documents)))
     more = AT_LEAST if kind == "empirical" else float(str(kind).partition(":")[2])
-    odds: Floats = np.log(documents + more) - np.log(n_documents - documents + more)
-    return odds
+    return np.log(documents + more) - np.log(n_documents - documents + more)
 
 
 OF_TOKENS = "that a token of the class is the term"

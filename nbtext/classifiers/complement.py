@@ -106,8 +106,7 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     def complement_tokens(self) -> Floats:
         """Σ_{l≠k} N_l, weighted tokens of selected terms in all other classes, shape (n_classes,)."""
         tokens = self.language_models.class_tokens
-        others: Floats = np.maximum(tokens.sum() - tokens, 0.0)
-        return others
+        return np.maximum(tokens.sum() - tokens, 0.0)
 
     def distributions(self) -> tuple[TermProbabilities, ...]:
         """Return θ_jk, which are of the other classes."""
@@ -146,5 +145,4 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
             sums += n_terms * np.log(self.complement_tokens + total)
         present = (counts.class_documents > 0) & (sums > 0)
         mean = sums[present].mean() if present.any() else 1.0
-        scale: Floats = np.divide(mean, sums, out=np.ones_like(sums), where=present)
-        return scale
+        return np.divide(mean, sums, out=np.ones_like(sums), where=present)

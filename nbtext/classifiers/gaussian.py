@@ -124,8 +124,7 @@ def _sphere(moments: Floats, features: Floats, shape: str) -> Floats:
     if variance <= least:
         total = float(features.var(axis=0).mean()) if features.size else 0.0
         variance = total if total > least else 1.0
-    sphere: Floats = variance * (np.eye(n_features) if shape == "full" else np.ones(n_features))
-    return sphere
+    return variance * (np.eye(n_features) if shape == "full" else np.ones(n_features))
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,14 +160,12 @@ class GaussianClasses:
         """Return log N(x | μ_k, Σ_k) = −½ [p log 2π + log |Σ_k| + (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k)], shape (n_docs, n_classes), in nats."""
         diagonals = self.roots if self.roots.ndim == 2 else np.diagonal(self.roots, axis1=1, axis2=2)
         half_log_determinants = -np.log(diagonals).sum(axis=1)
-        density: Floats = -0.5 * (self.means.shape[1] * np.log(2 * np.pi) + self._distances(features)) - half_log_determinants
-        return density
+        return -0.5 * (self.means.shape[1] * np.log(2 * np.pi) + self._distances(features)) - half_log_determinants
 
     def draw(self, label: int, random: np.random.Generator) -> Floats:
         """Return x = μ_k + U⁻ᵀz for z ~ N(0, I), which is a draw from N(μ_k, Σ_k), shape (n_features,)."""
         root, noise = self.roots[0 if self.shares_covariance else label], random.standard_normal(self.means.shape[1])
-        drawn: Floats = self.means[label] + (noise / root if root.ndim == 1 else np.linalg.solve(root.T, noise))
-        return drawn
+        return self.means[label] + (noise / root if root.ndim == 1 else np.linalg.solve(root.T, noise))
 
     def boundary(self, prior: Floats) -> Boundary:
         """Return w_k = Σ_k⁻¹ μ_k and w_k0 = −½ μ_kᵀ Σ_k⁻¹ μ_k + log π_k under class priors π, shape (n_classes,).

@@ -387,8 +387,7 @@ def log_count_ratio(counts: Numbers, totals: Numbers, n_terms: int, smoothing: f
     """
     others, totals_of_others = counts.sum(axis=1, keepdims=True) - counts, totals.sum() - totals
     of_class, of_others = np.log(totals + n_terms * smoothing), np.log(totals_of_others + n_terms * smoothing)
-    ratio: Floats = np.log(counts + smoothing) - of_class - np.log(others + smoothing) + of_others
-    return ratio
+    return np.log(counts + smoothing) - of_class - np.log(others + smoothing) + of_others
 
 
 class _FitReport(NamedTuple):

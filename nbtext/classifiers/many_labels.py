@@ -111,8 +111,7 @@ class LabelsAgainstRest(LabelScores, LinearClassifier):
 
         def log_ratio(with_label: Numbers, without: Numbers, added: Floats) -> Floats:
             """Return log(m + α) − log(m_rest + α), where rounding may take counts below 0."""
-            ratio: Floats = np.log(np.maximum(with_label, 0.0) + added) - np.log(np.maximum(without, 0.0) + added)
-            return ratio
+            return np.log(np.maximum(with_label, 0.0) + added) - np.log(np.maximum(without, 0.0) + added)
 
         def log_ratios(numbers: Whole) -> Floats:
             """Return the weights of a term in a document that has not the label, given the numbers of term and count, shape (n, n_classes)."""

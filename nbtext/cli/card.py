@@ -87,8 +87,7 @@ def _judged(model: TextClassifier, options: option.Options) -> dict[str, Parsed]
     result = judge_scored(score_corpus(model.fitted, documents, options.get("jobs", 1)), model, DecisionRule()).result()
     documents.say_notices()
     messages.warn_of_unknown("the model", result.unknown_labels)
-    found: dict[str, Parsed] = json_values(result)
-    return found
+    return json_values(result)
 
 
 def _saved(path: str) -> dict[str, Parsed]:

@@ -93,8 +93,7 @@ class Commands(click.Group):
         del ctx
         if cmd_name not in _KNOWN:
             return None
-        command: click.Command = import_module(f"nbtext.cli.{cmd_name.replace('-', '_')}").command
-        return command
+        return import_module(f"nbtext.cli.{cmd_name.replace('-', '_')}").command
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a screen of 24 lines, or with `EVERYTHING` all commands and options; no command is imported for it."""

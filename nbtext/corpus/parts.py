@@ -68,8 +68,7 @@ class Shard(NamedTuple):
 def reader(layout: Format) -> Callable[[str, Source], Iterator[Any]]:
     """Return the reader of a format: from a path to its documents, or to its files if there is a document in each."""
     module, _, function = layout.reader.partition(".")
-    found: Callable[[str, Source], Iterator[Any]] = getattr(import_module(f"nbtext.corpus.{module}"), function)
-    return found
+    return getattr(import_module(f"nbtext.corpus.{module}"), function)
 
 
 def shards(paths: Sequence[str], source: Source, size: int = BYTES, *, here: bool = True) -> Iterator[Shard]:

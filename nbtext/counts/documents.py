@@ -122,15 +122,13 @@ class CountedDocuments:
 
     def natural_weights(self, statistics: ClassStatistics) -> Floats:
         """Return the weights as numbers of documents, shape (n_docs,)."""
-        weights: Floats = self.weights_in(statistics) / statistics.weight_unit
-        return weights
+        return self.weights_in(statistics) / statistics.weight_unit
 
     def places(self, sample: CountedDocuments) -> Whole:
         """Return the numbers of the documents in a `DocumentSample` of these, or in the beginning of one, shape (n_docs of the sample,)."""
         order = self.order()
         repeated = np.arange(len(sample)) - np.searchsorted(sample.hashes, sample.hashes)
-        found: Whole = order[np.searchsorted(self.hashes, sample.hashes, sorter=order) + repeated]
-        return found
+        return order[np.searchsorted(self.hashes, sample.hashes, sorter=order) + repeated]
 
     def renumbered(self, numbers: Renumbering) -> CountedDocuments:
         """Return the same documents for statistics in which terms and columns have other numbers."""

@@ -93,8 +93,7 @@ def right_singular_vectors(matrix: DocumentTermMatrix, n_terms: int, most: int) 
         directions = rows @ (columns @ _orthonormal(directions))
     vectors = _orthonormal(columns @ _orthonormal(directions))[:, :most]
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])] if vectors.size else np.ones(vectors.shape[1])
-    signed: Floats = vectors * np.sign(largest)
-    return signed
+    return vectors * np.sign(largest)
 
 
 def _orthonormal(vectors: Floats) -> Floats:
@@ -105,5 +104,4 @@ def _orthonormal(vectors: Floats) -> Floats:
     values, turn = np.linalg.eigh(vectors.T @ vectors)
     values, turn = values[::-1], turn[:, ::-1]
     kept = values > VANISHING**2 * values.max(initial=0.0)
-    found: Floats = vectors @ (turn[:, kept] / np.sqrt(values[kept]))
-    return found
+    return vectors @ (turn[:, kept] / np.sqrt(values[kept]))

@@ -70,8 +70,7 @@ def balancing_factors(counted: ClassStatistics) -> Whole:
     documents = counted.class_documents.astype(np.float64)
     equal = documents.sum() / max(np.count_nonzero(documents), 1)
     factors = np.divide(WEIGHT_UNIT * equal, documents, out=np.ones_like(documents), where=documents > 0)
-    whole: Whole = np.maximum(np.rint(factors), 1).astype(np.int64)
-    return whole
+    return np.maximum(np.rint(factors), 1).astype(np.int64)
 
 
 def estimated(table: ClassStatistics, weights: Weights = COUNTED_ALONE) -> ClassStatistics:

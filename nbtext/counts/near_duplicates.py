@@ -115,8 +115,7 @@ def jaccard(left: DocumentTermMatrix, right: DocumentTermMatrix, left_rows: Whol
         joined = np.concatenate(keys)
         places, occurrences = group(joined)
         shared[chosen] = np.bincount(unpair(joined[places[occurrences == 2]])[0], minlength=numbers.size)
-    similarity: Floats = shared / np.maximum(together - shared, 1)
-    return similarity
+    return shared / np.maximum(together - shared, 1)
 
 
 def rows_of_band(threshold: float) -> int:

@@ -270,8 +270,7 @@ class ClassStatistics:
         if self.n_classes <= WORD_BITS:  # the cell is behind those of as many classes as have a lower bit: a fifth of the time of bisection
             lower = np.left_shift(np.uint64(1), np.arange(self.n_classes, dtype=np.uint64)) - np.uint64(1)
             before = np.bitwise_count(self._classes_of_terms.take(terms) & lower.take(classes))
-            counts: Numbers = self.cell_counts.take(self.term_offsets.take(terms) + before)
-            return counts
+            return self.cell_counts.take(self.term_offsets.take(terms) + before)
         narrow: type[np.int32 | np.int64] = np.int32 if self.cell_counts.size < 1 << 31 else np.int64
         bounds: Integers = self.term_offsets.astype(narrow)
         low, high = bounds[terms], bounds[terms + 1]
@@ -288,8 +287,7 @@ class ClassStatistics:
         """Numbers whose bit k says whether the term occurs in class k, of `WORD_BITS` classes at most, shape (n_terms,)."""
         running = np.zeros(self.cell_classes.size + 1, np.uint64)
         np.bitwise_xor.accumulate(np.left_shift(np.uint64(1), self.cell_classes.astype(np.uint64)), out=running[1:])
-        found: Keys = running[self.term_offsets[1:]] ^ running[self.term_offsets[:-1]]
-        return found
+        return running[self.term_offsets[1:]] ^ running[self.term_offsets[:-1]]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ClassStatistics):
@@ -396,8 +394,7 @@ LOG_UNITS = 1 << 30
 
 def log_units(counts: Numbers) -> Whole:
     """Return log(1 + n) of the counts of terms in documents, in units of 1 / `LOG_UNITS`, shape (n_entries,)."""
-    units: Whole = np.rint(np.log1p(counts, dtype=np.float64) * LOG_UNITS).astype(np.int64)
-    return units
+    return np.rint(np.log1p(counts, dtype=np.float64) * LOG_UNITS).astype(np.int64)
 
 
 MOST_UNITS = 2**63

@@ -311,8 +311,7 @@ def eight_bytes(text: bytes, begins: Whole, sizes: Whole) -> Keys:
     """Return the first eight bytes of rows of text as big-endian numbers, shape (n_rows,), with zeros after a row's end; sizes below 0 count as 0."""
     words = np.ndarray((len(text) + 1,), ">u8", buffer=text + bytes(8), strides=(1,))
     keep = np.array([(1 << 64) - (1 << 8 * (8 - n)) for n in range(9)], np.uint64)
-    found: Keys = words[np.minimum(begins, len(text))].astype(np.uint64) & keep[np.clip(sizes, 0, 8)]
-    return found
+    return words[np.minimum(begins, len(text))].astype(np.uint64) & keep[np.clip(sizes, 0, 8)]
 
 
 def _sorted_order(terms: Sequence[str], text: bytes, bounds: Whole) -> Whole:

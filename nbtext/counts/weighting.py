@@ -22,21 +22,18 @@ if TYPE_CHECKING:
 
 def log_counts(counts: Numbers) -> Floats:
     """Return log(1 + n), shape (n_entries,)."""
-    logs: Floats = np.log1p(counts, dtype=np.float64)
-    return logs
+    return np.log1p(counts, dtype=np.float64)
 
 
 def inverse_document_frequency(statistics: ClassStatistics, terms: Numbers) -> Floats:
     """Return log(D / df_j) of terms that occur, shape (n,)."""
-    logs: Floats = np.log(statistics.n_documents / statistics.term_documents[terms])
-    return logs
+    return np.log(statistics.n_documents / statistics.term_documents[terms])
 
 
 def unit_length(weights: Floats, documents: Whole, n_documents: int) -> Floats:
     """Scale the weights of each document to Euclidean length 1, shape (n_entries,); a document of zeros stays so."""
     length = np.sqrt(np.bincount(documents, weights**2, n_documents))[documents]
-    scaled: Floats = np.divide(weights, length, out=np.zeros_like(weights), where=length > 0)
-    return scaled
+    return np.divide(weights, length, out=np.zeros_like(weights), where=length > 0)
 
 
 def weighted(matrix: DocumentTermMatrix, weighting: str, statistics: ClassStatistics) -> DocumentTermMatrix:

@@ -153,11 +153,9 @@ def losses(figure: str, parts: Sequence[FoldJudgement]) -> Floats:
 
 def _mistakes_by_label(judged: Judged) -> Floats:
     if judged.truth.ndim > 1:
-        of_labels: Floats = (judged.truth != judged.answer) @ (judged.n / np.maximum(judged.truth.sum(axis=0), 1))
-        return of_labels
+        return (judged.truth != judged.answer) @ (judged.n / np.maximum(judged.truth.sum(axis=0), 1))
     support = np.bincount(judged.truth)
-    weighted: Floats = ~judged.right * judged.n / (np.count_nonzero(support) * support[judged.truth])
-    return weighted
+    return ~judged.right * judged.n / (np.count_nonzero(support) * support[judged.truth])
 
 
 def _losses_of_micro_f1(judged: Judged) -> Floats:
@@ -165,8 +163,7 @@ def _losses_of_micro_f1(judged: Judged) -> Floats:
     hits, truth, answered = judged.by_document()
     labels = truth + answered
     share = hits.sum() / max(labels.sum(), 1)
-    found: Floats = 1 - 2 * (share + (hits - share * labels) / max(labels.mean(), 1 / judged.n))
-    return found
+    return 1 - 2 * (share + (hits - share * labels) / max(labels.mean(), 1 / judged.n))
 
 
 _LOSSES: Mapping[str, Callable[[Judged], Floats]] = {

@@ -232,8 +232,7 @@ class _ChangedDocument:
         others = np.delete(texts.scores, self.wanted, axis=1).max(axis=1)
         with np.errstate(invalid="ignore"):
             gaps = np.nan_to_num(others - texts.scores[:, self.wanted], nan=np.inf, posinf=np.inf, neginf=-np.inf)
-        found: Floats = np.where(texts.log_posterior.argmax(axis=1) == self.wanted, gaps, np.maximum(gaps, 0.0))
-        return found
+        return np.where(texts.log_posterior.argmax(axis=1) == self.wanted, gaps, np.maximum(gaps, 0.0))
 
 
 class _Cover(NamedTuple):

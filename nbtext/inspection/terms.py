@@ -313,8 +313,7 @@ def lift(probability: Floats, corpus: Floats) -> Floats:
     against that, the rarest terms, which smoothing raises most, would come first. Source: M. Taddy, On estimation and selection for topic
     models (2012).
     """
-    ratio: Floats = np.divide(probability, corpus, out=np.where(probability > 0, np.inf, 0.0), where=corpus > 0)
-    return ratio
+    return np.divide(probability, corpus, out=np.where(probability > 0, np.inf, 0.0), where=corpus > 0)
 
 
 def _best_terms(

@@ -77,8 +77,7 @@ class DocumentPool:
     @cached_property
     def log_counts(self) -> NDArray[np.int32]:
         """log(1 + n_jd) in units of 1 / `COUNTS`, by document, shape (n_entries,)."""
-        units: NDArray[np.int32] = np.rint(np.log1p(self.matrix.counts, dtype=np.float64) * COUNTS).astype(np.int32)
-        return units
+        return np.rint(np.log1p(self.matrix.counts, dtype=np.float64) * COUNTS).astype(np.int32)
 
     @cached_property
     def lengths(self) -> Floats:

@@ -78,15 +78,13 @@ class RunningLabels(RunningModel):
     @staticmethod
     def log_posterior(scores: Floats) -> Floats:
         """Return log p of each label, shape (n_docs, n_labels)."""
-        found: Floats = -np.logaddexp(0.0, -scores.T)
-        return found
+        return -np.logaddexp(0.0, -scores.T)
 
     @classmethod
     def doubts(cls, scores: Floats) -> Floats:
         """Return Σ p(1 − p) over the labels of each document, shape (n_docs,)."""
         p = np.exp(cls.log_posterior(scores))
-        found: Floats = (p * (1 - p)).sum(axis=1)
-        return found
+        return (p * (1 - p)).sum(axis=1)
 
     def calibration(self, left_out: Floats, truth: Truth, lengths: Whole) -> Calibration:
         """Return that of all labels together."""
@@ -98,5 +96,4 @@ class RunningLabels(RunningModel):
 
 
 def _against_rest(table: Floats) -> Floats:
-    found: Floats = table[_WITH] - table[_WITHOUT]
-    return found
+    return table[_WITH] - table[_WITHOUT]

@@ -137,14 +137,12 @@ class RunningModel:
     def term_scores(self, document: Reach) -> Floats:
         """Return what each term of a document adds to s_k, shape (n_classes, n_terms)."""
         ratios = _log_ratios(self._counts[:, document.terms]) / NATS
-        added: Floats = document.log_counts / COUNTS * (ratios - self._log_tokens(self._tokens)[:, np.newaxis])
-        return added
+        return document.log_counts / COUNTS * (ratios - self._log_tokens(self._tokens)[:, np.newaxis])
 
     @staticmethod
     def answers(log_posterior: Floats) -> Truth:
         """Return the most probable class of documents, shape (n_docs,)."""
-        found: Truth = log_posterior.argmax(axis=1)
-        return found
+        return log_posterior.argmax(axis=1)
 
     @staticmethod
     def log_posterior(scores: Floats) -> Floats:
@@ -168,11 +166,9 @@ class RunningModel:
 
     def _log_tokens(self, tokens: Whole) -> Floats:
         """Return log((N_k + αV) / αV), which is 0 for a class without documents."""
-        logs: Floats = np.log1p(tokens / COUNTS / self._pseudo_tokens)
-        return logs
+        return np.log1p(tokens / COUNTS / self._pseudo_tokens)
 
 
 def _log_ratios(counts: Whole) -> Whole:
     """Return log((m_jk + α) / α) in units of 1 / `NATS`, of counts in units of 1 / `COUNTS`."""
-    ratios: Whole = np.rint(np.log1p(counts / (COUNTS * PSEUDO_COUNT)) * NATS).astype(np.int64)
-    return ratios
+    return np.rint(np.log1p(counts / (COUNTS * PSEUDO_COUNT)) * NATS).astype(np.int64)

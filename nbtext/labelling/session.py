@@ -72,8 +72,7 @@ class Estimate(NamedTuple):
 
 def right(answers: Truth, truth: Truth) -> Mask:
     """Return which answers are right, of several labels the whole sets, shape (n_docs,)."""
-    found: Mask = (answers == truth).reshape(len(truth), -1).all(axis=1)
-    return found
+    return (answers == truth).reshape(len(truth), -1).all(axis=1)
 
 
 class Session:

@@ -185,8 +185,7 @@ class LanguageModels:
         own_gone = np.bincount(of_entry[here], minlength=gone.n_documents)
         own_sums = np.bincount(of_entry[here], numbers, gone.n_documents)
         of_own = np.maximum(own.numbers.sum() - own_sums, 0.0)  # rounding may go below 0
-        pseudo_tokens: Floats = self.smoothing * (self.n_selected - len(own) - (gone.entries - own_gone)) + of_own
-        return pseudo_tokens
+        return self.smoothing * (self.n_selected - len(own) - (gone.entries - own_gone)) + of_own
 
     def pseudo_counts(self, terms: Whole) -> tuple[Floats, float]:
         """Return the pseudo-counts of terms, shape (n, 1), and their sum over all selected terms."""

@@ -170,8 +170,7 @@ def log_evidence_of_classes(models: LanguageModels) -> Floats | None:
     of_cells = np.bincount(classes, gammaln(counts + alpha) - gammaln(alpha), statistics.n_classes).astype(np.float64)
     if not alpha_0:  # no terms at all
         return of_cells
-    evidence: Floats = of_cells + gammaln(alpha_0) - gammaln(models.class_tokens + alpha_0)
-    return evidence
+    return of_cells + gammaln(alpha_0) - gammaln(models.class_tokens + alpha_0)
 
 
 def log_evidence_of_labels(kind: object, prior: Floats, class_documents: Whole) -> float | None:

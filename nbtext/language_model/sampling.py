@@ -36,8 +36,7 @@ class Categorical:
     def draw(self, size: int, random: np.random.Generator) -> Whole:
         """Return independent draws, shape (size,), by inversion: one random number each."""
         found = np.searchsorted(self._cumulative, random.random(size) * self._cumulative[-1], side="right")
-        drawn: Whole = np.minimum(found, self._last)  # a product may be rounded up to the end
-        return drawn
+        return np.minimum(found, self._last)  # a product may be rounded up to the end
 
 
 def draw_polya(mean: Categorical, concentration: float, size: int, random: np.random.Generator) -> Whole:
@@ -72,8 +71,7 @@ def draw_dirichlet(alpha: Floats, random: np.random.Generator) -> Floats:
     """
     logs = _log_gamma_variates(alpha, random)
     shares = np.exp(logs - logs.max())
-    phi: Floats = shares / shares.sum()
-    return phi
+    return shares / shares.sum()
 
 
 def draw_beta(a: Floats, b: Floats, random: np.random.Generator) -> Floats:

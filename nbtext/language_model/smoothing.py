@@ -141,8 +141,7 @@ def gamma_rise(start: Floats | float, steps: Numbers) -> Floats:
     """Return log Γ(x + n) − log Γ(x), x above 0; for what may take the time to import scipy, else `nbtext.language_model.polya.log_rise`."""
     from scipy.special import gammaln
 
-    rise: Floats = gammaln(start + steps) - gammaln(start)
-    return rise
+    return gammaln(start + steps) - gammaln(start)
 
 
 def most_evident_strength(histogram: CountHistogram) -> float:

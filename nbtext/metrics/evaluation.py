@@ -159,8 +159,7 @@ class Evaluation:
 
     def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Any]:
         """Return `result` as JSON has it."""
-        summary: dict[str, Any] = json_values(self.result(bootstrap))
-        return summary
+        return json_values(self.result(bootstrap))
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return all figures, with Wilson's intervals for shares; the others are bootstrapped, unless ``bootstrap`` has no replicates."""

@@ -53,8 +53,7 @@ class Judged(NamedTuple):
     @property
     def right(self) -> Mask:
         """Documents whose answer is right, of several labels with exactly the true ones, shape (n_docs,)."""
-        found: Mask = (self.truth == self.answer).all(axis=tuple(range(1, self.truth.ndim)))
-        return found
+        return (self.truth == self.answer).all(axis=tuple(range(1, self.truth.ndim)))
 
     def outcomes(self, n_labels: int) -> Outcomes:
         """Return diagonal and margins of the confusion table, of several labels by label: documents that have it and got it, have it, got it."""
@@ -122,8 +121,7 @@ def log_posterior_of(truth: Whole, log_posterior: Floats) -> Floats:
 def brier_score(log_posterior_of_truth: Floats, log_posterior: Floats) -> Floats:
     """Return Σ_k (p_k − [k is the true class])² of each document, shape (n_docs,), from 0 to 2 (G. Brier, 1950, eq. 2)."""
     squares = (np.exp(log_posterior) ** 2).sum(axis=1)
-    score: Floats = np.maximum(squares - 2 * np.exp(log_posterior_of_truth) + 1, 0)  # rounding may leave −1e-16
-    return score
+    return np.maximum(squares - 2 * np.exp(log_posterior_of_truth) + 1, 0)  # rounding may leave −1e-16
 
 
 def rank_of_truth(truth: Whole, log_posterior: Floats) -> Whole:

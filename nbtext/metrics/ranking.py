@@ -75,8 +75,7 @@ class KeptScores:
 
 def _unit(log_posterior: Floats) -> Floats:
     """Return the unit in the last place of each document's largest finite |log p|, shape (n_docs,)."""
-    largest: Floats = np.spacing(np.abs(log_posterior).max(axis=1, where=log_posterior > -np.inf, initial=0))
-    return largest
+    return np.spacing(np.abs(log_posterior).max(axis=1, where=log_posterior > -np.inf, initial=0))
 
 
 def _tied_ranks(log_probability: Floats, units: Floats) -> Whole:

@@ -168,8 +168,7 @@ class Batch(NamedTuple):
 
     def labels(self, rows: Whole | slice = slice(None)) -> list[str]:
         """Return the labels of some documents, by default of all."""
-        found: list[str] = np.array(self.counts.documents.label_texts(self.counts.statistics.classes), object)[rows].tolist()
-        return found
+        return np.array(self.counts.documents.label_texts(self.counts.statistics.classes), object)[rows].tolist()
 
     def under(self, rows: Whole, labels: Sequence[str]) -> CorpusCounts:
         """Return the counts of some documents, each under the label given for it."""
@@ -201,8 +200,7 @@ class Batch(NamedTuple):
         number = {label: place for place, label in enumerate(ledger.labels)}
         numbers = np.array([number.get(label, ABSENT) for label in self.labels()], np.int64)
         found = ledger.find(self.fingerprints)
-        known: Mask = (found == numbers) & (found != ABSENT)
-        return known
+        return (found == numbers) & (found != ABSENT)
 
 
 def count_batch(model: TextClassifier, corpus: Corpus, jobs: int) -> Batch:

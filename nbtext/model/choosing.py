@@ -119,8 +119,7 @@ def _by_held_out(counts: CorpusCounts, settings: Settings, selected: Mask, docum
 
     def errors(pseudo_count: float) -> Floats:
         scores, _ = replace(fitted, training=replace(training, smoothing=pseudo_count)).joint_log_likelihood(left_out.matrix)
-        found: Floats = (scores.argmax(axis=1) != left_out.classes).astype(np.float64)
-        return found
+        return (scores.argmax(axis=1) != left_out.classes).astype(np.float64)
 
     usual = errors(chosen.PSEUDO_COUNT)
     tests = {pseudo_count: PairedTest.of(usual, errors(pseudo_count)) for pseudo_count in HELD_OUT_ALTERNATIVES}

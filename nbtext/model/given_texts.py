@@ -198,7 +198,7 @@ def _rows(texts: Iterable[Text], fields: Sequence[str], attributes: Sequence[str
         others = [str(name) for name in getattr(texts, "columns", ()) if name not in {*fields, *attributes}]
         if fields and others and TEXT not in others:
             raise UsageError(f"no column is called {TEXT!r}; there are also {', '.join(others)}", hint="rename that of the texts")
-        return texts.to_dict("records")  # type: ignore[no-any-return]
+        return texts.to_dict("records")
     if shape[1] != 1:
         raise UsageError(
             f"there are {shape[1]} columns where one of texts is wanted", hint="give the column of the texts, as in df['text']"

@@ -396,7 +396,7 @@ class TextClassifier:
         if self.fitted.several_labels:
             members = self._members(texts)
             if self._indicator and set(self.classes_).issubset(self._indicator.columns):
-                return self._indicator.filled(members, self.classes_)  # type: ignore[no-any-return]
+                return self._indicator.filled(members, self.classes_)
             return np.fromiter((tuple(self.classes_[row].tolist()) for row in members), object, len(members))
         best = minimum_error(self.predict_log_proba(texts))
         answers, unanswered = self.classes_[best], best == NO_ANSWER

@@ -83,8 +83,7 @@ class _ShareOfWorker(Share[Task]):
 
     def _asked(self) -> Task | None:
         self._connection.send(NEXT)
-        task: Task | None = self._connection.recv()
-        return task
+        return self._connection.recv()
 
     def withdraw(self) -> None:
         """Have no process begin more tasks."""

@@ -327,13 +327,11 @@ def _drawn_classes(likelihood: Floats, prior: Floats, random: np.random.Generato
         run = _chosen((likelihood[0].transpose(1, 0, 2) @ prior.transpose(1, 2, 0)).transpose(2, 1, 0), random)
     of_run = likelihood[np.minimum(draws, len(likelihood) - 1), documents, run]
     of_run *= prior[draws, run]
-    classes: Whole = prior.shape[2] * run + _chosen(of_run, random)
-    return classes
+    return prior.shape[2] * run + _chosen(of_run, random)
 
 
 def _chosen(weights: Floats, random: np.random.Generator) -> Whole:
     """Draw a place of the last axis, with probabilities in proportion to the weights."""
     cumulated = weights.cumsum(axis=-1)
     places = random.random(cumulated.shape[:-1]) * cumulated[..., -1]
-    chosen: Whole = np.minimum((cumulated <= places[..., np.newaxis]).sum(axis=-1), weights.shape[-1] - 1)
-    return chosen
+    return np.minimum((cumulated <= places[..., np.newaxis]).sum(axis=-1), weights.shape[-1] - 1)

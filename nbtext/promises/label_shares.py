@@ -70,5 +70,4 @@ def _odds(log_posterior: Floats) -> Floats:
 
 
 def _probability(log_odds: Floats) -> Floats:
-    found: Floats = 1 / (1 + np.exp(-log_odds))
-    return found
+    return 1 / (1 + np.exp(-log_odds))

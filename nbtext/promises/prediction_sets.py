@@ -46,8 +46,7 @@ class SetRule(NamedTuple):
 
     def members(self, log_posterior: Floats) -> Mask:
         """Return which classes are in the sets of documents, both of shape (n_docs, n_classes)."""
-        held: Mask = log_posterior >= np.array(self.least)
-        return held
+        return log_posterior >= np.array(self.least)
 
 
 def least_documents(coverage: float) -> int:

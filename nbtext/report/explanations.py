@@ -184,7 +184,7 @@ def _explanation_record(explained: Explained) -> dict[str, Parsed]:
         return {"id": explained.id, "label": None, **why}
     steps = explanation.calibration
     names = ("id", "label", "probability", "against", "against_probability", "log_odds", "prior")
-    found: dict[str, Parsed] = json_values({
+    return json_values({
         **{name: getattr(explanation, name) for name in names},
         "words": [
             {
@@ -215,7 +215,6 @@ def _explanation_record(explained: Explained) -> dict[str, Parsed]:
         **_known(notice=explained.notice or None),
         "text": explanation.text,
     })  # fmt: skip
-    return found
 
 
 def _known(**values: object) -> dict[str, object]:

@@ -95,8 +95,7 @@ class _Lines:
 
     def documents(self, numbers: Whole) -> Whole:
         """Return the text of each line."""
-        found: Whole = np.searchsorted(self.bounds, self.starts[numbers], side="right") - 1
-        return found
+        return np.searchsorted(self.bounds, self.starts[numbers], side="right") - 1
 
     def encoded(self) -> Iterator[tuple[int, int]]:
         """Yield the first line of each encoded run, and the line after the last."""
@@ -137,8 +136,7 @@ class _Lines:
         like_others = (lengths.take(numbers - 1) == sizes) | (lengths.take(after) == sizes)
         padded = self._raw.take(self.ends.take(after) - 1) == ord("=")
         numbers = numbers[(like_others | padded) & (sizes & 1 == 0)]
-        found: Whole = numbers[_IN_BASE64[self._raw[self.starts[numbers, np.newaxis] + _PROBES]].all(axis=1)]
-        return found
+        return numbers[_IN_BASE64[self._raw[self.starts[numbers, np.newaxis] + _PROBES]].all(axis=1)]
 
     def _runs(self, numbers: Whole, alphabet: bytes, alike: Whole | None = None) -> Iterator[tuple[int, int, list[bytes]]]:
         """Yield the first line, the line after the last and the distinct lines of runs in one text; with equal numbers in ``alike``, shape (n_lines,)."""
