@@ -17,7 +17,7 @@ import numpy as np
 
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
 from nbtext.corpus.document import WHOLE_FILE, FilePart, LabelledFolder, Source, delimiter_of
-from nbtext.corpus.streams import BUFFER, LONGEST_BEGINNING, compression, readable_stream
+from nbtext.corpus.streams import BUFFER, LONGEST_BEGINNING, compression, line_ends, readable_stream
 from nbtext.errors import NbtextError, PathError
 from nbtext.records import NamedTuple
 from nbtext.settings import FORMATS, Format
@@ -205,7 +205,7 @@ def _end_of_line(content: bytearray, least: int) -> int:
 
 
 def _lines_in(content: bytearray, begin: int, end: int) -> tuple[int, int]:
-    n = content.count(b"\n", begin, end)
+    n = line_ends(content, begin, end)
     return n, n
 
 
@@ -241,7 +241,7 @@ def size_of_records(content: bytes) -> int:
 
 def _records_in(content: bytearray, begin: int, end: int, delimiter: bytes) -> tuple[int, int] | None:
     """Return the number of lines and records; None if a quote is not where a field begins or ends, or a line ends at CR alone."""
-    n_lines = content.count(b"\n", begin, end)
+    n_lines = line_ends(content, begin, end)
     if content.count(b"\r", begin, end) != content.count(b"\r\n", begin, end):
         return None
     if content.find(b'"', begin, end) < 0:

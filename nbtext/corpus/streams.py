@@ -404,6 +404,11 @@ class _LineBlock(NamedTuple):
     """The same for `numbered_lines`."""
 
 
+def line_ends(content: bytes | bytearray, begin: int = 0, end: int | None = None) -> int:
+    """Return the number of line ends (LF) between two places; `bytes.count` takes four times as long."""
+    return int(np.count_nonzero(np.frombuffer(content, np.uint8)[begin:end] == ord("\n")))
+
+
 def line_blocks(stream: BufferedReader, limit: int, lines_before: int = 0) -> Iterator[_LineBlock]:
     """Yield the lines of a stream in blocks of about `LINES_AT_ONCE` bytes; the first line of a file, which may be a header, is a block of its own.
 
@@ -429,7 +434,7 @@ def line_blocks(stream: BufferedReader, limit: int, lines_before: int = 0) -> It
             return
         if content:
             yield _LineBlock(lines_before, content, cast("BufferedReader", io.BytesIO(content)))
-        lines_before += int(np.count_nonzero(np.frombuffer(content, np.uint8) == ord("\n")))  # bytes.count takes four times as long
+        lines_before += line_ends(content)
         wanted = LINES_AT_ONCE
     if failure is not None:
         raise failure
