@@ -137,8 +137,9 @@ class Postings(NamedTuple):
     def of(cls, sequence: TermSequence, n_documents: int) -> Postings:
         """Count the terms of each document of a block."""
         documents, terms = sequence
-        unknown = np.bincount(documents.compress(terms < 0), minlength=n_documents)
-        if unknown.any():
+        unknown = np.zeros(n_documents, np.int64)
+        if terms.min(initial=0) < 0:
+            unknown = np.bincount(documents.compress(terms < 0), minlength=n_documents)
             documents, terms = documents.compress(terms >= 0), terms.compress(terms >= 0)
         keys = _packed(terms, documents, n_documents)
         keys.sort()
