@@ -323,6 +323,15 @@ def test_with_ngrams_surface_forms_or_without_a_sample_pairs_are_kept(settings: 
     np.testing.assert_allclose(model.predict_log_proba(texts), pairs.predict_log_proba(texts), rtol=1e-9)
 
 
+@pytest.mark.parametrize(("of_scripts", "compared"), [(LEAST_DOCUMENTS - 1, False), (LEAST_DOCUMENTS, True)])
+def test_few_documents_in_scripts_without_spaces_among_others_choose_nothing(of_scripts: int, *, compared: bool) -> None:
+    (texts, labels), (others, labels_of_others) = clauses(of_scripts, told_by="words"), topics(200)
+    model = TextClassifier().fit(texts + others, labels + labels_of_others)
+    choices = model.fitted.learnt.choices
+    assert (choices.unspaced is not None) == compared
+    assert compared or choices.sides == ("pairs",)
+
+
 def noisy_signs(n: int, seed: int = 0) -> Corpus:
     """Return texts of three words of their class, or sometimes of any, among ten rare ones."""
     random = np.random.default_rng(seed)

@@ -128,9 +128,14 @@ def _by_held_out(counts: CorpusCounts, settings: Settings, selected: Mask, docum
 
 
 def _choose_sides(counts: CorpusCounts, settings: Settings, selected: Mask) -> Choices:
-    """Return which of words, pairs and both answer left-out documents best; pairs unless another is clearly better."""
+    """Return which of words, pairs and both answer left-out documents best; pairs unless another is clearly better.
+
+    A few documents in scripts without spaces among many others decide nothing: the test would see noise of the calibration alone.
+    """
     of_side = {side: is_of_side(counts.statistics.vocabulary, side) & selected for side in SIDES}
-    if not any(mask.any() for mask in of_side.values()):
+    matrix = counts.sample.documents.matrix
+    of_scripts = np.flatnonzero((of_side[PAIRS] | of_side[WORDS])[matrix.terms])
+    if np.count_nonzero(np.bincount(matrix.entry_documents[of_scripts])) < LEAST_DOCUMENTS:
         return NO_CHOICES
     trials = _Trials.of(counts.statistics, settings, "counts")
 
