@@ -14,7 +14,7 @@ from nbtext.ragged import BLOCK_DOCUMENTS, blocks
 from nbtext.records import NamedTuple, dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from nbtext.fitted_model import FittedModel, ScoredTexts
     from nbtext.type_names import Floats, Mask, Whole
@@ -145,6 +145,9 @@ def answers_to(
         if min_typicality:
             typical = typicality(model, block) >= min_typicality
         members = None if sets is None else sets.members(block.log_posterior)
+        posterior = block.log_posterior if top_k or members is not None else block.log_posterior[:0]  # of no document if nothing is ranked
+        orders = np.argsort(-posterior, axis=1, kind="stable")
+        figures = np.exp(posterior), block.scores, log_odds(posterior, several=model.several_labels)
         rows = zip(
             block.documents,
             decision.answers.tolist(),
@@ -161,10 +164,11 @@ def answers_to(
             notice = None if length else lacking(document)
             answer = Answer(document.id, None, None, expected_cost=cost if rule.costs is not None else None, columns=document.columns)
             if top_k or members is not None:
-                order = np.argsort(-block.log_posterior[row], kind="stable")
+                order = orders[row]
                 in_set = order if members is None else order[members[row][order]]
                 chosen = order[:top_k] if top_k else in_set
-                answer = answer._replace(ranked=_ranked(model, block.scores[row], block.log_posterior[row], chosen.tolist()))
+                each = (figure[row, chosen].tolist() for figure in figures)
+                answer = answer._replace(ranked=tuple(map(RankedClass, [classes[k] for k in chosen.tolist()], *each)))
             if np.isnan(probability):
                 yield answer._replace(abstained=IMPOSSIBLE, expected_cost=None, ranked=())
             elif not is_typical:
@@ -213,8 +217,3 @@ def _with_labels(answer: Answer, labels: list[str], probabilities: Floats, lacki
         return answer._replace(abstained=lacking or NO_LABEL)
     each = tuple(probabilities.tolist())
     return answer._replace(label=MARK + MARK.join(labels), probability=each[0], probabilities=each, notice=lacking)
-
-
-def _ranked(model: FittedModel, scores: Floats, log_posterior: Floats, chosen: Sequence[int]) -> tuple[RankedClass, ...]:
-    odds, classes = log_odds(log_posterior[np.newaxis], several=model.several_labels)[0], model.classes
-    return tuple(RankedClass(classes[k], float(np.exp(log_posterior[k])), float(scores[k]), float(odds[k])) for k in chosen)
