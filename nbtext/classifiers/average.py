@@ -31,7 +31,7 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.decision import log_posterior
 from nbtext.errors import require
 from nbtext.records import NamedTuple, dataclass
-from nbtext.settings import MOST_PSEUDO_COUNT, Settings
+from nbtext.settings import MOST_PSEUDO_COUNT
 from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.counts.statistics import ClassStatistics
     from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
 
 LEAST_GAIN = 1e-9
@@ -109,10 +108,10 @@ class PooledClassifier(AdditiveClassifier):
     """The documents that the weights were fitted to, each scored by members and weights that were fitted without it; None if there were none."""
 
     @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: Mask, settings: Settings, documents: CountedDocuments | None = None) -> float:
+    def smoothing(cls, training: Training) -> float:
         """Return the pseudo-count of the first member, which its language models have too."""
-        first = settings.models[0]
-        return classifier_class(first.classifier).smoothing(statistics, selected, first, documents)
+        first = training.settings.models[0]
+        return classifier_class(first.classifier).smoothing(replace(training, settings=first))
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
@@ -296,11 +295,10 @@ def _given_smoothing(training: Training) -> list[float | None]:
 
 def _member_smoothing(training: Training) -> list[float]:
     """Return the pseudo-count of each member: the given one, or what each chooses for itself."""
-    counted = training.statistics, training.selected
     return [
         number
         if number is not None
-        else classifier_class(each.classifier).smoothing(*counted, each, training.documents)
+        else classifier_class(each.classifier).smoothing(replace(training, settings=each))
         if place
         else training.smoothing
         for place, (each, number) in enumerate(zip(training.settings.models, _given_smoothing(training), strict=True))

@@ -144,6 +144,7 @@ class Training:
     selected: Mask
     """The terms that count, shape (n_terms,)."""
     smoothing: float
+    """Without a meaning while it is to be chosen."""
     settings: Settings
     documents: CountedDocuments | None = None
     """All documents, for classifiers that need them."""
@@ -260,28 +261,26 @@ class Classifier(ABC):
     training: Training
 
     @classmethod
-    def counted(
-        cls, statistics: ClassStatistics, selected: Mask, settings: Settings, documents: CountedDocuments | None = None
-    ) -> ClassStatistics:
-        """Return the statistics with the counts that pseudo-counts are added to; ``documents`` are all, for a classifier that needs them."""
-        return statistics
+    def counted(cls, training: Training) -> ClassStatistics:
+        """Return the statistics with the counts that pseudo-counts are added to."""
+        return training.statistics
 
     @classmethod
-    def histogram(cls, counts: ClassStatistics, selected: Mask, settings: Settings) -> CountHistogram | None:
-        """Return what the evidence of the smoothing follows from, for ``counts`` as `counted` returns them; None if smoothing goes without."""
+    def histogram(cls, training: Training) -> CountHistogram | None:
+        """Return what the evidence of the smoothing follows from; None if smoothing goes without."""
         from nbtext.language_model.smoothing import count_histogram
 
-        return count_histogram(counts, selected, settings.prior_shape)
+        return count_histogram(cls.counted(training), training.selected, training.settings.prior_shape)
 
     @classmethod
-    def smoothing(cls, statistics: ClassStatistics, selected: Mask, settings: Settings, documents: CountedDocuments | None = None) -> float:
+    def smoothing(cls, training: Training) -> float:
         """Return the pseudo-count, or with the prior shape ``background`` μ, of the greatest evidence; `PSEUDO_COUNT` per term without evidence."""
-        histogram = cls.histogram(cls.counted(statistics, selected, settings, documents), selected, settings)
+        histogram, prior_shape = cls.histogram(training), training.settings.prior_shape
         if histogram is not None:
             from nbtext.language_model.smoothing import smoothing_by_evidence
 
-            return smoothing_by_evidence(histogram, settings.prior_shape)
-        return cls.PSEUDO_COUNT * (1 if settings.prior_shape == "symmetric" else max(int(np.count_nonzero(selected)), 1))
+            return smoothing_by_evidence(histogram, prior_shape)
+        return cls.PSEUDO_COUNT * (1 if prior_shape == "symmetric" else max(int(np.count_nonzero(training.selected)), 1))
 
     @classmethod
     @abstractmethod

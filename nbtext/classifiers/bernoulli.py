@@ -14,7 +14,7 @@ import numpy as np
 
 from nbtext.classifiers.base import LinearClassifier, TermProbabilities, Training, difference
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, in_blocks
-from nbtext.counts.statistics import ClassStatistics, whole_or_float
+from nbtext.counts.statistics import whole_or_float
 from nbtext.language_model.dirichlet import log, share
 from nbtext.language_model.smoothing import CountHistogram, coin_histogram
 from nbtext.records import dataclass
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nbtext.language_model.measures import PartFit
-    from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Numbers, Whole
+    from nbtext.type_names import Floats, Numbers, Whole
 
 
 def beta_mean(successes: Numbers, trials: Numbers, a: Floats | float, b: Floats | float) -> Floats:
@@ -53,9 +52,9 @@ class BernoulliNaiveBayes(LinearClassifier):
         return cls(training)
 
     @classmethod
-    def histogram(cls, counts: ClassStatistics, selected: Mask, settings: Settings) -> CountHistogram:
+    def histogram(cls, training: Training) -> CountHistogram:
         """Return that of presences and absences, of a Beta distribution with both parameters the same."""
-        return coin_histogram(counts, selected)
+        return coin_histogram(training.statistics, training.selected)
 
     @cached_property
     def bias(self) -> Floats:

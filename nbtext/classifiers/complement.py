@@ -22,9 +22,7 @@ from nbtext.language_model.smoothing import CountHistogram, complement_histogram
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from nbtext.counts.statistics import ClassStatistics
-    from nbtext.settings import Settings
-    from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
+    from nbtext.type_names import Arrays, Floats, Numbers, Whole
 
 SPREADS = (2.0, 0.5, 0.125)
 """Divisors in `log_shares`, in parts of a document's length, from which calibration chooses; unchanged scores are best with few classes."""
@@ -60,9 +58,11 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     """One of `SPREADS`, or None for scores as they are."""
 
     @classmethod
-    def histogram(cls, counts: ClassStatistics, selected: Mask, settings: Settings) -> CountHistogram | None:
+    def histogram(cls, training: Training) -> CountHistogram | None:
         """Return that of the complements: their counts are what pseudo-counts are added to. None for tf-idf, where evidence adds too much to n-grams."""
-        return None if settings.weighting == "tfidf" else complement_histogram(counts, selected, settings.prior_shape)
+        if training.settings.weighting == "tfidf":
+            return None
+        return complement_histogram(cls.counted(training), training.selected, training.settings.prior_shape)
 
     def __post_init__(self) -> None:
         """Raise `UsageError` without smoothing: a term of one class only would decide alone."""

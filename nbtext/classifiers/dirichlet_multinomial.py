@@ -37,12 +37,10 @@ from nbtext.records import dataclass
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
-    from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.language_model.measures import PartFit
-    from nbtext.settings import Settings
-    from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
+    from nbtext.type_names import Arrays, Floats, Numbers, Whole
 
 CONCENTRATION = "concentration"
 """The array in the model file."""
@@ -69,11 +67,9 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
         return replace(self, training=training)
 
     @classmethod
-    def counted(
-        cls, statistics: ClassStatistics, selected: Mask, settings: Settings, documents: CountedDocuments | None = None
-    ) -> ClassStatistics:
+    def counted(cls, training: Training) -> ClassStatistics:
         """Return the statistics as if every document held each of its terms once."""
-        return replace(statistics, cell_counts=statistics.cell_documents)
+        return replace(training.statistics, cell_counts=training.statistics.cell_documents)
 
     def arrays(self) -> dict[str, Numbers]:
         """Return the concentration, shape (1,)."""
@@ -90,8 +86,7 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
     @cached_property
     def language_models(self) -> LanguageModels:
         """The means φ, over documents that hold a term."""
-        training = self.training
-        return training.language_models(self.counted(training.statistics, training.selected, training.settings))
+        return self.training.language_models(self.counted(self.training))
 
     def polya_models(self) -> PolyaModels:
         """Return means and concentration."""

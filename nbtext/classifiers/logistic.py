@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Numbers, Truth, Whole
 
     Reals = NDArray[Any]  # of the precision of the features
@@ -483,7 +482,7 @@ class LogisticRegression(LinearClassifier):
         return cls(training, kept["weights"].reshape(n_terms, n_classes), kept["bias"].astype(np.float64), outcome)
 
     @classmethod
-    def histogram(cls, counts: ClassStatistics, selected: Mask, settings: Settings) -> None:
+    def histogram(cls, training: Training) -> None:
         """Return None: the smoothing is 1, as in Wang and Manning (2012)."""
 
     def warnings(self) -> list[str]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nbtext.language_model.measures import PartFit
     from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import Settings
-    from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
+    from nbtext.type_names import Arrays, Floats, Numbers, Whole
 
 WEIGHTED_COUNTS = "weighted_counts"
 """The array in the model file."""
@@ -59,20 +59,19 @@ class WeightedCountsClassifier(LinearClassifier):
         return self.training.language_models(self.counts)
 
     @classmethod
-    def counted(
-        cls, statistics: ClassStatistics, selected: Mask, settings: Settings, documents: CountedDocuments | None = None
-    ) -> ClassStatistics:
+    def counted(cls, training: Training) -> ClassStatistics:
         """Return the statistics with weighted cells, from the documents if they are needed."""
-        if settings.weighting == "counts":
+        statistics, weighting = training.statistics, training.settings.weighting
+        if weighting == "counts":
             return statistics
         from nbtext.counts.weighting import weighted_cells
 
-        return replace(statistics, cell_counts=weighted_cells(settings.weighting, statistics, selected, documents))
+        return replace(statistics, cell_counts=weighted_cells(weighting, statistics, training.selected, training.documents))
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
         """Return the model that follows from the counts, and from the documents if it needs them."""
-        return cls(training, cls.counted(training.statistics, training.selected, training.settings, training.documents))
+        return cls(training, cls.counted(training))
 
     def arrays(self) -> dict[str, Numbers]:
         """Return the weighted counts of the cells, if they need documents."""
@@ -113,9 +112,9 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
     """A class prior π and a language model φ for each class."""
 
     @classmethod
-    def histogram(cls, counts: ClassStatistics, selected: Mask, settings: Settings) -> CountHistogram | None:
+    def histogram(cls, training: Training) -> CountHistogram | None:
         """Return that of the counts; None for tf-idf, where on four corpora of five evidence does worse than a tenth."""
-        return None if settings.weighting == "tfidf" else super().histogram(counts, selected, settings)
+        return None if training.settings.weighting == "tfidf" else super().histogram(training)
 
     @property
     def bias(self) -> Floats:

@@ -207,7 +207,7 @@ class _Trials:
             return float(given)
         terms = selected.tobytes()
         if terms not in self._evidence:
-            self._evidence[terms] = MultinomialNaiveBayes.smoothing(self.statistics, selected, self.settings)
+            self._evidence[terms] = MultinomialNaiveBayes.smoothing(Training(self.statistics, selected, np.nan, self.settings))
         return self._evidence[terms]
 
     def losses(self, documents: CountedDocuments, selected: Mask, pseudo_count: float | None = None) -> Floats:

@@ -168,15 +168,14 @@ def learn(
     training = _training(statistics, learnt, settings, sample, documents)
     fitted = class_for(statistics, settings).estimate(training)
     learnt = replace(learnt, fitted=fitted.arrays(), calibration=fitted.uncalibrated())
-    method = calibration_method(settings)
     sample = scored_sample(sample, statistics)
-    if method == "none" or not len(sample):
+    if calibration_method(settings) == "none" or not len(sample):
         return learnt
     unseen = fitted.unseen(training, sample)
     by_its_terms = unseen
     if training.choose is not None and fitted.likelihood_per_token(unseen.scores, unseen.lengths, unseen.unknown) is not None:
         by_its_terms = fitted.unseen(replace(training, choose=None), sample)  # likelihoods over other terms cannot be compared
-    return calibrated(with_profile(learnt, fitted, by_its_terms), method, fitted, unseen)
+    return calibrated(learnt, fitted, unseen, by_its_terms)
 
 
 def left_out_posteriors(model: FittedModel) -> LeftOutPosteriors:
@@ -214,18 +213,14 @@ def scored_sample(sample: CountedDocuments, statistics: ClassStatistics) -> Coun
     return sample.rows(np.arange(min(len(sample), max(most // statistics.n_classes, 1))))
 
 
-def with_profile(learnt: Learnt, fitted: Classifier, unseen: Unseen) -> Learnt:
-    """Add the figures of held-out documents."""
-    per_token = fitted.likelihood_per_token(unseen.scores, unseen.lengths, unseen.unknown)
-    tokens, answers = unseen.lengths + unseen.unknown, minimum_error(log_posterior(unseen.scores))
-    profile = Profile.of(tokens, unseen.unknown, None if per_token is None else per_token[0], answers, unseen.scores.shape[1])
-    return replace(learnt, typicality=None if per_token is None else Typicality.of(*per_token), profile=profile)
-
-
-def calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) -> Learnt:
-    """Add the calibration that documents left out ask for, and their figures."""
+def calibrated(learnt: Learnt, fitted: Classifier, unseen: Unseen, by_its_terms: Unseen) -> Learnt:
+    """Add the calibration that documents left out ask for, and their figures, those of likelihoods by models of the same terms."""
     from nbtext.metrics.outcomes import judge_documents, proper_scores
 
+    scores, lengths, unknown, *_ = by_its_terms
+    per_token, answers = fitted.likelihood_per_token(scores, lengths, unknown), minimum_error(log_posterior(scores))
+    profile = Profile.of(lengths + unknown, unknown, None if per_token is None else per_token[0], answers, scores.shape[1])
+    learnt = replace(learnt, typicality=None if per_token is None else Typicality.of(*per_token), profile=profile)
     scores, lengths, _, truth, of_known = unseen.of_known_classes()
     if not truth.size:
         return learnt
@@ -240,7 +235,7 @@ def calibrated(learnt: Learnt, method: str, fitted: Classifier, unseen: Unseen) 
     calibrated = []
     for variant in fitted.variants():
         on_log_scale = variant.log_scale(scores, lengths)
-        calibration = variant.calibrate(METHODS[method], on_log_scale, truth, lengths, weights)
+        calibration = variant.calibrate(METHODS[calibration_method(fitted.training.settings)], on_log_scale, truth, lengths, weights)
         calibrated.append((figures(calibration, on_log_scale), calibration, variant))
     after, calibration, chosen = min(calibrated, key=lambda one: one[0]["log_loss"])
     judgement: Judgement = {"documents": len(truth), "before": figures(uncalibrated, scores), "after": after}
@@ -274,18 +269,18 @@ def terms_and_smoothing(
     statistics = estimated(counts.statistics, weights) if weights.seeds else without_seeds
     of_seeds = statistics.vocabulary.find_terms([seed.term for seed in weights.seeds])
     selected[of_seeds[of_seeds != UNKNOWN]] = True
-    counts = replace(counts, statistics=statistics)
     evidence = None
     if choices is None:
+        counts = replace(counts, statistics=statistics)
         choices, evidence = choose(counts, settings, selected, documents, pairs_only=bool(weights.seeds))
     selected &= ~dropped_terms(statistics.vocabulary, settings, choices)
-    smoothing = _smoothing(counts, selected, choices, settings, documents, evidence)
+    training = Training(statistics, selected, np.nan, settings, documents, counts.sample.documents)
     own = own_pseudo_counts(statistics, settings)
-    learnt = Learnt(selected, smoothing, own=own, choices=choices, weights=weights)
+    learnt = Learnt(selected, _smoothing(training, choices, evidence), own=own, choices=choices, weights=weights)
     if settings.top is None:
         return learnt
     selected = _top(statistics, learnt, settings)
-    return replace(learnt, selected=selected, smoothing=_smoothing(counts, selected, choices, settings, documents))
+    return replace(learnt, selected=selected, smoothing=_smoothing(replace(training, selected=selected), choices))
 
 
 def choices_of(counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> Choices:
@@ -335,29 +330,22 @@ def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: fl
     return selected
 
 
-def _smoothing(
-    counts: CorpusCounts,
-    selected: Mask,
-    choices: Choices,
-    settings: Settings,
-    documents: CountedDocuments | None,
-    evidence: float | None = None,
-) -> float:
-    found = evidence if choices.smoothing is not None and choices.pseudo_count is None else choices.pseudo_count
+def _smoothing(training: Training, choices: Choices, evidence: float | None = None) -> float:
+    found = evidence if choices.pseudo_count is None else choices.pseudo_count
     if found is not None:
         return found
-    given, statistics, sample = settings.smoothing, counts.statistics, counts.sample.documents
+    settings, sample, chosen = training.settings, training.sample, classifier_class(training.settings.classifier)
+    given = settings.smoothing
     if settings.estimate == "ml":
         return 0.0
-    if given == "leave-one-out":
+    if given == "leave-one-out" and sample is not None:
         from nbtext.counts.weighting import as_summed
         from nbtext.language_model.smoothing import smoothing_by_leave_one_out
 
-        chosen = classifier_class(settings.classifier)
-        counted, summed = chosen.counted(statistics, selected, settings), as_summed(sample, settings.weighting)
-        return smoothing_by_leave_one_out(counted, selected, settings.prior_shape, summed)
+        summed = as_summed(sample, settings.weighting)
+        return smoothing_by_leave_one_out(chosen.counted(training), training.selected, settings.prior_shape, summed)
     if isinstance(given, GivenSmoothing):
         return given.others
     if isinstance(given, (int, float, tuple)):
         return float(given[0] if isinstance(given, tuple) else given)
-    return classifier_class(settings.classifier).smoothing(statistics, selected, settings, documents)
+    return chosen.smoothing(training)

@@ -32,15 +32,13 @@ from nbtext.counts.weighting import weighted
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import POOL, SEVERAL_LABELS, require_fitting
-from nbtext.fitted_model import Learnt, UnlabelledFigures, classifier, dropped_terms, own_pseudo_counts
+from nbtext.fitted_model import Learnt, UnlabelledFigures, classifier, dropped_terms, own_pseudo_counts, training_of
 from nbtext.label_sets import have_several
 from nbtext.model.training import (
     calibrated,
-    calibration_method,
     posteriors,
     scored_sample,
     terms_and_smoothing,
-    with_profile,
     without_dropped,
 )
 from nbtext.records import NamedTuple
@@ -52,7 +50,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Document
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Floats, Whole
 
 WEIGHTS = (1.0, 0.3, 0.1, 0.03)
 """λ, tried downwards as long as left-out documents become more probable; 0 is tried too."""
@@ -207,7 +205,7 @@ class _ExpectationMaximisation:
         if unseen is None:
             return counts, found
         fitted = classifier(estimated(counts.statistics, weights), found, self.settings)
-        found = calibrated(with_profile(found, fitted, unseen), calibration_method(self.settings), fitted, unseen)
+        found = calibrated(found, fitted, unseen, unseen)
         return counts, replace(found, left_out=posteriors(fitted, found.calibration, unseen))
 
     def trial(self, weight: float) -> _Trial:
@@ -252,19 +250,19 @@ class _ExpectationMaximisation:
 
     def _sums(self, labelled: ClassStatistics) -> ClassStatistics:
         """Return statistics with the sums of weights as their counts, which are all that EM needs."""
-        return replace(MultinomialNaiveBayes.counted(labelled, self.learnt.selected, self.settings), cell_logs=None)
+        return replace(MultinomialNaiveBayes.counted(training_of(labelled, self.learnt, self.settings)), cell_logs=None)
 
     def _smoothing(self, sums: ClassStatistics) -> float:
         """Return the pseudo-count that the user gave, else the one of greatest evidence."""
         if not isinstance(self.settings.smoothing, str):
             return self.learnt.smoothing
         sums = replace(sums, cell_counts=np.ceil(sums.cell_counts * 100) / 100)  # evidence takes time for each distinct sum
-        return MultinomialNaiveBayes.smoothing(sums, self._selected(sums), replace(self.settings, weighting="counts"))
+        return MultinomialNaiveBayes.smoothing(self._training(sums, np.nan))
 
     def _model(self, sums: ClassStatistics, smoothing: float) -> MultinomialNaiveBayes:
         """Return the model of sums of weights."""
-        settings = replace(self.settings, weighting="counts")
-        return MultinomialNaiveBayes(Training(sums, self._selected(sums), smoothing, settings, own=self.learnt.own), sums)
+        return MultinomialNaiveBayes(self._training(sums, smoothing), sums)
 
-    def _selected(self, sums: ClassStatistics) -> Mask:
-        return self.learnt.selected & sums.held
+    def _training(self, sums: ClassStatistics, smoothing: float) -> Training:
+        settings = replace(self.settings, weighting="counts")
+        return Training(sums, self.learnt.selected & sums.held, smoothing, settings, own=self.learnt.own)
