@@ -18,7 +18,7 @@ import numpy as np
 
 from nbtext.counts.documents import MOST_TERMS, NO_DOCUMENTS, CountedDocuments, DocumentSample
 from nbtext.counts.layers import added, estimated
-from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Renumbering, from_cells, log_units, sum_cells
+from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Renumbering, log_units, sum_cells
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.errors import UsageError
 from nbtext.label_sets import EVERYTHING, LabelSets, have_several, is_set, labels_in, shown_label
@@ -29,7 +29,6 @@ from nbtext.text.hashing import pair, unpair
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.counts.moments import Moments
     from nbtext.type_names import Mask, Numbers, Whole
 
 
@@ -205,19 +204,22 @@ def relabelled_documents(statistics: ClassStatistics, documents: CountedDocument
         others = LabelSets(sizes, numbers[1:] * n_layers + np.repeat(of_layer, sizes))
         relabelled = replace(documents, columns=of_layer, labels=others)
     rows, _ = relabelled.by_column()
-    matrix, weights = rows.matrix, rows.in_units(statistics.unit)
-    keys = pair(matrix.terms, np.repeat(rows.columns, matrix.entries))
-    held = np.repeat(weights, matrix.entries)
-    logs = () if statistics.cell_logs is None else (log_units(matrix.counts) * held,)
-    keys, cells = sum_cells(keys, matrix.counts * held, held, *logs)
+    keys = pair(rows.matrix.terms, np.repeat(rows.columns, rows.matrix.entries))
+    keys, cells = sum_cells(keys, *in_cells(rows, statistics.unit, logs=statistics.cell_logs is not None))
     moments = statistics.moments
-    if moments is not None and matrix.values is not None:
-        moments = type(moments).of(matrix.values, rows.columns, n_columns)
+    if moments is not None and rows.matrix.values is not None:
+        moments = type(moments).of(rows.matrix.values, rows.columns, n_columns)
     class_documents = np.zeros(n_columns, np.int64)
-    np.add.at(class_documents, rows.columns, weights)
-    found, renumbering = from_cells(statistics.vocabulary, classes, class_documents, keys, *cells, layers=statistics.layers)
-    found = replace(found, attributes=statistics.attributes, moments=moments, unit=statistics.unit)
+    np.add.at(class_documents, rows.columns, rows.in_units(statistics.unit))
+    table = replace(statistics, classes=classes, moments=moments).with_cells(class_documents, keys, *cells)
+    found, renumbering = table.without_empty()
     return CorpusCounts.of(found, relabelled.renumbered(renumbering), sample_size)
+
+
+def in_cells(documents: CountedDocuments, unit: int, *, logs: bool) -> list[Whole]:
+    """Return what each entry of documents of one label is in its cell, as `ClassStatistics.cells` has them, each of shape (n_entries,)."""
+    counts, weights = documents.matrix.counts, np.repeat(documents.in_units(unit), documents.matrix.entries)
+    return [counts * weights, weights, *([log_units(counts) * weights] if logs else [])]
 
 
 def _numbered(labels: Sequence[str]) -> tuple[tuple[str, ...], Whole]:
@@ -255,45 +257,32 @@ class Subsets:
         return self._of(rows, subtract=True)
 
     def _of(self, rows: Whole, *, subtract: bool) -> ClassStatistics:
-        whole, documents, sizes = self.statistics, self._by_column, self._sizes
+        whole, sizes, bounds = self.statistics, self._sizes, self._by_column.matrix.offsets
         rows = flat_indices(offsets(sizes)[rows], sizes[rows])
-        entries = flat_indices(documents.matrix.offsets[rows], documents.matrix.entries[rows])
-        cells, counts = self._cells[entries], documents.matrix.counts[entries]
-        weights = held = None
-        if whole.unit != 1:
-            weights = documents.in_units(whole.unit)[rows]
-            held = np.repeat(weights, documents.matrix.entries[rows])
-            counts = counts * held
+        documents, cells = self._by_column.rows(rows), self._cells[flat_indices(bounds[rows], bounds[rows + 1] - bounds[rows])]
 
-        def part(total: Numbers, places: Whole, of_rows: Numbers | None) -> Whole:
-            sums = np.bincount(places, of_rows, total.size).astype(np.int64, copy=False)
+        def part(total: Numbers, places: Whole, of_rows: Whole) -> Whole:
+            sums = np.zeros(total.size, np.int64)
+            np.add.at(sums, places, of_rows)
             return np.subtract(total, sums, out=sums) if subtract else sums
 
-        class_documents = part(whole.class_documents, documents.columns[rows], weights)
-        counts, holding = part(whole.cell_counts, cells, counts), part(whole.cell_documents, cells, held)
-        kept, logs = holding > 0, whole.cell_logs
-        if logs is not None:
-            of_rows = np.zeros_like(logs)
-            np.add.at(of_rows, cells, log_units(documents.matrix.counts[entries]) * (1 if held is None else held))
-            logs = (logs - of_rows if subtract else of_rows)[kept]
+        entries = in_cells(documents, whole.unit, logs=whole.cell_logs is not None)
+        counts, holding, *logs = (part(total, cells, each) for total, each in zip(whole.cells, entries, strict=True))
+        kept, moments, values = holding > 0, whole.moments, documents.matrix.values
+        if moments is not None and values is not None:
+            of_rows = type(moments).of(values, documents.columns, len(moments.documents))
+            moments = moments.minus(of_rows) if subtract else of_rows
         found = replace(
             whole,
-            class_documents=class_documents,
+            class_documents=part(whole.class_documents, documents.columns, documents.in_units(whole.unit)),
             term_offsets=offsets(kept.astype(np.int64))[whole.term_offsets],
             cell_classes=whole.cell_classes[kept],
             cell_counts=counts[kept],
             cell_documents=holding[kept],
-            cell_logs=logs,
-            moments=self._moments(rows, subtract=subtract),
+            cell_logs=logs[0][kept] if logs else None,
+            moments=moments,
         )
         return found if self._whole.counted is None else estimated(found, self._whole.weights)
-
-    def _moments(self, rows: Whole, *, subtract: bool) -> Moments | None:
-        whole, values = self.statistics.moments, self._by_column.matrix.values
-        if whole is None or values is None:
-            return None
-        of_rows = type(whole).of(values[rows], self._by_column.columns[rows], len(whole.documents))
-        return whole.minus(of_rows) if subtract else of_rows
 
     def with_logs(self) -> Subsets:
         """Return the same parts with the sums of log weights; ``documents`` must be all of the corpus."""
@@ -312,10 +301,8 @@ def with_log_sums(statistics: ClassStatistics, documents: CountedDocuments) -> C
     if statistics.cell_logs is not None:
         return statistics
     documents, _ = documents.by_column()
-    sums, weights = np.zeros(statistics.cell_counts.size, np.int64), documents.in_units(statistics.unit)
-    np.add.at(
-        sums, cells_of_entries(statistics, documents), log_units(documents.matrix.counts) * np.repeat(weights, documents.matrix.entries)
-    )
+    sums = np.zeros(statistics.cell_counts.size, np.int64)
+    np.add.at(sums, cells_of_entries(statistics, documents), in_cells(documents, statistics.unit, logs=True)[-1])
     return replace(statistics, cell_logs=sums)
 
 

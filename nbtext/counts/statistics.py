@@ -341,11 +341,30 @@ class ClassStatistics:
         if self.moments is not None and other.moments is not None:
             first, second = (side.scattered(new, documents.size) for side, new in zip((self.moments, other.moments), columns, strict=True))
             moments = first.plus(second) if sign > 0 else first.minus(second)
+        whole = replace(self, vocabulary=vocabulary, classes=classes, layers=layers, moments=moments)
         cells = (each[left] for each in (counts, cell_documents, *logs))
-        statistics, numbers = from_cells(vocabulary, classes, documents, key[left], *cells, layers=layers)
-        moments = moments and moments.of_classes(np.flatnonzero(numbers.columns >= 0))
-        statistics = replace(statistics, attributes=self.attributes, moments=moments, unit=unit)
+        statistics, numbers = whole.with_cells(documents, key[left], *cells).without_empty()
         return _Combined(statistics, numbers.after(mine, columns[0]), numbers.after(theirs, columns[1]))
+
+    def without_empty(self) -> CountedStatistics:
+        """Return the statistics without terms without cells, and classes and layers without documents; the first layer always stays."""
+        if self.cell_logs is not None:
+            require_exact_logs(*self.cells[:2])
+        kept, present = self.held, self.class_documents.reshape(-1, len(self.layers)) > 0
+        of_classes, of_layers = np.any(present, axis=1), np.any(present, axis=0) | (np.arange(len(self.layers)) == 0)
+        stays = np.logical_and.outer(of_classes, of_layers).ravel()
+        new_terms, new_columns = (np.where(here, np.cumsum(here) - 1, -1) for here in (kept, stays))
+        statistics = replace(
+            self,
+            vocabulary=self.vocabulary.restrict(kept),
+            classes=tuple(compress(self.classes, of_classes)),
+            class_documents=self.class_documents[stays],
+            term_offsets=offsets(np.diff(self.term_offsets)[kept]),
+            cell_classes=new_columns[self.cell_classes],
+            moments=self.moments and self.moments.of_classes(np.flatnonzero(stays)),
+            layers=tuple(compress(self.layers, of_layers)),
+        )
+        return CountedStatistics(statistics, Renumbering(new_terms, new_columns, len(statistics.layers)))
 
     def _over_classes(self, cells: NDArray[Any]) -> NDArray[Any]:
         if cells.dtype.kind == "f":  # for weighted counts, differences of running sums would not be exact
@@ -418,42 +437,6 @@ def _product(numbers: Numbers, factors: Whole) -> Numbers:
 def no_log_sums() -> UsageError:
     """Return the error for a model of log weights that was made before their sums were kept."""
     return UsageError("the model has no sums of log weights and cannot be changed exactly", hint="train it again on all documents")
-
-
-def from_cells(
-    vocabulary: Vocabulary,
-    classes: Sequence[str],
-    class_documents: Whole,
-    keys: Keys,
-    *cells: Whole,
-    layers: Sequence[Layer] = (Layer(),),
-) -> CountedStatistics:
-    """Return the statistics with cells given sorted by key (term, column), without terms without cells, and classes and layers without documents.
-
-    ``cells`` and ``layers`` are as in `ClassStatistics`, of which the first layer always stays.
-    """
-    terms, numbers = unpair(keys)
-    kept = np.zeros(len(vocabulary), np.bool_)
-    kept[terms] = True
-    present = class_documents.reshape(-1, len(layers)) > 0
-    of_classes, of_layers = np.any(present, axis=1), np.any(present, axis=0) | (np.arange(len(layers)) == 0)
-    stays = np.logical_and.outer(of_classes, of_layers).ravel()
-    counts, documents, *logs = cells
-    if logs:
-        require_exact_logs(counts, documents)
-    new_terms, new_columns = (np.where(here, np.cumsum(here) - 1, -1) for here in (kept, stays))
-    statistics = ClassStatistics(
-        vocabulary.restrict(kept),
-        tuple(compress(classes, of_classes)),
-        class_documents[stays],
-        offsets(np.bincount(terms, minlength=len(vocabulary))[kept]),
-        new_columns[numbers],
-        counts,
-        documents,
-        logs[0] if logs else None,
-        layers=tuple(compress(layers, of_layers)),
-    )
-    return CountedStatistics(statistics, Renumbering(new_terms, new_columns, len(statistics.layers)))
 
 
 def sum_cells(keys: Keys, *columns: NDArray[Number]) -> tuple[Keys, list[NDArray[Number]]]:
@@ -563,9 +546,10 @@ class StatisticsBuilder:
         cells = order + 1  # their ids in the table
         logs = () if self._logs is None else (_grown(self._logs, cells.size + 1)[cells],)
         columns = (self._counts[cells], self._documents[cells], *logs)
-        statistics, numbers = from_cells(vocabulary, classes, self._class_documents[first_order], keys[order], *columns)
         moments = self._moments and self._moments.of_classes(first_order)
-        statistics = replace(statistics, attributes=self._attributes, moments=moments, unit=self._unit)
+        none = np.empty(0, np.int64)
+        table = ClassStatistics(vocabulary, tuple(classes), none, none, none, none, none, None, self._attributes, moments, self._unit)
+        statistics, numbers = table.with_cells(self._class_documents[first_order], keys[order], *columns).without_empty()
         return CountedStatistics(statistics, numbers.after(final_term, final_class))
 
 
