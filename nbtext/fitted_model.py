@@ -11,7 +11,7 @@ import numpy as np
 
 from nbtext.calibration import UNCALIBRATED, Calibration, LeftOutPosteriors
 from nbtext.classifiers.base import Classifier, Training, class_for_several_labels, class_prior, classifier_class
-from nbtext.counts.counting import Analysis, InTurn, document_counter
+from nbtext.counts.counting import Analysis, DocumentCounter, InTurn
 from nbtext.counts.layers import estimated
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix
 from nbtext.counts.statistics import COUNTED_ALONE, ClassStatistics, Seed, Weights, whole_or_float
@@ -310,7 +310,7 @@ class FittedModel:
     @cached_property
     def counter(self) -> InTurn:
         """What counts documents to be answered."""
-        return InTurn(partial(document_counter, self.analysis, self.statistics.vocabulary))
+        return InTurn(partial(DocumentCounter, self.analysis, self.statistics.vocabulary))
 
     @property
     def documents_at_once(self) -> int:

@@ -15,7 +15,7 @@ from nbtext import TextClassifier
 from nbtext.classifiers.base import Training, classifier_class
 from nbtext.classifiers.complement import SPREAD
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.counting import document_counter
+from nbtext.counts.counting import DocumentCounter
 from nbtext.errors import ModelError, UsageError
 from nbtext.evaluation.cross_validation import train_and_score
 from nbtext.exclusions import KINDS, needs_documents
@@ -242,7 +242,7 @@ def test_scores_that_are_sums_over_terms_are_these_sums(options: Options) -> Non
     if additive is None:
         pytest.skip("its scores are no sums over terms")
     texts = ["alpha1 beta2 beta2 common03", "gamma0 unseen", ""]
-    counts = document_counter(model.analysis, model.fitted.statistics.vocabulary).count([text.encode() for text in texts])
+    counts = DocumentCounter(model.analysis, model.fitted.statistics.vocabulary).count([text.encode() for text in texts])
     matrix = counts.matrix().of_terms(additive.known())
     features, biases = additive.features(matrix), additive.biases(matrix)
     documents = features.entry_documents

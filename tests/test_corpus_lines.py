@@ -19,9 +19,10 @@ from sklearn.datasets import dump_svmlight_file
 from nbtext import TextClassifier
 from nbtext.corpus.lines import _split_labels
 from nbtext.corpus.streams import rejoined
-from nbtext.counts.counting import _FeatureCounter
+from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.label_sets import label_set
+from nbtext.settings import Reading, Settings
 from tests.building import plain
 from tests.process import MEMORY, fail, nbtext, succeed, succeeded
 from tests.reading import documents, problems, texts
@@ -129,7 +130,7 @@ def test_settings_that_leave_out_and_stem_no_words_do_not_raise_for_counted_feat
 def test_counting_equals_adding_up(rows: list[list[tuple[str, int]]]) -> None:
     vocabulary = Vocabulary.of(["a", "b:c", "é"])
     lines = [" ".join(f"{name}:{count}" for name, count in row).encode() for row in rows]
-    matrix = _FeatureCounter(vocabulary.find).count(lines).matrix()
+    matrix = DocumentCounter(Analysis(Settings(reading=Reading(format="svmlight"))), vocabulary).count(lines).matrix()
     for number, row in enumerate(rows):
         wanted: Counter[str] = Counter()
         for name, count in row:

@@ -17,10 +17,10 @@ from nbtext.counts.corpus_counts import (
     relabelled_documents,
     with_ngram_parts,
 )
-from nbtext.counts.counting import Analysis, _AttributedTexts, _FeatureCounter
+from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import Vocabulary, category_term, displayed_term, is_category, is_category_of
 from nbtext.document_parts import Attributes
-from nbtext.settings import Settings
+from nbtext.settings import Reading, Settings
 from tests.building import plain
 from tests.changing import WORDS, Corpus, corpora
 from tests.models import count, count_documents
@@ -114,10 +114,11 @@ def test_categories_are_terms_that_no_text_can_hold() -> None:
 def test_documents_with_values_are_counted_with_their_categories_and_numbers() -> None:
     attributes = Attributes(("colour", "shape"), ("legs",), ("kilos",))
     vocabulary = Vocabulary.of(sorted([category_term("colour", "red"), category_term("shape", "red"), "cat"]))
-    counter = _AttributedTexts(_FeatureCounter(vocabulary.find), attributes, vocabulary.find)
+    reading = Reading(categorical="colour,shape", count="legs", numeric="kilos")
+    counter = DocumentCounter(Analysis(Settings(stop_words="none", reading=reading)), vocabulary)
     rows = [["red", "red", "4", "1.5"], ["blue", "red", "", "-1"], ["", "", "0", ""]]
     values = [*map(attributes.checked, rows), ()]  # the last text was given without values
-    postings = counter.count([b"cat:2", b"cat:1", b"", b"cat:3"], (), values)
+    postings = counter.count([b"cat cat", b"cat", b"", b"cat cat cat"], (), values)
     matrix = postings.matrix()
     found = [
         {

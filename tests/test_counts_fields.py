@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nbtext.corpus.document import Document, contents
-from nbtext.counts.counting import Analysis, document_counter
+from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import Vocabulary, stop_word_term
 from nbtext.document_parts import FieldColumns, without_separators
 from nbtext.settings import Settings
@@ -93,8 +93,8 @@ def test_terms_of_fields_are_those_of_plain_python_whole_and_in_pieces(name: str
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("nbtext.text.analyzer.PIECE_BYTES", size)
             statistics = count([("a", document) for document in documents], analysis).statistics
-            matrix = document_counter(analysis, statistics.vocabulary).count(*contents(documents)).matrix()
-            nothing_known = document_counter(analysis, Vocabulary.of([])).count(*contents(documents))
+            matrix = DocumentCounter(analysis, statistics.vocabulary).count(*contents(documents)).matrix()
+            nothing_known = DocumentCounter(analysis, Vocabulary.of([])).count(*contents(documents))
         assert by_term(matrix, statistics.vocabulary) == wanted
         assert not matrix.unknown.any()
         if "char_ngrams" not in SETTINGS[name]:
@@ -108,7 +108,7 @@ def test_a_field_has_ngrams_of_its_own_and_items_have_none() -> None:
     document = Document("", None, b"win the prize", fields=fields)
     analysis = Analysis(Settings(ngrams=2), ["the"])
     statistics = count([("spam", document)], analysis).statistics
-    [counts] = by_term(document_counter(analysis, statistics.vocabulary).count(*contents([document])).matrix(), statistics.vocabulary)
+    [counts] = by_term(DocumentCounter(analysis, statistics.vocabulary).count(*contents([document])).matrix(), statistics.vocabulary)
     assert counts == {
         "win": 1, "prize": 1, "win prize": 1,
         "subject:free": 1, "subject:offer": 1, "subject:free subject:offer": 1, "subject:today": 1, "host:a.org": 2,

@@ -10,7 +10,7 @@ import pytest
 
 from nbtext.classifiers.base import difference
 from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
-from nbtext.counts.counting import document_counter
+from nbtext.counts.counting import DocumentCounter
 from nbtext.explain.contributions import (
     bias,
     class_contributions,
@@ -31,7 +31,7 @@ CHINESE, RARE = log(3 / 7 / (2 / 9)), log(1 / 14 / (2 / 9))
 
 
 def counted(of: TextClassifier, *documents: str | bytes) -> DocumentTermMatrix:
-    counter = document_counter(of.analysis, of.fitted.statistics.vocabulary)
+    counter = DocumentCounter(of.analysis, of.fitted.statistics.vocabulary)
     return counter.count([text.encode() if isinstance(text, str) else text for text in documents]).matrix()
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document, contents
-from nbtext.counts.counting import Analysis, document_counter
+from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.document_parts import field_places, shown, without_separators
 from nbtext.explain import word_walk
@@ -107,7 +107,7 @@ def test_words_have_the_terms_that_are_counted(number: int, document: Document) 
     """The counter's known and unknown terms are those of the tokens, and those of the located words."""
     model = model_of(number)
     vocabulary, selected, n_terms = model.fitted.statistics.vocabulary, model.fitted.learnt.selected, model.fitted.statistics.n_terms
-    matrix = document_counter(model.fitted.analysis, vocabulary).count(*contents([document])).matrix()
+    matrix = DocumentCounter(model.fitted.analysis, vocabulary).count(*contents([document])).matrix()
     wanted = np.bincount(matrix.terms, matrix.counts, n_terms)
     walker = WordWalker.of_model(model.fitted)
     located, tokens = walker.locate(document.text, document.fields), list(walker.tokens(document.text, document.fields))

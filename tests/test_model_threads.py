@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.counts.counting import InTurn, _DocumentCounter
+from nbtext.counts.counting import DocumentCounter, InTurn
 from nbtext.counts.matrix import Postings
 from tests.budget import rounds
 from tests.process import SERVICE_DESK
@@ -57,7 +57,7 @@ def test_threads_that_share_a_model_get_the_answers_that_one_gets(setting: dict[
                 np.testing.assert_array_equal(answers, alone)
 
 
-class Counter(_DocumentCounter):
+class Counter(DocumentCounter):
     """Counts nothing, tells how many are in it at once, and waits while it is told to."""
 
     def __init__(self) -> None:

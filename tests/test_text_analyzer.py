@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.counts.counting import Analysis, document_counter
+from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary
 from nbtext.settings import Reading, Settings
 from nbtext.text.analyzer import UNKNOWN, Analyzer, text_pieces
@@ -191,7 +191,7 @@ def test_counted_features_in_pieces_are_those_of_whole_lines(texts: list[bytes],
             patch.setattr("nbtext.text.analyzer.PIECE_BYTES", at_once)
             ids = {"a": 2, "b": 0, "é": 1}
             vocabulary: Any = type("Ids", (), {"find": lambda _, names: [ids.get(name, -1) for name in names]})()  # noqa: B023 - called at once
-            found.append(document_counter(analysis, vocabulary).count(texts).matrix())
+            found.append(DocumentCounter(analysis, vocabulary).count(texts).matrix())
     assert all(np.array_equal(left, right) for left, right in zip(found[0][:4], found[1][:4], strict=True))
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.counts.counting import Analysis, document_counter
+from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.explain.word_walk import WordWalker
 from nbtext.model.description import describe
@@ -216,7 +216,7 @@ def test_tokens_are_those_that_are_counted_and_the_others_have_a_reason(paramete
         kept = [token for token in tokens if token.dropped is None]
         found = [token.term or "" for token in kept] + [piece.term for token in kept for piece in token.char_ngrams]
         vocabulary = Vocabulary.of(sorted(set(found), key=str.encode))
-        matrix = document_counter(analysis, vocabulary).count([text]).matrix()
+        matrix = DocumentCounter(analysis, vocabulary).count([text]).matrix()
         counted = [vocabulary.term(term) for term, n in zip(matrix.terms.tolist(), matrix.counts.tolist(), strict=True) for _ in range(n)]
         assert sorted(counted, key=str.encode) == sorted(found, key=str.encode)
         spans = encoded_lines([text]).get(0, []) if analysis.settings.encoded_lines == "drop" else []

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
-from nbtext.counts.counting import Analysis, document_counter
+from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.explain.mistakes import Excerpts
 from nbtext.ragged import BLOCK_BYTES, BLOCK_DOCUMENTS, blocks
@@ -145,9 +145,9 @@ def test_blocks_are_counted_as_one_by_one() -> None:
     model = TextClassifier(**PLAIN, char_ngrams="2-3").fit(["apple pie", "pear tree", "x"], ["a", "b", "b"])
     texts = [b"", b"apple", b"unknown", b"pear pie pie", b"-"]
     parameters, vocabulary = model.settings, model.fitted.statistics.vocabulary
-    together = document_counter(Analysis(parameters), vocabulary).count(texts).matrix().sorted()
+    together = DocumentCounter(Analysis(parameters), vocabulary).count(texts).matrix().sorted()
     for row, text in enumerate(texts):
-        alone = document_counter(Analysis(parameters), vocabulary).count([text]).matrix().sorted()
+        alone = DocumentCounter(Analysis(parameters), vocabulary).count([text]).matrix().sorted()
         here = slice(together.offsets[row], together.offsets[row + 1])
         assert together.terms[here].tolist() == alone.terms.tolist()
         assert together.counts[here].tolist() == alone.counts.tolist()

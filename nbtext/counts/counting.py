@@ -1,6 +1,6 @@
 """From documents to counts: texts by an analyzer, features ``name:count`` as they stand, both with attributes beside them.
 
-`Analysis` holds all that this needs, `document_counter` makes the counter of it, over a growing or a fixed vocabulary.
+`Analysis` holds all that this needs.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from dataclasses import field, replace
 from hashlib import sha256
-from itertools import chain, groupby, repeat
+from itertools import chain, groupby
 from os import getpid
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,13 +46,6 @@ _SPACE = re.compile(rb"[ \t-\r]")
 
 OF_WORDS = (*ANALYSIS, "surface_forms")
 """Parameters without effect on features that are counted already."""
-
-
-class _DocumentCounter(Protocol):
-    """Documents to postings over a vocabulary."""
-
-    def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> Postings:
-        """Count some documents in valid UTF-8, given their texts, and by text their fields and values if one has any."""
 
 
 @dataclass(frozen=True)
@@ -122,16 +115,6 @@ class Analysis:
         ]
 
 
-def document_counter(analysis: Analysis, vocabulary: _TermIds) -> _DocumentCounter:
-    """Return the counter of documents as they are read: texts, features ``name:count name:count``, or texts with attributes."""
-    reading = analysis.settings.reading
-    if reading.is_counted:
-        return _FeatureCounter(vocabulary.find)
-    texts = _AnalyzedTerms(analysis, vocabulary)
-    attributes = Attributes.of(reading)
-    return _AttributedTexts(texts, attributes, vocabulary.find) if attributes.names else texts
-
-
 def require_words(settings: Settings) -> None:
     """Raise `UsageError` if documents are features that are counted already, and settings ask for an analysis of words."""
     if not settings.reading.is_counted:
@@ -145,15 +128,44 @@ def require_words(settings: Settings) -> None:
             )
 
 
-class _FeatureCounter(_DocumentCounter):
-    """Counts features over the vocabulary whose ids ``term_ids`` gives. A count stays a number, so memory does not grow with it."""
+def name_and_count(item: bytes) -> tuple[bytes, int]:
+    """Split ``name:count``; what is not of that form is a name that occurs once."""
+    name, _, count = item.rpartition(b":")
+    return (name, int(count)) if name and count.isdigit() and len(count) < 18 else (item, 1)
 
-    def __init__(self, term_ids: Callable[[list[str]], Sequence[int] | Whole]) -> None:
-        self._term_ids = term_ids
+
+class DocumentCounter:
+    """Counts documents as they are read, over a growing or a fixed vocabulary: texts, features ``name:count name:count``, or texts with attributes."""
+
+    def __init__(self, analysis: Analysis, vocabulary: _TermIds) -> None:
+        settings = analysis.settings
+        self._analysis, self._vocabulary, self._order = analysis, vocabulary, settings.ngrams
+        self._attributes = Attributes.of(settings.reading)
+        self._words = [] if settings.reading.is_counted else analysis.words(vocabulary.find)
+        self._char_ngrams = list[Analyzer]()
+        if settings.char_ngrams is not None:
+            from nbtext.text.ngrams import CharNgramAnalyzer, ngram_sizes
+
+            sizes = ngram_sizes(settings.char_ngrams)
+            self._char_ngrams.append(CharNgramAnalyzer(analysis.stop_list, sizes, vocabulary.find, settings.unspaced))
+        self._items = ItemAnalyzer(vocabulary.find)
 
     def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> Postings:
-        """Count some documents, which have a text alone; what is not ``name:count`` is a term that occurs once."""
-        del fields, values
+        """Count some documents in valid UTF-8, given their texts, and by text their fields and values if one has any."""
+        if self._analysis.settings.reading.is_counted:
+            return self._count_features(texts)
+        block, encoded_lines = self._analysis.without_encoded_lines(TextBlock.of(texts))
+        words, *sides = self._words
+        postings = _count_terms(words, block, self._vocabulary.find_pairs, self._order)
+        for analyzer in (*sides, *self._char_ngrams):
+            postings = postings.beside(_count_terms(analyzer, block, self._vocabulary.find_pairs))
+        if any(fields):
+            postings = postings.beside(self._count_fields(FieldColumns.of(fields), len(texts)))
+        postings = postings._replace(encoded_lines=encoded_lines)
+        return self._with_attributes(postings, values or [()] * len(texts)) if self._attributes.names else postings
+
+    def _count_features(self, texts: Sequence[bytes]) -> Postings:
+        """Count features; what is not ``name:count`` is a term that occurs once. A count stays a number, so memory does not grow with it."""
         sums = map(self._sums, text_pieces(texts, _SPACE))
         keys, [counts] = sum_cells(*(np.concatenate(column) for column in zip(*sums, strict=True)))
         terms, documents = unpair(keys)
@@ -166,44 +178,42 @@ class _FeatureCounter(_DocumentCounter):
         rows = [text.split() for text in piece.texts]
         items = [name_and_count(item) for row in rows for item in row]
         documents = np.repeat(np.arange(len(rows)) + piece.first, [len(row) for row in rows])
-        terms = np.array(self._term_ids([name.decode() for name, _ in items]), np.int64)
+        terms = np.array(self._vocabulary.find([name.decode() for name, _ in items]), np.int64)
         keys, [counts] = sum_cells(pair(terms, documents), np.array([count for _, count in items], np.int64))
         return keys, counts
 
+    def _with_attributes(self, postings: Postings, values: Sequence[Sequence[str]]) -> Postings:
+        """Add values as `Attributes.checked` returns them: categories are terms that no text can hold, numbers stand beside.
 
-def name_and_count(item: bytes) -> tuple[bytes, int]:
-    """Split ``name:count``; what is not of that form is a name that occurs once."""
-    name, _, count = item.rpartition(b":")
-    return (name, int(count)) if name and count.isdigit() and len(count) < 18 else (item, 1)
-
-
-class _AttributedTexts(_DocumentCounter):
-    """Counts documents with values as `Attributes.checked` returns them: categories are terms that no text can hold, numbers stand beside."""
-
-    def __init__(self, texts: _DocumentCounter, attributes: Attributes, term_ids: Callable[[list[str]], Sequence[int]]) -> None:
-        self._texts, self._attributes, self._term_ids = texts, attributes, term_ids
-
-    def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> Postings:
-        """Count some documents, with their numbers; an unknown category counts as missing."""
-        missing = [""] * len(self._attributes.names)
-        rows = [of_text if len(of_text) == len(missing) else missing for of_text in values or repeat((), len(texts))]
-        postings = self._texts.count(texts, fields).beside(self._categories(rows))
-        if numbers := range(len(self._attributes.categorical), len(missing)):
-            found = np.array([[float(row[place]) if row[place] else np.nan for place in numbers] for row in rows], np.float64)
-            postings = postings._replace(values=found.reshape(len(rows), len(numbers)))
-        return postings
-
-    def _categories(self, rows: Sequence[Sequence[str]]) -> Postings:
+        A document without values lacks all of them; an unknown category counts as missing.
+        """
+        names, categorical = self._attributes.names, self._attributes.categorical
+        rows = [of_text or [""] * len(names) for of_text in values]
         found = [
             (document, category_term(name, row[place]))
             for document, row in enumerate(rows)
-            for place, name in enumerate(self._attributes.categorical)
+            for place, name in enumerate(categorical)
             if row[place]
         ]
         documents = np.array([document for document, _ in found], np.int64)
-        terms = np.array(self._term_ids([term for _, term in found]), np.int64)
+        terms = np.array(self._vocabulary.find([term for _, term in found]), np.int64)
         documents, terms = documents[terms >= 0], terms[terms >= 0]
-        return Postings(terms, documents, np.ones_like(terms), np.zeros(len(rows), np.int64))
+        postings = postings.beside(Postings(terms, documents, np.ones_like(terms), np.zeros(len(rows), np.int64)))
+        if not self._attributes.numbers:
+            return postings
+        numbers = [[float(value) if value else np.nan for value in row[len(categorical) :]] for row in rows]
+        return postings._replace(values=np.array(numbers, np.float64).reshape(len(rows), len(self._attributes.numbers)))
+
+    def _count_fields(self, fields: FieldColumns, n_documents: int) -> Postings:
+        """Count words of fields, with n-grams inside them, and items. No term of these is one of a text, since it holds a colon."""
+        contents = TextBlock.of(fields.contents)
+        words = chain.from_iterable(
+            _sequences(analyzer, contents, self._vocabulary.find_pairs, self._order, fields.names) for analyzer in self._words
+        )
+        items = self._items.sequence(fields.items)
+        of_items = TermSequence(fields.documents_of_items.take(items.documents), items.terms)
+        parts = [of_items, *(TermSequence(fields.documents.take(numbers), terms) for numbers, terms in words)]
+        return Postings.of(TermSequence(*map(np.concatenate, zip(*parts, strict=True))), n_documents)
 
 
 class InTurn:
@@ -212,7 +222,7 @@ class InTurn:
     If a process forks while one of its threads counts, the child has a lock that nobody releases and half-written tables; it makes a new counter.
     """
 
-    def __init__(self, make: Callable[[], _DocumentCounter]) -> None:
+    def __init__(self, make: Callable[[], DocumentCounter]) -> None:
         self._make = make
         self._turn = Lock(), make()
         self._process = getpid()
@@ -226,46 +236,6 @@ class InTurn:
         lock, counter = self._turn
         with lock:
             return counter.count(texts, fields, values)
-
-
-class _AnalyzedTerms(_DocumentCounter):
-    """Counts the terms of texts, and the n-grams of words."""
-
-    def __init__(self, analysis: Analysis, vocabulary: _TermIds) -> None:
-        self._analysis = analysis
-        settings = analysis.settings
-        self._words, self._char_ngrams = analysis.words(vocabulary.find), list[Analyzer]()
-        if settings.char_ngrams is not None:
-            from nbtext.text.ngrams import CharNgramAnalyzer, ngram_sizes
-
-            sizes = ngram_sizes(settings.char_ngrams)
-            self._char_ngrams.append(CharNgramAnalyzer(analysis.stop_list, sizes, vocabulary.find, settings.unspaced))
-        self._items = ItemAnalyzer(vocabulary.find)
-        self._order = settings.ngrams
-        self._vocabulary = vocabulary
-
-    def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> Postings:
-        """Count the terms of some documents in valid UTF-8, with their fields."""
-        del values
-        texts, encoded_lines = self._analysis.without_encoded_lines(TextBlock.of(texts))
-        words, *sides = self._words
-        postings = _count_terms(words, texts, self._vocabulary.find_pairs, self._order)
-        for analyzer in (*sides, *self._char_ngrams):
-            postings = postings.beside(_count_terms(analyzer, texts, self._vocabulary.find_pairs))
-        if any(fields):
-            postings = postings.beside(self._count_fields(FieldColumns.of(fields), len(texts)))
-        return postings._replace(encoded_lines=encoded_lines)
-
-    def _count_fields(self, fields: FieldColumns, n_documents: int) -> Postings:
-        """Count words of fields, with n-grams inside them, and items. No term of these is one of a text, since it holds a colon."""
-        contents = TextBlock.of(fields.contents)
-        words = chain.from_iterable(
-            _sequences(analyzer, contents, self._vocabulary.find_pairs, self._order, fields.names) for analyzer in self._words
-        )
-        items = self._items.sequence(fields.items)
-        of_items = TermSequence(fields.documents_of_items.take(items.documents), items.terms)
-        parts = [of_items, *(TermSequence(fields.documents.take(numbers), terms) for numbers, terms in words)]
-        return Postings.of(TermSequence(*map(np.concatenate, zip(*parts, strict=True))), n_documents)
 
 
 def _count_terms(analyzer: Analyzer, texts: Sequence[bytes], pair_ids: PairIds, order: int = 1) -> Postings:
@@ -318,7 +288,7 @@ def count(documents: Iterable[Document | LabelledBlock], analysis: Analysis, *, 
 
 def _count(in_blocks: Iterable[LabelledBlock], analysis: Analysis, *, keep_all: bool, several: bool) -> CorpusCounts:
     builder = StatisticsBuilder(Attributes.of(analysis.settings.reading), logs=analysis.settings.sums_logs)
-    counter = document_counter(analysis, builder.vocabulary)
+    counter = DocumentCounter(analysis, builder.vocabulary)
     inflected = _inflected(analysis, builder.vocabulary) if analysis.settings.surface_forms else None
     size = analysis.settings.sample
     collector = DocumentCollector(None if keep_all or needs_documents(analysis.settings) else size)

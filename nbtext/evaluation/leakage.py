@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.corpus.document import Document, contents, size_of
-from nbtext.counts.counting import Analysis, content_hashes, document_counter
+from nbtext.counts.counting import Analysis, DocumentCounter, content_hashes
 from nbtext.counts.documents import LARGEST_HASH, DocumentSample
 from nbtext.counts.matrix import DocumentTermMatrix, stack
 from nbtext.counts.near_duplicates import THRESHOLD, NearDuplicates, near_duplicates
@@ -119,7 +119,7 @@ class _LeakCheck:
 
     def __init__(self, model: TextClassifier, training: Iterable[Document]) -> None:
         settings = replace(model.settings, stemmer="none", ngrams=1, char_ngrams=None)
-        self._counter = document_counter(Analysis(settings), GrowingVocabulary())
+        self._counter = DocumentCounter(Analysis(settings), GrowingVocabulary())
         self._training, self._test = _Counted([], []), _Counted([], [])
         for block in blocks(training, size_of):
             self._count(block, self._training)
