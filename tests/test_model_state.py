@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +18,12 @@ from nbtext.document_parts import LARGEST, SMALLEST, Attributes
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.state import (
     MOST_DIGITS,
-    _sorted,
+    _vocabulary,
     from_plain,
     moments_from_plain,
     sample_values_from_plain,
     values_to_plain,
 )
-from nbtext.ragged import offsets
 from nbtext.store import read_model_file, write_model_file
 from tests.process import HOUSE, MEMORY, PETS, run
 
@@ -48,8 +48,10 @@ def plain(tmp_path: Path, **parameters: Any) -> tuple[dict[str, Any], Arrays]:
 def test_sorted_is_what_python_calls_sorted(terms: list[str]) -> None:
     for order in (terms, sorted(terms), sorted(set(terms)), sorted(set(terms), reverse=True)):
         encoded = [term.encode() for term in order]
-        bounds = offsets(np.array([len(term) for term in encoded], np.int64))
-        assert _sorted(b"".join(encoded), bounds) == all(first < second for first, second in pairwise(encoded))
+        part = {"terms": b"".join(encoded), "term_lengths": np.array([len(term) for term in encoded], np.int64)}
+        rises = all(first < second for first, second in pairwise(encoded))
+        with nullcontext() if rises else pytest.raises(ModelError, match="not sorted and distinct"):
+            _vocabulary({**part, "ngrams": np.empty(0, np.uint64)})
 
 
 def test_a_term_does_not_begin_inside_a_character(tmp_path: Path) -> None:

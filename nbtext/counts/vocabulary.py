@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from nbtext.counts.matrix import run_starts
 from nbtext.document_parts import BETWEEN_VALUES
 from nbtext.ragged import find_sorted, flat_indices, offsets
 from nbtext.text.analyzer import UNKNOWN
@@ -198,7 +199,7 @@ class Vocabulary:
     def union(self, other: Vocabulary) -> tuple[Vocabulary, Whole, Whole]:
         """Return the union, and the new ids of the terms of each vocabulary, shapes (len(self),) and (len(other),)."""
         text, bounds = self.text + other.text, np.append(self.bounds, len(self.text) + other.bounds[1:])
-        order, is_repeated = _merged_order(text, bounds)
+        order, is_repeated = sorted_order(text, bounds)
         ids = np.full(len(self) + len(other), UNKNOWN, np.int64)  # of all terms of these, then of the other
         is_single = np.concatenate([np.arange(len(side)) < side.n_single for side in (self, other)])
         ids[np.flatnonzero(is_single)[order]] = np.cumsum(~is_repeated) - 1
@@ -246,7 +247,7 @@ class GrowingVocabulary:
         terms = list(self._ids)  # the term with id 2n is the n-th
         self._ids.clear()
         text, bounds = _joined(terms)
-        order = _sorted_order(terms, text, bounds)
+        order, _ = sorted_order(text, bounds)
         final = np.full(2 * max(len(terms), len(self._pairs)) + 2, UNKNOWN, np.int64)
         final[2 * order] = np.arange(len(terms))
         pairs = _numbered_pairs(final, 2 * np.arange(len(self._pairs)) + 3, *unpair(self._pairs.keys))
@@ -277,10 +278,11 @@ def _joined(terms: Sequence[str]) -> tuple[bytes, Whole]:
     return encoded, bounds
 
 
-def _merged_order(text: bytes, bounds: Whole) -> tuple[Whole, Mask]:
-    """Return the order of terms given in few sorted runs, and a mask of those, in that order, that equal the term before; shapes (n_terms,).
+def sorted_order(text: bytes, bounds: Whole) -> tuple[Whole, Mask]:
+    """Return the order of terms by their bytes, and a mask of those, in that order, that equal the term before; shapes (n_terms,).
 
-    A stable sort merges the runs by the first `COMPARED` bytes of the terms. Only terms that these do not tell apart become objects.
+    They are compared by their first `COMPARED` bytes; a stable sort only merges terms given in few sorted runs. Only terms that these do not tell
+    apart become objects.
     """
     sizes = np.diff(bounds)
     windows = sliding_window_view(np.frombuffer(text + bytes(COMPARED), np.uint8), COMPARED)[bounds[:-1]]
@@ -291,7 +293,9 @@ def _merged_order(text: bytes, bounds: Whole) -> tuple[Whole, Mask]:
     is_alike = np.append(False, begins[1:] == begins[:-1])[: order.size]
     unsure = np.flatnonzero(is_alike & ((sizes != np.roll(sizes, 1)) | (sizes > COMPARED)))
     run_of_each = np.cumsum(~is_alike)
-    first, last = (np.searchsorted(run_of_each, np.unique(run_of_each[unsure]), side=side).tolist() for side in ("left", "right"))
+    runs = run_of_each[unsure]
+    runs = runs[run_starts(runs)]
+    first, last = (np.searchsorted(run_of_each, runs, side=side).tolist() for side in ("left", "right"))
     for begin, end in zip(first, last, strict=True):
         terms = sorted((text[bounds[number] : bounds[number + 1]], number) for number in order[begin:end].tolist())
         order[begin:end] = [number for _, number in terms]
@@ -305,22 +309,3 @@ def _rows(text: bytes, bounds: Whole, chosen: Whole) -> tuple[bytes, Whole]:
     parts = (slice(begin, begin + TERMS_AT_ONCE) for begin in range(0, chosen.size, TERMS_AT_ONCE))
     rows = b"".join([octets.take(flat_indices(bounds[chosen[part]], sizes[part])).tobytes() for part in parts])
     return rows, offsets(sizes)
-
-
-def eight_bytes(text: bytes, begins: Whole, sizes: Whole) -> Keys:
-    """Return the first eight bytes of rows of text as big-endian numbers, shape (n_rows,), with zeros after a row's end; sizes below 0 count as 0."""
-    words = np.ndarray((len(text) + 1,), ">u8", buffer=text + bytes(8), strides=(1,))
-    keep = np.array([(1 << 64) - (1 << 8 * (8 - n)) for n in range(9)], np.uint64)
-    return words[np.minimum(begins, len(text))].astype(np.uint64) & keep[np.clip(sizes, 0, 8)]
-
-
-def _sorted_order(terms: Sequence[str], text: bytes, bounds: Whole) -> Whole:
-    """Return the order that sorts the terms by their bytes: compare the first eight as one number, and strings only where these are equal."""
-    first_eight = eight_bytes(text, bounds[:-1], np.diff(bounds))
-    order = np.argsort(first_eight)
-    equal = np.diff(first_eight[order]) == 0
-    begins = np.flatnonzero(equal & ~np.append(False, equal[:-1])) if equal.size else np.empty(0, np.int64)
-    ends = np.flatnonzero(equal & ~np.append(equal[1:], False)) + 2 if equal.size else begins
-    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-        order[begin:end] = sorted(order[begin:end].tolist(), key=terms.__getitem__)
-    return order

@@ -20,7 +20,7 @@ from nbtext.counts.documents import MOST_ENTRIES, MOST_TERMS, CountedDocuments, 
 from nbtext.counts.layers import weights_of
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.statistics import CELLS, ClassStatistics, Layer, Seed, log_units
-from nbtext.counts.vocabulary import Vocabulary, eight_bytes, is_category
+from nbtext.counts.vocabulary import Vocabulary, is_category, sorted_order
 from nbtext.document_parts import LARGEST, LARGEST_COUNT, SMALLEST, WEIGHT_UNIT, Attributes
 from nbtext.errors import ModelError, UsageError, malformed, require
 from nbtext.fitted_model import (
@@ -454,26 +454,12 @@ def _vocabulary(part: Parts) -> Vocabulary:
     text, pairs = part["terms"], part["ngrams"]
     bounds = rows_of_text(text, part["term_lengths"], "terms")
     single = bounds.size - 1
-    require(_sorted(text, bounds), "its terms are not sorted and distinct")
+    order, is_repeated = sorted_order(text, bounds)
+    require(np.all(order[1:] > order[:-1]) and not is_repeated.any(), "its terms are not sorted and distinct")
     left, last = unpair(pairs)
     require(np.all(pairs[1:] > pairs[:-1]), "its n-grams are not sorted and distinct")
     require(np.all((left >= 0) & (left < single + np.arange(left.size)) & (last < single)), "an n-gram has parts that are no terms")
     return Vocabulary(text, bounds, pairs)
-
-
-def _sorted(text: bytes, bounds: Whole) -> bool:
-    """Return whether rows of text rise strictly by their bytes, compared eight bytes at a time as big-endian numbers."""
-    lengths, here, done = np.diff(bounds), np.arange(len(bounds) - 2), 0
-    while here.size:
-        first, second = (eight_bytes(text, bounds[rows] + done, lengths[rows] - done) for rows in (here, here + 1))
-        if np.any(first > second):
-            return False
-        here, done = here[first == second], done + 8
-        ended = lengths[here + 1] <= done  # equal up to the end of the second, which must then be the longer one, by zeros
-        if np.any(lengths[here[ended] + 1] <= lengths[here[ended]]):
-            return False
-        here = here[~ended]
-    return True
 
 
 def longest_ngram(vocabulary: Vocabulary) -> int:
