@@ -212,8 +212,6 @@ class DocumentCollector:
         self._bound = LARGEST_HASH
         self._parts: list[CountedDocuments] = []
         self._documents = self._entries = 0
-        self._smallest = np.empty(0, np.uint64)
-        """The hashes of the documents that a sample of one more would have, so far, were there room for all their entries."""
 
     @property
     def keeps_all(self) -> bool:
@@ -239,13 +237,7 @@ class DocumentCollector:
         self._parts.append(replace(part, matrix=narrow))
         self._documents += len(part)
         self._entries += part.matrix.terms.size
-        if self._size is None:
-            return
-        self._smallest = np.concatenate((self._smallest, hashes[part.matrix.entries <= MOST_TERMS]))
-        if self._smallest.size > self._size:
-            self._smallest = np.partition(self._smallest, self._size)[: self._size + 1]
-            self._bound = min(self._bound, int(self._smallest[-1]))
-        if self._documents > 2 * self._size or self._entries > 2 * MOST_ENTRIES:
+        if self._size is not None and (self._documents > 2 * self._size or self._entries > 2 * MOST_ENTRIES):
             self._prune(labels)
 
     def documents(self, numbers: Renumbering) -> CountedDocuments:

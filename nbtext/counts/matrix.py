@@ -105,13 +105,9 @@ def stack(matrices: Sequence[DocumentTermMatrix]) -> DocumentTermMatrix:
     if not matrices:
         return DocumentTermMatrix.empty()
     values = [matrix.values for matrix in matrices if matrix.values is not None]
-    return DocumentTermMatrix(
-        offsets(np.concatenate([matrix.entries for matrix in matrices])),
-        np.concatenate([matrix.terms for matrix in matrices]),
-        np.concatenate([matrix.counts for matrix in matrices]),
-        np.concatenate([matrix.unknown for matrix in matrices]),
-        np.concatenate(values) if values else None,
-    )
+    columns = ((matrix.entries, matrix.terms, matrix.counts, matrix.unknown) for matrix in matrices)
+    entries, terms, counts, unknown = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return DocumentTermMatrix(offsets(entries), terms, counts, unknown, np.concatenate(values) if values else None)
 
 
 class Postings(NamedTuple):

@@ -464,10 +464,8 @@ class StatisticsBuilder:
         self._classes: dict[str, int] = {}
         self._class_documents = np.zeros(16, np.int64)
         self._cells = KeyTable(bits=18)
-        self._counts = np.zeros(1 << 16, np.int64)
-        self._documents = np.zeros(1 << 16, np.int64)
+        self._sums = [np.zeros(1 << 16, np.int64) for _ in CELLS[: 3 if logs else 2]]
         self._unit = 1
-        self._logs = np.zeros(1 << 16, np.int64) if logs else None
 
     @property
     def labels(self) -> list[str]:
@@ -491,17 +489,10 @@ class StatisticsBuilder:
             self.add(postings.of_documents(chosen), others, None if weights is None else weights[rows])
         if weights is not None and self._unit == 1:
             self._unit = WEIGHT_UNIT
-            for counts in (self._class_documents, self._counts, self._documents, self._logs):
-                if counts is not None:
-                    np.multiply(counts, WEIGHT_UNIT, out=counts)
-        np.add.at(self._class_documents, classes, self._weighed(weights))
-        begins, cells = self.add_cells(postings, classes, weights)
-        if self._logs is not None:
-            units = log_units(postings.counts)
-            if self._unit != 1:
-                units *= np.broadcast_to(self._weighed(weights), classes.shape)[postings.documents]
-            self._logs = _grown(self._logs, len(self._cells) + 1)
-            np.add.at(self._logs, cells, np.add.reduceat(units, begins))
+            for counts in (self._class_documents, *self._sums):
+                np.multiply(counts, WEIGHT_UNIT, out=counts)
+        np.add.at(self._class_documents, classes, self._unit if weights is None else weights)
+        self.add_cells(postings, classes, weights, logs=len(self._sums) > 2)
         if (lines := postings.encoded_lines) is not None and lines.any():
             holding = np.flatnonzero(lines)
             terms = np.full_like(holding, self.vocabulary.find([category_term(ENCODED_LINES, "")])[0])
@@ -509,27 +500,21 @@ class StatisticsBuilder:
         if self._moments is not None and postings.values is not None:
             self._moments = self._moments.and_of(postings.values, classes, len(self._classes))
 
-    def _weighed(self, weights: Whole | None) -> Whole | int:
-        return self._unit if weights is None else weights
-
-    def add_cells(self, postings: Postings, classes: Whole, weights: Whole | None = None) -> tuple[Integers, Integers]:
-        """Count further terms of documents that were added, given the class numbers of these and their weights.
-
-        Return where the postings of each cell begin, and its number, both of shape (n_cells,).
-        """
+    def add_cells(self, postings: Postings, classes: Whole, weights: Whole | None = None, *, logs: bool = False) -> None:
+        """Count further terms of documents that were added, given the class numbers of these and their weights; without logs unless asked for."""
         of_postings = classes.take(postings.documents)
         begins = run_starts(postings.terms, of_postings)
         cells = self._cells.intern(pair(postings.terms.take(begins), of_postings.take(begins)))
-        self._counts, self._documents = _grown(self._counts, len(self._cells) + 1), _grown(self._documents, len(self._cells) + 1)
-        if self._unit == 1:
-            counts, documents = postings.counts, np.diff(begins, append=of_postings.size)
-        else:
+        added = [postings.counts, *([log_units(postings.counts)] if logs else [])]
+        documents = np.diff(begins, append=of_postings.size)
+        if self._unit != 1:
             of_documents = np.full(classes.size, self._unit) if weights is None else weights
             held = of_documents.take(postings.documents)
-            counts, documents = postings.counts * held, np.add.reduceat(held, begins)
-        np.add.at(self._counts, cells, np.add.reduceat(counts, begins))
-        np.add.at(self._documents, cells, documents)
-        return begins, cells
+            added, documents = [each * held for each in added], np.add.reduceat(held, begins)
+        counts, *of_logs = (np.add.reduceat(each, begins) for each in added)
+        for place, sums in enumerate((counts, documents, *of_logs)):
+            self._sums[place] = _grown(self._sums[place], len(self._cells) + 1)
+            np.add.at(self._sums[place], cells, sums)
 
     def freeze(self) -> CountedStatistics:
         """Return the statistics. The builder is then used up: its tables, as large as the statistics, are freed on the way."""
@@ -544,8 +529,7 @@ class StatisticsBuilder:
         del terms, labels
         order = np.argsort(keys)
         cells = order + 1  # their ids in the table
-        logs = () if self._logs is None else (_grown(self._logs, cells.size + 1)[cells],)
-        columns = (self._counts[cells], self._documents[cells], *logs)
+        columns = (_grown(sums, cells.size + 1)[cells] for sums in self._sums)
         moments = self._moments and self._moments.of_classes(first_order)
         none = np.empty(0, np.int64)
         table = ClassStatistics(vocabulary, tuple(classes), none, none, none, none, none, None, self._attributes, moments, self._unit)
