@@ -98,10 +98,9 @@ def count_corpus(
     Raises `NoDocumentsError` if there is not one document, `UsageError` for what a cluster cannot do, and what reading raises.
     """
     with corpus.watched() as heard:
-        if scheduler is None:
-            counts, outcomes = joined_pieces(_count_here(analysis, corpus, jobs, note, heard))
-        else:
-            counts, outcomes = joined_pieces(_count_on_cluster(analysis, corpus, scheduler, heard))
+        counts, outcomes = joined_pieces(
+            _count_here(analysis, corpus, jobs, note, heard) if scheduler is None else _count_on_cluster(analysis, corpus, scheduler, heard)
+        )
     for outcome in outcomes:
         corpus.report(outcome)
         if outcome.failure is not None:

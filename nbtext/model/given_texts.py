@@ -1,8 +1,8 @@
-"""Documents, labels and paths given from Python: a text as str or bytes, or with fields or attributes a mapping; a label of any type of `_KINDS_OF_LABELS`."""
+"""Documents, labels and paths given from Python: a text as str or bytes, or with fields or attributes a mapping; a label of any type of `LABEL_KINDS`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat, zip_longest
 from numbers import Integral
 from os import PathLike, fspath
@@ -13,6 +13,7 @@ import numpy as np
 from nbtext.document_parts import WEIGHT_UNIT, Attributes, field_name, weight_in_units, without_separators
 from nbtext.errors import DocumentError, UsageError
 from nbtext.label_sets import label_set, one_label
+from nbtext.model.schema import LABEL_KINDS
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -26,14 +27,6 @@ if TYPE_CHECKING:
 
 TEXT = "text"
 """The key of the text where documents are mappings; the others are fields and attributes."""
-
-_KINDS_OF_LABELS: dict[str, Callable[[str], object]] = {
-    "text": str,
-    "bool": {"False": False, "True": True}.__getitem__,
-    "int": int,
-    "float": float,
-}
-"""The types that labels may have, each with the function from the name of a class to its label."""
 
 
 class Indicator(NamedTuple):
@@ -89,7 +82,7 @@ class GivenLabels:
                 raise UsageError(
                     f"the label {label!r} is no {self.kind}, as others are", where=f"labels[{place}]", hint="give all labels one type"
                 )
-            yield one_label(str(_KINDS_OF_LABELS[kind](str(label))))
+            yield one_label(str(LABEL_KINDS[kind](str(label))))
 
 
 def _kind(label: object) -> str:
@@ -117,7 +110,7 @@ class GivenClasses(NamedTuple):
     def of(cls, names: Sequence[str], kind: str) -> GivenClasses:
         """Return the classes of some names, as text unless all names are of that kind: files may have brought new classes to a model of numbers."""
         try:
-            classes = np.array([_KINDS_OF_LABELS[kind](name) for name in names], object if kind == "text" else None)
+            classes = np.array([LABEL_KINDS[kind](name) for name in names], object if kind == "text" else None)
         except (KeyError, ValueError):
             return cls.of(names, "text")
         order = np.argsort(classes, kind="stable")

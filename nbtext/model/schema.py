@@ -23,12 +23,17 @@ from nbtext.text.surfaces import PAIRS, WORDS
 from nbtext.typicality import FIGURES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from nbtext.type_names import Arrays, Numbers, Parsed
 
-LABEL_KINDS = ("text", "bool", "int", "float")
-"""The types that labels may have."""
+LABEL_KINDS: dict[str, Callable[[str], object]] = {
+    "text": str,
+    "bool": {"False": False, "True": True}.__getitem__,
+    "int": int,
+    "float": float,
+}
+"""The types that labels may have, each with the function from the name of a class to its label."""
 
 MOST = 2**53
 """Counts stay below this, so that sums are exact in int64 and in float64."""
