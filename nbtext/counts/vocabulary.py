@@ -119,8 +119,6 @@ class Vocabulary:
         self.n_single = len(bounds) - 1
         self._looked_up = 0
         self._ids: dict[str, int] | None = None
-        self._pairs_looked_up = 0
-        self._pair_table: KeyTable | None = None
 
     @classmethod
     def of(cls, terms: Sequence[str]) -> Vocabulary:
@@ -166,18 +164,7 @@ class Vocabulary:
 
     def find_pairs(self, left: Whole, last: Whole) -> Whole:
         """Return the id of each n-gram, given the ids of its parts; `UNKNOWN` for n-grams not in the vocabulary. Shape (n,)."""
-        if not self.pairs.size:
-            return np.full(left.size, UNKNOWN, np.int64)
-        wanted = pair(left, last)
-        self._pairs_looked_up += wanted.size
-        if self._pair_table is None and self._pairs_looked_up * WORTH_A_TABLE > self.pairs.size:
-            table = KeyTable()
-            table.intern(self.pairs)
-            self._pair_table = table  # only when complete: other threads may use it
-        if self._pair_table is not None:
-            found = self._pair_table.find(wanted).astype(np.int64)
-            return np.where(found != 0, self.n_single - 1 + found, UNKNOWN)
-        place = find_sorted(self.pairs, wanted)
+        place = find_sorted(self.pairs, pair(left, last))
         return np.where(place >= 0, self.n_single + place, UNKNOWN)
 
     def find_terms(self, terms: Sequence[tuple[str, ...]]) -> Whole:
