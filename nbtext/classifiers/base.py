@@ -455,11 +455,9 @@ class Classifier(ABC):
         """Return how scores become probabilities by the textbook."""
         return UNCALIBRATED
 
-    def calibrate(
-        self, fit: Callable[..., Calibration], scores: Floats, truth: Truth, lengths: Whole, weights: Floats | None
-    ) -> Calibration:
-        """Return the calibration that left-out documents ask for, as the functions of `nbtext.calibration.METHODS` fit it."""
-        return fit(scores, truth, lengths, weights)
+    def calibrating(self, fit: Callable[..., Calibration]) -> Callable[..., Calibration]:
+        """Return the function that fits a calibration to left-out documents: one of `nbtext.calibration.METHODS`, unless the classifier has its own."""
+        return fit
 
     def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> tuple[Floats, Whole] | None:
         """Return the log-likelihood per token of scored documents under their best class, in nats, and their tokens; both of shape (n_docs,).

@@ -8,7 +8,7 @@ own. The labels compete only in the calibration, `nbtext.label_calibration`. Sou
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nbtext.calibration import Calibration
     from nbtext.classifiers.multinomial import MultinomialNaiveBayes
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.type_names import Floats, Numbers, Truth, Whole
+    from nbtext.type_names import Floats, Numbers, Whole
 
 
 class LabelScores(Classifier):
@@ -44,11 +44,9 @@ class LabelScores(Classifier):
         """Return independent labels."""
         return LabelCalibration.none(self.log_prior_odds)
 
-    def calibrate(
-        self, fit: Callable[..., Calibration], scores: Floats, truth: Truth, lengths: Whole, weights: Floats | None
-    ) -> LabelCalibration:
-        """Return the calibration of all labels together."""
-        return by_label(scores, truth, lengths, weights, self.log_prior_odds)
+    def calibrating(self, fit: Callable[..., Calibration]) -> Callable[..., Calibration]:
+        """Return the function that calibrates all labels together."""
+        return partial(by_label, prior=self.log_prior_odds)
 
 
 @dataclass(frozen=True, eq=False)

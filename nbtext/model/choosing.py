@@ -19,7 +19,7 @@ from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
 from nbtext.fitted_model import LEAST_DOCUMENTS, NO_CHOICES, Choices, PairedTest, dropped_terms
-from nbtext.records import NamedTuple, dataclass
+from nbtext.records import dataclass
 from nbtext.text.surfaces import PAIRS, WORDS
 
 if TYPE_CHECKING:
@@ -43,13 +43,6 @@ HELD_OUT_ALTERNATIVES = (0.003, 0.01, 0.03, 0.1, 0.5, 1.0)
 APART = 2.0
 
 
-class Chosen(NamedTuple):
-    """Choices, and the pseudo-count of greatest evidence for the terms that were chosen; None if it was not needed."""
-
-    choices: Choices
-    evidence: float | None
-
-
 def has_choice(settings: Settings) -> bool:
     """Return whether anything is chosen by left-out documents."""
     return settings.counts_stop_words or settings.counts_both or _compares_smoothing(settings) or _holds_out(settings)
@@ -62,7 +55,7 @@ def _compares_smoothing(settings: Settings) -> bool:
 
 def choose(
     counts: CorpusCounts, settings: Settings, selected: Mask, documents: CountedDocuments | None = None, *, pairs_only: bool = False
-) -> Chosen:
+) -> Choices:
     """Return the choices for a corpus; ``selected`` are the terms within the limits of --min-df and --max-df, shape (n_terms,).
 
     ``documents`` are all there are, for a classifier that needs them. With ``pairs_only`` nothing else is compared with pairs of scripts without
@@ -75,19 +68,35 @@ def choose(
         if can_compare and not pairs_only:
             of_sides = _choose_sides(counts, settings, selected & ~stop)
         selected = selected & ~dropped_terms(vocabulary, settings, replace(of_sides, stop_words_kept=True))
-    chosen = Chosen(Choices(stop_words_kept=bool(stop.any()) and not (selected & ~stop).any()), None)
+    chosen = Choices(stop_words_kept=bool(stop.any()) and not (selected & ~stop).any())
     exact = settings.weighting != "log" or counts.statistics.weight_unit == 1  # as `MultinomialNaiveBayes.subtracts_exactly`
     compares_smoothing = exact and _compares_smoothing(settings)
     if can_compare and (stop.any() or compares_smoothing):
         on_counts = _Trials.of(counts.statistics, settings, "counts")
         on_weights = on_counts if settings.weighting == "counts" else _Trials.of(counts.statistics, settings, settings.weighting)
-        chosen = _decided(
-            counts, lambda documents: _of_others(documents, on_counts, on_weights if compares_smoothing else None, selected, stop)
-        )
+
+        def of_others(documents: CountedDocuments) -> Choices:
+            """Return what these documents decide: of stop words if there are any, and of smoothing."""
+            choices, terms, losses = Choices(), selected & ~stop, None
+            if stop.any():
+                pseudo_count = on_counts.evidence(terms)  # that of all terms is nearly the same, and takes time
+                losses, kept = on_counts.losses(documents, terms, pseudo_count), on_counts.losses(documents, selected, pseudo_count)
+                comparison = PairedTest.of(losses, kept)
+                choices = Choices(comparison.is_clear, comparison)
+                if comparison.is_clear:
+                    losses, terms = kept, selected
+            if not compares_smoothing:
+                return choices
+            if losses is None or on_weights is not on_counts:
+                losses = on_weights.losses(documents, terms)
+            pseudo_count, comparison = on_weights.best_alternative(documents, terms, losses)
+            return replace(choices, pseudo_count=pseudo_count if comparison.is_clear else None, smoothing=comparison)
+
+        chosen = _decided(counts, of_others)
     if documents is not None and _holds_out(settings):
-        kept = selected if chosen.choices.stop_words_kept else selected & ~stop
-        chosen = chosen._replace(choices=replace(chosen.choices, pseudo_count=_by_held_out(counts, settings, kept, documents)))
-    return chosen._replace(choices=replace(chosen.choices, sides=of_sides.sides, unspaced=of_sides.unspaced))
+        kept = selected if chosen.stop_words_kept else selected & ~stop
+        chosen = replace(chosen, pseudo_count=_by_held_out(counts, settings, kept, documents))
+    return replace(chosen, sides=of_sides.sides, unspaced=of_sides.unspaced)
 
 
 def _holds_out(settings: Settings) -> bool:
@@ -139,19 +148,19 @@ def _choose_sides(counts: CorpusCounts, settings: Settings, selected: Mask) -> C
         return NO_CHOICES
     trials = _Trials.of(counts.statistics, settings, "counts")
 
-    def of_sides(documents: CountedDocuments) -> Chosen:
+    def of_sides(documents: CountedDocuments) -> Choices:
         of_pairs = trials.losses(documents, selected & ~of_side[WORDS])
         tests = {
             (WORDS,): PairedTest.of(of_pairs, trials.losses(documents, selected & ~of_side[PAIRS])),
             (PAIRS, WORDS): PairedTest.of(of_pairs, trials.losses(documents, selected)),
         }
         sides, best = max(tests.items(), key=lambda test: test[1].gain)
-        return Chosen(Choices(sides=sides if best.is_clear else (PAIRS,), unspaced=best), None)
+        return Choices(sides=sides if best.is_clear else (PAIRS,), unspaced=best)
 
-    return _decided(counts, of_sides).choices
+    return _decided(counts, of_sides)
 
 
-def _decided(counts: CorpusCounts, decide: Callable[[CountedDocuments], Chosen]) -> Chosen:
+def _decided(counts: CorpusCounts, decide: Callable[[CountedDocuments], Choices]) -> Choices:
     """Return what the first documents of the sample decide, and if that is not clear, more of them.
 
     The sample is in the order of hashes, so they are drawn at random.
@@ -161,29 +170,10 @@ def _decided(counts: CorpusCounts, decide: Callable[[CountedDocuments], Chosen])
         fitting = int(np.searchsorted(np.cumsum(sample.matrix.entries), products // n_classes, side="right"))
         documents = sample.rows(np.arange(min(len(sample), max(fitting, 2 * LEAST_DOCUMENTS))))
         chosen = decide(documents)
-        compared = (chosen.choices.unspaced, chosen.choices.stop_words, chosen.choices.smoothing)
+        compared = (chosen.unspaced, chosen.stop_words, chosen.smoothing)
         if len(documents) == len(sample) or not any(test is not None and test.needs_more for test in compared):
             break
     return chosen
-
-
-def _of_others(documents: CountedDocuments, on_counts: _Trials, on_weights: _Trials | None, selected: Mask, stop: Mask) -> Chosen:
-    """Return what these documents decide: of stop words if there are any, of smoothing if there are models to compare it by."""
-    choices, terms, losses = Choices(), selected & ~stop, None
-    if stop.any():
-        pseudo_count = on_counts.evidence(terms)  # that of all terms is nearly the same, and takes time
-        losses, kept = on_counts.losses(documents, terms, pseudo_count), on_counts.losses(documents, selected, pseudo_count)
-        comparison = PairedTest.of(losses, kept)
-        choices = Choices(comparison.is_clear, comparison)
-        if comparison.is_clear:
-            losses, terms = kept, selected
-    if on_weights is None:
-        return Chosen(choices, None)
-    if losses is None or on_weights is not on_counts:
-        losses = on_weights.losses(documents, terms)
-    pseudo_count, comparison = on_weights.best_alternative(documents, terms, losses)
-    choices = replace(choices, pseudo_count=pseudo_count if comparison.is_clear else None, smoothing=comparison)
-    return Chosen(choices, on_weights.evidence(terms))
 
 
 @dataclass(frozen=True)

@@ -232,10 +232,10 @@ def calibrated(learnt: Learnt, fitted: Classifier, unseen: Unseen, by_its_terms:
         found = proper_scores(judge_documents(truth, posterior.argmax(axis=1), posterior), weights)
         return {figure: float(f"{value:.6g}") for figure, value in found.items()}
 
-    calibrated = []
+    calibrated, calibrate = [], fitted.calibrating(METHODS[calibration_method(fitted.training.settings)])
     for variant in fitted.variants():
         on_log_scale = variant.log_scale(scores, lengths)
-        calibration = variant.calibrate(METHODS[calibration_method(fitted.training.settings)], on_log_scale, truth, lengths, weights)
+        calibration = calibrate(on_log_scale, truth, lengths, weights)
         calibrated.append((figures(calibration, on_log_scale), calibration, variant))
     after, calibration, chosen = min(calibrated, key=lambda one: one[0]["log_loss"])
     judgement: Judgement = {"documents": len(truth), "before": figures(uncalibrated, scores), "after": after}
@@ -269,14 +269,13 @@ def terms_and_smoothing(
     statistics = estimated(counts.statistics, weights) if weights.seeds else without_seeds
     of_seeds = statistics.vocabulary.find_terms([seed.term for seed in weights.seeds])
     selected[of_seeds[of_seeds != UNKNOWN]] = True
-    evidence = None
     if choices is None:
         counts = replace(counts, statistics=statistics)
-        choices, evidence = choose(counts, settings, selected, documents, pairs_only=bool(weights.seeds))
+        choices = choose(counts, settings, selected, documents, pairs_only=bool(weights.seeds))
     selected &= ~dropped_terms(statistics.vocabulary, settings, choices)
     training = Training(statistics, selected, np.nan, settings, documents, counts.sample.documents)
     own = own_pseudo_counts(statistics, settings)
-    learnt = Learnt(selected, _smoothing(training, choices, evidence), own=own, choices=choices, weights=weights)
+    learnt = Learnt(selected, _smoothing(training, choices), own=own, choices=choices, weights=weights)
     if settings.top is None:
         return learnt
     selected = _top(statistics, learnt, settings)
@@ -287,7 +286,7 @@ def choices_of(counts: CorpusCounts, settings: Settings, documents: CountedDocum
     """Return what ``auto`` stands for in a model of this corpus, whose documents may be given; raises as `learn` does."""
     statistics = estimated(counts.statistics, weights_of(counts.statistics, settings))
     within = _within_document_limits(statistics, settings.min_df, settings.max_df)
-    return choose(replace(counts, statistics=statistics), settings, within, documents).choices
+    return choose(replace(counts, statistics=statistics), settings, within, documents)
 
 
 def without_dropped(documents: CountedDocuments, statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> CountedDocuments:
@@ -330,10 +329,9 @@ def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: fl
     return selected
 
 
-def _smoothing(training: Training, choices: Choices, evidence: float | None = None) -> float:
-    found = evidence if choices.pseudo_count is None else choices.pseudo_count
-    if found is not None:
-        return found
+def _smoothing(training: Training, choices: Choices) -> float:
+    if choices.pseudo_count is not None:
+        return choices.pseudo_count
     settings, sample, chosen = training.settings, training.sample, classifier_class(training.settings.classifier)
     given = settings.smoothing
     if settings.estimate == "ml":
