@@ -116,11 +116,11 @@ def test_uncertainty_is_the_sum_of_the_variances_of_the_labels() -> None:
     session = labelled(12, SEVERAL)
     odds = session.model.scores() * np.minimum(1, MOST_TOKENS / LARGE.lengths)
     p = 1 / (1 + np.exp(-odds))
-    found = uncertain(LARGE, session.model, session.coverage)
+    found = uncertain(LARGE, session.model)
     np.testing.assert_allclose(found, (p * (1 - p)).sum(axis=0), atol=1e-12)
     session = labelled(12, Plan("uncertain", 0.0, separator="|"))
     left = [row for row in range(60) if row not in session.labels]
-    assert session.next_document() == max(left, key=uncertain(LARGE, session.model, session.coverage).__getitem__)
+    assert session.next_document() == max(left, key=uncertain(LARGE, session.model).__getitem__)
 
 
 def test_taking_answers_back_leads_to_the_same_documents_again() -> None:

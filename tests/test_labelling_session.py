@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from nbtext.cli.label import STRATEGIES
 from nbtext.counts.statistics import Seed
 from nbtext.errors import UsageError
 from nbtext.labelling.answer_file import AnswerFile, Labelled
-from nbtext.labelling.asking import MOST_TOKENS, STRATEGIES, uncertain
+from nbtext.labelling.asking import MOST_TOKENS, uncertain
 from nbtext.labelling.session import Plan, Session, open_session
 from tests.labelling import ANALYSIS, documents, labelled_texts, pool_of
 
@@ -63,7 +64,7 @@ def test_uncertainty_is_one_less_the_margin_of_scores_as_of_at_most_ten_tokens()
     scores = session.model.scores() * np.minimum(1, MOST_TOKENS / pool.lengths)
     assert pool.lengths[-1] > 2 * MOST_TOKENS > MOST_TOKENS > pool.lengths[0]
     posterior = np.sort(np.exp(scores) / np.exp(scores).sum(axis=0), axis=0)
-    np.testing.assert_allclose(uncertain(pool, session.model, session.coverage), 1 - (posterior[-1] - posterior[-2]), atol=1e-9)
+    np.testing.assert_allclose(uncertain(pool, session.model), 1 - (posterior[-1] - posterior[-2]), atol=1e-9)
 
 
 def test_the_sample_is_the_beginning_of_a_random_order_whoever_chose_its_documents() -> None:

@@ -1,4 +1,4 @@
-"""When to stop: the forecast goes by models of the first labels. Also tests `labelling/telling_words.py`."""
+"""When to stop: the forecast goes by models of the first labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from nbtext.evaluation.learning_curves import Forecast
 from nbtext.labelling import stopping
 from nbtext.labelling.session import Plan, Session
 from nbtext.labelling.stopping import advice, outlook
-from nbtext.labelling.telling_words import TellingWords
 from tests.labelling import labelled_texts, pool_of
 
 TEXTS = labelled_texts(150)
@@ -60,9 +59,8 @@ def test_what_is_said_depends_on_the_gain() -> None:
 
 def test_pieces_join_to_the_text_and_their_nats_to_the_score() -> None:
     session = labelled(40)
-    words = TellingWords(session)
     for row in range(20):
-        pieces = list(words.pieces(row, "cats", "dogs"))
+        pieces = list(session.pieces(row, "cats", "dogs"))
         assert "".join(text for text, _ in pieces) == POOL.text(row)
         scores = session.model.term_scores(POOL.reach(row)).sum(axis=1)
         difference = scores[session.classes.index("cats")] - scores[session.classes.index("dogs")]

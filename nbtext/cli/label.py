@@ -193,9 +193,11 @@ def _take(session: Session, options: option.Options) -> None:
     path, options["on_error"] = options["take"] or "", "record"
     reading = Reading.of({"text_column": "id", "encoding": options["encoding"] or "auto"})
     rows = CommandCorpus((path,), reading, options, labelled=False, columns=("id", "label"), progress=False)
-    new = sum(taken.is_new for taken in messages.reported(take(session, rows, options["who"], now(options))))
+    known = len(session.labels)
+    for _ in messages.reported(take(session, rows, options["who"], now(options))):
+        pass
     rows.finish()
-    given, kinds = session.nouns
+    new, (given, kinds) = len(session.labels) - known, session.nouns
     messages.notice(
         f"{options['to']}: {quantity(new, f'new {given}')}, {len(session.labels):,} in all, {quantity(len(session.classes), kinds)}"
     )

@@ -9,7 +9,6 @@ from nbtext.cli.label_terminal import BACKSPACE, CLOSED, DOWN, ENTER, ESCAPE, PA
 from nbtext.errors import UsageError, quantity
 from nbtext.label_sets import label_set, labels_in, separated
 from nbtext.labelling.stopping import advice, outlook
-from nbtext.labelling.telling_words import TellingWords
 from nbtext.report.forms import shortened
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ class LabelScreen:
     def __init__(self, session: Session, terminal: Terminal, answer: Callable[[int, str], None]) -> None:
         """``answer`` stores a label."""
         self._session, self._terminal, self._answer = session, terminal, answer
-        self._words = TellingWords(session)
         self._is_over = False
         self._row = self._top = 0
         self._message = self._wanted = ""
@@ -172,7 +170,7 @@ class LabelScreen:
         pieces = [(session.pool.text(self._row), 0.0)]
         if len(probabilities) > 1:
             first, second = (label for label, _ in sorted(probabilities, key=lambda pair: -pair[1])[:2])
-            pieces = list(self._words.pieces(self._row, first, second))
+            pieces = list(session.pieces(self._row, first, second))
         lines = text_lines(pieces, width)
         room = max(height - len(classes) - 5, 1)
         self._page = max(room - 1, 1)

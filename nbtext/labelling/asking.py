@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from nbtext.labelling.coverage import Coverage
     from nbtext.labelling.pool import DocumentPool
     from nbtext.labelling.running_model import RunningModel
@@ -31,28 +29,13 @@ def tempered(scores: Floats, lengths: Floats) -> Floats:
     return scores * (MOST_TOKENS / np.maximum(lengths, MOST_TOKENS))
 
 
-def uncertain(pool: DocumentPool, model: RunningModel, coverage: Coverage) -> Floats:
+def uncertain(pool: DocumentPool, model: RunningModel) -> Floats:
     """Return how uncertain the model is of each document, shape (n_docs,)."""
-    del coverage
     blocks = [slice(begin, begin + DOCUMENTS_AT_ONCE) for begin in range(0, len(pool), DOCUMENTS_AT_ONCE)]
     return np.concatenate([model.doubts(tempered(model.scores(block), pool.lengths[block])) for block in blocks])
 
 
-def typical(pool: DocumentPool, model: RunningModel, coverage: Coverage) -> Floats:
-    """Return the coverage of each document, shape (n_docs,)."""
-    del pool, model
-    return coverage.of_documents.astype(np.float64)
-
-
-def mixed(pool: DocumentPool, model: RunningModel, coverage: Coverage) -> Floats:
-    """Return the product of both, shape (n_docs,)."""
-    return uncertain(pool, model, coverage) * typical(pool, model, coverage)
-
-
-STRATEGIES: dict[str, Callable[[DocumentPool, RunningModel, Coverage], Floats] | None] = {
-    "mixed": mixed,
-    "uncertain": uncertain,
-    "typical": typical,
-    "random": None,
-}
-"""Name to what the document asked about has most of; None for documents drawn at random."""
+def worth(strategy: str, pool: DocumentPool, model: RunningModel, coverage: Coverage) -> Floats:
+    """Return what the document asked about has most of, shape (n_docs,), by a strategy that does not draw at random."""
+    found = np.ones(len(pool)) if strategy == "typical" else uncertain(pool, model)
+    return found if strategy == "uncertain" else found * coverage.of_documents

@@ -8,7 +8,7 @@ chose them, and their answers by models without them are an honest estimate: an 
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import compress
+from itertools import compress, count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +18,11 @@ from nbtext.counts.layers import by_class
 from nbtext.decision import greatest_expected_f1
 from nbtext.document_parts import checked_fields, fields_of_pairs, without_separators
 from nbtext.errors import UsageError, quantity
+from nbtext.explain.contributions import shared_out, weighed_pieces
+from nbtext.explain.word_walk import WordWalker
 from nbtext.label_sets import LabelSets, labels_in, shown_label
 from nbtext.labelling.answer_file import AnswerFile, Labelled
-from nbtext.labelling.asking import STRATEGIES, tempered
+from nbtext.labelling.asking import tempered, worth
 from nbtext.labelling.coverage import Coverage
 from nbtext.labelling.pool import DocumentPool, count_pool
 from nbtext.labelling.running_labels import RunningLabels
@@ -45,7 +47,7 @@ class Plan(NamedTuple):
     """Settings for choosing documents."""
 
     strategy: str = "mixed"
-    """A name of `nbtext.labelling.asking.STRATEGIES`."""
+    """``mixed``, ``uncertain``, ``typical`` or ``random``; see `nbtext.labelling.asking`."""
     random_share: float = 0.1
     """The share of questions that goes to documents drawn at random."""
     seed: int = 0
@@ -146,12 +148,12 @@ class Session:
             return None
         asked = len(self.labels) + len(self._waiting)
         is_random = int((asked + 1) * self.plan.random_share) > int(asked * self.plan.random_share)
-        strategy = STRATEGIES[self.plan.strategy]
-        if is_random or strategy is None or len(self.classes) < 2:
-            return self._first_at_random()
-        worth = np.where(self._is_left, strategy(self.pool, self.model, self.coverage), 0.0)
-        best = int(worth.argmax())
-        return best if worth[best] > 0 else self._first_at_random()
+        if not is_random and self.plan.strategy != "random" and len(self.classes) > 1:
+            found = np.where(self._is_left, worth(self.plan.strategy, self.pool, self.model, self.coverage), 0.0)
+            if found[best := int(found.argmax())] > 0:
+                return best
+        self._pass_over_drawn()
+        return int(self._random_order[self._drawn])
 
     def answer(self, row: int, label: str, who: str | None = None, time: str | None = None) -> None:
         """Label a document; the answer is in the file when this returns. Raise `UsageError` for what cannot be a label."""
@@ -221,6 +223,19 @@ class Session:
             return found[:1]
         return list(compress(found, greatest_expected_f1(np.array([[p for _, p in found]]))[0]))
 
+    def pieces(self, row: int, first: str, second: str) -> Iterator[tuple[str, float]]:
+        """Return the text in pieces as `weighed_pieces` does: words with what they add to the log odds of the first class over the second, or of several labels over the rest."""
+        pool, document = self.pool, self.pool.documents[row]
+        added = self.model.term_scores(pool.reach(row))
+        nats = added[self.classes.index(first)] - added[self.classes.index(second)] * (self.plan.separator is None)
+        located = self._walker.locate(document.text, document.fields, pairs=True)
+        of_words = shared_out(located, pool.matrix.rows(np.array([row])), nats)
+        return weighed_pieces(document.shown, zip(located.begins.tolist(), located.ends.tolist(), of_words.tolist(), strict=True))
+
+    @cached_property
+    def _walker(self) -> WordWalker:
+        return WordWalker(self.pool.analysis, self.pool.vocabulary, np.ones(self.pool.n_terms, np.bool_))
+
     def log_posterior(self, scores: Floats, rows: Whole) -> Floats:
         """Return log p of each class, shape (n_docs, n_classes), by scores of some documents, calibrated if there are labels enough."""
         if self._calibration is None:
@@ -261,10 +276,6 @@ class Session:
         """Return the documents that wait whose text holds some words, case-folded."""
         needle = wanted.casefold()
         return [row for row in self.left() if needle in self.pool.text(row).casefold()]
-
-    def _first_at_random(self) -> int:
-        self._pass_over_drawn()
-        return int(self._random_order[self._drawn])
 
     def _pass_over_drawn(self) -> None:
         while self._drawn < self._random_order.size and not self._is_left[self._random_order[self._drawn]]:
@@ -310,28 +321,22 @@ def open_session(
 
     An answer whose document is not in the pool, or has another text there, teaches too: its document is counted behind those of the pool.
     """
-    rows: list[int] = []
-    n_asked = 0
+    pooled, rows = list[Document](), list[int]()
 
     def all_documents() -> Iterator[Document]:
-        nonlocal n_asked
-        known: dict[str, tuple[int, Document]] = {}
-        for row, document in enumerate(documents):
-            known.setdefault(document.id, (row, document))
-            n_asked = row + 1
+        for document in documents:
+            pooled.append(document)
             yield document
-        n_all = n_asked
+        known = {document.id: row for row, document in reversed([*enumerate(pooled)])}
+        behind = count(len(pooled))
         for answer in answers:
-            row, found = known.get(answer.id, (0, None))
-            if found is not None and answer.text in (found.shown, found.text.decode()):
-                rows.append(row)
-            else:
-                rows.append(n_all)
-                n_all += 1
-                text = without_separators(answer.text.encode("utf-8", "replace"))
+            row = known.get(answer.id)
+            if row is None or answer.text not in (pooled[row].shown, pooled[row].text.decode()):
+                row, text = next(behind), without_separators(answer.text.encode("utf-8", "replace"))
                 yield Document(answer.id, None, text, fields=checked_fields(fields_of_pairs(answer.nbtext_fields or [])))
+            rows.append(row)
 
     pool = count_pool(all_documents(), analysis).pool
-    session = Session(pool, plan, n_asked=n_asked, file=file, seeds=seeds)
+    session = Session(pool, plan, n_asked=len(pooled), file=file, seeds=seeds)
     session.load(zip(rows, (answer.label for answer in answers), strict=True))
     return session

@@ -26,16 +26,6 @@ class _Suggestion(NamedTuple):
     text: str
 
 
-class _Taken(NamedTuple):
-    """A filled row, or why it was not taken."""
-
-    id: str
-    """The place of the row."""
-    problem: DocumentError | None = None
-    is_new: bool = False
-    """True if the label was added; False if the row is empty or repeats a known label."""
-
-
 def suggest(session: Session, n: int) -> Iterator[_Suggestion]:
     """Yield the next n documents, or all that are left."""
     separator = session.plan.separator
@@ -47,29 +37,25 @@ def suggest(session: Session, n: int) -> Iterator[_Suggestion]:
         yield _Suggestion(session.pool.documents[row].id, "", *suggested, session.pool.text(row))
 
 
-def take(session: Session, rows: Iterable[Document], who: str | None = None, time: str | None = None) -> Iterator[_Taken]:
-    """Add the labels of rows, documents with the columns id and label, and yield for each whether it was taken. A separator alone is no label.
+def take(session: Session, rows: Iterable[Document], who: str | None = None, time: str | None = None) -> Iterator[Document]:
+    """Add the labels of rows, documents with the columns id and label, and yield each, with its problem if it was not taken.
 
-    A row without a label is not filled in yet; it is skipped without a message.
+    A row without a label is not filled in yet; it is skipped without a message, as one that repeats a known label. A separator alone is no label.
     """
-    for row in rows:
-        try:
-            if row.problem is not None:
-                raise row.problem
-            identity, label = row.columns
-            yield _Taken(row.id, is_new=_take(session, identity, label.strip(), who, time))
-        except (DocumentError, UsageError) as problem:
-            yield _Taken(row.id, DocumentError(problem.message, hint=problem.hint))
+    for filled in rows:
+        problem = filled.problem
+        if problem is None and (label := filled.columns[1].strip()):
+            try:
+                _take(session, filled.columns[0], label, who, time)
+            except (DocumentError, UsageError) as raised:
+                problem = DocumentError(raised.message, hint=raised.hint)
+        yield filled._replace(problem=problem)
 
 
-def _take(session: Session, identity: str, label: str, who: str | None, time: str | None) -> bool:
-    if not label:
-        return False
+def _take(session: Session, identity: str, label: str, who: str | None, time: str | None) -> None:
     row = session.pool.rows.get(identity)
     if row is None:
         raise DocumentError(f"the pool has no document {identity!r}", hint="leave the column id as it was printed")
     label = separated(label, session.plan.separator)
-    if row in session.labels and labels_in(session.labels[row]) == labels_in(label):
-        return False
-    session.answer(row, label, who, time)
-    return True
+    if row not in session.labels or labels_in(session.labels[row]) != labels_in(label):
+        session.answer(row, label, who, time)
