@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
     from nbtext.corpus.directory import ListedFile
 
+    _Records = Callable[[bytearray, int], tuple[int, int, int] | None]
+    """From content that begins with a record, and its place in the file, to the end of the last record before others, 0 if there is none, and the
+    line ends and records up to there; None if the content is not of the format, or ends of records are not known in it."""
+
 BYTES, FILES = 1 << 22, 256
 """About the most that a shard holds, unless a single document is larger."""
 
@@ -108,7 +112,7 @@ def _grouped(files: Iterable[ListedFile], size: int) -> Iterator[tuple[ListedFil
 
 
 def parts(path: str, size: int, source: Source, *, here: bool = True) -> Iterator[FilePart]:
-    """Cut a file between records into parts of at least ``size`` bytes; yield `WHOLE_FILE` alone if it is to be read as a whole.
+    """Cut a file between records into parts of at most ``size`` bytes, unless a record has more; yield `WHOLE_FILE` alone if it is to be read as a whole.
 
     That is so for what is no regular file or cannot be read, and for wide encodings. The file is read once more for that, to count the records
     before each part, which takes about 2 % of the time of counting its terms.
@@ -128,24 +132,23 @@ def parts(path: str, size: int, source: Source, *, here: bool = True) -> Iterato
     yield last
 
 
-def _cut(stream: BufferedReader, size: int, records: Records, packed: BufferedReader | None) -> Generator[FilePart, None, FilePart]:
+def _cut(stream: BufferedReader, size: int, records: _Records, packed: BufferedReader | None) -> Generator[FilePart, None, FilePart]:
     upcoming = _Upcoming(stream)
-    content = upcoming.content
+    content, wanted = upcoming.content, size
     start = lines = before = read = 0
-    while upcoming.is_more_than(size) and (start > 0 or records.may_begin(bytes(content[:LONGEST_BEGINNING]))):
-        end = records.end(content, size)
-        if not 0 < end < len(content):
-            there = len(content)
-            if there <= size + LONGEST_RECORD and (upcoming.is_more_than(2 * there) or len(content) > there):
-                continue
+    while upcoming.is_more_than(wanted):
+        found = records(content, start)
+        if found is None:
             break
-        begin = len(BOM_UTF8) if not start and content.startswith(BOM_UTF8) else 0
-        found = records.contained(content, begin, end)
-        if found is None or (not start and not content[begin:end].strip()):  # a header may follow empty lines
+        end, n_lines, n_records = found
+        if not end and wanted <= size + LONGEST_RECORD:
+            wanted *= 2
+            continue
+        if not content[:end].removeprefix(BOM_UTF8 if not start else b"").strip():  # no end, or empty lines that a header may follow
             break
         read_before, read = read, packed.tell() if packed else 0
         yield FilePart(start, start + end, lines, before, bytes(content[:end]) if packed else None, read - read_before)
-        start, lines, before = start + end, lines + found[0], before + found[1]
+        start, lines, before, wanted = start + end, lines + n_lines, before + n_records, size
         del content[:end]
     if not start:
         return WHOLE_FILE
@@ -167,8 +170,8 @@ class _Upcoming:
     def is_more_than(self, size: int) -> bool:
         """Read on until there are more bytes than that; return whether there are."""
         try:
-            while len(self.content) <= max(size, LONGEST_BEGINNING) and not self.is_all:
-                piece = self._stream.read1(BUFFER)
+            while (missing := max(size, LONGEST_BEGINNING) + 1 - len(self.content)) > 0 and not self.is_all:
+                piece = self._stream.read1(min(missing, BUFFER))
                 self.content += piece
                 self.is_all = not piece
         except PathError as problem:
@@ -178,55 +181,30 @@ class _Upcoming:
         return len(self.content) > size
 
 
-class Records(NamedTuple):
-    """Where records of a format end."""
-
-    end: Callable[[bytearray, int], int]
-    """From content that begins with a record, and a place in it, to the first end of a record at or after the place, 0 if there is none."""
-    contained: Callable[[bytearray, int, int], tuple[int, int] | None]
-    """From content and the bounds of whole records in it to the line ends and the records; None if the bounds may be wrong."""
-    may_begin: Callable[[bytes], bool] = bool
-    """Whether the beginning of a file is one of this format."""
-
-
-def _records_of(source: Source) -> Records | None:
+def _records_of(source: Source) -> _Records | None:
     name = source.reading.format
     if name == "mbox":
-        return Records(_end_of_message, _messages_in, lambda start: start.startswith(FORMATS[name].beginning))
+        return _messages_in
     if name == "csv":
         delimiter = delimiter_of(source.reading).encode("utf-8", "surrogateescape")
-        return Records(_end_of_record, partial(_records_in, delimiter=delimiter)) if len(delimiter) == 1 else None
+        return partial(_records_in, delimiter=delimiter) if len(delimiter) == 1 else None
     layout = FORMATS[name]
-    return Records(_end_of_line, _lines_in, lambda start: not (layout.decoded and ARRAY.match(start))) if layout.line_per_document else None
+    return partial(_lines_in, may_be_array=layout.decoded) if layout.line_per_document else None
 
 
-def _end_of_line(content: bytearray, least: int) -> int:
-    return content.find(b"\n", least - 1) + 1
+def _lines_in(content: bytearray, start: int, *, may_be_array: bool) -> tuple[int, int, int] | None:
+    if may_be_array and not start and ARRAY.match(content[:LONGEST_BEGINNING]):
+        return None
+    end = content.rfind(b"\n", 0, -1) + 1
+    n = line_ends(content, 0, end)
+    return end, n, n
 
 
-def _lines_in(content: bytearray, begin: int, end: int) -> tuple[int, int]:
-    n = line_ends(content, begin, end)
-    return n, n
-
-
-def _end_of_message(content: bytearray, least: int) -> int:
-    found = _MESSAGE.search(content, max(least - 1, 1))
-    return found.start() + 1 if found else 0
-
-
-def _messages_in(content: bytearray, begin: int, end: int) -> tuple[int, int]:
-    return 0, 1 + sum(1 for _ in _MESSAGE.finditer(content, begin + 1, end))
-
-
-def _end_of_record(content: bytearray, least: int) -> int:
-    """Return the first end of a line at or after a place that follows an even number of quotes."""
-    place, counted, quotes = least - 1, 0, 0
-    while (place := content.find(b"\n", place)) >= 0:
-        quotes += content.count(b'"', counted, place)
-        if quotes % 2 == 0:
-            return place + 1
-        place, counted = place + 1, place
-    return 0
+def _messages_in(content: bytearray, start: int) -> tuple[int, int, int] | None:
+    if not start and not content.startswith(FORMATS["mbox"].beginning):
+        return None
+    ends = [found.start() + 1 for found in _MESSAGE.finditer(content, 1)]
+    return ends[-1] if ends else 0, 0, len(ends)
 
 
 def size_of_records(content: bytes) -> int:
@@ -239,17 +217,19 @@ def size_of_records(content: bytes) -> int:
     return end
 
 
-def _records_in(content: bytearray, begin: int, end: int, delimiter: bytes) -> tuple[int, int] | None:
-    """Return the number of lines and records; None if a quote is not where a field begins or ends, or a line ends at CR alone."""
-    n_lines = line_ends(content, begin, end)
-    if content.count(b"\r", begin, end) != content.count(b"\r\n", begin, end):
+def _records_in(content: bytearray, start: int, *, delimiter: bytes) -> tuple[int, int, int] | None:
+    """Return the same of csv; None if a quote is not where a field begins or ends, or a line ends at CR alone."""
+    lines = bytes(content[: content.rfind(b"\n", 0, -1) + 1])
+    whole = lines[: size_of_records(lines)]
+    n_lines = line_ends(whole)
+    if whole.count(b"\r") != whole.count(b"\r\n"):
         return None
-    if content.find(b'"', begin, end) < 0:
-        return n_lines, n_lines
-    octets = np.frombuffer(b"\n%b\n" % bytes(content[begin:end]), np.uint8)
+    if b'"' not in whole:
+        return len(whole), n_lines, n_lines
+    octets = np.frombuffer(b"\n%b\n" % whole.removeprefix(BOM_UTF8 if not start else b""), np.uint8)
     quotes = np.flatnonzero(octets == ord('"'))
     inside = np.isin(np.append(octets[quotes[0::2] - 1], octets[quotes[1::2] + 1]), np.frombuffer(b'"\r\n' + delimiter, np.uint8))
     if not inside.all():
         return None
     quotes_before = np.searchsorted(quotes, np.flatnonzero(octets[1:-1] == ord("\n")) + 1)
-    return n_lines, int(np.count_nonzero(quotes_before % 2 == 0))
+    return len(whole), n_lines, int(np.count_nonzero(quotes_before % 2 == 0))
