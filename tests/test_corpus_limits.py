@@ -13,9 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.document import size_in_words
+from nbtext.corpus.document import Notices, size_in_words
+from nbtext.corpus.reading import source_of
 from nbtext.corpus.streams import numbered_lines
 from nbtext.corpus.table import _rows_of_csv
+from nbtext.settings import Reading
 from tests.process import LITTLE_MEMORY, nbtext, write
 from tests.reading import documents
 
@@ -40,7 +42,8 @@ def test_rows_of_csv_beyond_the_limit_are_read_over(rows: list[list[str]], limit
         record = io.StringIO()
         csv.writer(record, lineterminator="\n").writerow(row)
         records.append(record.getvalue())
-    found = list(_rows_of_csv(io.BufferedReader(io.BytesIO(out.getvalue().encode())), ",", limit))
+    source = source_of(Reading.of({"format": "csv", "max_document_size": str(limit)}), Notices(), labelled=True)
+    found = list(_rows_of_csv(io.BufferedReader(io.BytesIO(out.getvalue().encode())), source, 0, 0))
     wanted = [None if len(record) > limit + 2 else [field.encode() for field in row] for row, record in zip(rows, records, strict=True)]
     assert [fields for _, fields in found] == wanted
     assert [number for number, _ in found] == list(range(1, len(records) + 1))

@@ -23,7 +23,6 @@ from nbtext.strict_json import DECODER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from io import BufferedReader
 
     from nbtext.type_names import Fields
 
@@ -53,30 +52,22 @@ def each_line(
     needs a closer look.
     """
     limit = source.limit
-
-    def one_by_one(stream: BufferedReader, lines_before: int) -> Iterator[Document]:
-        for number, line in numbered_lines(stream, limit, lines_before):
-            name = f"{path}:{number}"
-            try:
-                if line is None:
-                    raise too_large(limit)  # noqa: TRY301 - a problem of the document, as all that making it raises
-                found = document(name, line.removeprefix(BOM_UTF8) if number == 1 else line)
-            except Exception as raised:  # noqa: BLE001 - one line never ends a run
-                found = Document(name, problem=problem_of(raised))
-            if found is not None:
-                yield found
-
     with open_stream(path, source.unpacked_limit, source.part, ahead=source.blocks) as stream:
-        if block_of is None or not source.in_blocks:
-            yield from one_by_one(stream, source.part.lines_before)
-            return
-        for lines_before, content, again in line_blocks(stream, limit, source.part.lines_before):
-            plain = None if content is None or len(content) > limit else plain_lines(content)
-            block = None if plain is None else block_of(plain)
-            if block is None:
-                yield from one_by_one(again, lines_before)
-            else:
+        for lines_before, content, again in line_blocks(stream, source):
+            plain = None if content is None or block_of is None else plain_lines(content)
+            if plain is not None and block_of is not None and (block := block_of(plain)) is not None:
                 yield block
+                continue
+            for number, line in numbered_lines(again, limit, lines_before):
+                name = f"{path}:{number}"
+                try:
+                    if line is None:
+                        raise too_large(limit)  # noqa: TRY301 - a problem of the document, as all that making it raises
+                    found = document(name, line.removeprefix(BOM_UTF8) if number == 1 else line)
+                except Exception as raised:  # noqa: BLE001 - one line never ends a run
+                    found = Document(name, problem=problem_of(raised))
+                if found is not None:
+                    yield found
 
 
 def lines(path: str, source: Source) -> Iterator[Document | LabelledBlock]:

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import numpy as np
 
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
-from nbtext.corpus.document import WHOLE_FILE, FilePart, size_in_words, too_large
+from nbtext.corpus.document import WHOLE_FILE, FilePart, Source, size_in_words, too_large
 from nbtext.errors import DocumentError, PathError, UsageError, reason
 from nbtext.records import NamedTuple
 
@@ -399,7 +399,7 @@ class _LineBlock(NamedTuple):
 
     lines_before: int
     content: bytes | None
-    """All of them, in bytes, the last perhaps without its end; None if they are to be read one by one, because one is beyond the limit."""
+    """All of them, in bytes, the last perhaps without its end; None if they are to be read one by one, because one may be beyond the limit."""
     stream: BufferedReader
     """The same for `numbered_lines`."""
 
@@ -409,11 +409,16 @@ def line_ends(content: bytes | bytearray, begin: int = 0, end: int | None = None
     return int(np.count_nonzero(np.frombuffer(content, np.uint8)[begin:end] == ord("\n")))
 
 
-def line_blocks(stream: BufferedReader, limit: int, lines_before: int = 0) -> Iterator[_LineBlock]:
-    """Yield the lines of a stream in blocks of about `LINES_AT_ONCE` bytes; the first line of a file, which may be a header, is a block of its own.
+def line_blocks(stream: BufferedReader, source: Source) -> Generator[_LineBlock]:
+    """Yield the lines of a stream, which is the part of a file that the source has, as one block, to be read one by one.
 
-    Raise what reading raises after the whole lines before it.
+    Where the source allows, there are blocks of about `LINES_AT_ONCE` bytes; the first line of a file, which may be a header, is a block of its own.
+    What reading raises is raised after the whole lines before it.
     """
+    limit, lines_before = source.limit, source.part.lines_before
+    if not source.in_blocks:
+        yield _LineBlock(lines_before, None, stream)
+        return
     failure: Exception | None = None
     wanted, is_last = LINES_AT_ONCE if lines_before else 0, False
     while not is_last:
@@ -429,11 +434,12 @@ def line_blocks(stream: BufferedReader, limit: int, lines_before: int = 0) -> It
         content = b"".join(pieces)
         if failure is not None:
             content = content[: content.rfind(b"\n") + 1]
-        elif len(pieces[-1]) == limit + 3 and not content.endswith(b"\n"):
+        elif len(content) > limit:
             yield _LineBlock(lines_before, None, rejoined(content, stream))
             return
         if content:
-            yield _LineBlock(lines_before, content, cast("BufferedReader", io.BytesIO(content)))
+            again = cast("BufferedReader", io.BytesIO(content))
+            yield _LineBlock(lines_before, content if len(content) <= limit else None, again)
         lines_before += line_ends(content)
         wanted = LINES_AT_ONCE
     if failure is not None:

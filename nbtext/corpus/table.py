@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 from codecs import BOM_UTF8
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ import numpy as np
 
 from nbtext.corpus.columns import column_name, cut_short, names_a_column
 from nbtext.corpus.decoding import decoded_name, is_plain, plain_lines, to_utf8
-from nbtext.corpus.document import Document, Source, delimiter_of, problem_of, too_large
+from nbtext.corpus.document import WHOLE_FILE, Document, Source, delimiter_of, problem_of, too_large
 from nbtext.corpus.parts import size_of_records
 from nbtext.corpus.streams import BUFFER, LINES_AT_ONCE, line_blocks, numbered_lines, open_stream, rejoined
 from nbtext.errors import DocumentError, PathError, UsageError, did_you_mean, quantity
@@ -22,7 +23,7 @@ from nbtext.ragged import LabelledBlock
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from io import BufferedReader, TextIOWrapper
 
 
@@ -47,20 +48,12 @@ def _skip_record(text: TextIOWrapper, line: str, quotes: int) -> int:
     return n_lines
 
 
-def _rows_of_tsv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[Row]:
-    """Yield the lines split at the delimiter; quotes are characters."""
-    del rows_before  # as many as lines
-    separator = delimiter.encode("utf-8", "surrogateescape")
-    for number, line in numbered_lines(stream, limit, lines_before):
-        yield number, None if line is None else (line.removeprefix(BOM_UTF8) if number == 1 else line).split(separator)
-
-
-def _rows_of_csv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[Row]:
+def _rows_of_csv(stream: BufferedReader, source: Source, rows_before: int, lines_before: int) -> Generator[Row]:
     """Yield the records of quoted fields, which may hold line ends, numbered as a spreadsheet numbers its rows.
 
     Bytes that are not UTF-8 pass through the text layer as surrogates, so that each document's encoding is found by itself.
     """
-    csv.field_size_limit(max(limit, 1 << 17))
+    limit, delimiter = source.limit, delimiter_of(source.reading)
     text = io.TextIOWrapper(stream, encoding="utf-8" if rows_before else "utf-8-sig", errors="surrogateescape", newline="")
     n_lines = before = size = quotes = 0  # lines, those before the record, and its characters and quotes so far
     row = rows_before + 1
@@ -107,62 +100,58 @@ class _RowBlock(NamedTuple):
     """Returns the cells of some columns, given the number of columns; None if one of the rows needs a closer look."""
 
 
-def _blocks_of_tsv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[_RowBlock]:
-    del rows_before
-    for before, content, one_by_one in line_blocks(stream, limit, lines_before):
-        columns = None if content is None or len(content) > limit else partial(_columns_of_lines, content, delimiter)
-        yield _RowBlock(_rows_of_tsv(one_by_one, delimiter, limit, lines_before=before), columns)
+def _blocks_of_tsv(stream: BufferedReader, source: Source) -> Generator[_RowBlock]:
+    """Yield blocks of lines split at the delimiter; quotes are characters."""
+    separator = delimiter_of(source.reading).encode("utf-8", "surrogateescape")
+
+    def rows(lines: BufferedReader, lines_before: int) -> Iterator[Row]:
+        for number, line in numbered_lines(lines, source.limit, lines_before):
+            yield number, None if line is None else (line.removeprefix(BOM_UTF8) if number == 1 else line).split(separator)
+
+    for before, content, one_by_one in line_blocks(stream, source):
+        yield _RowBlock(rows(one_by_one, before), None if content is None else partial(_columns_of_lines, content, separator))
 
 
-def _blocks_of_csv(stream: BufferedReader, delimiter: str, limit: int, rows_before: int = 0, lines_before: int = 0) -> Generator[_RowBlock]:
+def _blocks_of_csv(stream: BufferedReader, source: Source) -> Generator[_RowBlock]:
     """Yield blocks that end where a record ends; from where no such end is found, or csv is not valid, the rest as one block."""
-    csv.field_size_limit(max(limit, 1 << 17))
-    rest = b""
-    for _, content, one_by_one in line_blocks(stream, limit, lines_before):
-        whole, later, records, size = rest, one_by_one, None, 0
-        if content is not None:
-            whole, later = rest + content, stream
-            size = size_of_records(whole)
-            if not size and len(whole) < LINES_AT_ONCE:
-                rest = whole
-                continue
-            done, rest = whole[:size], whole[size:]
-            if 0 < size <= limit:
-                records = _records(done, delimiter, rows_before)
-        if records is None:
-            rest, stream = whole, later
+    csv.field_size_limit(max(source.limit, 1 << 17))
+    rest, rows_before, lines_before = b"", source.part.records_before, source.part.lines_before
+    line_wise = line_blocks(stream, source)
+    for _, content, one_by_one in line_wise:
+        if content is None:
+            stream = one_by_one
             break
-        numbered = ((number, _cells(record)) for number, record in enumerate(records, rows_before + 1) if record)
-        if any(records):  # the header is the first row of the first block
-            yield _RowBlock(numbered, partial(_columns_of_records, done, records))
+        rest += content
+        size, records = size_of_records(rest), None
+        if not size and len(rest) < LINES_AT_ONCE:
+            continue
+        done = rest[:size]
+        if 0 < size <= source.limit:
+            text = io.StringIO(done.decode("utf-8" if rows_before else "utf-8-sig", "surrogateescape"), newline="")
+            with suppress(csv.Error):  # reading the rest row by row reports it
+                records = list(csv.reader(text, delimiter=delimiter_of(source.reading), strict=True))
+        if records is None:
+            break
+        rest = rest[size:]
+        filled = [(number, record) for number, record in enumerate(records, rows_before + 1) if record]
+        if filled:  # the header is the first row of the first block
+            rows = ((number, _cells(record)) for number, record in filled)
+            yield _RowBlock(rows, partial(_columns_of_records, done, [record for _, record in filled]))
         lines_before += done.count(b"\n") + done.count(b"\r") - done.count(b"\r\n")
         rows_before += len(records)
-    yield from _as_one(_rows_of_csv(rejoined(rest, stream), delimiter, limit, rows_before, lines_before))
-
-
-def _as_one(rows: Generator[Row]) -> Generator[_RowBlock]:
-    with closing(rows):
-        yield _RowBlock(rows)
-
-
-def _records(content: bytes, delimiter: str, rows_before: int) -> list[list[str]] | None:
-    """Return the records, empty for empty lines; None for csv that is not valid."""
-    text = io.StringIO(content.decode("utf-8" if rows_before else "utf-8-sig", "surrogateescape"), newline="")
-    try:
-        return list(csv.reader(text, delimiter=delimiter, strict=True))
-    except csv.Error:
-        return None
+    with closing(_rows_of_csv(rejoined(rest, stream), source, rows_before, lines_before)) as later:
+        yield _RowBlock(later)
+    next(line_wise, None)  # raises what reading raised
 
 
 def _columns_of_records(content: bytes, records: list[list[str]], width: int, wanted: Sequence[int]) -> list[list[bytes]] | None:
-    records = [record for record in records if record]
-    if not records or any(len(record) != width for record in records) or not is_plain(content):
+    if any(len(record) != width for record in records) or not is_plain(content):
         return None
     return [[record[place].encode() for record in records] for place in wanted]
 
 
-def _columns_of_lines(content: bytes, delimiter: str, width: int, wanted: Sequence[int]) -> list[list[bytes]] | None:
-    separator, plain = delimiter.encode("utf-8", "surrogateescape"), plain_lines(content)
+def _columns_of_lines(content: bytes, separator: bytes, width: int, wanted: Sequence[int]) -> list[list[bytes]] | None:
+    plain = plain_lines(content)
     if plain is None or len(separator) != 1 or separator in b"\r\n":
         return None
     text = np.frombuffer(plain + b"\n", np.uint8)
@@ -172,20 +161,6 @@ def _columns_of_lines(content: bytes, delimiter: str, width: int, wanted: Sequen
     begins = np.append(0, bounds[:-1] + 1)
     of_columns = (zip(begins[place::width].tolist(), bounds[place::width].tolist(), strict=True) for place in wanted)
     return [[plain[begin:end] for begin, end in column] for column in of_columns]
-
-
-def delimited(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
-    """Yield a document for each row, named by its id column or else ``path:row``; the header is row 1."""
-    part, limit, delimiter = source.part, source.limit, delimiter_of(source.reading)
-    rows_of, blocks_of = (_rows_of_csv, _blocks_of_csv) if source.reading.format == "csv" else (_rows_of_tsv, _blocks_of_tsv)
-    with open_stream(path, source.unpacked_limit, part, ahead=source.blocks) as stream, ExitStack() as also:
-        table = (stream, delimiter, limit, part.records_before, part.lines_before)
-        found = blocks_of(*table) if source.in_blocks else _as_one(rows_of(*table))
-        first_rows = None
-        if part.start:
-            whole = also.enter_context(open_stream(path, source.unpacked_limit))
-            first_rows = also.enter_context(closing(rows_of(whole, delimiter, limit)))
-        yield from _documents(path, also.enter_context(closing(found)), source, first_rows)
 
 
 class _Places(NamedTuple):
@@ -250,21 +225,32 @@ class _Places(NamedTuple):
         return LabelledBlock.of(labels, joined, bytes.decode)
 
 
-def _documents(
-    path: str, blocks: Iterator[_RowBlock], source: Source, first_rows: Iterator[Row] | None = None
-) -> Iterator[Document | LabelledBlock]:
-    """Yield the documents of rows; ``first_rows`` are those at the beginning of the table, if the blocks are of a later part."""
-    header = None
-    first = next(blocks, _RowBlock(iter(())))
-    if names_a_column(source.reading, source.columns):
-        header = [column_name(field, source.reading.encoding) for field in next(first_rows or first.rows, (0, []))[1] or []]
-        first = _RowBlock(first.rows)
-    places = _Places.of(source, header, path)
+def delimited(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
+    """Yield a document for each row, named by its id column or else ``path:row``; the header is row 1."""
+    blocks_of = _blocks_of_csv if source.reading.format == "csv" else _blocks_of_tsv
+    with open_stream(path, source.unpacked_limit, source.part, ahead=source.blocks) as stream, ExitStack() as also:
+        blocks = also.enter_context(closing(blocks_of(stream, source)))
+        first = next(blocks, _RowBlock(iter(())))
+        header, beginning = None, first.rows
+        if source.part.start:
+            whole = also.enter_context(open_stream(path, source.unpacked_limit))
+            from_beginning = replace(source, part=WHOLE_FILE, blocks=False)
+            beginning = next(also.enter_context(closing(blocks_of(whole, from_beginning)))).rows
+        if names_a_column(source.reading, source.columns):
+            header = [column_name(field, source.reading.encoding) for field in next(beginning, (0, []))[1] or []]
+            first = first if source.part.start else _RowBlock(first.rows)
+        places = _Places.of(source, header, path)
+        width = len(header or ())
+        if source.part.start and not width:
+            width = next((len(fields) for _, fields in beginning if fields is not None and not (fields == [b""] and places.last)), 0)
+        yield from _documents(path, chain([first], blocks), places, width, source)
+
+
+def _documents(path: str, blocks: Iterable[_RowBlock], places: _Places, width: int, source: Source) -> Iterator[Document | LabelledBlock]:
+    """Yield the documents of rows, given the number of columns, 0 if the first row tells it."""
     last, encoding = places.last, source.reading.encoding
-    first_widths = (len(fields) for _, fields in first_rows or () if fields is not None and not (fields == [b""] and last))
-    width = len(header or ()) or next(first_widths, 0)
     label_of = lru_cache(1 << 10)(decoded_name)
-    for rows in chain([first], blocks):
+    for rows in blocks:
         block = places.block(rows, width)
         if block is not None:
             yield block
