@@ -1,6 +1,6 @@
 """Lines of encoded data: uuencode, base64 (also in PGP armour), hexadecimal digits and yEnc. They have no words.
 
-The lengths and a few bytes of all lines, on whole arrays, leave few that may be encoded. Those are judged run by run: a run is consecutive lines of
+The lengths and a few bytes of all lines, on whole arrays, leave few texts that may have some. Their lines are judged run by run: a run is consecutive lines of
 one alphabet in one document, and the characters of its distinct lines are counted together, so that a dull line goes with the others. The shorter
 last line goes with its run. A line alone is encoded if it looks like nothing but uuencode, or is followed by a padded line of base64.
 """
@@ -8,7 +8,7 @@ last line goes with its run. A line alone is encoded if it looks like nothing bu
 from __future__ import annotations
 
 import re
-from itertools import chain, compress, pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +33,7 @@ _SHORTEST, _LONGEST = 60, 80
 _DIGEST = 64
 """Hexadecimal digits of a SHA-256 digest. A list of digests is not encoded data, so a run of this length needs a shorter last line."""
 
-_PROBES = np.array([1, 9, 17, 26, 35, 43, 51, 58])
+_PROBES = range(1, _SHORTEST, 2)
 """Where a line of base64 or hexadecimal digits is looked at first: in a natural text one such place in six is a space."""
 
 _LOWER, _UPPER, _DIGITS = b"abcdefghijklmnopqrstuvwxyz", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"0123456789"
@@ -44,7 +44,13 @@ _KIND = bytes(next((kind for kind, of_kind in enumerate((_LOWER, _UPPER, _DIGITS
 
 _BASE64_END = re.compile(rb"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
 _CHECKSUM = re.compile(rb"=[A-Za-z0-9+/]{4}")
-_YENC_BEGIN, _YENC_END = b"=ybegin ", b"=yend "
+
+_LINE = re.compile(rb"\n([^\n]*?)\r?(?=\n)")
+_UU_LINE = re.compile(rb"\n(M[ -`]{%d,%d}+)\r?(?=\n)" % (SHORTEST_ENCODED - 1, _UU_FULL[-1] - 1))
+_EVEN_LINE = re.compile(rb"\n((?:[A-Za-z0-9+/]{2}){%d,%d})\r?(?=\n)" % (_SHORTEST // 2, _LONGEST // 2))
+"""The line end before a line, and the line, of any kind, of uuencode, of base64 or hexadecimal digits. They begin with one byte, which is found fast."""
+
+_YENC = re.compile(rb"\n=ybegin [^\n]*+((?:\n(?!=ybegin |=yend )[^\n]*+)*+)\n=yend ")
 
 
 def without_encoded_lines(texts: Sequence[bytes]) -> tuple[Sequence[bytes], Whole]:
@@ -64,102 +70,73 @@ def without_encoded_lines(texts: Sequence[bytes]) -> tuple[Sequence[bytes], Whol
 
 def encoded_lines(texts: Sequence[bytes]) -> dict[int, list[tuple[int, int]]]:
     """Return by the number of a text where its encoded lines begin and end, in order, in bytes and without line ends."""
-    lines = _Lines(texts)
-    runs = [np.arange(begin, end) for begin, end in lines.encoded()]
-    if not runs:
-        return {}
-    numbers = np.flatnonzero(np.bincount(np.concatenate(runs)))  # `np.unique` imports numpy.ma, which takes ten milliseconds
-    documents = lines.documents(numbers)
-    spans = np.stack((lines.starts[numbers], lines.ends[numbers]), axis=1) - lines.bounds[documents, np.newaxis]
-    found: dict[int, list[tuple[int, int]]] = {}
-    for document, (begin, end) in zip(documents.tolist(), spans.tolist(), strict=True):
-        found.setdefault(document, []).append((begin, end))
+    found = {}
+    for number in _suspicious(TextBlock.of(texts)):
+        spans = {line.span(1) for line in _encoded(b"\n%b\n\n" % texts[number])}
+        if spans:
+            found[number] = [(begin - 1, end - 1) for begin, end in sorted(spans)]
     return found
 
 
-class _Lines:
-    """The lines of texts, numbered through."""
+def _suspicious(block: TextBlock) -> list[int]:
+    """Return the numbers of texts with a line that may be encoded, by its length and some of its bytes."""
+    raw = np.frombuffer(block.joined, np.uint8)
+    if raw.size < SHORTEST_ENCODED:
+        return []
+    bounds, ends_line = offsets(block.sizes + 1), raw == ord("\n")
+    ends_line[bounds[1:-1] - 1] = True
+    starts = np.append(0, np.flatnonzero(ends_line) + 1)
+    first, lengths = raw.take(starts, mode="clip"), np.diff(starts, append=raw.size + 1) - 1  # with CR at the end
+    may_be_uuencode = (first == ord("M")) & (lengths >= SHORTEST_ENCODED) & (lengths <= _UU_FULL[-1] + 1)
+    in_runs = starts.size > len(block)  # not where there is a line in each text
+    wide = np.flatnonzero((lengths >= _SHORTEST) & (lengths <= _LONGEST + 1) & in_runs)
+    for place in _PROBES:
+        wide = wide[_IN_BASE64[raw.take(starts.take(wide) + place)]]
+        if not wide.size:
+            break
+    found = np.append(np.flatnonzero(may_be_uuencode | (first == ord("="))), wide)
+    return np.flatnonzero(np.bincount(np.searchsorted(bounds, starts[found], side="right") - 1)).tolist()
 
-    def __init__(self, texts: Sequence[bytes]) -> None:
-        block = TextBlock.of(texts)
-        self._text = block.joined
-        self._raw = np.frombuffer(self._text, np.uint8)
-        self.bounds = offsets(block.sizes + 1)
-        """Where each text begins, and behind the last one."""
-        ends_line = self._raw == ord("\n")
-        ends_line[self.bounds[1:-1] - 1] = True
-        line_ends = np.flatnonzero(ends_line)
-        self.starts, self.ends = np.append(0, line_ends + 1), np.append(line_ends, self._raw.size)
-        if b"\r" in self._text:
-            self.ends -= self._raw.take(self.ends - 1) == ord("\r")
 
-    def documents(self, numbers: Whole) -> Whole:
-        """Return the text of each line."""
-        return np.searchsorted(self.bounds, self.starts[numbers], side="right") - 1
+def _encoded(text: bytes) -> Iterator[re.Match[bytes]]:
+    """Yield the encoded lines of a text, before which there is a line end, and behind it two."""
+    for run, distinct, after in _runs(_UU_LINE, text):
+        if _is_uuencode(distinct):
+            yield from run
+            if _ends_uuencode(after[1]):
+                yield after
+    for whole in _YENC.finditer(text):
+        yield from _LINE.finditer(text, whole.start(1), whole.end(1) + 1)
+    for run, distinct, after in _runs(_EVEN_LINE, text, of_one_length=True):
+        if _is_hexadecimal(distinct, after[1]):
+            yield from run
+            if _ends_hexadecimal(after[1]):
+                yield after
+        elif _is_base64(distinct, after[1]):
+            yield from run
+            last = after if _ends_base64(after[1]) else run[-1]
+            yield last
+            if _CHECKSUM.fullmatch(_next(last)[1]):
+                yield _next(last)
 
-    def encoded(self) -> Iterator[tuple[int, int]]:
-        """Yield the first line of each encoded run, and the line after the last."""
-        if self._raw.size < SHORTEST_ENCODED:
-            return
-        first, lengths = self._raw.take(self.starts, mode="clip"), self.ends - self.starts
-        numbers = np.flatnonzero(first == ord("M"))
-        sizes = lengths.take(numbers)
-        for begin, end, run in self._runs(numbers[(sizes >= SHORTEST_ENCODED) & (sizes <= _UU_FULL[-1])], _UUENCODE):
-            if _is_uuencode(run):
-                yield begin, end + _ends_uuencode(self._next(end))
-        if lengths.size == self.bounds.size - 1:
-            return  # a line in each, but the others come in runs
-        yield from self._yenc(np.flatnonzero(first == ord("=")))
-        for begin, end, run in self._runs(self._equal_or_padded(lengths), _BASE64, lengths):
-            if _is_hexadecimal(run, self._next(end)):
-                yield begin, end + _ends_hexadecimal(self._next(end))
-            elif _is_base64(run, self._next(end)):
-                last = end + _ends_base64(self._next(end))
-                yield begin, last + (_CHECKSUM.fullmatch(self._next(last)) is not None)
 
-    def _yenc(self, numbers: Whole) -> Iterator[tuple[int, int]]:
-        """Yield the lines between those that begin and end yEnc, of which ``numbers`` are candidates."""
-        numbers = numbers[self._raw.take(self.starts.take(numbers) + 1, mode="clip") == ord("y")]
-        begin, of_begin = None, -1
-        for number, line, document in zip(numbers.tolist(), self._at(numbers), self.documents(numbers).tolist(), strict=True):
-            if line.startswith(_YENC_BEGIN):
-                begin, of_begin = number, document
-            elif line.startswith(_YENC_END):
-                if begin is not None and of_begin == document:
-                    yield begin + 1, number
-                begin = None
+def _runs(
+    pattern: re.Pattern[bytes], text: bytes, *, of_one_length: bool = False
+) -> Iterator[tuple[list[re.Match[bytes]], list[bytes], re.Match[bytes]]]:
+    """Yield the lines of each run that match a pattern, the distinct ones, and the line after them."""
+    lines = list(pattern.finditer(text))
+    apart = [
+        place
+        for place, (line, following) in enumerate(pairwise(lines), 1)
+        if line.end() != following.start() or (of_one_length and len(line[1]) != len(following[1]))
+    ]
+    for begin, end in pairwise([0, *apart, len(lines)] if lines else []):
+        run = lines[begin:end]
+        yield run, list(dict.fromkeys([line[1] for line in run])), _next(run[-1])
 
-    def _equal_or_padded(self, lengths: Whole) -> Whole:
-        """Return the lines that may be of base64 or hexadecimal digits, by their length, that of the next line or its end, and probes."""
-        numbers = np.flatnonzero((lengths >= _SHORTEST) & (lengths <= _LONGEST))
-        sizes, after = lengths.take(numbers), np.minimum(numbers + 1, lengths.size - 1)
-        like_others = (lengths.take(numbers - 1) == sizes) | (lengths.take(after) == sizes)
-        padded = self._raw.take(self.ends.take(after) - 1) == ord("=")
-        numbers = numbers[(like_others | padded) & (sizes & 1 == 0)]
-        return numbers[_IN_BASE64[self._raw[self.starts[numbers, np.newaxis] + _PROBES]].all(axis=1)]
 
-    def _runs(self, numbers: Whole, alphabet: bytes, alike: Whole | None = None) -> Iterator[tuple[int, int, list[bytes]]]:
-        """Yield the first line, the line after the last and the distinct lines of runs in one text; with equal numbers in ``alike``, shape (n_lines,)."""
-        if not numbers.size:
-            return
-        lines = self._at(numbers)
-        fits = [not line.translate(None, alphabet) for line in lines]
-        numbers, kept = numbers[fits], list(compress(lines, fits))
-        apart = (np.diff(numbers) > 1) | (np.diff(self.documents(numbers)) != 0)
-        if alike is not None:
-            apart |= np.diff(alike[numbers]) != 0
-        bounds = [0, *(np.flatnonzero(apart) + 1).tolist(), len(kept)]
-        for begin, end in pairwise(bounds if kept else []):
-            yield int(numbers[begin]), int(numbers[end - 1]) + 1, list(dict.fromkeys(kept[begin:end]))
-
-    def _at(self, numbers: Whole) -> list[bytes]:
-        return [self._text[begin:end] for begin, end in zip(self.starts[numbers].tolist(), self.ends[numbers].tolist(), strict=True)]
-
-    def _next(self, number: int) -> bytes:
-        """Return a line, or an empty one if it is not in the text of the line before it."""
-        if number == self.starts.size or self.starts[number] in self.bounds:
-            return b""
-        return self._text[self.starts[number] : self.ends[number]]
+def _next(line: re.Match[bytes]) -> re.Match[bytes]:
+    return next(_LINE.finditer(line.string, line.end()))
 
 
 def _is_uuencode(run: Sequence[bytes]) -> bool:
