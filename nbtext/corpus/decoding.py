@@ -67,9 +67,15 @@ def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
     ``auto`` tries UTF-8, then falls back to Windows-1252; a named encoding is strict. Raise `DocumentError` for bytes that are not valid in it.
     Byte order marks are not looked at: see `detect_encoding`.
     """
-    if encoding != "auto":
-        return _strict(body, encoding), False
-    return (body, False) if _is_utf8(body) else (body.decode("cp1252", "replace").encode(), True)
+    if encoding == "auto":
+        return (body, False) if _is_utf8(body) else (body.decode("cp1252", "replace").encode(), True)
+    try:
+        return body.decode(encoding).encode("utf-8", "replace"), False
+    except UnicodeError as problem:
+        found = f"at byte {problem.start}" if isinstance(problem, UnicodeDecodeError) else f"({problem})"
+        raise DocumentError(f"not valid {encoding} {found}", hint="see --encoding") from None
+    except (LookupError, ValueError):  # ValueError: the name contains a zero byte
+        raise UsageError(f"{encoding} is not a text encoding", hint="see --encoding") from None
 
 
 def whole_characters(piece: bytes) -> bytes:
@@ -181,13 +187,3 @@ def is_ascii_compatible(encoding: str) -> bool:
 def is_wide(start: bytes) -> bool:
     """Return whether a file with this beginning is in UTF-16 or UTF-32."""
     return detect_encoding(start, "auto")[1] not in ("auto", "utf-8")
-
-
-def _strict(body: bytes, encoding: str) -> bytes:
-    try:
-        return body.decode(encoding).encode("utf-8", "replace")
-    except UnicodeError as problem:
-        found = f"at byte {problem.start}" if isinstance(problem, UnicodeDecodeError) else f"({problem})"
-        raise DocumentError(f"not valid {encoding} {found}", hint="see --encoding") from None
-    except (LookupError, ValueError):  # ValueError: the name contains a zero byte
-        raise UsageError(f"{encoding} is not a text encoding", hint="see --encoding") from None

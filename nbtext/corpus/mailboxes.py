@@ -108,13 +108,10 @@ def read_message(file: ListedFile, source: Source) -> Document:
     path, label, _ = file
     if document.problem is None or os.path.lexists(path) or not _is_maildir(folder := os.path.dirname(os.path.dirname(path))):  # noqa: PTH120
         return document
+    stays = os.path.basename(path).partition(":")[0]  # noqa: PTH119
     with os.scandir(os.path.join(folder, "cur")) as entries:  # noqa: PTH118
-        renamed = next((entry.path for entry in entries if _unique_name(entry.name) == _unique_name(os.path.basename(path))), None)  # noqa: PTH119
+        renamed = next((entry.path for entry in entries if entry.name.partition(":")[0] == stays), None)
     return document if renamed is None else read_listed((renamed, label, None), source)
-
-
-def _unique_name(name: str) -> str:
-    return name.partition(":")[0]
 
 
 def mbox(path: str, source: Source) -> Iterator[Document]:

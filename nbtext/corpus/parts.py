@@ -19,11 +19,12 @@ from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
 from nbtext.corpus.document import WHOLE_FILE, FilePart, LabelledFolder, Source, delimiter_of
 from nbtext.corpus.streams import BUFFER, LONGEST_BEGINNING, compression, line_ends, readable_stream
 from nbtext.errors import NbtextError, PathError
+from nbtext.ragged import blocks
 from nbtext.records import NamedTuple
 from nbtext.settings import FORMATS, Format
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from io import BufferedReader
 
     from nbtext.corpus.directory import ListedFile
@@ -85,7 +86,7 @@ def shards(paths: Sequence[str], source: Source, size: int = BYTES, *, here: boo
     for path in paths:
         if layout.file_per_document:
             try:
-                yield from (Shard(path, files=files) for files in _grouped(reader(layout)(path, source), size))
+                yield from (Shard(path, files=tuple(files)) for files in blocks(reader(layout)(path, source), _bytes_of, FILES, size))
             except NbtextError:
                 yield Shard(path)
                 return
@@ -95,20 +96,11 @@ def shards(paths: Sequence[str], source: Source, size: int = BYTES, *, here: boo
             yield from (Shard(path, part) for part in parts(path, size, source, here=here))
 
 
-def _grouped(files: Iterable[ListedFile], size: int) -> Iterator[tuple[ListedFile, ...]]:
-    group: list[ListedFile] = []
-    total = 0
-    for file in files:
-        group.append(file)
-        try:
-            total += max(os.stat(file[0]).st_size, SMALL_FILE)  # noqa: PTH116 - faster
-        except (OSError, ValueError):
-            total += SMALL_FILE
-        if total >= size or len(group) == FILES:
-            yield tuple(group)
-            group, total = [], 0
-    if group:
-        yield tuple(group)
+def _bytes_of(file: ListedFile) -> int:
+    try:
+        return max(os.stat(file[0]).st_size, SMALL_FILE)  # noqa: PTH116 - faster
+    except (OSError, ValueError):
+        return SMALL_FILE
 
 
 def parts(path: str, size: int, source: Source, *, here: bool = True) -> Iterator[FilePart]:

@@ -76,11 +76,16 @@ def read_shard(shard: Shard, source: Source) -> Iterator[Any]:
     """Yield the documents of a shard as `read_corpus` does, but without names where the source allows a `LabelledBlock` of many."""
     undecoded, separator = _undecoded(shard, source), source.reading.label_separator
     folder = os.path.dirname(shard.path) if source.reading.of_files and not FORMATS[source.reading.format].of_files else None  # noqa: PTH120 - a text
-    for item in _packed(undecoded, source.limit) if source.in_blocks else [undecoded]:
-        if isinstance(item, LabelledBlock):
-            yield replace(item, labels=[separated(label, separator) for label in item.labels])
-        else:
-            yield from _kept(_decoded(item, source, folder), source)
+    if not source.in_blocks:
+        yield from _kept(_decoded(undecoded, source, folder), source)
+        return
+    for items in blocks(
+        undecoded, lambda item: LINES_AT_ONCE if isinstance(item, LabelledBlock) else len(item.text) + 1, n_bytes=LINES_AT_ONCE
+    ):
+        whole, odd = _sorted_out(items, source.limit)
+        for block in whole:
+            yield replace(block, labels=[separated(label, separator) for label in block.labels])
+        yield from _kept(_decoded(odd, source), source)
 
 
 def _kept(documents: Iterable[Document], source: Source) -> Iterator[Document]:
@@ -108,19 +113,10 @@ def _undecoded(shard: Shard, source: Source) -> Iterator[Any]:
     return reader(layout)(shard.path, replace(source, part=shard.part))
 
 
-def _packed(items: Iterable[LabelledBlock | Document], limit: int) -> Iterator[LabelledBlock | list[Document]]:
-    """Yield blocks of documents that are text as they stand, and lists of the others."""
-
-    def size(item: LabelledBlock | Document) -> int:
-        return LINES_AT_ONCE if isinstance(item, LabelledBlock) else len(item.text) + 1
-
-    for stretch in blocks(items, size, n_bytes=LINES_AT_ONCE):
-        yield from (item for item in stretch if isinstance(item, LabelledBlock))
-        yield from _sorted_out([item for item in stretch if not isinstance(item, LabelledBlock)], limit)
-
-
-def _sorted_out(documents: Sequence[Document], limit: int) -> Iterator[LabelledBlock | list[Document]]:
-    """Yield those documents that have a problem, or that are to be decoded, and the others as a block."""
+def _sorted_out(items: Sequence[LabelledBlock | Document], limit: int) -> tuple[list[LabelledBlock], list[Document]]:
+    """Return documents that are text as they stand in blocks, and those that have a problem, or that are to be decoded."""
+    whole = [item for item in items if isinstance(item, LabelledBlock)]
+    documents = [item for item in items if not isinstance(item, LabelledBlock)]
     joined = b"\n".join([document.text for document in documents])
     all_plain = is_plain(joined) and BOM_UTF8 not in joined and b"%PDF-" not in joined
     odd, labels, texts = [], [], []
@@ -137,10 +133,9 @@ def _sorted_out(documents: Sequence[Document], limit: int) -> Iterator[LabelledB
             texts.append(text)
         else:
             odd.append(document)
-    if odd:
-        yield odd
     if labels:
-        yield LabelledBlock.of(labels, texts)
+        whole.append(LabelledBlock.of(labels, texts))
+    return whole, odd
 
 
 def read_bytes(identity: str, body: bytes, reading: Reading) -> Document:
@@ -356,11 +351,9 @@ def _kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
 def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
     """Return the settings of a table or of JSON with the delimiter and the columns or keys that its beginning shows, where they do not say them."""
     are_given = reading.text_column is not None and (reading.label_column is not None or not labelled)
-    if are_given and (reading.delimiter is not None or reading.format != "csv"):
-        return reading
     from nbtext.corpus.columns import names_a_column, recognise, recognise_keys
 
-    if are_given and not names_a_column(reading):
+    if are_given and (reading.delimiter is not None or reading.format != "csv" or not names_a_column(reading)):
         return reading
     of_pipe = LOOKED_AT if labelled else 0  # a pipe to be answered may be slow
     if FORMATS[reading.format].decoded:

@@ -24,7 +24,6 @@ from nbtext.strict_json import parsed_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import TracebackType
 
 _ENCODING = "utf-8", "surrogateescape"
 
@@ -84,17 +83,14 @@ class Reviewed(NamedTuple):
         identity, before, after = line.split("\t")
         if not before or not after:
             raise ValueError
-        return cls(*(_unescaped(field) for field in (identity, before, after)))
+        return cls(*(_ESCAPE.sub(lambda escape: _ESCAPED[escape[0]], field) for field in (identity, before, after)))
 
 
 Answer = Labelled | Reviewed
 
-_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+_ESCAPED = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r"}
+_ESCAPES = str.maketrans({character: escape for escape, character in _ESCAPED.items()})
 _ESCAPE = re.compile(r"\\([\\tnr])")
-
-
-def _unescaped(field: str) -> str:
-    return _ESCAPE.sub(lambda escape: {"t": "\t", "n": "\n", "r": "\r"}.get(escape[1], "\\"), field)
 
 
 class AnswerFile:
@@ -124,7 +120,7 @@ class AnswerFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
 
     def append(self, answer: Answer) -> None:

@@ -103,7 +103,6 @@ class Session:
         self._is_left = np.arange(len(pool)) < self.n_asked
         factor = np.random.default_rng(plan.seed).integers(1 << 63, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
         self._random_order = np.argsort(pool.hashes[: self.n_asked] * factor, kind="stable")
-        self._drawn = 0
         self._waiting: list[int] = []
         self._skipped: list[tuple[int, int]] = []
         """Documents that were skipped, each with how many answers there were."""
@@ -152,7 +151,6 @@ class Session:
             found = np.where(self._is_left, worth(self.plan.strategy, self.pool, self.model, self.coverage), 0.0)
             if found[best := int(found.argmax())] > 0:
                 return best
-        self._pass_over_drawn()
         return int(self._random_order[self._drawn])
 
     def answer(self, row: int, label: str, who: str | None = None, time: str | None = None) -> None:
@@ -179,7 +177,7 @@ class Session:
         """Take the last skip or answer of the file back and return its document, None if there is none."""
         if self._skipped and self._skipped[-1][1] == len(self.labels):
             row, _ = self._skipped.pop()
-            self._is_left[row], self._drawn = True, 0
+            self._is_left[row] = True
             return row
         if not self.labels or (self.file is not None and not self.file.answers):
             return None
@@ -189,7 +187,6 @@ class Session:
         self._learn(row, -1)
         del self.labels[row]
         self._is_left[row] = row < self.n_asked
-        self._drawn = 0
         while self.classes and self.model.is_empty(len(self.classes) - 1):  # the newest: answers are taken back in turn
             self.model.drop_class()
             self.classes.pop()
@@ -240,7 +237,7 @@ class Session:
         """Return log p of each class, shape (n_docs, n_classes), by scores of some documents, calibrated if there are labels enough."""
         if self._calibration is None:
             return self.model.log_posterior(tempered(scores, self.pool.lengths[rows]))
-        return self._calibration.log_posterior(scores.T, self._tokens(rows))
+        return self._calibration.log_posterior(scores.T, self.pool.lengths[rows].astype(np.int64))
 
     @cached_property
     def _calibration(self) -> Calibration | None:
@@ -249,14 +246,10 @@ class Session:
         if rows.size < FEWEST_TO_CALIBRATE:
             return None
         truth = self.truth(rows)
-        return self.model.calibration(self.model.left_out(rows, truth), truth, self._tokens(rows))
-
-    def _tokens(self, rows: Whole) -> Whole:
-        return self.pool.lengths[rows].astype(np.int64)
+        return self.model.calibration(self.model.left_out(rows, truth), truth, self.pool.lengths[rows].astype(np.int64))
 
     def sample(self) -> Whole:
         """Return the random sample: the labelled documents before the first of the random order that waits for a label, shape (n,)."""
-        self._pass_over_drawn()
         return np.array([row for row in self._random_order[: self._drawn].tolist() if row in self.labels], np.int64)
 
     def estimate(self) -> Estimate:
@@ -277,9 +270,10 @@ class Session:
         needle = wanted.casefold()
         return [row for row in self.left() if needle in self.pool.text(row).casefold()]
 
-    def _pass_over_drawn(self) -> None:
-        while self._drawn < self._random_order.size and not self._is_left[self._random_order[self._drawn]]:
-            self._drawn += 1
+    @property
+    def _drawn(self) -> int:
+        """Documents at the beginning of the random order that do not wait for a label."""
+        return int(np.append(self._is_left[self._random_order], True).argmax())
 
     def _class_seed(self, seeds: Sequence[Seed]) -> ClassSeed:
         terms, amounts = self.pool.vocabulary.find_terms([seed.term for seed in seeds]), np.array([seed.pseudo_count for seed in seeds])

@@ -6,15 +6,11 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import Any, TypeVar
+from typing import Any
 
 from nbtext.errors import UsageError, WorkerError
-from nbtext.parallel.processes import Share
+from nbtext.parallel.processes import Result, Share, Shared, Task
 from nbtext.version import __version__
-
-Shared = TypeVar("Shared")
-Task = TypeVar("Task")
-Result = TypeVar("Result")
 
 PATIENCE = 30
 """Seconds to wait for the scheduler, and then for a first worker."""

@@ -145,7 +145,8 @@ def read_ledger(path: str, model: bytes) -> Ledger | None:
     Raises `ModelError` if it belongs to other models, is damaged or of a newer format, `PathError` if it cannot be read.
     """
     try:
-        with open(path, "rb", opener=_open_without_waiting) as file:
+        # other users may be able to write to the folder
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW)) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise PathError("not a ledger: it is not a regular file", where=path, hint="remove it")
             content = file.read()
@@ -160,10 +161,6 @@ def read_ledger(path: str, model: bytes) -> Ledger | None:
     except ModelError as problem:
         problem.where = path
         raise
-
-
-def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW)  # other users may be able to write to the folder
 
 
 def _parsed(content: bytes, model: bytes) -> Ledger:

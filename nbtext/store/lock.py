@@ -66,26 +66,22 @@ def _acquire(place: str, timeout: float) -> int:
 
 def _open(place: str) -> tuple[int, bool]:
     """Return a descriptor of the lock file, and whether the file is new."""
+    flags, descriptor = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY, None
     try:
-        descriptor, is_new = _create_or_open(place)
+        while descriptor is None:
+            with contextlib.suppress(FileExistsError):
+                return os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | flags, 0o666), True
+            with contextlib.suppress(FileNotFoundError):  # its holder has just removed it
+                try:
+                    descriptor = os.open(place, os.O_RDWR | flags)
+                except PermissionError:  # another user's file: reading is enough for a lock
+                    descriptor = os.open(place, os.O_RDONLY | flags)
     except OSError as problem:
         raise PathError(f"cannot lock: {reason(problem)}", hint="remove it if no other process is running") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise PathError("cannot lock: it is not a regular file", hint="remove it")
-    return descriptor, is_new
-
-
-def _create_or_open(place: str) -> tuple[int, bool]:
-    flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
-    while True:
-        with contextlib.suppress(FileExistsError):
-            return os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | flags, 0o666), True
-        with contextlib.suppress(FileNotFoundError):  # its holder has just removed it
-            try:
-                return os.open(place, os.O_RDWR | flags), False
-            except PermissionError:  # another user's file: reading is enough for a lock
-                return os.open(place, os.O_RDONLY | flags), False
+    return descriptor, False
 
 
 def _try_lock(descriptor: int, place: str, *, is_new: bool) -> bool:

@@ -235,26 +235,24 @@ class _UnspacedRuns(NamedTuple):
     """Where it ends, with its marks."""
     first: Mask
     """True where a run begins."""
+    last: Mask
+    """True where it ends."""
 
     @property
     def runs(self) -> tuple[Whole, Whole]:
         """Where each run begins and ends, shapes (n_runs,)."""
-        return self.begins[self.first], self.ends[np.append(self.first[1:], True)[: self.first.size]]
+        return self.begins[self.first], self.ends[self.last]
 
     @property
     def pairs(self) -> tuple[Whole, Whole]:
         """Where each pair of characters that follow one another begins and ends, and each character that is a run."""
-        last = np.append(self.first[1:], True)[: self.first.size]
-        kept = ~last | self.first
-        return self.begins[kept], np.where(last, self.ends, np.append(self.ends[1:], 0)[: last.size])[kept]
+        kept = ~self.last | self.first
+        return self.begins[kept], np.where(self.last, self.ends, np.append(self.ends[1:], 0))[kept]
 
 
 def is_unspaced(word: str) -> bool:
     """Return whether a word that is not empty begins with a letter of these scripts."""
-    if word[0].isascii():
-        return False
-    found = unspaced_runs(word[0].encode())
-    return found is not None
+    return not word[0].isascii() and unspaced_runs(word[0].encode()) is not None
 
 
 def texts_with_runs(texts: Sequence[bytes]) -> NDArray[np.int32]:
@@ -288,7 +286,8 @@ def unspaced_runs(text: bytes) -> _UnspacedRuns | None:
     places, ends, letters = places[kept], ends[kept], letters[kept]
     heads = np.flatnonzero(letters)
     begins, ends = places[heads], ends[np.append(heads[1:], letters.size) - 1]
-    return _UnspacedRuns(begins, ends, np.append(True, begins[1:] != ends[:-1]))
+    apart = begins[1:] != ends[:-1]
+    return _UnspacedRuns(begins, ends, np.append(True, apart), np.append(apart, True))
 
 
 def _kinds_at(raw: NDArray[np.uint8], places: Whole) -> NDArray[np.uint8]:
