@@ -164,9 +164,8 @@ class Corpus:
     @cached_property
     def _extent(self) -> tuple[bool, int | None]:
         """Whether each file is a document, and the number of files, else of bytes, there are to read; None if it is unknown."""
-        file_format = self._source.reading.format
-        by_files = FORMATS[file_format].file_per_document
-        return by_files, _number_of_files(self.paths, file_format) if by_files else _size_of_files(self.paths)
+        by_files = FORMATS[self._source.reading.format].file_per_document
+        return by_files, _number_of_files(self.paths) if by_files else _size_of_files(self.paths)
 
 
 @dataclass()
@@ -219,12 +218,10 @@ def number_of(item: object) -> int:
     return len(item) if isinstance(item, LabelledBlock) else 1
 
 
-def _number_of_files(paths: Sequence[str], file_format: str) -> int | None:
+def _number_of_files(paths: Sequence[str]) -> int | None:
     """Return the number of files in and below the paths; None if there are too many."""
     from nbtext.corpus.directory import names_below
 
-    if file_format == "maildir":
-        paths = [os.path.join(path, part) for path in paths for part in ("cur", "new")]  # noqa: PTH118 - texts
     count = sum(1 for _ in islice(names_below(paths, labelled=False), MOST_COUNTED + 1))
     return count if count <= MOST_COUNTED else None
 

@@ -33,16 +33,15 @@ _FROM_LINE = re.compile(rb"(?:\A|\n\r?\n)From \S+ +[A-Z][a-z]{2} [A-Z][a-z]{2} +
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
-def label_of(path: str, *suffixes: str) -> str:
-    """Return the class that a file or folder stands for: its name, without suffixes of compression and of the format.
+def class_of(path: str, source: Source, *suffixes: str) -> str | None:
+    """Return the class of all documents of a path: its name, without suffixes of compression and of the format.
 
-    >>> label_of("mail/spam.mbox.gz", ".mbox")
-    'spam'
-
-    Raise `UsageError` for standard input, which has no name.
+    None if labels are not wanted, or each document has its own. Raise `UsageError` for standard input, which has no name.
     """
-    if isinstance(path, LabelledFolder):
+    if source.labelled and isinstance(path, LabelledFolder):
         return path.label
+    if not source.labelled or source.reading.label_of_document:
+        return None
     if path == "-":
         raise UsageError("standard input has no name that could be the class", hint="give a file")
     name = uncompressed_name(Path(os.path.realpath(path)).name).lstrip(".")
@@ -50,12 +49,6 @@ def label_of(path: str, *suffixes: str) -> str:
         if name.lower().endswith(suffix):
             name = name[: -len(suffix)]
     return decoded_name(os.fsencode(name))
-
-
-def class_of(path: str, source: Source, *suffixes: str) -> str | None:
-    """Return the class of all documents of a path; None if labels are not wanted, or each document has its own."""
-    is_class = source.labelled and (not source.reading.label_of_document or isinstance(path, LabelledFolder))
-    return label_of(path, *suffixes) if is_class else None
 
 
 def _is_maildir(path: str) -> bool:

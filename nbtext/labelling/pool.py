@@ -38,7 +38,6 @@ _NO_CLASS = "pool"
 class Reach(NamedTuple):
     """The terms of a document, and where in the order by term the entries of all documents are that hold one of them."""
 
-    row: int
     terms: NDArray[np.int32]
     """Shape (n_terms,)."""
     log_counts: NDArray[np.int32]
@@ -109,7 +108,7 @@ class DocumentPool:
         here = slice(int(self.matrix.offsets[row]), int(self.matrix.offsets[row + 1]))
         terms = self.matrix.terms[here]
         starts = self.term_offsets[terms]
-        return Reach(row, terms, self.log_counts[here], starts, self.term_offsets[terms + 1] - starts)
+        return Reach(terms, self.log_counts[here], starts, self.term_offsets[terms + 1] - starts)
 
     def spread(self, document: Reach, of_terms: Whole, by_term: NDArray[np.int32], sums: Whole) -> None:
         """Add to the sums of all documents, shape (n_docs,), for each term of one ``of_terms`` times what they hold of it, as entries in ``by_term``."""

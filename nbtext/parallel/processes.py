@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
     from queue import SimpleQueue
 
-    Serving = Callable[[Connection, Callable[[Never], object], int], None]
+    Serving = Callable[[Connection, Callable[[Never], object]], None]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end a command. A terminal sends them to the workers too, which leave it to the parent to end them."""
@@ -112,27 +112,26 @@ def _signals_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _serve(connection: Connection, function: Callable[[Never], object], parent: int) -> None:
-    """Answer each task with what the function returns or raises, as a worker of the process with the number ``parent``, until the task is None."""
-    _become_worker(parent)
-    with suppress(EOFError):  # the parent is gone
-        while (task := connection.recv()) is not None:
-            send(connection, _attempt(function, *task))
+def _serve(connection: Connection, function: Callable[[Never], object]) -> None:
+    """Answer each task with what the function returns or raises, until the task is None."""
+    while (task := connection.recv()) is not None:
+        send(connection, _attempt(function, *task))
 
 
-def _serve_share(connection: Connection, work: Callable[[Never], object], parent: int) -> None:
-    """Answer with what work returns or raises for a share of the tasks, as a worker of the process with the number ``parent``."""
-    _become_worker(parent)
-    with suppress(EOFError, OSError):  # the parent is gone
-        send(connection, _attempt(work, _ShareOfWorker(connection)))
-        connection.recv()
+def _serve_share(connection: Connection, work: Callable[[Never], object]) -> None:
+    """Answer with what work returns or raises for a share of the tasks."""
+    send(connection, _attempt(work, _ShareOfWorker(connection)))
+    connection.recv()
 
 
-def _become_worker(parent: int) -> None:
+def _work(parent: int, serving: Serving, connection: Connection, function: Callable[[Never], object]) -> None:
+    """Serve as a worker of the process with the number ``parent``."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    with suppress(EOFError, OSError):  # the parent is gone
+        serving(connection, function)
 
 
 def _attempt(function: Callable[..., object], *task: object) -> tuple[bool, object]:
@@ -368,7 +367,7 @@ class Workers:
             for _ in range(self._n):
                 ours, theirs = multiprocessing.Pipe()
                 self._pipes.append(ours)
-                process = context.Process(target=self._serving, args=(theirs, self._function, os.getpid()), daemon=True)
+                process = context.Process(target=_work, args=(os.getpid(), self._serving, theirs, self._function), daemon=True)
                 process.start()
                 theirs.close()  # before the next worker is forked, so that nobody else has it
                 self._processes.append(process)

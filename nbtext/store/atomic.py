@@ -55,14 +55,13 @@ def check_replaceable(path: str, *, follow: bool = True) -> Path:
         raise PathError("the folder does not exist", where=_folder(path), hint="make it first")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PathError("cannot write into the folder", where=_folder(path), hint="check its permissions")
-    if status is not None and _is_kept_by_sticky_bit(status, folder.stat()):
+    of_folder = folder.stat()
+    kept_by_sticky_bit = (
+        of_folder.st_mode & stat.S_ISVTX and status is not None and os.geteuid() not in {0, status.st_uid, of_folder.st_uid}
+    )
+    if kept_by_sticky_bit:  # as in /tmp, where only root and the owners of file and folder may replace it
         raise PathError("belongs to another user, and the folder is sticky", where=path, hint="write to a folder of your own")
     return target
-
-
-def _is_kept_by_sticky_bit(file: os.stat_result, folder: os.stat_result) -> bool:
-    """Return whether the sticky bit forbids replacing a file: in a folder such as /tmp, only root and the owners of file and folder may."""
-    return bool(folder.st_mode & stat.S_ISVTX) and os.geteuid() not in {0, file.st_uid, folder.st_uid}
 
 
 def displayed_path(path: str) -> str:

@@ -62,7 +62,13 @@ class KeyTable:
         ids = self.find(keys)
         unknown = np.flatnonzero(ids == 0)
         if unknown.size:
-            ids[unknown] = self._intern_new(keys.take(unknown))
+            new = keys.take(unknown)
+            representative = representatives(new)
+            distinct = np.flatnonzero(representative == np.arange(new.size))
+            new_ids = np.empty(new.size, np.int32)
+            new_ids[distinct] = np.arange(self._size + 1, self._size + 1 + distinct.size)
+            self._append(new.take(distinct))
+            ids[unknown] = new_ids.take(representative)
         return ids
 
     def find(self, keys: Keys) -> NDArray[np.int32]:
@@ -79,14 +85,6 @@ class KeyTable:
             walking = np.flatnonzero((self._stored.take(found) != wanted) & (found != 0))
             pending, slots, wanted = pending.take(walking), slots.take(walking), wanted.take(walking)
         return ids
-
-    def _intern_new(self, keys: Keys) -> NDArray[np.int32]:
-        representative = representatives(keys)
-        distinct = np.flatnonzero(representative == np.arange(keys.size))
-        ids = np.empty(keys.size, np.int32)
-        ids[distinct] = np.arange(self._size + 1, self._size + 1 + distinct.size)
-        self._append(keys.take(distinct))
-        return ids.take(representative)
 
     def _append(self, keys: Keys) -> None:
         """Store distinct new keys; keep the table at most a quarter full: 4 bytes a slot, and few second probes."""
