@@ -1,4 +1,4 @@
-"""`nbtext label`: rows to be filled in and rows that were. Also tests `labelling/suggestions.py`."""
+"""`nbtext label`: rows to be filled in and rows that were."""
 
 from __future__ import annotations
 

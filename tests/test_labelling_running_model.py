@@ -1,4 +1,4 @@
-"""The model after each label: against its formula, and exact whatever the order. Also tests `labelling/pool.py` and `labelling/coverage.py`."""
+"""The model after each label: against its formula, and exact whatever the order. Also tests `labelling/pool.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.labelling.coverage import MEANS, VECTORS, Coverage
+from nbtext.labelling.asking import MEANS, VECTORS, Coverage
 from nbtext.labelling.running_model import PSEUDO_COUNT, RunningModel
 from tests.budget import examples
 from tests.labelling import labelled_texts, pool_of

@@ -127,10 +127,10 @@ def test_undo_takes_back_skips_and_labels_in_turn() -> None:
 def test_suggestions_differ_from_each_other_and_change_no_label() -> None:
     session = Session(POOL)
     label(session, 10)
-    rows = list(session.suggestions(20))
+    rows = [POOL.rows[each.id] for each in session.suggest(20)]
     assert len(set(rows)) == 20
     assert not set(rows) & set(session.labels)
-    assert len(list(Session(POOL).suggestions(100))) == 60
+    assert len(list(Session(POOL).suggest(100))) == 60
 
 
 def test_a_session_goes_on_from_its_file_as_if_it_had_not_ended(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_labels_of_another_pool_teach_and_are_not_asked_about(tmp_path: Path) ->
     assert list(session.labels) == [60, 61, 4]
     assert session.classes == ["cats", "dogs"]
     asked = {session.next_document()}
-    asked.update(session.suggestions(100))
+    asked.update(session.pool.rows[each.id] for each in session.suggest(100))
     assert asked == set(range(60)) - {4}
 
 

@@ -89,7 +89,6 @@ def command(output: str, **options: Any) -> None:
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths
     from nbtext.cli.label_terminal import Terminal
-    from nbtext.labelling.suggestions import suggest
     from nbtext.report.forms import write
 
     options["to"] = options["to"] or (DEFAULT_PATCH if options["review"] else DEFAULT_FILE)
@@ -99,7 +98,7 @@ def command(output: str, **options: Any) -> None:
     _require_outside(options["to"], paths)
     if options["suggest"] is not None:
         session, source = _session(paths, options, None)
-        write(suggest(session, options["suggest"]), output, COLUMNS, safe=safe, tsv_heads=True)
+        write(session.suggest(options["suggest"]), output, COLUMNS, safe=safe, tsv_heads=True)
         source.say_notices()
         return
     screen = None if options["take"] is not None else Terminal()
@@ -174,7 +173,7 @@ def _read_answers(path: str) -> list[Answer]:
     from nbtext.corpus.streams import file_content
     from nbtext.labelling.answer_file import Labelled, read_session
 
-    return read_session(path, file_content(path), Labelled.of_line)[1] if Path(path).exists() else []
+    return read_session(path, file_content(path), Labelled.of_line) if Path(path).exists() else []
 
 
 def _ask(session: Session, terminal: Terminal, options: option.Options) -> None:
@@ -188,13 +187,12 @@ def _ask(session: Session, terminal: Terminal, options: option.Options) -> None:
 
 def _take(session: Session, options: option.Options) -> None:
     from nbtext.cli.corpus import CommandCorpus
-    from nbtext.labelling.suggestions import take
 
     path, options["on_error"] = options["take"] or "", "record"
     reading = Reading.of({"text_column": "id", "encoding": options["encoding"] or "auto"})
     rows = CommandCorpus((path,), reading, options, labelled=False, columns=("id", "label"), progress=False)
     known = len(session.labels)
-    for _ in messages.reported(take(session, rows, options["who"], now(options))):
+    for _ in messages.reported(session.take(rows, options["who"], now(options))):
         pass
     rows.finish()
     new, (given, kinds) = len(session.labels) - known, session.nouns

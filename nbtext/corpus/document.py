@@ -102,15 +102,11 @@ class LabelledFolder(str):
     __slots__ = ("label",)
     label: str
 
-    def __new__(cls, path: str, label: str) -> Self:
-        """Return the path with its class."""
+    def __new__(cls, path: str, label: str = "") -> Self:
+        """Return the path with its class, which another process sets afterwards."""
         folder = super().__new__(cls, path)
         folder.label = label
         return folder
-
-    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
-        """Return what another process makes it of."""
-        return str(self), self.label
 
 
 class FilePart(NamedTuple):

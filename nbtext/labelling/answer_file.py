@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import re
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -106,7 +107,7 @@ class AnswerFile:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOCTTY, 0o666)
             try:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._ends, self.answers = self._read(of_line)
+                self.answers = self._read(of_line)
             except BaseException:
                 os.close(self._descriptor)
                 raise
@@ -169,28 +170,30 @@ class AnswerFile:
                 "another program wrote to this file meanwhile", where=self.path, hint="begin again, to go on from what it holds"
             )
 
-    def _read(self, of_line: Callable[[str], Answer]) -> tuple[list[int], list[Answer]]:
-        """Return 0 and where each line ends, and the answers; end a last line that is whole, cut it off if it is not."""
+    def _read(self, of_line: Callable[[str], Answer]) -> list[Answer]:
+        """Return the answers; end a last line that is whole, cut it off if it is not."""
         with open(self._descriptor, "rb", closefd=False) as file:
             content = file.read()
-        ends, answers = read_session(self.path, content, of_line)
-        if ends[-1] > len(content):
-            os.write(self._descriptor, b"\n")
-        elif ends[-1] < len(content):
-            os.ftruncate(self._descriptor, ends[-1])
+        answers = read_session(self.path, content, of_line)
+        self._ends = [0, *accumulate(map(len, content.splitlines(keepends=True)[: len(answers)]))]
+        """Where each line ends, after 0."""
+        if self._ends[-1] < len(content):
+            os.ftruncate(self._descriptor, self._ends[-1])
             self.repaired = True
-        return ends, answers
+        elif content and not content.endswith(b"\n"):
+            self._ends[-1] += os.write(self._descriptor, b"\n")
+        return answers
 
 
-def read_session(path: str, content: bytes, of_line: Callable[[str], Answer]) -> tuple[list[int], list[Answer]]:
+def read_session(path: str, content: bytes, of_line: Callable[[str], Answer]) -> list[Answer]:
     """Return what `read_answers` does; the last line may lack its end, or be half-written if a session can have begun it."""
     rest = content[content.rfind(b"\n") + 1 :]
     if _is_object(rest):
         return read_answers(path, content + b"\n", of_line)
-    ends, answers = read_answers(path, content, of_line)
+    answers = read_answers(path, content, of_line)
     if rest and not answers and not _BEGINNING.startswith(rest[: len(_BEGINNING)]):
         raise PathError("is no file of answers of nbtext label", where=path, hint="give another file with --to")
-    return ends, answers
+    return answers
 
 
 def _is_object(line: bytes) -> bool:
@@ -201,20 +204,16 @@ def _is_object(line: bytes) -> bool:
         return False
 
 
-def read_answers(
-    path: str, content: bytes, of_line: Callable[[str], Answer], hint: str = "give another file with --to"
-) -> tuple[list[int], list[Answer]]:
-    """Return 0 and where each whole line ends, and the answers; raise `PathError` for a line that is none or a document that is there twice."""
-    ends = [0]
+def read_answers(path: str, content: bytes, of_line: Callable[[str], Answer], hint: str = "give another file with --to") -> list[Answer]:
+    """Return the answers of whole lines; raise `PathError` for a line that is none or a document that is there twice."""
     answers: list[Answer] = []
     first: dict[str, int] = {}
-    for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(keepends=True), 1):
+    for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
         try:
-            answer = of_line(line.decode(*_ENCODING).removesuffix("\n").removesuffix("\r"))
+            answer = of_line(line.decode(*_ENCODING))
         except ValueError:
             raise PathError("is no answer of nbtext label", where=f"{path}:{number}", hint=hint) from None
         if (before := first.setdefault(answer.id, number)) != number:
             raise PathError(f"{answer.id} has an answer in line {before} already", where=f"{path}:{number}", hint="remove one of the lines")
-        ends.append(ends[-1] + len(line))
         answers.append(answer)
-    return ends, answers
+    return answers

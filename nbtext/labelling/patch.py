@@ -24,7 +24,7 @@ class LabelPatch:
         content = file_content(path)
         if content and not content.endswith(b"\n"):
             raise PathError("the last line has no end, as after a power cut", where=path, hint="end it, or remove it")
-        _, rows = read_answers(
+        rows = read_answers(
             path, content, Reviewed.of_line, hint="lines have a document, its old and its new label, with tabs between them"
         )
         self.path = path

@@ -17,13 +17,12 @@ from nbtext.corpus.document import Document
 from nbtext.counts.layers import by_class
 from nbtext.decision import greatest_expected_f1
 from nbtext.document_parts import checked_fields, fields_of_pairs, without_separators
-from nbtext.errors import UsageError, quantity
+from nbtext.errors import DocumentError, UsageError, quantity
 from nbtext.explain.contributions import shared_out, weighed_pieces
 from nbtext.explain.word_walk import WordWalker
-from nbtext.label_sets import LabelSets, labels_in, shown_label
+from nbtext.label_sets import LabelSets, labels_in, separated, shown_label
 from nbtext.labelling.answer_file import AnswerFile, Labelled
-from nbtext.labelling.asking import tempered, worth
-from nbtext.labelling.coverage import Coverage
+from nbtext.labelling.asking import Coverage, tempered, worth
 from nbtext.labelling.pool import DocumentPool, count_pool
 from nbtext.labelling.running_labels import RunningLabels
 from nbtext.labelling.running_model import ClassSeed, RunningModel
@@ -53,6 +52,17 @@ class Plan(NamedTuple):
     seed: int = 0
     separator: str | None = None
     """What stands between labels, in rows and where they are typed, if a document may have several."""
+
+
+class Suggestion(NamedTuple):
+    """A document to be labelled by an editor or a program, with the most probable class, or the set of labels; both are empty without labels."""
+
+    id: str
+    label: str
+    """To be filled in."""
+    suggested: str
+    probability: float | str | None
+    text: str
 
 
 class Estimate(NamedTuple):
@@ -103,7 +113,7 @@ class Session:
         self._is_left = np.arange(len(pool)) < self.n_asked
         factor = np.random.default_rng(plan.seed).integers(1 << 63, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
         self._random_order = np.argsort(pool.hashes[: self.n_asked] * factor, kind="stable")
-        self._waiting: list[int] = []
+        self._n_waiting = 0
         self._skipped: list[tuple[int, int]] = []
         """Documents that were skipped, each with how many answers there were."""
 
@@ -145,7 +155,7 @@ class Session:
         """Return the document to ask about, None if none is left."""
         if not self._is_left.any():
             return None
-        asked = len(self.labels) + len(self._waiting)
+        asked = len(self.labels) + self._n_waiting
         is_random = int((asked + 1) * self.plan.random_share) > int(asked * self.plan.random_share)
         if not is_random and self.plan.strategy != "random" and len(self.classes) > 1:
             found = np.where(self._is_left, worth(self.plan.strategy, self.pool, self.model, self.coverage), 0.0)
@@ -197,13 +207,40 @@ class Session:
         self._is_left[row] = False
         self._skipped.append((row, len(self.labels)))
 
-    def suggestions(self, n: int) -> Iterator[int]:
+    def suggest(self, n: int) -> Iterator[Suggestion]:
         """Yield the next documents, at most n, as if each were labelled before the next is chosen; it then waits for its label."""
-        while len(self._waiting) < n and (row := self.next_document()) is not None:
-            self._waiting.append(row)
+        separator = self.plan.separator
+        while self._n_waiting < n and (row := self.next_document()) is not None:
+            self._n_waiting += 1
             self._is_left[row] = False
             self.coverage.add(self.pool.reach(row))
-            yield row
+            found = self.proposed(row)
+            suggested: tuple[str, float | str | None] = found[0] if found else ("", None)
+            if separator is not None and self.classes:
+                suggested = separator.join(label for label, _ in found) or separator, separator.join(f"{p:.6g}" for _, p in found)
+            yield Suggestion(self.pool.documents[row].id, "", *suggested, self.pool.text(row))
+
+    def take(self, rows: Iterable[Document], who: str | None = None, time: str | None = None) -> Iterator[Document]:
+        """Add the labels of rows, documents with the columns id and label, and yield each, with its problem if it was not taken.
+
+        A row without a label is not filled in yet; it is skipped without a message, as one that repeats a known label. A separator alone is no label.
+        """
+        for filled in rows:
+            problem = filled.problem
+            if problem is None and (label := filled.columns[1].strip()):
+                try:
+                    self._take(filled.columns[0], label, who, time)
+                except (DocumentError, UsageError) as raised:
+                    problem = DocumentError(raised.message, hint=raised.hint)
+            yield filled._replace(problem=problem)
+
+    def _take(self, identity: str, label: str, who: str | None, time: str | None) -> None:
+        row = self.pool.rows.get(identity)
+        if row is None:
+            raise DocumentError(f"the pool has no document {identity!r}", hint="leave the column id as it was printed")
+        label = separated(label, self.plan.separator)
+        if row not in self.labels or labels_in(self.labels[row]) != labels_in(label):
+            self.answer(row, label, who, time)
 
     def probabilities(self, row: int) -> list[tuple[str, float]]:
         """Return the classes and their probabilities, calibrated by the labels so far, in the order of the classes."""
