@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtext.corpus.document import Notices, Source
 from nbtext.corpus.streams import compression, open_stream, stream_of, unpacked
 from nbtext.errors import PathError
+from nbtext.settings import Reading
 from tests.process import LITTLE_MEMORY, MEMORY, corpus, error_line, fail, nbtext
 from tests.reading import documents, problems, texts
 
@@ -60,10 +62,10 @@ def test_a_thread_unpacks_ahead_what_is_read_then_and_ends_with_the_file(kind: s
     whole, cut = tmp_path / f"whole{SUFFIX[kind]}", tmp_path / f"cut{SUFFIX[kind]}"
     whole.write_bytes(packed)
     cut.write_bytes(packed[:-9])
-    with open_stream(str(whole), ahead=True) as stream:
+    with open_stream(str(whole), Source(Reading(), Notices(), labelled=True, blocks=True)) as stream:
         assert threading.active_count() == before + 1
         assert stream.read() == LINES
-    with open_stream(str(cut)) as alone, open_stream(str(cut), ahead=True) as stream:
+    with open_stream(str(cut)) as alone, open_stream(str(cut), Source(Reading(), Notices(), labelled=True, blocks=True)) as stream:
         assert lines_before_damage(stream) == lines_before_damage(alone)
     assert threading.active_count() == before
 

@@ -47,7 +47,7 @@ def archived(path: str, source: Source) -> Iterator[Document]:
 def _members(path: str, source: Source) -> Iterator[tuple[list[str], bool, bytes]]:
     """Yield the parts of each member's name, whether it is a regular file, and its content, cut where it is too large; skip hidden ones as in folders."""
     long_name = b""
-    with open_stream(path, source.unpacked_limit) as stream:
+    with open_stream(path, source) as stream:
         while (header := stream.read(BLOCKSIZE)).strip(b"\0"):
             try:
                 member = TarInfo.frombuf(header, "utf-8", "surrogateescape")

@@ -52,7 +52,7 @@ def each_line(
     needs a closer look.
     """
     limit = source.limit
-    with open_stream(path, source.unpacked_limit, source.part, ahead=source.blocks) as stream:
+    with open_stream(path, source) as stream:
         for lines_before, content, again in line_blocks(stream, source):
             plain = None if content is None or block_of is None else plain_lines(content)
             if plain is not None and block_of is not None and (block := block_of(plain)) is not None:
@@ -187,7 +187,7 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
 
 def _each_element(path: str, source: Source, of_record: Callable[[str, dict[str, object]], Document]) -> Iterator[Document]:
     """Yield a document for each element of an array, named by its id or else ``path:number``; the whole array is in memory."""
-    with open_stream(path, source.unpacked_limit) as stream:
+    with open_stream(path, source) as stream:
         try:
             elements, transcoded = _parsed(stream.read(), source.reading.encoding)
         except DocumentError as problem:

@@ -114,7 +114,7 @@ def mbox(path: str, source: Source) -> Iterator[Document]:
     """
     label = class_of(path, source, ".mbox", ".mbx")
     limit = source.limit
-    with open_stream(path, source.unpacked_limit, source.part) as stream:
+    with open_stream(path, source) as stream:
         if source.labelled and not stream.peek(len(SEPARATOR)).startswith(SEPARATOR) and stream.peek(1):
             raise PathError(
                 'not an mbox: it does not begin with "From "', where=path, hint="if each line is a document, give --format lines"

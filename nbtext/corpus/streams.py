@@ -271,13 +271,13 @@ def standard_input() -> BufferedReader:
 
 
 @contextmanager
-def open_stream(
-    path: str, unpacked_limit: int = _NO_LIMIT, part: FilePart = WHOLE_FILE, *, ahead: bool = False
-) -> Iterator[BufferedReader]:
-    """Open a file, or standard input for ``-``, unpacked if it is compressed; or only a part of a file, as it stands.
+def open_stream(path: str, source: Source | None = None) -> Iterator[BufferedReader]:
+    """Open a file, or standard input for ``-``, unpacked if it is compressed; or only the part of a file that the source has, as it stands.
 
-    With ``ahead`` a thread unpacks a regular file while the caller works on what came before. Raise `PathError` if it cannot be read or is in UTF-16 or UTF-32, on opening or, if a compressed file is damaged, while reading.
+    A thread unpacks a regular file, while the caller works on what came before, if the source takes blocks. Raise `PathError` if the file cannot be
+    read or is in UTF-16 or UTF-32, on opening or, if a compressed file is damaged, while reading.
     """
+    part, limit = (WHOLE_FILE, _NO_LIMIT) if source is None else (source.part, source.unpacked_limit)
     try:
         if not part.from_beginning:
             with stream_of(_as_it_stands(path, part)) as stream:
@@ -287,7 +287,8 @@ def open_stream(
         if stat.S_ISDIR(mode):
             raise UsageError(f"{path} is a directory, not a file of documents", hint="for a directory per class use --format dir")
         with opened(path) as file, _counted(file) as packed:
-            stream = readable_stream(packed, path, unpacked_limit, ahead=ahead and stat.S_ISREG(mode))
+            ahead = source is not None and source.blocks and stat.S_ISREG(mode)
+            stream = readable_stream(packed, path, limit, ahead=ahead)
             skipped = part.start
             while skipped > 0:
                 skipped -= len(stream.read(min(skipped, BUFFER))) or skipped
@@ -307,18 +308,14 @@ def readable_stream(stream: BufferedReader, path: str, unpacked_limit: int, *, a
     """Return a stream unpacked if it is compressed, with ``ahead`` by a thread; raise `PathError` if it is in UTF-16 or UTF-32."""
     kind = compression(path, stream.peek(LONGEST_BEGINNING))
     if kind is not None:
+        from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
+
         pieces = unpacked(stream, kind, unpacked_limit)
-        stream = stream_of(_ahead(pieces) if ahead and _can_work_ahead() else pieces)
+        may_start = getrlimit(RLIMIT_AS)[0] == RLIM_INFINITY  # with a limit of memory a thread could fail without a chance to say so
+        stream = stream_of(_ahead(pieces) if ahead and may_start else pieces)
     if is_wide(stream.peek(LONGEST_WIDE)):
         raise PathError("a table or lines in UTF-16 or UTF-32", where=path, hint="make it UTF-8 first, as with iconv -t UTF-8")
     return stream
-
-
-def _can_work_ahead() -> bool:
-    """Return whether a thread may be started: with a limit of memory it could fail without a chance to say so."""
-    from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
-
-    return getrlimit(RLIMIT_AS)[0] == RLIM_INFINITY
 
 
 def _ahead(pieces: Iterator[bytes]) -> Generator[bytes]:

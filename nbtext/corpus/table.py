@@ -228,13 +228,13 @@ class _Places(NamedTuple):
 def delimited(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each row, named by its id column or else ``path:row``; the header is row 1."""
     blocks_of = _blocks_of_csv if source.reading.format == "csv" else _blocks_of_tsv
-    with open_stream(path, source.unpacked_limit, source.part, ahead=source.blocks) as stream, ExitStack() as also:
+    with open_stream(path, source) as stream, ExitStack() as also:
         blocks = also.enter_context(closing(blocks_of(stream, source)))
         first = next(blocks, _RowBlock(iter(())))
         header, beginning = None, first.rows
         if source.part.start:
-            whole = also.enter_context(open_stream(path, source.unpacked_limit))
             from_beginning = replace(source, part=WHOLE_FILE, blocks=False)
+            whole = also.enter_context(open_stream(path, from_beginning))
             beginning = next(also.enter_context(closing(blocks_of(whole, from_beginning)))).rows
         if names_a_column(source.reading, source.columns):
             header = [column_name(field, source.reading.encoding) for field in next(beginning, (0, []))[1] or []]

@@ -258,8 +258,9 @@ def _append(descriptor: int, line: bytes) -> None:
     is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
     is_locked = is_file and bool(line) and _locked(descriptor)
     end = os.fstat(descriptor).st_size
-    if is_file and line and _is_within_a_line(descriptor, end):
-        line = b"\n" + line
+    with contextlib.suppress(OSError):  # a file that may not be read
+        if is_file and line and end > 0 and os.pread(descriptor, 1, end - 1) != b"\n":
+            line = b"\n" + line
     try:
         while line:
             line = line[os.write(descriptor, line) :]  # a nearly full disk takes only a part
@@ -280,10 +281,4 @@ def _locked(descriptor: int) -> bool:
             return False
         else:
             return True
-    return False
-
-
-def _is_within_a_line(descriptor: int, end: int) -> bool:
-    with contextlib.suppress(OSError):
-        return end > 0 and os.pread(descriptor, 1, end - 1) != b"\n"
     return False

@@ -299,9 +299,14 @@ def _kinds_at(raw: NDArray[np.uint8], places: Whole) -> NDArray[np.uint8]:
         first, second, third = (of_all[high] for of_all in bytes_)
         fourth = raw.take(places[high] + 3, mode="clip").astype(np.int32)
         codes = (first & 7) << 18 | (second & 0x3F) << 12 | (third & 0x3F) << 6 | fourth & 0x3F
-        is_letter = np.any([(codes >= first_code) & (codes <= last_code) for first_code, last_code in _HIGH], axis=0)
-        found, places_found = np.unique(codes[is_letter], return_inverse=True)
-        is_letter[is_letter] = np.array([category(chr(code)) != "Cn" for code in found.tolist()], np.bool_)[places_found]
-        is_mark = (codes >= _SELECTORS[0]) & (codes <= _SELECTORS[1])
-        kinds[high] = np.select((is_letter, is_mark), (_LETTER, _MARK), _OTHER)
+        distinct, places_found = np.unique(codes, return_inverse=True)
+        kinds[high] = np.array([_kind_of_high(code) for code in distinct.tolist()], np.uint8)[places_found]
     return kinds
+
+
+def _kind_of_high(code: int) -> int:
+    """Return the kind of a character beyond U+FFFF."""
+    if _SELECTORS[0] <= code <= _SELECTORS[1]:
+        return _MARK
+    is_letter = any(first <= code <= last for first, last in _HIGH) and category(chr(code)) != "Cn"
+    return _LETTER if is_letter else _OTHER
