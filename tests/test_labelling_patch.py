@@ -1,4 +1,4 @@
-"""`labelling/patch.py`, the labels of a review while a corpus is read, and `--relabel` of the commands."""
+"""The labels of a review while a corpus is read, and `--relabel` of the commands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from nbtext.corpus.document import Document, Notices
 from nbtext.errors import PathError, UsageError
-from nbtext.labelling.patch import LabelPatch
+from nbtext.labelling.answer_file import LabelPatch
 from tests.process import PETS, corpus, fail, nbtext, succeed, write
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from nbtext.label_sets import label_set
 from nbtext.labelling.asking import MOST_TOKENS, uncertain
-from nbtext.labelling.running_labels import RunningLabels
-from nbtext.labelling.running_model import PSEUDO_COUNT
+from nbtext.labelling.running_model import PSEUDO_COUNT, RunningLabels
 from nbtext.labelling.session import Plan, Session
 from nbtext.labelling.stopping import outlook
 from tests.budget import examples

@@ -68,7 +68,7 @@ class CommandCorpus(Corpus):
         self.where = options.get("where")
         self.patch = self._patch = None
         if labelled and (path := options.get("relabel")) is not None:
-            from nbtext.labelling.patch import LabelPatch
+            from nbtext.labelling.answer_file import LabelPatch
 
             self.patch = self._patch = LabelPatch(path)
 

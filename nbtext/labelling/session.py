@@ -24,8 +24,7 @@ from nbtext.label_sets import LabelSets, labels_in, separated, shown_label
 from nbtext.labelling.answer_file import AnswerFile, Labelled
 from nbtext.labelling.asking import Coverage, tempered, worth
 from nbtext.labelling.pool import DocumentPool, count_pool
-from nbtext.labelling.running_labels import RunningLabels
-from nbtext.labelling.running_model import ClassSeed, RunningModel
+from nbtext.labelling.running_model import ClassSeed, RunningLabels, RunningModel
 from nbtext.metrics.intervals import Interval, wilson_interval
 from nbtext.records import NamedTuple
 from nbtext.text.analyzer import UNKNOWN

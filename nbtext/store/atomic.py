@@ -10,12 +10,12 @@ the descriptor that created it; a symbolic link in place of a file that belongs 
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import re
 import stat
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
@@ -115,9 +115,9 @@ def _remove_abandoned(target: Path) -> None:
     Files of running processes stay, and all files where the file system has no locks or the folder cannot be listed.
     """
     ours = re.compile(re.escape(_prefix(target)) + "[a-z0-9_]{8}" + re.escape(_SUFFIX))
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         for name in filter(ours.fullmatch, os.listdir(target.parent)):  # noqa: PTH208 - faster
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 _remove_unless_locked(target.parent / name)
 
 
@@ -139,7 +139,7 @@ def _create_beside(target: Path, make: Callable[[str], Created]) -> tuple[Create
     while True:
         mark = "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(8))
         path = target.with_name(_prefix(target) + mark + _SUFFIX)
-        with contextlib.suppress(FileExistsError):
+        with suppress(FileExistsError):
             return make(str(path)), path
 
 
@@ -153,7 +153,7 @@ def _locked_temporary(target: Path) -> tuple[int, Path]:
     while True:
         descriptor, temporary = _create_beside(target, lambda path: os.open(path, flags, 0o600))
         try:
-            with contextlib.suppress(OSError):  # without locks nobody takes it for abandoned
+            with suppress(OSError):  # without locks nobody takes it for abandoned
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             if os.fstat(descriptor).st_nlink:
                 return descriptor, temporary
@@ -165,25 +165,25 @@ def _locked_temporary(target: Path) -> tuple[int, Path]:
 
 def discard(descriptor: int, path: Path) -> None:
     """Remove a file that is no longer needed, if it is there, and then free the lock on it."""
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         path.unlink()
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         os.close(descriptor)
 
 
 def _set_attributes(descriptor: int, like: Path) -> None:
     """Give a new file the permissions and the owner of another one, or the usual ones if there is none."""
     status = None
-    with contextlib.suppress(FileNotFoundError):
+    with suppress(FileNotFoundError):
         status = like.lstat()
     if status is None or not stat.S_ISREG(status.st_mode):  # a link may have taken its place meanwhile
         mask = os.umask(0)
         os.umask(mask)
         os.fchmod(descriptor, 0o666 & ~mask)
         return
-    with contextlib.suppress(PermissionError):  # another user's file in a folder of ours
+    with suppress(PermissionError):  # another user's file in a folder of ours
         os.fchown(descriptor, status.st_uid, status.st_gid)
-    with contextlib.suppress(PermissionError):
+    with suppress(PermissionError):
         os.fchmod(descriptor, status.st_mode & 0o777)  # setuid was granted to other content
 
 
@@ -213,7 +213,7 @@ def keep_backup(target: Path) -> None:
         try:
             second.replace(kept)
         finally:
-            with contextlib.suppress(OSError):  # still there if the rename failed, or did nothing since both are the same file
+            with suppress(OSError):  # still there if the rename failed, or did nothing since both are the same file
                 second.unlink()
     except (OSError, PathError) as problem:
         why = reason(problem) if isinstance(problem, OSError) else problem.message
@@ -258,7 +258,7 @@ def _append(descriptor: int, line: bytes) -> None:
     is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
     is_locked = is_file and bool(line) and _locked(descriptor)
     end = os.fstat(descriptor).st_size
-    with contextlib.suppress(OSError):  # a file that may not be read
+    with suppress(OSError):  # a file that may not be read
         if is_file and line and end > 0 and os.pread(descriptor, 1, end - 1) != b"\n":
             line = b"\n" + line
     try:
@@ -266,7 +266,7 @@ def _append(descriptor: int, line: bytes) -> None:
             line = line[os.write(descriptor, line) :]  # a nearly full disk takes only a part
     except BaseException:
         if is_locked:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 os.ftruncate(descriptor, end)
         raise
 
