@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Ids = NDArray[np.int32]
+"""Numbers of terms, forms and documents, and other whole numbers of 32 bits."""
+Octets = NDArray[np.uint8]
+Fingerprints = NDArray[np.bytes_]
 Keys = NDArray[np.uint64]
 """Numbers that stand for pairs or bytes."""
 Integers = NDArray[np.integer]

@@ -23,11 +23,9 @@ import numpy as np
 from nbtext.ragged import flat_indices
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nbtext.labelling.pool import DocumentPool, Reach
     from nbtext.labelling.running_model import RunningModel
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, Ids, Whole
 
 MOST_TOKENS = 10.0
 """A longer document counts as one of so many tokens. The evidence of a long document is too extreme, and none would ever be uncertain."""
@@ -74,7 +72,7 @@ class Coverage:
         change = self._worth(document.terms) - before
         self._pool.spread(document, change, self._by_term, self.of_documents)
 
-    def _worth(self, terms: NDArray[np.int32] | slice) -> Whole:
+    def _worth(self, terms: Ids | slice) -> Whole:
         """Return t_j / (1 + l_j) of terms, shape (n,)."""
         return np.rint(self._mean[terms] / (1 + self._labelled[terms]) * MEANS).astype(np.int64)
 

@@ -18,13 +18,11 @@ from nbtext.records import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numpy.typing import NDArray
-
     from nbtext.corpus.document import Document
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.counts.vocabulary import Vocabulary
-    from nbtext.type_names import Floats, Keys, Whole
+    from nbtext.type_names import Floats, Ids, Keys, Whole
 
 COUNTS = 1 << 10
 """Log counts are whole numbers of 1 / `COUNTS`, so that their sums are exact."""
@@ -38,9 +36,9 @@ _NO_CLASS = "pool"
 class Reach(NamedTuple):
     """The terms of a document, and where in the order by term the entries of all documents are that hold one of them."""
 
-    terms: NDArray[np.int32]
+    terms: Ids
     """Shape (n_terms,)."""
-    log_counts: NDArray[np.int32]
+    log_counts: Ids
     """Shape (n_terms,)."""
     starts: Whole
     """The first entry of each term, shape (n_terms,)."""
@@ -74,7 +72,7 @@ class DocumentPool:
         return {document.id: row for row, document in reversed([*enumerate(self.documents)])}
 
     @cached_property
-    def log_counts(self) -> NDArray[np.int32]:
+    def log_counts(self) -> Ids:
         """log(1 + n_jd) in units of 1 / `COUNTS`, by document, shape (n_entries,)."""
         return np.rint(np.log1p(self.matrix.counts, dtype=np.float64) * COUNTS).astype(np.int32)
 
@@ -99,7 +97,7 @@ class DocumentPool:
         return offsets(np.bincount(self.matrix.terms, minlength=self.n_terms))
 
     @cached_property
-    def documents_by_term(self) -> NDArray[np.int32]:
+    def documents_by_term(self) -> Ids:
         """The document of each entry in that order, shape (n_entries,)."""
         return self.matrix.entry_documents.astype(np.int32)[self.order_by_term]
 
@@ -110,7 +108,7 @@ class DocumentPool:
         starts = self.term_offsets[terms]
         return Reach(terms, self.log_counts[here], starts, self.term_offsets[terms + 1] - starts)
 
-    def spread(self, document: Reach, of_terms: Whole, by_term: NDArray[np.int32], sums: Whole) -> None:
+    def spread(self, document: Reach, of_terms: Whole, by_term: Ids, sums: Whole) -> None:
         """Add to the sums of all documents, shape (n_docs,), for each term of one ``of_terms`` times what they hold of it, as entries in ``by_term``."""
         block = offsets(document.sizes)[:-1] // ENTRIES_AT_ONCE
         bounds = [*np.flatnonzero(np.diff(block, prepend=-1)).tolist(), block.size]

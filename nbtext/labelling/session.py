@@ -72,8 +72,8 @@ class Estimate(NamedTuple):
 
     @property
     def accuracy(self) -> float:
-        """The share; nan without documents."""
-        return self.right / self.documents if self.documents else float("nan")
+        """The share."""
+        return self.right / self.documents
 
     @property
     def interval(self) -> Interval:

@@ -41,9 +41,7 @@ from nbtext.strict_json import parsed_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
-    from nbtext.type_names import Whole
+    from nbtext.type_names import Fingerprints, Whole
 
 LEDGER_SUFFIX = ".ledger"
 FINGERPRINT_BYTES = 16
@@ -64,7 +62,7 @@ _DIGEST = slice(_FIELDS.size - 32, _FIELDS.size)
 class Ledger:
     """Fingerprints of documents, ascending and distinct, and the numbers of their labels, both of shape (n_docs,). Immutable."""
 
-    fingerprints: NDArray[np.bytes_]
+    fingerprints: Fingerprints
     numbers: Whole
     labels: tuple[str, ...]
 
@@ -76,12 +74,12 @@ class Ledger:
     def __len__(self) -> int:
         return self.fingerprints.size
 
-    def find(self, fingerprints: NDArray[np.bytes_]) -> Whole:
+    def find(self, fingerprints: Fingerprints) -> Whole:
         """Return the number of each document's label, `ABSENT` for one not in the ledger, shape (n,)."""
         numbers: Whole = np.append(self.numbers, ABSENT)  # the last for those that are not found
         return numbers[find_sorted(self.fingerprints, fingerprints)]
 
-    def changed(self, fingerprints: NDArray[np.bytes_], labels: Sequence[str | None]) -> Ledger:
+    def changed(self, fingerprints: Fingerprints, labels: Sequence[str | None]) -> Ledger:
         """Return the ledger with distinct documents under new labels, and without those whose label is None."""
         names = tuple(sorted({*self.labels, *(label for label in labels if label is not None)}))
         number: dict[str | None, int] = {None: ABSENT, **{label: place for place, label in enumerate(names)}}
@@ -121,7 +119,7 @@ class Ledger:
         _require_labels(numbers, labels)
         return cls(fingerprints, numbers, labels)
 
-    def with_changes(self, changed: NDArray[np.bytes_], changes: Whole) -> Ledger:
+    def with_changes(self, changed: Fingerprints, changes: Whole) -> Ledger:
         """Return the ledger with the new numbers of some documents, `ABSENT` for those to be left out."""
         stays, present = ~np.isin(self.fingerprints, changed), changes != ABSENT
         merged = np.concatenate((self.fingerprints[stays], changed[present]))
@@ -188,7 +186,7 @@ def _parsed(content: bytes, model: bytes) -> Ledger:
     raise ModelError("the ledger belongs to another model", hint="begin a new one with nbtext train --once, or remove it")
 
 
-def _entries(content: bytes, size: int, begin: int) -> tuple[NDArray[np.bytes_], Whole]:
+def _entries(content: bytes, size: int, begin: int) -> tuple[Fingerprints, Whole]:
     """Return sorted fingerprints and the numbers of their labels."""
     fingerprints = np.frombuffer(content, FINGERPRINT, size, begin)
     if not np.all(fingerprints[1:] > fingerprints[:-1]):

@@ -111,10 +111,11 @@ def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledg
         for (name, array), offset in zip(arrays.items(), offsets, strict=True)
     }
     index = _encode_index(canonical, places, ledger).ljust(room)
+    head = _head(index, length) + index
     file.seek(0)
-    file.write(_head(index, length) + index)
-    file.seek(0)
-    digest = _digest(file)
+    file.write(head)
+    file.seek(_DIGEST.stop)
+    digest = hashlib.file_digest(file, lambda: hashlib.sha256(head[: _DIGEST.start])).digest()  # type: ignore[arg-type]  # it has what is needed
     file.write(ledger)
     file.seek(_DIGEST.start)
     file.write(digest)
@@ -122,15 +123,6 @@ def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledg
 
 def _head(index: bytes, payload_length: int) -> bytes:
     return _FIELDS.pack(_START, _HEAD - _PUSH_BYTES + len(index), MAGIC, FORMAT, len(index), payload_length, NO_MODEL)
-
-
-def _digest(file: IO[bytes]) -> bytes:
-    """Return the SHA-256 of a file from its start, without its digest field."""
-    digest = hashlib.sha256(file.read(_DIGEST.start))
-    file.seek(_DIGEST.stop)
-    while chunk := file.read(1 << 20):
-        digest.update(chunk)
-    return digest.digest()
 
 
 class _Index(NamedTuple):

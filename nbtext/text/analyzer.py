@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.text.surfaces import Surfaces
-    from nbtext.type_names import Mask, Whole
+    from nbtext.type_names import Ids, Mask, Whole
 
     FindTerms = Callable[[list[str]], Sequence[int] | Whole]
     StemWords = Callable[[list[str]], list[str]]
@@ -143,7 +143,7 @@ class Analyzer:
             found &= ~np.fromiter(map(self._stop_words.__contains__, forms), np.bool_, len(forms))
         return found[: len(forms)]
 
-    def _analyse(self, surfaces: Surfaces, positions: Whole, fields: Whole | None) -> NDArray[np.int32]:
+    def _analyse(self, surfaces: Surfaces, positions: Whole, fields: Whole | None) -> Ids:
         terms, sizes = self.terms(surfaces.forms(positions))
         if fields is not None:
             prefixes = [f"{name.decode()}:" for name in self._fields]
@@ -158,7 +158,7 @@ class Analyzer:
         self._several.append(ids[flat_indices((end - size)[several], size[several])], size[several])
         return meaning
 
-    def _without_dropped(self, documents: NDArray[np.int32], meaning: NDArray[np.int32]) -> TermSequence:
+    def _without_dropped(self, documents: Ids, meaning: Ids) -> TermSequence:
         if meaning.min(initial=UNKNOWN) >= UNKNOWN:
             return TermSequence(documents, meaning)
         several = np.flatnonzero(meaning <= _SEVERAL)

@@ -43,6 +43,7 @@ _IN_BASE64 = np.isin(np.arange(256), list(_BASE64))
 _KIND = bytes(next((kind for kind, of_kind in enumerate((_LOWER, _UPPER, _DIGITS), 1) if byte in of_kind), 0) for byte in range(256))
 
 _BASE64_END = re.compile(rb"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
+_HEXADECIMAL_END = re.compile(rb"(?:[0-9A-Fa-f]{2}){1,39}")
 _CHECKSUM = re.compile(rb"=[A-Za-z0-9+/]{4}")
 
 _LINE = re.compile(rb"\n([^\n]*?)\r?(?=\n)")
@@ -172,7 +173,7 @@ def _is_hexadecimal(run: Sequence[bytes], after: bytes) -> bool:
 
 def _ends_hexadecimal(line: bytes) -> bool:
     """Return whether a line may be the last, shorter one of hexadecimal digits."""
-    return 0 < len(line) < _LONGEST and len(line) % 2 == 0 and not line.translate(None, _HEXADECIMAL) and not line.isalpha()
+    return _HEXADECIMAL_END.fullmatch(line) is not None and not line.isalpha()
 
 
 def _is_base64(run: Sequence[bytes], after: bytes) -> bool:

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nbtext.type_names import Integers, Keys, Whole
+    from nbtext.type_names import Ids, Integers, Keys, Whole
 
 EMPTY_KEY = np.uint64(0)
 """The only key that cannot be stored: it has id 0, which marks a free slot."""
@@ -57,7 +55,7 @@ class KeyTable:
         """The keys by id, from id 1, shape (n_keys,)."""
         return self._stored[1 : self._size + 1]
 
-    def intern(self, keys: Keys) -> NDArray[np.int32]:
+    def intern(self, keys: Keys) -> Ids:
         """Return the id of each key, shape (n,); add new keys. No key may be `EMPTY_KEY`."""
         ids = self.find(keys)
         unknown = np.flatnonzero(ids == 0)
@@ -71,7 +69,7 @@ class KeyTable:
             ids[unknown] = new_ids.take(representative)
         return ids
 
-    def find(self, keys: Keys) -> NDArray[np.int32]:
+    def find(self, keys: Keys) -> Ids:
         """Return the id of each key, 0 for unknown keys, shape (n,)."""
         slots = self._home(keys)
         ids = self._ids.take(slots)

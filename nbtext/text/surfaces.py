@@ -25,9 +25,7 @@ from nbtext.text.hashing import KeyTable, pair
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from nbtext.type_names import Keys, Mask, Whole
+    from nbtext.type_names import Ids, Keys, Mask, Octets, Whole
 
 WORD_BYTES = 8
 """Bytes in a 64-bit word, which are compared at once."""
@@ -71,7 +69,7 @@ class Surfaces(NamedTuple):
     text: bytes
     starts: Whole
     lengths: Whole
-    documents: NDArray[np.int32]
+    documents: Ids
 
     def forms(self, positions: Whole) -> list[str]:
         """Return the forms at some positions."""
@@ -148,7 +146,7 @@ class SurfaceTable:
         """A number above all ids so far."""
         return 2 * max(len(self._words), len(self._chains)) + 2
 
-    def intern(self, surfaces: Surfaces) -> NDArray[np.int32]:
+    def intern(self, surfaces: Surfaces) -> Ids:
         """Return the id of each form, shape (n_forms,): even up to eight bytes, odd for a chain, `LONG_FORM` beyond `MAX_INTERNED` bytes."""
         text, starts, lengths, _ = surfaces
         ids = 2 * self._words.intern(_words(text, starts, lengths))
@@ -165,7 +163,7 @@ class SurfaceTable:
             long = long.compress(rest > WORD_BYTES)
         return ids
 
-    def intern_in_fields(self, forms: NDArray[np.int32], fields: Whole) -> NDArray[np.int32]:
+    def intern_in_fields(self, forms: Ids, fields: Whole) -> Ids:
         """Return the id of each form in its field, which is given by number, shape (n_forms,): odd, or `LONG_FORM`."""
         ids = 2 * self._chains.intern(pair(_HIGHEST - fields, forms)) + 1
         ids[forms == LONG_FORM] = LONG_FORM
@@ -213,7 +211,7 @@ _OTHER, _LETTER, _MARK = range(3)
 
 
 @cache
-def _kinds() -> NDArray[np.uint8]:
+def _kinds() -> Octets:
     """Return the kind of each code point up to U+FFFF; made when the first such character occurs."""
     kinds = np.full(1 << 16, _OTHER, np.uint8)
     for kind, ranges in ((_LETTER, _LETTERS), (_MARK, _MARKS)):
@@ -255,7 +253,7 @@ def is_unspaced(word: str) -> bool:
     return not word[0].isascii() and unspaced_runs(word[0].encode()) is not None
 
 
-def texts_with_runs(texts: Sequence[bytes]) -> NDArray[np.int32]:
+def texts_with_runs(texts: Sequence[bytes]) -> Ids:
     """Return the places of texts that have a run of a script without spaces, ascending."""
     block = TextBlock.of(texts)
     runs = unspaced_runs(block.joined)
@@ -290,10 +288,10 @@ def unspaced_runs(text: bytes) -> _UnspacedRuns | None:
     return _UnspacedRuns(begins, ends, np.append(True, apart), np.append(apart, True))
 
 
-def _kinds_at(raw: NDArray[np.uint8], places: Whole) -> NDArray[np.uint8]:
+def _kinds_at(raw: Octets, places: Whole) -> Octets:
     """Return the kinds of the characters of three or four bytes that begin at some places."""
     bytes_ = [raw.take(places + offset, mode="clip").astype(np.int32) for offset in range(3)]
-    kinds: NDArray[np.uint8] = _kinds().take((bytes_[0] & 0xF) << 12 | (bytes_[1] & 0x3F) << 6 | bytes_[2] & 0x3F)
+    kinds: Octets = _kinds().take((bytes_[0] & 0xF) << 12 | (bytes_[1] & 0x3F) << 6 | bytes_[2] & 0x3F)
     high = np.flatnonzero(bytes_[0] >= 0xF0)
     if high.size:
         first, second, third = (of_all[high] for of_all in bytes_)

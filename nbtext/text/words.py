@@ -89,9 +89,7 @@ def words(text: str, *, unspaced: bool = False) -> list[str]:
 
 def is_word(word: str, *, unspaced: bool) -> bool:
     """Return whether a candidate is neither too short nor too long; with ``unspaced`` words in scripts without spaces have any length."""
-    if MIN_CHARACTERS <= len(word) <= MAX_BYTES // 4:
-        return True
-    if unspaced and word and is_unspaced(word):
+    if MIN_CHARACTERS <= len(word) <= MAX_BYTES // 4 or (unspaced and word and is_unspaced(word)):
         return True
     return len(word) >= MIN_CHARACTERS and len(word.encode()) <= MAX_BYTES
 
