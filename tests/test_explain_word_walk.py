@@ -19,7 +19,6 @@ from nbtext.corpus.document import Document, contents
 from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.document_parts import field_places, shown, without_separators
-from nbtext.explain import word_walk
 from nbtext.explain.word_walk import WordWalker
 from nbtext.settings import Settings
 from nbtext.text.analyzer import UNKNOWN
@@ -100,7 +99,11 @@ def test_terms_are_those_of_the_analyzer_and_everything_dropped_has_a_reason(tex
         assert (token.dropped == "no-letters-or-digits") == (not token.word)
 
 
+ENCODED = Document("", None, b"The CAT a b'c\n%bthe cat %b x %b" % (encodebytes(bytes(range(256))), b"Long" * 20, b"Form" * 9))
+
+
 @examples(60)
+@example(0, ENCODED)
 @example(1, Document("x", None, "⼀".encode()))
 @given(st.sampled_from(range(len(SETTINGS))), documents_with_fields)
 def test_words_have_the_terms_that_are_counted(number: int, document: Document) -> None:
@@ -125,6 +128,7 @@ def test_words_have_the_terms_that_are_counted(number: int, document: Document) 
     assert all(displayed_term(vocabulary.term(term.term_id)) == term.term for term in every if term.term_id is not None)
 
 
+@example(0, ENCODED)
 @given(st.sampled_from(range(len(SETTINGS))), documents_with_fields)
 def test_words_stand_one_after_the_other_and_are_whole_characters(number: int, document: Document) -> None:
     located = WordWalker.of_model(model_of(number).fitted).locate(document.text, document.fields)
@@ -189,22 +193,3 @@ def test_words_of_fields_and_items_stand_in_lines_after_the_text() -> None:
     ]
     for token in without_model().tokens(*document):
         assert shown(*document)[token.start : token.end].decode() == token.form
-
-
-@pytest.mark.parametrize("pairs", [False, True])
-@pytest.mark.parametrize("at_once", [8, 1 << 19])
-@given(document=documents_with_fields, number=st.sampled_from(range(len(SETTINGS))))
-@example(
-    document=Document("", None, b"The CAT a b'c\n%bthe cat %b x %b" % (encodebytes(bytes(range(256))), b"Long" * 20, b"Form" * 9)), number=0
-)
-def test_a_long_text_has_the_words_of_its_surface_forms_one_by_one(document: Document, number: int, at_once: int, *, pairs: bool) -> None:
-    """The forms of long texts come from the kernel, in pieces; here every text is long."""
-    walker = WordWalker.of_model(model_of(number).fitted)
-    one_by_one = walker.locate(document.text, document.fields, pairs=pairs)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(word_walk, "LONG_PART", 0)
-        patched.setattr(word_walk, "BYTES_AT_ONCE", at_once)
-        found = walker.locate(document.text, document.fields, pairs=pairs)
-    assert forms_of(found) == forms_of(one_by_one)
-    for name in ("begins", "ends", "words", "terms", "shares"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(one_by_one, name))

@@ -12,7 +12,8 @@ from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import accumulate, chain, count, islice
+from itertools import accumulate, chain, count, pairwise
+from math import inf
 from typing import TYPE_CHECKING
 from unicodedata import category as unicode_category
 
@@ -21,32 +22,20 @@ import numpy as np
 from nbtext.counts.counting import Analysis, name_and_count
 from nbtext.counts.vocabulary import Vocabulary, category_term, displayed_term
 from nbtext.document_parts import Attributes, field_places, shown
-from nbtext.ragged import BETWEEN, flat_indices, offsets
+from nbtext.ragged import flat_indices, offsets
 from nbtext.records import NamedTuple
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.encoded_lines import encoded_lines
 from nbtext.text.ngrams import char_ngrams, ngram_sizes, with_ngrams
-from nbtext.text.surfaces import (
-    FORM_BETWEEN_STOPS,
-    LONG_FORM,
-    PAIRS,
-    SURFACE,
-    WORDS,
-    SurfaceTable,
-    find_surfaces,
-    is_unspaced,
-    unspaced_runs,
-)
+from nbtext.text.surfaces import FORM_BETWEEN_STOPS, PAIRS, SURFACE, WORDS, is_unspaced, unspaced_runs
 from nbtext.text.words import MIN_CHARACTERS, candidates, is_word, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.fitted_model import FittedModel
+    from nbtext.text.surfaces import UnspacedRuns
     from nbtext.type_names import Fields, Floats, Mask, Whole
-
-    _Lines = tuple[list[int], list[int]]
-    """The begins of encoded lines and, after 0, their ends."""
 
 # Why a word does not count.
 NO_LETTERS = "no-letters-or-digits"
@@ -63,10 +52,6 @@ MISSING = "missing"
 
 MOST_REMEMBERED = 1 << 18
 """Surface forms whose words are kept, so that each form is analysed once."""
-
-LONG_PART = 1 << 14
-"""Surface forms of a part of more bytes are found on whole arrays: 30 ns each in place of 600, after a tenth of a millisecond."""
-BYTES_AT_ONCE = 1 << 19
 
 _FEATURE = re.compile(rb"\S+")
 """A counted feature, ``name:count``."""
@@ -179,10 +164,10 @@ class _Part(NamedTuple):
 
     begin: int
     end: int
+    pattern: re.Pattern[bytes]
+    """The pattern of its surface forms."""
     prefix: str = ""
     """Before the terms of a field, its name and a colon; `_AS_IT_STANDS` for an item."""
-    pattern: re.Pattern[bytes] = SURFACE
-    """The pattern of its surface forms."""
 
 
 class _Piece(NamedTuple):
@@ -190,13 +175,11 @@ class _Piece(NamedTuple):
 
     begin: int
     end: int
-    spans: list[tuple[int, int]]
-    """Where what is analysed stands: itself, or the pairs of the run."""
-    is_run: bool = False
-    side: str | None = None
+    is_run: bool
+    side: str | None
     """The one of `SIDES` whose terms it has."""
-    with_whole: bool = False
-    """The words of the whole form belong to this piece of it, if pairs and words are counted side by side."""
+    spans: list[tuple[int, int, list[_Word]]]
+    """Where what is analysed begins and ends, itself or the pairs of the run, and its words."""
 
 
 class WordWalker:
@@ -221,7 +204,8 @@ class WordWalker:
         self._has_model = vocabulary is not None
         self._vocabulary = vocabulary or Vocabulary.of([])
         self._selected = b"" if selected is None else selected.tobytes()
-        self._analysed = lru_cache(MOST_REMEMBERED)(self._words_of)
+        self._pieces = lru_cache(MOST_REMEMBERED)(self._in_pieces)
+        self._located = lru_cache(MOST_REMEMBERED)(self._words_at)
 
     @classmethod
     def of_model(cls, model: FittedModel) -> WordWalker:
@@ -230,32 +214,27 @@ class WordWalker:
 
     def tokens(self, text: bytes, fields: Fields = (), values: Sequence[str] = ()) -> Iterator[Token]:
         """Yield the tokens of a document in valid UTF-8, in order: text, fields, values of attributes."""
-        parts, text = _parts_of(text, fields), shown(text, fields)
-        lines = self._encoded(text, parts)
+        document, parts, lines = self._opened(text, fields)
         walked = [
             (match.start() + begin, match.start() + end, part, of_span)
-            for part, pattern in self._patterns(text, parts)
-            for match in pattern.finditer(text, part.begin, part.end)
+            for part in parts
+            for match in part.pattern.finditer(document, part.begin, part.end)
             for begin, end, of_span in self._tokens_of(part.prefix, match.group(), encoded=_holds(lines, match.start()))
         ]
         ngrams = self._ngrams([(word, end, part) for _, end, part, of_span in walked for word in of_span if word.term is not None])
         for begin, end, part, of_span in walked:
             kind = "feature" if self._counted else "item" if part.prefix == _AS_IT_STANDS else "word"
-            form = text[begin:end].decode()
+            form = document[begin:end].decode()
             for word, term, term_id, dropped, pieces in of_span:
                 joined = () if term is None else next(ngrams)
                 yield Token(kind, begin, end, form, word, term, term_id, dropped, joined, tuple(Term(*piece, end) for piece in pieces))
         yield from self._values(values)
 
-    def _tokens_of(self, prefix: str, form: bytes, *, encoded: bool) -> list[tuple[int, int, tuple[_Word, ...]]]:
+    def _tokens_of(self, prefix: str, form: bytes, *, encoded: bool) -> list[tuple[int, int, list[_Word]]]:
         """Return where the tokens of a surface form stand in it, and their words."""
         if encoded:
-            return [(0, len(form), (_Word(form.decode().casefold(), None, None, ENCODED_LINE),))]
-        return [
-            (*span, of_span)
-            for piece in self._pieces(prefix, form)
-            for span, of_span in zip(piece.spans, self._walked(prefix, form, piece), strict=True)
-        ]
+            return [(0, len(form), [_Word(form.decode().casefold(), None, None, ENCODED_LINE)])]
+        return [span for piece in self._pieces(prefix, form) for span in piece.spans]
 
     def locate(self, text: bytes, fields: Fields = (), *, pairs: bool = False) -> LocatedWords:
         """Return the words of a text in valid UTF-8 and of its fields as arrays, by their places in what is shown; needs a model.
@@ -264,13 +243,20 @@ class WordWalker:
         have no words. A run of a script without spaces is one word, whose absence leaves the others as they are; with ``pairs`` each of its pairs
         is a word, which stands where its first character stands, the last pair where both stand.
         """
-        parts, text = _parts_of(text, fields), shown(text, fields)
-        begins, ends, part_of, form_of, forms = self._located_forms(text, parts, pairs=pairs)
+        document, parts, lines = self._opened(text, fields)
+        if lines:
+            blank = bytearray(document)
+            for begin, end in lines:
+                blank[begin:end] = bytes(end - begin)
+            document = bytes(blank)
+        begins, ends, part_of, form_of, forms = self._located_forms(document, parts, pairs=pairs)
         owners, (terms,) = _gathered([form.own for form in forms], form_of)
         shares = np.ones(terms.size)
         if self._order > 1:
             of_terms = part_of.take(owners)
-            firsts, sizes = self._within(of_terms)
+            firsts, sizes = np.repeat(np.arange(terms.size), self._order), np.tile(np.arange(1, self._order + 1), terms.size)
+            within = np.append(of_terms, -1).take(firsts + sizes - 1, mode="clip") == of_terms.take(firsts)
+            firsts, sizes = firsts[within], sizes[within]  # of the n-grams inside their parts, in the order of `with_ngrams`
             terms, owners = np.repeat(self._with_ngrams(terms, of_terms), sizes), owners.take(flat_indices(firsts, sizes))
             shares = np.repeat(1 / sizes, sizes)
         if any(form.char_ngrams for form in forms):
@@ -281,58 +267,44 @@ class WordWalker:
         shares *= located.counts.take(owners)
         return located
 
-    def _located_forms(self, text: bytes, parts: Sequence[_Part], *, pairs: bool) -> tuple[Whole, Whole, Whole, Whole, list[LocatedForm]]:
+    def _located_forms(
+        self, document: bytes, parts: Sequence[_Part], *, pairs: bool
+    ) -> tuple[Whole, Whole, Whole, Whole, list[LocatedForm]]:
         """Return where each word begins and ends, its part and the number of its form, shapes (n_words,), and the forms."""
-        begins, surface_of, distinct = self._surfaces(text, parts)
-        located = (self._located(*surface, pairs=pairs) for surface in distinct)
-        forms = dict[LocatedForm, int]()
-        rows = [
-            list(chain.from_iterable((begin, end, forms.setdefault(form, len(forms))) for begin, end, form in words)) for words in located
-        ]
-        surfaces, (first, last, form_of) = _gathered(rows, surface_of, 3)
-        begins = begins.take(surfaces)
-        first += begins
-        last += begins
-        part_of = np.searchsorted(np.array([part.begin for part in parts]), begins, side="right")
-        return first, last, part_of, form_of, list(forms)
-
-    def _within(self, part_of: Whole) -> tuple[Whole, Whole]:
-        """Return the first term and the size of each 1- to N-gram of a sequence of terms inside their parts, in the order of `with_ngrams`."""
-        firsts, sizes = np.repeat(np.arange(part_of.size), self._order), np.tile(np.arange(1, self._order + 1), part_of.size)
-        within = np.append(part_of, -1).take(firsts + sizes - 1, mode="clip") == part_of.take(firsts)
-        return firsts[within], sizes[within]
-
-    def _surfaces(self, document: bytes, parts: Sequence[_Part]) -> tuple[Whole, Whole, list[tuple[str, bytes]]]:
-        """Return where the surface forms begin outside encoded lines, and the number of each, shape (n_forms,); and the distinct ones with their prefixes.
-
-        Those of a long part have their letters in lower case.
-        """
-        lines = self._encoded(document, parts)
-        begins, numbers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        places, numbers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         number_of = defaultdict[str, defaultdict[bytes, int]](partial(defaultdict, count().__next__))
-        for part, pattern in self._patterns(document, parts):
+        for part in parts:
             number = number_of[part.prefix].__getitem__
-            if pattern is SURFACE and part.end - part.begin > LONG_PART:
-                found = [_forms_of_long(document, *bounds, lines, number) for bounds in _cut(document, part)]
-            else:
-                found = [_forms_of_short(pattern.finditer(document, part.begin, part.end), lines, number)]
-            begins += [places for places, _ in found]
-            numbers += [here for _, here in found]
-        distinct = {number: (prefix, form) for prefix, forms in number_of.items() for form, number in forms.items()}
-        return np.concatenate(begins), np.concatenate(numbers), [distinct[number] for number in range(len(distinct))]
+            between = re.split(b"(%b)" % part.pattern.pattern, document[part.begin : part.end])
+            places.append(part.begin + np.cumsum(np.fromiter(map(len, between), np.int64, len(between)))[:-1:2])
+            numbers.append(np.fromiter(map(number, between[1::2]), np.int64))
+        forms, rows = dict[LocatedForm, int](), []
+        for _, prefix, surface in sorted((number, prefix, form) for prefix, found in number_of.items() for form, number in found.items()):
+            located = self._located(prefix, surface, pairs)
+            rows.append([place for first, last, form in located for place in (first, last, forms.setdefault(form, len(forms)))])
+        surfaces, (begins, ends, form_of) = _gathered(rows, np.concatenate(numbers), 3)
+        of_surfaces = np.concatenate(places).take(surfaces)
+        begins += of_surfaces
+        ends += of_surfaces
+        part_of = np.searchsorted(np.array([part.begin for part in parts]), of_surfaces, side="right")
+        return begins, ends, part_of, form_of, list(forms)
 
-    def _located(self, prefix: str, form: bytes, *, pairs: bool) -> list[tuple[int, int, LocatedForm]]:
+    def _words_at(self, prefix: str, form: bytes, pairs: bool) -> list[tuple[int, int, LocatedForm]]:  # noqa: FBT001 - a cache takes it so
         """Return where the words of a surface form stand in it, and what they are."""
-        found: list[tuple[int, int, LocatedForm]] = []
-        for piece in self._pieces(prefix, form):
-            if piece.is_run and pairs:
-                bounds = [*(first for first, _ in piece.spans), piece.end]
-                of_spans = zip(bounds, bounds[1:], piece.spans, self._walked(prefix, form, piece), strict=False)
-                found += [(begin, end, self._form(prefix, form[slice(*span)], of_span)) for begin, end, span, of_span in of_spans]
+        found = []
+        for begin, end, is_run, side, spans in self._in_pieces(prefix, form):
+            if is_run and pairs:
+                ends = [*(first for first, *_ in spans[1:]), end]
+                found += [
+                    (span[0], stop, self._form(prefix, form[span[0] : span[1]], span[2])) for span, stop in zip(spans, ends, strict=True)
+                ]
                 continue
-            for part in [piece] if piece.is_run or self._counted or prefix == _AS_IT_STANDS else _parts(form, piece):
-                of_part = [word for of_span in self._walked(prefix, form, part) for word in of_span]
-                found.append((part.begin, part.end, self._form(prefix, form[part.begin : part.end], of_part)))
+            whole = is_run or self._counted or prefix == _AS_IT_STANDS
+            for part in [(begin, end)] if whole else _parts(form, begin, end):
+                written, of_part = form[slice(*part)], [word for *_, of_span in spans for word in of_span]
+                if part != (begin, end):
+                    of_part = self._words_of(prefix, written, side)
+                found.append((*part, self._form(prefix, written, of_part)))
         return found
 
     def _form(self, prefix: str, written: bytes, of_form: Sequence[_Word]) -> LocatedForm:
@@ -344,48 +316,43 @@ class WordWalker:
         own = _ids(word.term_id for word in of_form if word.term is not None)
         return LocatedForm(name, count, own, _ids(term_id for word in of_form for _, term_id, _ in word.char_ngrams), _note(of_form))
 
-    def _encoded(self, document: bytes, parts: Sequence[_Part]) -> tuple[list[int], list[int]]:
-        """Return where the encoded lines of a document's text begin, and 0 and where they end."""
-        lines = encoded_lines([document[: parts[0].end]]).get(0, []) if self._drops_lines else []
-        return [begin for begin, _ in lines], [0, *(end for _, end in lines)]
+    def _opened(self, text: bytes, fields: Fields) -> tuple[bytes, list[_Part], list[tuple[int, int]]]:
+        """Return what is shown of a document, its parts, an item each of fields without a name, and where encoded lines of its text begin and end."""
+        document = shown(text, fields)
+        if self._counted:
+            return document, [_Part(0, len(document), _FEATURE)], []
+        pattern = FORM_BETWEEN_STOPS if self._sides and unspaced_runs(document) is not None else SURFACE
+        parts = [_Part(0, len(text), pattern)]
+        for (name, content), begin in zip(fields, field_places(text, fields), strict=True):
+            if name:
+                parts.append(_Part(begin, begin + len(content), pattern, f"{name.decode()}:"))
+            else:
+                parts += [_Part(begin + item.start(), begin + item.end(), _ITEM, _AS_IT_STANDS) for item in _ITEM.finditer(content)]
+        return document, parts, encoded_lines([text]).get(0, []) if self._drops_lines else []
 
-    def _patterns(self, document: bytes, parts: Sequence[_Part]) -> Iterator[tuple[_Part, re.Pattern[bytes]]]:
-        """Yield the parts of a document, each with the pattern of its surface forms."""
-        parts = [_Part(0, len(document), pattern=_FEATURE)] if self._counted else parts
-        has_sides = bool(self._sides) and unspaced_runs(document) is not None
-        for part in parts:
-            yield part, FORM_BETWEEN_STOPS if has_sides and part.pattern is SURFACE else part.pattern
-
-    def _pieces(self, prefix: str, form: bytes) -> list[_Piece]:
+    def _in_pieces(self, prefix: str, form: bytes) -> list[_Piece]:
         """Return a surface form in pieces, runs of scripts without spaces apart from what stands beside them.
 
-        Of a form that holds a run may count its pairs, its words, or both: then the words belong to the first run.
+        Of a form that holds a run may count its pairs, its words, or both: then the words belong to the first word of the first run. The character
+        n-grams of a run belong to its first word.
         """
         runs = None if prefix == _AS_IT_STANDS or form.isascii() else unspaced_runs(form)
-        found = [_Piece(0, len(form), [(0, len(form))])] if runs is None or not self._pairs else _with_runs(form, runs.runs, runs.pairs)
-        if runs is None or not self._sides:
-            return found
-        found = [piece._replace(side=PAIRS if self._pairs else WORDS) for piece in found]
-        if self._pairs and WORDS in self._sides:
-            first = next(place for place, piece in enumerate(found) if piece.is_run)
-            found[first] = found[first]._replace(with_whole=True)
+        side = None if runs is None or not self._sides else PAIRS if self._pairs else WORDS
+        found, beside = list[_Piece](), list[tuple[str, int | None, str | None]]()
+        if side == PAIRS and WORDS in self._sides:
+            beside = [(word.term, word.term_id, word.dropped) for word in self._words_of(prefix, form, WORDS) if word.term is not None]
+        for begin, end, pairs in [(0, len(form), list[tuple[int, int]]())] if runs is None or not self._pairs else _with_runs(form, runs):
+            spans = [(first, last, self._words_of(prefix, form[first:last], side)) for first, last in pairs or [(begin, end)]]
+            if pairs and self._sizes and not prefix:
+                kept = [word for word in words(form[begin:end].decode(), unspaced=True) if word not in self._stop_words[None]]
+                beside = self._looked_up([gram for word in kept for gram in char_ngrams(word, self._sizes)])
+            if pairs and beside:
+                first, last, (word, *others) = spans[0]
+                spans[0], beside = (first, last, [word._replace(char_ngrams=tuple(beside)), *others]), []
+            found.append(_Piece(begin, end, bool(pairs), side, spans))
         return found
 
-    def _walked(self, prefix: str, form: bytes, piece: _Piece) -> list[tuple[_Word, ...]]:
-        """Return the words of each span of a piece; the character n-grams of a run, or the words beside its pairs, belong to its first word."""
-        found = [self._analysed(prefix, form[begin:end], piece.side) for begin, end in piece.spans]
-        beside: list[tuple[str, int | None, str | None]] = []
-        if piece.with_whole:
-            of_whole = self._analysed(prefix, form, WORDS)
-            beside = [(word.term, word.term_id, word.dropped) for word in of_whole if word.term is not None]
-        elif piece.is_run and not prefix:
-            kept = [word for word in words(form[piece.begin : piece.end].decode(), unspaced=True) if word not in self._stop_words[None]]
-            beside = self._looked_up([gram for word in kept for gram in char_ngrams(word, self._sizes)])
-        if beside:
-            found[0] = (found[0][0]._replace(char_ngrams=tuple(beside)), *found[0][1:])
-        return found
-
-    def _words_of(self, prefix: str, form: bytes, side: str | None) -> tuple[_Word, ...]:
+    def _words_of(self, prefix: str, form: bytes, side: str | None) -> list[_Word]:
         """Return the words of a surface form, given with the prefix of its part and its side: at least one, with the reason if it is dropped."""
         as_it_stands, found = self._counted or prefix == _AS_IT_STANDS, []
         text = (name_and_count(form)[0] if self._counted else form).decode()
@@ -397,7 +364,7 @@ class WordWalker:
             grams = [] if prefix or (self._pairs and is_unspaced(text)) else char_ngrams(word, self._sizes)
             term, *pieces = self._looked_up([_in_part(prefix, word, self._stem[side]([word])[0]), *grams])
             found.append(_Word(_in_part(prefix, word, word), *term, tuple(pieces)))
-        return tuple(found)
+        return found
 
     def _dropped(self, word: str, side: str | None) -> str | None:
         if not word:
@@ -446,56 +413,6 @@ class WordWalker:
                 yield Token("category", None, None, value, "", term, term_id, dropped if term_id is None else None)
 
 
-def _parts_of(text: bytes, fields: Fields) -> list[_Part]:
-    """Return the parts of what is shown of a document: first its text, then its fields, an item each of those without a name."""
-    parts = [_Part(0, len(text))]
-    for (name, content), begin in zip(fields, field_places(text, fields), strict=True):
-        if name:
-            parts.append(_Part(begin, begin + len(content), f"{name.decode()}:"))
-        else:
-            parts += [
-                _Part(begin + first, begin + last, _AS_IT_STANDS, _ITEM) for first, last in map(re.Match.span, _ITEM.finditer(content))
-            ]
-    return parts
-
-
-def _forms_of_short(matches: Iterable[re.Match[bytes]], lines: _Lines, number: Callable[[bytes], int]) -> tuple[Whole, Whole]:
-    """Return where the surface forms of a part begin outside encoded lines, and their numbers, shapes (n_forms,)."""
-    found = [match for match in matches if not _holds(lines, match.start())]
-    begins = np.fromiter(map(re.Match.start, found), np.int64, len(found))
-    return begins, np.fromiter(map(number, map(re.Match.group, found)), np.int64, len(found))
-
-
-def _cut(document: bytes, part: _Part) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of pieces of a part, of about `BYTES_AT_ONCE` bytes, that end where no surface form goes on."""
-    begin = part.begin
-    while begin < part.end:
-        end = min(begin + BYTES_AT_ONCE, part.end)
-        rest = SURFACE.match(document, end, part.end)
-        yield begin, (end := rest.end() if rest else end)
-        begin = end
-
-
-def _forms_of_long(document: bytes, begin: int, end: int, lines: _Lines, number: Callable[[bytes], int]) -> tuple[Whole, Whole]:
-    """Return the same of a piece of a part whose forms are those of the kernel."""
-    surfaces, table = find_surfaces([document[begin:end]], single_bytes=True), SurfaceTable()
-    begins = surfaces.starts + (begin - len(BETWEEN))
-    if lines[0]:
-        places = np.searchsorted(lines[0], begins, side="right")
-        outside = np.flatnonzero(begins >= np.array(lines[1]).take(places))
-        begins = begins.take(outside)
-        surfaces = surfaces._replace(starts=surfaces.starts.take(outside), lengths=surfaces.lengths.take(outside))
-    ids = table.intern(surfaces).astype(np.int64)
-    long = np.flatnonzero(ids == LONG_FORM)
-    ids[long] = table.limit + np.arange(long.size)
-    first = np.empty(table.limit + long.size, np.int64)  # read only where it was written
-    first[ids[::-1]] = np.arange(ids.size)[::-1]
-    firsts = np.flatnonzero(first.take(ids) == np.arange(ids.size))
-    number_of = first
-    number_of[ids.take(firsts)] = [number(form.encode()) for form in surfaces.forms(firsts)]
-    return begins, number_of.take(ids)
-
-
 def _in_part(prefix: str, word: str, term: str) -> str:
     """Return the term of a word in a part: an item as it stands, any other with the prefix of the part."""
     return word if prefix == _AS_IT_STANDS else prefix + term
@@ -514,10 +431,10 @@ def _gathered(rows: Sequence[Sequence[int]], row_of: Whole, width: int = 1) -> t
     return np.repeat(np.arange(row_of.size), here), [column.take(places) for column in columns]
 
 
-def _holds(lines: _Lines, place: int) -> bool:
-    """Return whether a place is in one of some lines, given as their begins and, after 0, their ends."""
-    begins, ends = lines
-    return place < ends[bisect_right(begins, place)]
+def _holds(lines: Sequence[tuple[int, int]], place: int) -> bool:
+    """Return whether a place is in one of some lines, given where they begin and end."""
+    number = bisect_right(lines, (place, inf))
+    return number > 0 and place < lines[number - 1][1]
 
 
 def _note(of_form: Sequence[_Word]) -> str | None:
@@ -526,34 +443,28 @@ def _note(of_form: Sequence[_Word]) -> str | None:
     return None if None in reasons else NOT_SELECTED if NOT_SELECTED in reasons else reasons[0]
 
 
-def _with_runs(form: bytes, runs: tuple[Whole, Whole], pairs: tuple[Whole, Whole]) -> list[_Piece]:
-    """Return the runs of scripts without spaces in a surface form, with their pairs, and what stands between them."""
-    found: list[_Piece] = []
-    done, spans = 0, iter(zip(*(side.tolist() for side in pairs), strict=True))
-    n_pairs = np.diff(np.searchsorted(pairs[0], runs[0]), append=pairs[0].size)
-    for first, last, n in zip(*(side.tolist() for side in runs), n_pairs.tolist(), strict=True):
-        if done < first:
-            found.append(_Piece(done, first, [(done, first)]))
-        found.append(_Piece(first, last, list(islice(spans, n)), is_run=True))
-        done = last
-    return [*found, _Piece(done, len(form), [(done, len(form))])] if done < len(form) else found
+def _with_runs(form: bytes, runs: UnspacedRuns) -> list[tuple[int, int, list[tuple[int, int]]]]:
+    """Return where the runs of scripts without spaces in a surface form begin and end, with their pairs, and what stands between them, without."""
+    (begins, ends), pairs = runs.runs, np.stack(runs.pairs, axis=1)
+    of_runs = dict(zip(begins.tolist(), np.split(pairs, np.searchsorted(pairs[:, 0], begins))[1:], strict=True))
+    cuts = sorted({0, len(form), *begins.tolist(), *ends.tolist()})
+    return [(begin, end, of_runs[begin].tolist() if begin in of_runs else []) for begin, end in pairwise(cuts)]
 
 
-def _parts(form: bytes, piece: _Piece) -> list[_Piece]:
+def _parts(form: bytes, begin: int, end: int) -> list[tuple[int, int]]:
     """Return where the words of a piece of a surface form stand in it, without the signs around them.
 
     If the parts taken by themselves are other words, as normalising the whole may make them, the piece is one part.
     """
-    written = form[piece.begin : piece.end]
+    written = form[begin:end]
     if written.isalnum():
-        return [piece]
+        return [(begin, end)]
     decoded = written.decode()
     found = [match.span() for match in _PART.finditer("".join(map(_kind, decoded)))]
-    if [word for begin, end in found for word in words(decoded[begin:end], unspaced=True)] != words(decoded, unspaced=True):
-        return [piece]
-    bounds = list(accumulate((len(character.encode()) for character in decoded), initial=piece.begin))
-    spans = [(bounds[begin], bounds[end]) for begin, end in found]
-    return [_Piece(*span, [span], side=piece.side) for span in spans]
+    if [word for first, last in found for word in words(decoded[first:last], unspaced=True)] != words(decoded, unspaced=True):
+        return [(begin, end)]
+    bounds = list(accumulate((len(character.encode()) for character in decoded), initial=begin))
+    return [(bounds[first], bounds[last]) for first, last in found]
 
 
 def _kind(character: str) -> str:

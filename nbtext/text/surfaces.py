@@ -224,7 +224,7 @@ def _kinds() -> Octets:
     return kinds
 
 
-class _UnspacedRuns(NamedTuple):
+class UnspacedRuns(NamedTuple):
     """The characters in runs of scripts without spaces, in order, in bytes of the text."""
 
     begins: Whole
@@ -263,7 +263,7 @@ def texts_with_runs(texts: Sequence[bytes]) -> Ids:
     return np.flatnonzero(np.bincount(places)).astype(np.int32)
 
 
-def unspaced_runs(text: bytes) -> _UnspacedRuns | None:
+def unspaced_runs(text: bytes) -> UnspacedRuns | None:
     """Return the runs in a text in valid UTF-8; None if it has none."""
     raw = np.frombuffer(text, np.uint8)
     if raw.max(initial=0) < 0xE0:  # all these characters have three or four bytes
@@ -285,7 +285,7 @@ def unspaced_runs(text: bytes) -> _UnspacedRuns | None:
     heads = np.flatnonzero(letters)
     begins, ends = places[heads], ends[np.append(heads[1:], letters.size) - 1]
     apart = begins[1:] != ends[:-1]
-    return _UnspacedRuns(begins, ends, np.append(True, apart), np.append(apart, True))
+    return UnspacedRuns(begins, ends, np.append(True, apart), np.append(apart, True))
 
 
 def _kinds_at(raw: Octets, places: Whole) -> Octets:
