@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import norm
 
 from nbtext.cli.option_files import from_file
-from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.counting import Analysis
 from nbtext.errors import UsageError
 from nbtext.evaluation.candidates import Values, _portfolio, combinations
@@ -19,7 +19,6 @@ from nbtext.evaluation.cross_validation import HeldOutEvaluation, cross_validate
 from nbtext.evaluation.search import COUNTING, KEPT, Limits, Search, rungs
 from nbtext.evaluation.tuning import Division, FoldJudgement, figures_of, losses
 from nbtext.metrics.intervals import Bootstrap
-from nbtext.model.corpus_work import CountedCorpus
 from nbtext.model.training import looked_up
 from nbtext.settings import GOALS
 from nbtext.steps import watching
@@ -30,12 +29,6 @@ if TYPE_CHECKING:
 
     from nbtext.evaluation.candidates import Candidate
     from nbtext.steps import Step
-
-
-@dataclass
-class Counted:
-    corpus: CountedCorpus
-    analysis: Analysis
 
 
 @dataclass
@@ -56,10 +49,10 @@ class Desk:
         ]
         return [*found, *((f"once{k}", b"wordz worda") for k in range(self.once))]
 
-    def count(self, candidate: Candidate) -> Counted:
+    def count(self, candidate: Candidate) -> tuple[CorpusCounts, Analysis]:
         self.counted.append(candidate.analysis())
         analysis = Analysis.of(candidate.settings)
-        return Counted(CountedCorpus(count(self.texts(), analysis, keep_all=True), [], []), analysis)
+        return count(self.texts(), analysis, keep_all=True), analysis
 
 
 def _share(theme: Any) -> Any:
@@ -79,10 +72,10 @@ def test_every_setting_has_the_figures_of_cross_validate() -> None:
     outcome = search(candidates).run()
     assert sorted(trial.candidate for trial in outcome.trials) == [0, 1, 2, 3]
     for trial in outcome.trials:
-        counted = Desk().count(candidates[trial.candidate])
-        subsets = Subsets(counted.corpus.counts.statistics, counted.corpus.counts.documents)
+        counts, analysis = Desk().count(candidates[trial.candidate])
+        subsets = Subsets(counts.statistics, counts.documents)
         folds = stratified_folds(subsets.documents.classes, 4, np.random.default_rng(3).spawn(1)[0])
-        validation = cross_validate(subsets, looked_up(counted.analysis), [folds])
+        validation = cross_validate(subsets, looked_up(analysis), [folds])
         result = validation.result(Bootstrap(0))
         assert trial.rung.folds == 4
         assert trial.figures == {
@@ -101,7 +94,7 @@ def test_a_corpus_is_counted_once_for_settings_that_count_alike() -> None:
 
 
 def entries_of(candidates: Sequence[Candidate]) -> list[int]:
-    return [Desk().count(each).corpus.counts.documents.matrix.terms.size for each in candidates]
+    return [Desk().count(each)[0].documents.matrix.terms.size for each in candidates]
 
 
 def test_a_corpus_too_large_to_be_kept_is_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,13 +176,13 @@ def test_a_sample_is_judged_by_a_model_of_its_other_documents() -> None:
     candidates = grid("classifier=multinomial,bernoulli,complement")
     halving = search(candidates, limits=Limits(tries=3))
     halving.run()
-    counted = Desk().count(candidates[0])
-    subsets = Subsets(counted.corpus.counts.statistics, counted.corpus.counts.documents)
+    counts, analysis = Desk().count(candidates[0])
+    subsets = Subsets(counts.statistics, counts.documents)
     of_folds, of_samples = np.random.default_rng(3).spawn(2)
     training, test = next(iter(stratified_folds(subsets.documents.classes, 4, of_folds)))
     sample = np.isin(np.arange(120), of_samples.permutation(120)[:24])
     evaluation = HeldOutEvaluation(subsets.statistics)
-    for block in train_and_score(subsets, looked_up(counted.analysis), training & sample, test & sample)[1]:
+    for block in train_and_score(subsets, looked_up(analysis), training & sample, test & sample)[1]:
         evaluation.add(block)
     [part] = halving._parts[0, 24]
     assert part.judged.n == np.count_nonzero(test & sample)

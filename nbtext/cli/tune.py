@@ -14,7 +14,9 @@ from nbtext.settings import GOALS, SEARCH, TRAINING, in_bytes
 if TYPE_CHECKING:
     import click
 
-    from nbtext.cli.corpus import CommandCorpus, CommandCounts
+    from nbtext.cli.corpus import CommandCorpus
+    from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.counts.counting import Analysis
     from nbtext.evaluation.candidates import Candidate
 
 BY = ("cross-validation", "leave-one-out", "evidence", "aic", "bic")
@@ -103,14 +105,14 @@ def command(model_path: str, output: str, folds: int | None, seed: int, **option
         messages.warn(f"--by {criterion} compares maximum-likelihood fits, where only --class-prior matters; other settings tie")
     first: list[CommandCorpus] = []  # says what was noticed; later readings are silent
 
-    def count(candidate: Candidate) -> CommandCounts:
+    def count(candidate: Candidate) -> tuple[CorpusCounts, Analysis]:
         with messages.silence() if first else nullcontext():
             counted = read_and_count(paths, {**options, **candidate.texts_of_counting()})
         if not first:
             first.append(counted.source)
             if criterion == "cross-validation" and not limits.halves:
                 warn_of_small_classes(counted.corpus.counts.statistics, search.division.folds)
-        return counted
+        return counted.corpus.counts, counted.analysis
 
     jobs = options["jobs"] or cores()
     search = Search(

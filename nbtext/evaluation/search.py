@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from nbtext.evaluation.cross_validation import stratified_folds
 from nbtext.evaluation.tuning import (
     NO_RUNG,
     Division,
-    Folding,
     FoldJudgement,
     RankedTrial,
     Rung,
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from nbtext.counts.counting import Analysis
-    from nbtext.model.corpus_work import CountedCorpus
     from nbtext.parallel.processes import Workers
     from nbtext.settings import Settings
     from nbtext.steps import Report
@@ -120,22 +118,12 @@ def rungs(n_documents: int, n_folds: int, n_settings: int) -> list[Rung]:
     ]
 
 
-class _AnalysedCorpus(Protocol):
-    """A corpus as counts, and how it was counted."""
-
-    @property
-    def corpus(self) -> CountedCorpus:
-        """The counts."""
-
-    @property
-    def analysis(self) -> Analysis:
-        """The settings by which it was counted, with those of reading."""
-
-
 class _CountedSubsets(NamedTuple):
     """The corpus as some candidates count it."""
 
-    counted: _AnalysedCorpus
+    counts: CorpusCounts
+    analysis: Analysis
+    """The settings by which it was counted, with those of reading."""
     subsets: Subsets
 
 
@@ -154,7 +142,7 @@ class _SearchOutcome(NamedTuple):
     """The trials, best first, and the corpus as the best counts it."""
 
     trials: list[Trial]
-    of_best: _AnalysedCorpus
+    of_best: tuple[CorpusCounts, Analysis]
     left_out: list[Impossible]
     corrected: float | None
     """The figure of the goal on documents that had no part in the choice; None if there are none."""
@@ -168,12 +156,12 @@ class _TimeIsUpError(Exception):
 class Search:
     """Judges candidates over the corpus of some paths.
 
-    ``count`` reads and counts the corpus as a candidate does. As many ``processes`` judge side by side; without any, this one does.
+    ``count`` reads and counts the corpus as a candidate does, and returns the counts and how they were made. As many ``processes`` judge side by side; without any, this one does.
     """
 
     candidates: Sequence[Candidate]
     paths: Sequence[str]
-    count: Callable[[Candidate], _AnalysedCorpus]
+    count: Callable[[Candidate], tuple[CorpusCounts, Analysis]]
     by: str = "cross-validation"
     goal: str = "accuracy"
     division: Division = field(default_factory=Division)
@@ -207,18 +195,18 @@ class Search:
             if self.by == "cross-validation":
                 self._climb()
             else:
-                self._judge_by_counts()
+                self._judge_rung(NO_RUNG, range(len(self.candidates)))
         ranked = self._ranked()
         if not ranked:
             raise next(iter(self._left_out.values())).named()
         if self.by == "evidence":
             ranked = with_posteriors(ranked)
-        best = self._corpus(ranked[0].candidate).counted
+        counts, analysis, _ = self._corpus(ranked[0].candidate)
         self._corpora.clear()
         corrected = self._corrected(ranked) if len(ranked) > 1 and self._rung else None
         if self._rung:
             ranked = [replace(trial, beyond_chance=self._is_beaten(trial, ranked)) for trial in ranked]
-        return _SearchOutcome(ranked, best, [self._left_out[number] for number in sorted(self._left_out)], corrected)
+        return _SearchOutcome(ranked, (counts, analysis), [self._left_out[number] for number in sorted(self._left_out)], corrected)
 
     def _corrected(self, ranked: Sequence[Trial]) -> float | None:
         """Return the figure of the goal on documents that had no part in the choice."""
@@ -238,8 +226,8 @@ class Search:
     def best_model(self, outcome: _SearchOutcome) -> TextClassifier:
         """Return the model that training with the best settings makes."""
         model = TextClassifier(**self.candidates[outcome.trials[0].candidate].settings)
-        model.reading = outcome.of_best.analysis.settings.reading
-        counts = outcome.of_best.corpus.counts
+        counts, analysis = outcome.of_best
+        model.reading = analysis.settings.reading
         return model.learn(CorpusCounts.of(counts.statistics, counts.documents, model.settings.sample))
 
     def result(self, outcome: _SearchOutcome, model: str, train: Sequence[str], left_out: Sequence[Impossible] = ()) -> SearchResult:
@@ -258,7 +246,7 @@ class Search:
             self.by,
             None if self.by in OF_THE_SAME_COUNTS else self.goal,
             self.division if folded else None,
-            len(outcome.of_best.corpus.counts.documents),
+            len(outcome.of_best[0].documents),
             model,
             tuple(ranked),
             self.limits.seconds is not None,
@@ -269,16 +257,6 @@ class Search:
     @property
     def _figure(self) -> str:
         return self.by if self.by in OF_THE_SAME_COUNTS else GOALS[self.goal]
-
-    def _judge_by_counts(self) -> None:
-        """Judge all candidates by another criterion than cross-validation."""
-        for numbers in self._groups(range(len(self.candidates))):
-            for (number, _), outcome in self._judged(self._corpus(numbers[0]), [Task(number, 0) for number in numbers], NO_RUNG):
-                if isinstance(outcome, UsageError):
-                    self._leave_out(number, outcome)
-                else:
-                    self._trials[number] = Trial(number, outcome)
-                self._report()
 
     def _leave_out(self, number: int, problem: UsageError) -> None:
         self._left_out[number] = Impossible(self.candidates[number], problem)
@@ -308,7 +286,7 @@ class Search:
         return list(groups.values())
 
     def _judge_rung(self, rung: Rung, numbers: Sequence[int]) -> None:
-        """Judge candidates on all folds of a rung, as far as there is time."""
+        """Judge candidates on all folds of a rung, as far as there is time, or by another criterion than cross-validation."""
         for group in self._groups(numbers):
             judged = [number for number in group if self._fits(number) and self._may_begin(number, rung)]
             if not judged:
@@ -321,7 +299,9 @@ class Search:
                     continue
                 by_fold = parts[task.candidate]
                 by_fold[task.fold] = outcome
-                if len(by_fold) == rung.folds:
+                if rung == NO_RUNG:
+                    self._trials[task.candidate] = Trial(task.candidate, outcome)
+                elif len(by_fold) == rung.folds:
                     self._add(task.candidate, rung, [by_fold[fold] for fold in range(rung.folds)])
                 self._report()
 
@@ -343,7 +323,7 @@ class Search:
         settings = self._settings(corpus, list(dict.fromkeys(task.candidate for task in tasks)))
         judge: Callable[[Task], Any] = partial(judge_by_counts, self._figure, corpus.subsets, settings)
         if self.by == "cross-validation":
-            judge = partial(judge_fold, Folding(corpus.subsets, self._samples(rung), settings, self.clock))
+            judge = partial(judge_fold, corpus.subsets, self._samples(rung), settings, self.clock)
         left = deque(task for task in tasks if task.candidate in settings)
         if self.processes:
             import scipy.sparse  # noqa: F401 - here, and not in each process again
@@ -426,8 +406,8 @@ class Search:
             while self._corpora and needed + KEPT * sum(self._costs[other].entries for other in self._corpora) > MEMORY:
                 del self._corpora[next(iter(self._corpora))]
             begin = self.clock()
-            counted = self.count(candidate)
-            corpus = _CountedSubsets(counted, Subsets(counted.corpus.counts.statistics, counted.corpus.counts.documents))
+            counts, counted_by = self.count(candidate)
+            corpus = _CountedSubsets(counts, counted_by, Subsets(counts.statistics, counts.documents))
             statistics, documents = corpus.subsets.statistics, corpus.subsets.documents
             sample = DocumentSample.of(documents, candidate.settings.sample)
             n_bytes = sum(array.nbytes for array in counts_to_plain(CorpusCounts(statistics, sample)).values())
@@ -449,7 +429,7 @@ class Search:
         """Return the settings of candidates as `nbtext.model.training.learn` takes them; leave out those that cannot be."""
         found = {}
         for number in numbers:
-            analysis = corpus.counted.analysis
+            analysis = corpus.analysis
             tried = replace(self.candidates[number].settings, reading=analysis.settings.reading)
             try:
                 found[number] = looked_up(replace(analysis, settings=tried))

@@ -56,7 +56,8 @@ class Rung(NamedTuple):
     """The best so many of the rung before are judged."""
 
 
-NO_RUNG = Rung()
+NO_RUNG = Rung(folds=1)
+"""Of a criterion without folds: all documents are judged at once."""
 
 
 class FoldJudgement(NamedTuple):
@@ -74,17 +75,6 @@ class FoldJudgement(NamedTuple):
         return self._replace(judged=self.judged.of(rows), known=self.known[rows])
 
 
-class Folding(NamedTuple):
-    """A corpus with its folds, and settings of which each can be judged on each fold, by this process or another."""
-
-    subsets: Subsets
-    folds: Sequence[tuple[Mask, Mask]]
-    """Documents of training and of the test, masks of shape (n_docs,)."""
-    settings: Mapping[int, Settings]
-    """By the number of the candidate."""
-    clock: Callable[[], float]
-
-
 class Task(NamedTuple):
     """A candidate, by its number, to be judged on a fold, or on all documents."""
 
@@ -92,14 +82,15 @@ class Task(NamedTuple):
     fold: int
 
 
-def judge_fold(folding: Folding, task: Task) -> FoldJudgement:
-    """Judge the documents of a fold by a model of the others; raise `UsageError` as training does."""
-    begin = folding.clock()
-    training, test = folding.folds[task.fold]
-    learnt, blocks = train_and_score(folding.subsets, folding.settings[task.candidate], training, test)
-    held_out = HeldOutEvaluation(folding.subsets.statistics, blocks=blocks)
+def judge_fold(
+    subsets: Subsets, folds: Sequence[tuple[Mask, Mask]], settings_of: Mapping[int, Settings], clock: Callable[[], float], task: Task
+) -> FoldJudgement:
+    """Judge the documents of a fold, given its masks of training and of the test, by a model of the others; raise `UsageError` as training does."""
+    begin = clock()
+    learnt, blocks = train_and_score(subsets, settings_of[task.candidate], *folds[task.fold])
+    held_out = HeldOutEvaluation(subsets.statistics, blocks=blocks)
     fitted_bytes = sum(array.nbytes for array in learnt.fitted.values())
-    return FoldJudgement(held_out.evaluation.judged, held_out.known, folding.clock() - begin, fitted_bytes)
+    return FoldJudgement(held_out.evaluation.judged, held_out.known, clock() - begin, fitted_bytes)
 
 
 def _shown(figure: str) -> dict[str, None]:
