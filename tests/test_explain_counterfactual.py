@@ -297,8 +297,8 @@ def test_a_greedy_cover_is_not_always_the_smallest() -> None:
 def test_trying_finds_the_same(gains: list[list[float]], needs: list[int], budget: int) -> None:
     table, wanted = np.array(gains).reshape(-1, 2), np.array(needs, np.float64)
 
-    def gaps(sets: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
-        return np.array([(wanted - table[list(items)].sum(axis=0)).max() - 0.5 for items in sets])
+    def gaps(sets: Sequence[Sequence[int | str]]) -> NDArray[np.float64]:
+        return np.array([(wanted - table[np.array(items, np.int64)].sum(axis=0)).max() - 0.5 for items in sets])
 
     found = _smallest_by_trying(range(len(gains)), gaps, budget)
     size = by_brute_force(table, wanted)

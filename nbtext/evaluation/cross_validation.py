@@ -195,9 +195,8 @@ class HeldOutEvaluation:
     def __init__(self, statistics: ClassStatistics, rule: DecisionRule = DecisionRule(), blocks: Iterable[HeldOutBlock] = ()) -> None:
         """Begin with the documents of some blocks."""
         self._rule = rule
-        self._rows: list[Whole] = []
-        self._known: list[Mask] = []
-        self._probabilities: list[Floats] = []
+        self._parts: list[tuple[Whole, Mask, Floats]] = []
+        """The number in the corpus of each document judged, whether its class had others in training, and the probability of its answer."""
         self.evaluation = evaluation_of(statistics, rule.costs)
         for block in blocks:
             self.add(block)
@@ -205,19 +204,17 @@ class HeldOutEvaluation:
     @property
     def rows(self) -> Whole:
         """The number in the corpus of each document judged, shape (n_docs,)."""
-        return np.concatenate(self._rows)
+        return np.concatenate([rows for rows, *_ in self._parts])
 
     @property
     def known(self) -> Mask:
         """The documents whose class had others in training, shape (n_docs,)."""
-        return np.concatenate(self._known)
+        return np.concatenate([known for _, known, _ in self._parts])
 
     def add(self, block: HeldOutBlock) -> None:
         """Judge documents."""
         answers, probabilities, _ = self._rule.decide(block.log_posterior)
-        self._rows.append(block.rows)
-        self._known.append(block.known)
-        self._probabilities.append(probabilities)
+        self._parts.append((block.rows, block.known, probabilities))
         self.evaluation.judge(
             block.classes, block.log_posterior, answers if block.classes.ndim == 1 else self._rule.members(block.log_posterior)
         )
@@ -233,9 +230,9 @@ class HeldOutEvaluation:
 
     def predictions(self) -> list[Prediction]:
         """Return the answers to all documents, in the order of the corpus."""
-        rows, probabilities, judged = self.rows, np.concatenate(self._probabilities), self.evaluation.judged
-        order = np.argsort(rows, kind="stable")
-        columns = (column[order].tolist() for column in (rows, judged.truth, judged.answer, probabilities))
+        probabilities, judged = np.concatenate([part for *_, part in self._parts]), self.evaluation.judged
+        order = np.argsort(self.rows, kind="stable")
+        columns = (column[order].tolist() for column in (self.rows, judged.truth, judged.answer, probabilities))
         return [Prediction(*values) for values in zip(*columns, strict=True)]
 
 

@@ -216,15 +216,13 @@ def beyond_prior_shift(run: DriftRun) -> list[str]:
 
 def pool_runs(runs: Sequence[_LoggedRun]) -> DriftRun:
     """Compare runs of one model with its training, taken together as if they had been one."""
-    figures = {name: _figure_drift(Spread.together([run.figures[name][0] for run in runs]), runs[0].figures[name][1]) for name in FIGURES}
+    figures = {}
+    for name in FIGURES:
+        run, training = Spread.together([each.figures[name][0] for each in runs]), runs[0].figures[name][1]
+        known = run.documents and training.documents
+        figures[name] = FigureDrift(run.mean, training.mean, run.distance(training), run.chance(training)) if known else NOT_KNOWN
     figures[ANSWERS] = _answers_drift(runs)
     return DriftRun(runs[-1].time, runs[0].time, len(runs), runs[-1].model, sum(run.documents for run in runs), figures)
-
-
-def _figure_drift(run: Spread, training: Spread) -> FigureDrift:
-    if not (run.documents and training.documents):
-        return NOT_KNOWN
-    return FigureDrift(run.mean, training.mean, run.distance(training), run.chance(training))
 
 
 def _answers_drift(runs: Sequence[_LoggedRun]) -> FigureDrift:

@@ -10,7 +10,7 @@ import numpy as np
 
 from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.counting import Analysis, DocumentCounter, content_hashes
-from nbtext.counts.documents import LARGEST_HASH, DocumentSample
+from nbtext.counts.documents import LARGEST_HASH
 from nbtext.counts.matrix import DocumentTermMatrix, stack
 from nbtext.counts.near_duplicates import THRESHOLD, NearDuplicates, near_duplicates
 from nbtext.counts.vocabulary import GrowingVocabulary
@@ -163,43 +163,31 @@ def _compared(document: Document) -> Document:
     return without if without.joined.strip() else document
 
 
-class _SampledLeakCheck:
-    """Look up test documents, as they go by, in the model's sample of its training documents."""
-
-    def __init__(self, sample: DocumentSample) -> None:
-        self._sample = sample
-        self._hashes = [np.empty(0, np.uint64)]
-
-    def look(self, documents: Sequence[Document]) -> None:
-        """Hash test documents."""
-        self._hashes.append(content_hashes(*contents(documents)))
-
-    def result(self, _: Evaluation) -> SampledLeakResult:
-        """Return the numbers for the test documents so far."""
-        return sampled_leaks(np.concatenate(self._hashes), self._sample.documents.hashes, self._sample.bound)
-
-
 class LeakWatch:
     """Check test documents as they go by, against the training corpus if that is given, else against the model's sample of it."""
 
     def __init__(self, model: TextClassifier, training: Iterable[Document] | None = None) -> None:
         """Count the training documents; raise `UsageError` if there are none."""
-        self._check: _LeakCheck | _SampledLeakCheck | None = None
-        if training is not None:
-            self._check = _LeakCheck(model, training)
-        elif model.reading.text_column != NO_TEXT:  # values come again without a leak
-            self._check = _SampledLeakCheck(model.counts.sample)
+        self._check = None if training is None else _LeakCheck(model, training)
+        self._sample = model.counts.sample if model.reading.text_column != NO_TEXT else None  # values come again without a leak
+        self._hashes = [np.empty(0, np.uint64)]
 
     def watched(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
         """Yield blocks of test documents as they are; check each document."""
         for block in blocks:
             if self._check is not None:
                 self._check.look(block.documents)
+            elif self._sample is not None:
+                self._hashes.append(content_hashes(*contents(block.documents)))
             yield block
 
     def result(self, evaluation: Evaluation) -> LeakResult | SampledLeakResult | None:
         """Return the leaks among the documents so far, given their evaluation; None where nothing was checked."""
-        return None if self._check is None else self._check.result(evaluation)
+        if self._check is not None:
+            return self._check.result(evaluation)
+        if self._sample is None:
+            return None
+        return sampled_leaks(np.concatenate(self._hashes), self._sample.documents.hashes, self._sample.bound)
 
 
 def sampled_leaks(test_hashes: Keys, sample_hashes: Keys, bound: int) -> SampledLeakResult:

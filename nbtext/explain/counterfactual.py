@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, islice
 from math import comb, inf
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 
     from nbtext.type_names import Fields, Floats, Mask, Whole
 
-    Item = TypeVar("Item")
-    Gaps = Callable[[Sequence[tuple[Item, ...]]], Floats]
+    Gaps = Callable[[Sequence[Sequence[int | str]]], Floats]
 
 MARGIN = 1e-9
 """Nats by which a class must be ahead to be the answer: a tie is no answer, and rounding must not decide."""
@@ -273,8 +272,7 @@ def addition(changes: _ChangedDocument) -> WordChange:
     added = _addition_by_sums(words, nearer, ahead) if additive else None
     if not additive or (added is not None and not changes.gaps([added])[0] < -MARGIN):  # a term rules the class out, or it is nearly a tie
         additive, budget = False, max(BYTES_ADDED_TO // max(len(changes.text), 1), CANDIDATES_ADDED)
-        found, gap = _greedy_by_trying(words[:budget], changes.gaps, float(changes.gaps([()])[0]), budget, again=True)
-        added = found if gap < -MARGIN else None
+        added = _greedy_addition(words[:budget], changes.gaps, budget)
     if added is None:
         return WordChange(None, smallest=False)
     smallest = len(added) == 1 or (additive and len(added) <= least)
@@ -333,7 +331,7 @@ def _cover_of_size(gains: Floats, missing: Floats, size: int, left: Mask, nodes:
     return None
 
 
-def _smallest_by_trying(items: Sequence[int], gaps: Gaps[int], budget: int) -> _Cover:
+def _smallest_by_trying(items: Sequence[int], gaps: Gaps, budget: int) -> _Cover:
     """Return the smallest set of items that closes the gap, as far as about ``budget`` sets tried out tell.
 
     Single items, a greedy set, then all sets that are smaller than it, size by size.
@@ -355,9 +353,17 @@ def _smallest_by_trying(items: Sequence[int], gaps: Gaps[int], budget: int) -> _
     return _Cover(greedy, proven=True)
 
 
-def _greedy_set(order: Sequence[int], gaps: Gaps[int], budget: int) -> tuple[int, ...] | None:
+def _greedy_set(order: Sequence[int], gaps: Gaps, budget: int) -> tuple[int, ...] | None:
     """Return greedily chosen items, else all, without those that are not needed; None if all are not enough."""
-    chosen, gap = _greedy_by_trying(order, gaps, inf, budget, again=False)
+    chosen, gap = tuple[int, ...](), inf
+    while budget > 0 and not gap < -MARGIN and len(chosen) < len(order):
+        sets = [(*chosen, item) for item in islice((item for item in order if item not in chosen), CANDIDATES_REMOVED)]
+        found = gaps(sets)
+        budget -= len(sets)
+        best = int(found.argmin())
+        if not found[best] < gap and gap < inf:  # several words may have to go before the class is possible
+            break
+        chosen, gap = sets[best], float(found[best])
     if not gap < -MARGIN:
         chosen = tuple(order)
         if not order or not gaps([chosen])[0] < -MARGIN:
@@ -369,28 +375,19 @@ def _greedy_set(order: Sequence[int], gaps: Gaps[int], budget: int) -> tuple[int
     return tuple(sorted(chosen))
 
 
-def _greedy_by_trying(items: Sequence[Item], gaps: Gaps[Item], gap: float, budget: int, *, again: bool) -> tuple[tuple[Item, ...], float]:
-    """Choose the item that leaves the smallest gap, until it is closed or no longer shrinks, or about ``budget`` sets were tried.
-
-    Return the chosen items and the gap. If ``again``, an item may be chosen several times; these stand together.
-    """
-    chosen: tuple[Item, ...] = ()
-    candidates = list(items if again else items[:CANDIDATES_REMOVED])
-    while candidates and budget > 0 and not gap < -MARGIN and not (again and len(chosen) == MOST_ADDED):
-        sets: list[tuple[Item, ...]] = [(*chosen, item) for item in candidates]
-        if again:
-            sets = [tuple(sorted(items_of_set, key=items_of_set.index)) for items_of_set in sets]
+def _greedy_addition(words: Sequence[str], gaps: Gaps, budget: int) -> tuple[str, ...] | None:
+    """Choose the word that leaves the smallest gap, also several times, until it is closed or about ``budget`` sets were tried; None if it stays open."""
+    chosen, gap = tuple[str, ...](), float(gaps([()])[0])
+    while budget > 0 and not gap < -MARGIN and len(chosen) < MOST_ADDED:
+        sets = [tuple(sorted((*chosen, word), key=(*chosen, word).index)) for word in words]  # equal ones stand together
         found = gaps(sets)
         budget -= len(sets)
-        best = int(found.argmin())
-        if not found[best] < gap and (again or gap < inf):  # several words may have to go before the class is possible
-            break
-        chosen, gap = sets[best], float(found[best])
-        if again:
-            candidates = [candidates[place] for place in np.argsort(found, kind="stable")[:CANDIDATES_ADDED].tolist()]
-        else:
-            candidates = list(islice((item for item in items if item not in chosen), CANDIDATES_REMOVED))
-    return chosen, gap
+        order = np.argsort(found, kind="stable")[:CANDIDATES_ADDED].tolist()
+        if not found[order[0]] < gap:
+            return None
+        chosen, gap = sets[order[0]], float(found[order[0]])
+        words = [words[place] for place in order]
+    return chosen if gap < -MARGIN else None
 
 
 def _greedy_by_sums(gains: Floats, needs: Floats, most: int, *, again: bool) -> list[int] | None:

@@ -169,7 +169,6 @@ class Explainer:
         if answer == NO_ANSWER:
             return Explained(document.id, None, IMPOSSIBLE, ruled_out=ruled_out(model, located, matrix, document.values))
         nats, prior, exact = word_contributions(model, located, matrix, pair)
-        located = located.without_terms()
         words = _words(located, nats, model, self._layers)
         attributes = tuple(
             _AttributeContribution(name, value, float(log_odds_of_pair(added[np.newaxis], pair)[0]))

@@ -139,10 +139,6 @@ class LocatedWords(NamedTuple):
         name_of = np.array([numbers.setdefault(form.name, len(numbers)) for form in self.forms], np.int64)
         return list(numbers), name_of[self.form_of]
 
-    def without_terms(self) -> LocatedWords:
-        """Return the words alone, which take half the memory."""
-        return self._replace(words=np.empty(0, np.int64), terms=np.empty(0, np.int64), shares=np.empty(0))
-
     @property
     def counts(self) -> Whole:
         """The occurrences of each word at its place, shape (n_words,)."""

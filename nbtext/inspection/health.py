@@ -57,7 +57,9 @@ def health(path: str, *, named: bool) -> Iterator[Finding]:
     """
     yield _python()
     yield from _packages()
-    yield from _optional()
+    for name, (purpose, get) in OPTIONAL.items():
+        number = _version(name)
+        yield Finding("optional", PASSED, f"{name} {number}" if number else f"{name} is not installed; only {purpose} needs it ({get})")
     yield from _model(path, named=named)
     yield from _folder(path)
 
@@ -108,12 +110,6 @@ def _version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
-
-
-def _optional() -> Iterator[Finding]:
-    for name, (purpose, get) in OPTIONAL.items():
-        number = _version(name)
-        yield Finding("optional", PASSED, f"{name} {number}" if number else f"{name} is not installed; only {purpose} needs it ({get})")
 
 
 def _model(path: str, *, named: bool) -> Iterator[Finding]:

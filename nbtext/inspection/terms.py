@@ -143,20 +143,19 @@ class WordDetails:
 
 def term_details(model: TextClassifier, words: Sequence[str]) -> list[WordDetails]:
     """Return the details of each word, or of each text of several words with the n-grams that they make."""
-    forms, of_texts = surface_forms(model), term_probabilities(model)
-
-    def details(word: str) -> WordDetails:
+    forms, of_texts, found = surface_forms(model), term_probabilities(model), []
+    for word in words:
         probabilities, terms = of_texts, None
         for attribute in _categorical(model):
             if word.startswith(f"{attribute.name}="):
                 probabilities = TermProbabilities.of_models(attribute.values, f"of the values of {attribute.name!r}")
                 terms = {word: model.fitted.statistics.vocabulary.find([category_term(*word.split("=", 1))])[0]}
-        meaning, terms = _ProbabilityMeaning(probabilities.symbol, probabilities.meaning), terms or _terms_of(model, word)
-        return WordDetails(
-            word, meaning, [_details(model, name, number, dict(forms.get(number, [])), probabilities) for name, number in terms.items()]
-        )
-
-    return [details(word) for word in words]
+        details = [
+            _details(model, name, number, dict(forms.get(number, [])), probabilities)
+            for name, number in (terms or _terms_of(model, word)).items()
+        ]
+        found.append(WordDetails(word, _ProbabilityMeaning(probabilities.symbol, probabilities.meaning), details))
+    return found
 
 
 def term_probabilities(model: TextClassifier) -> TermProbabilities:

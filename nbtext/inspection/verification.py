@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from nbtext.fitted_model import FittedModel
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats
 
 NOT_LOOKED_AT = "not looked at"
 
@@ -146,10 +146,7 @@ def _estimates(model: TextClassifier) -> str:
     checked = np.zeros_like(model.fitted.learnt.selected)
     for probabilities in (TermProbabilities.of_models(model.fitted.language_models), *model.fitted.classifier.distributions()):
         try:
-            if probabilities.absence is None:
-                _sum_to_one(probabilities, model)
-            else:
-                _have_opposites(probabilities, probabilities.absence, model, smoothed=smoothed)
+            _require_distributions(probabilities, model.fitted.statistics.n_classes, smoothed=smoothed)
         except ModelError as problem:
             raise ModelError(f"{problem.message} ({probabilities.symbol}, {probabilities.meaning})") from None
         checked |= probabilities.selected
@@ -158,25 +155,22 @@ def _estimates(model: TextClassifier) -> str:
     return f"probabilities of {quantity(model.fitted.statistics.n_classes, 'class')} and of {quantity(int(n_terms), 'term')}{of_values} sum to 1"
 
 
-def _sum_to_one(probabilities: TermProbabilities, model: TextClassifier) -> None:
-    """Require that the terms of each class share one distribution."""
-    seen = np.zeros(model.fitted.statistics.n_classes)
+def _require_distributions(probabilities: TermProbabilities, n_classes: int, *, smoothed: bool) -> None:
+    """Require that the terms of each class share one distribution, or have each one of its own, in which with smoothing nothing is certain."""
+    seen = np.zeros(n_classes)
     total = np.zeros_like(seen) if probabilities.unseen is None else probabilities.unseen.copy()
-    for terms in in_blocks(np.flatnonzero(probabilities.selected), model.fitted.statistics.n_classes, TERM_WEIGHTS_AT_ONCE):
+    for terms in in_blocks(np.flatnonzero(probabilities.selected), n_classes, TERM_WEIGHTS_AT_ONCE):
         part = probabilities.probability(terms)
-        _require(np.all((part >= 0) & (part <= 1 + SUM_TOLERANCE)), "a probability is not between 0 and 1")
-        total += part.sum(axis=0)
-        seen += probabilities.counts(terms).sum(axis=0)
-    without = (total == 0) & (seen == 0)  # without smoothing, a class that has seen none of the terms
-    _require(np.all(without | (np.abs(total - 1) < SUM_TOLERANCE)), "the probabilities of the terms of a class do not sum to 1")
-
-
-def _have_opposites(probabilities: TermProbabilities, absence: Callable[[Whole], Floats], model: TextClassifier, *, smoothed: bool) -> None:
-    """Require that each term has a distribution of its own; with smoothing nothing in it is certain."""
-    for terms in in_blocks(np.flatnonzero(probabilities.selected), model.fitted.statistics.n_classes, TERM_WEIGHTS_AT_ONCE):
-        sides = np.stack((probabilities.probability(terms), absence(terms)), axis=-1)
+        if probabilities.absence is None:
+            _require(np.all((part >= 0) & (part <= 1 + SUM_TOLERANCE)), "a probability is not between 0 and 1")
+            total += part.sum(axis=0)
+            seen += probabilities.counts(terms).sum(axis=0)
+            continue
+        sides = np.stack((part, probabilities.absence(terms)), axis=-1)
         _require(_are_distributions(sides), "the probabilities of a term and of its absence do not sum to 1")
         _require(not smoothed or np.all(sides > 0), "a probability is 0 or 1 in spite of smoothing")
+    without = (total == 0) & (seen == 0)  # without smoothing, a class that has seen none of the terms
+    _require(np.all(without | (np.abs(total - 1) < SUM_TOLERANCE)), "the probabilities of the terms of a class do not sum to 1")
 
 
 def _answers(model: TextClassifier) -> str:

@@ -5,7 +5,6 @@ Of each document 36 bytes are kept (`nbtext.metrics.outcomes`), and the scores f
 
 from __future__ import annotations
 
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +32,7 @@ from nbtext.metrics.outcomes import (
     rates,
     recall,
 )
-from nbtext.metrics.ranking import SCORES_KEPT, KeptScores, RankingFigures
+from nbtext.metrics.ranking import SCORES_KEPT, RankingFigures, ranked_figures
 from nbtext.metrics.results import (
     FIGURES,
     Baselines,
@@ -97,8 +96,9 @@ class Evaluation:
         self._class_documents = class_documents
         self._slices: dict[str, dict[str, list[int]]] = {column: {} for column in by}
         """Numbers of the documents by column, then by value."""
-        self._numbers = count()
-        self._scores = KeptScores(self._n_known, scores_kept)
+        self._scores: list[Floats] = []
+        """Log posteriors of all documents; none once they are more than there is room for."""
+        self._room = scores_kept
         self._parts: list[Judged] = []
 
     def add(
@@ -111,7 +111,7 @@ class Evaluation:
         equals. ``columns`` has for each document its values in the columns of ``by``. The arrays are kept and must not change.
         Raises `UsageError` if a column has more than `MOST_VALUES` values.
         """
-        for row, number in zip(columns, self._numbers, strict=False):
+        for number, row in enumerate(columns, self.n):
             for (name, documents), value in zip(self._slices.items(), row, strict=True):
                 documents.setdefault(value, []).append(number)
                 if len(documents) > MOST_VALUES:
@@ -122,7 +122,10 @@ class Evaluation:
         """Judge documents as `add` does by the numbers of their true classes, or of several labels by a mask."""
         log_posterior = np.where(np.isnan(log_posterior[:, :1]), -np.log(log_posterior.shape[1]), log_posterior)
         self._parts.append(self._judged(truth, log_posterior.argmax(axis=1) if answers is None else answers, log_posterior))
-        self._scores.add(log_posterior)
+        self._room -= log_posterior.size
+        self._scores.append(log_posterior)
+        if not self.ranked:
+            self._scores.clear()
 
     def _truth(self, labels: Sequence[str]) -> Truth:
         return np.array(self._numbers_of(labels), np.int64)
@@ -149,7 +152,7 @@ class Evaluation:
     @property
     def ranked(self) -> bool:
         """True if there were few enough scores for areas under ROC curves and average precisions."""
-        return self._scores.complete
+        return self._room >= 0
 
     @property
     def judged(self) -> Judged:
@@ -165,7 +168,7 @@ class Evaluation:
         """Return all figures, with Wilson's intervals for shares; the others are bootstrapped, unless ``bootstrap`` has no replicates."""
         everything = self.judged
         table = everything.outcomes(len(self.classes))
-        ranking = self._scores.figures(everything.truth)
+        ranking = ranked_figures(self._scores, everything.truth, self._n_known)
         figures = self._figures(everything, table, ranking)
         counts = table.support[self._n_known :].astype(int).tolist()
         return EvaluationResult(
@@ -214,7 +217,7 @@ class Evaluation:
         }
         if self._costs is not None:
             cells = confusion_cells(everything)
-            figures["mean_cost"] = float((self._cell_costs(cells) * cells.documents).sum()) / (everything.n or np.nan)
+            figures["mean_cost"] = float((self._cell_costs(cells, self._costs) * cells.documents).sum()) / (everything.n or np.nan)
         return figures if everything.n else dict.fromkeys(figures, np.nan)
 
     def _intervals(self, figures: dict[str, float], everything: Judged, bootstrap: Bootstrap) -> dict[str, Interval]:
@@ -244,32 +247,31 @@ class Evaluation:
     def _replicates(self, everything: Judged, bootstrap: Bootstrap) -> dict[str, Floats]:
         """Return replicates of the figures of answers, each of shape (n_replicates,)."""
         cells = confusion_cells(everything)
-        return replicated_rates(cells, None if self._costs is None else self._cell_costs(cells), bootstrap)
+        return replicated_rates(cells, self._costs and self._cell_costs(cells, self._costs), bootstrap)
 
     def _per_class(self, table: Outcomes, ranking: RankingFigures) -> dict[str, ClassResult]:
-        columns = (precision(table), recall(table), f1(table), *(margin.astype(np.int64) for margin in table))
         padded = (np.append(values, np.full(len(self.unknown_labels), np.nan)) for values in ranking)
-        rows = zip(self.classes, *(column.tolist() for column in (*columns, *padded)), strict=True)
+        columns = (*(margin.astype(np.int64) for margin in table), precision(table), recall(table), f1(table), *padded)
+        rows = zip(self.classes, *(column.tolist() for column in columns), strict=True)
         return {
             label: ClassResult(
-                precision=of_answers,
-                recall=of_class,
-                f1=mean,
-                support=support,
-                answered=answered,
-                roc_auc=number_or_none(area),
-                average_precision=number_or_none(average),
-                intervals={"precision": wilson_interval(hits, answered), "recall": wilson_interval(hits, support)},
-                hits=hits,
+                of_answers,
+                of_class,
+                mean,
+                support,
+                answered,
+                number_or_none(area),
+                number_or_none(average),
+                {"precision": wilson_interval(hits, answered), "recall": wilson_interval(hits, support)},
+                hits,
             )
-            for label, of_answers, of_class, mean, hits, support, answered, area, average in rows
+            for label, hits, support, answered, of_answers, of_class, mean, area, average in rows
         }
 
-    def _cell_costs(self, cells: ConfusionCells) -> Floats:
+    def _cell_costs(self, cells: ConfusionCells, costs_of: Costs) -> Floats:
         """Return the cost of each document of a cell, shape (n_cells,)."""
-        assert self._costs is not None  # noqa: S101 - asked for only where there are
-        of_abstaining = self._costs.of_abstaining
-        table = np.column_stack((np.where(np.isfinite(of_abstaining), of_abstaining, UNPRICED), self._costs.of_answers))
+        of_abstaining = costs_of.of_abstaining
+        table = np.column_stack((np.where(np.isfinite(of_abstaining), of_abstaining, UNPRICED), costs_of.of_answers))
         known = cells.truth < self._n_known
         costs = np.full(cells.truth.size, UNPRICED)
         costs[known] = table[cells.truth[known], cells.answer[known] + 1]

@@ -12,6 +12,8 @@ import numpy as np
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nbtext.type_names import Array, Floats, Truth, Whole
 
 SCORES_KEPT = 1 << 25
@@ -33,44 +35,26 @@ class RankingFigures(NamedTuple):
     average_precision: Floats
 
 
-class KeptScores:
-    """Log posteriors of all documents, or none once they are more than a limit."""
+def ranked_figures(blocks: Sequence[Floats], truth: Truth, n_classes: int) -> RankingFigures:
+    """Return the figures of each class against the rest, given log p(C_k | d), shape (n_docs, n_classes), in nats, of all documents, or of none.
 
-    def __init__(self, n_classes: int, limit: int = SCORES_KEPT) -> None:
-        self._n_classes = n_classes
-        self._room = limit
-        self._blocks: list[Floats] = []
-
-    @property
-    def complete(self) -> bool:
-        """True if all scores are there."""
-        return self._room >= 0
-
-    def add(self, log_posterior: Floats) -> None:
-        """Keep log p(C_k | d), shape (n_docs, n_classes), in nats; once there are too many, drop all."""
-        self._room -= log_posterior.size
-        if self.complete:
-            self._blocks.append(log_posterior)
-        else:
-            self._blocks.clear()
-
-    def figures(self, truth: Truth) -> RankingFigures:
-        """Return the figures of each class against the rest, given the truth about all documents as `nbtext.metrics.outcomes.Judged` has it."""
-        figures = RankingFigures(*np.full((2, self._n_classes), np.nan))
-        if not self.complete or not truth.size:
-            return figures
-        units = np.concatenate([_unit(block) for block in self._blocks])
-        several = truth.ndim > 1
-        present = np.flatnonzero(truth.any(axis=0)) if several else np.unique(truth)
-        for k in present[present < self._n_classes].tolist():
-            of_class = truth[:, k] if several else truth == k
-            if not of_class.all():
-                ranks = _tied_ranks(np.concatenate([block[:, k] for block in self._blocks]), units)
-                positives = np.sort(ranks[of_class])
-                ranks.sort()
-                figures.roc_auc[k] = area_under_roc(ranks, positives)
-                figures.average_precision[k] = average_precision(ranks, positives)
+    The truth is that about all documents as `nbtext.metrics.outcomes.Judged` has it.
+    """
+    figures = RankingFigures(*np.full((2, n_classes), np.nan))
+    if not blocks:
         return figures
+    units = np.concatenate([_unit(block) for block in blocks])
+    several = truth.ndim > 1
+    present = np.flatnonzero(truth.any(axis=0)) if several else np.unique(truth)
+    for k in present[present < n_classes].tolist():
+        of_class = truth[:, k] if several else truth == k
+        if not of_class.all():
+            ranks = _tied_ranks(np.concatenate([block[:, k] for block in blocks]), units)
+            positives = np.sort(ranks[of_class])
+            ranks.sort()
+            figures.roc_auc[k] = area_under_roc(ranks, positives)
+            figures.average_precision[k] = average_precision(ranks, positives)
+    return figures
 
 
 def _unit(log_posterior: Floats) -> Floats:
