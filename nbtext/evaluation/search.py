@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from nbtext.counts.counting import Analysis
     from nbtext.parallel.processes import Workers
     from nbtext.settings import Settings
-    from nbtext.steps import Report
     from nbtext.type_names import Mask, Whole
 
 
@@ -170,23 +169,19 @@ class Search:
     clock: Callable[[], float] = time.monotonic
     may_lower_folds: bool = False
     """Take fewer folds where there are fewer documents."""
-    _left_out: dict[int, Impossible] = field(default_factory=dict, init=False)
-    _trials: dict[int, Trial] = field(default_factory=dict, init=False)
-    _parts: dict[tuple[int, int], list[FoldJudgement]] = field(default_factory=dict, init=False)
-    """Judgements of the folds, in order, by candidate and size of the sample."""
-    _rung: Rung | None = field(default=None, init=False)
-    """The last that was passed."""
-    _folds: Sequence[tuple[Mask, Mask]] = field(default=(), init=False)
-    """Training and test documents."""
-    _order: Whole = field(init=False)
-    """The documents in random order; a sample is the beginning of it, shape (n_docs,)."""
-    _chosen_by: Mask = field(init=False)
-    """Documents by which settings were dropped, shape (n_docs,)."""
-    _n_classes: int = field(default=0, init=False)
-    _corpora: dict[tuple[Any, ...], _CountedSubsets] = field(default_factory=dict, init=False)
-    """By analysis, the least recently used first."""
-    _costs: dict[tuple[Any, ...], Cost] = field(default_factory=dict, init=False)
-    _reported: Report = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._left_out: dict[int, Impossible] = {}
+        self._trials: dict[int, Trial] = {}
+        self._parts: dict[tuple[int, int], list[FoldJudgement]] = {}
+        """Judgements of the folds, in order, by candidate and size of the sample."""
+        self._rung: Rung | None = None
+        """The last that was passed."""
+        self._folds: Sequence[tuple[Mask, Mask]] = ()
+        """Training and test documents."""
+        self._corpora: dict[tuple[Any, ...], _CountedSubsets] = {}
+        """By analysis, the least recently used first."""
+        self._costs: dict[tuple[Any, ...], Cost] = {}
 
     def run(self) -> _SearchOutcome:
         """Judge the candidates; raise `UsageError` if none can be judged, and what reading raises."""
@@ -423,7 +418,10 @@ class Search:
             self.division = self.division._replace(folds=max(min(self.division.folds, classes.size), 2))
         of_folds, of_samples = np.random.default_rng(self.division.seed).spawn(2)
         self._folds = list(stratified_folds(classes, self.division.folds, of_folds))
-        self._order, self._chosen_by, self._n_classes = of_samples.permutation(classes.size), np.zeros(classes.size, np.bool_), n_classes
+        self._order, self._n_classes = of_samples.permutation(classes.size), n_classes
+        """The documents in random order; a sample is the beginning of it, shape (n_docs,)."""
+        self._chosen_by = np.zeros(classes.size, np.bool_)
+        """Documents by which settings were dropped, shape (n_docs,)."""
 
     def _settings(self, corpus: _CountedSubsets, numbers: Sequence[int]) -> dict[int, Settings]:
         """Return the settings of candidates as `nbtext.model.training.learn` takes them; leave out those that cannot be."""

@@ -168,23 +168,16 @@ class _ChangedDocument:
 
     def rewritten(self, change: Sequence[int | str]) -> Document:
         """Return the changed document: spaces in place of removed words, added words at the end of the text, terms of fields after all fields."""
-        text, fields = self._document.text, self._document.fields
+        left, end = bytearray(self.text), len(self._document.text)
         gone = np.flatnonzero(np.isin(self.name_of, [item for item in change if isinstance(item, int)]))
+        for first, last in zip(self.located.begins[gone].tolist(), self.located.ends[gone].tolist(), strict=True):
+            left[first:last] = b" " * (last - first)
+        places = zip(self._document.fields, field_places(self._document.text, self._document.fields), strict=True)
+        fields = [(name, bytes(left[begin : begin + len(content)])) for (name, content), begin in places]
         added = [self._written(item) for item in change if isinstance(item, str)]
         words = [word for word, of_fields in added if not of_fields]
-        if gone.size:
-            text = self._without(gone, 0, text)
-            places = field_places(self._document.text, fields)
-            fields = [(name, self._without(gone, begin, content)) for (name, content), begin in zip(fields, places, strict=True)]
         fields = [*fields, *(field for _, of_fields in added for field in of_fields)]
-        return self._document._replace(text=b" ".join((text, *words)), fields=fields)
-
-    def _without(self, gone: Whole, first: int, part: bytes) -> bytes:
-        """Return a part of the document that begins at a place in what is shown, with spaces in place of the words that are gone."""
-        begins, ends = self.located.begins[gone] - first, self.located.ends[gone] - first
-        here = (begins >= 0) & (ends <= len(part))
-        bounds = zip([0, *ends[here].tolist()], [*begins[here].tolist(), len(part)], strict=True)
-        return b" ".join([part[begin:end] for begin, end in bounds])
+        return self._document._replace(text=b" ".join((left[:end], *words)), fields=fields)
 
     def gaps(self, changes: Sequence[Sequence[int | str]]) -> Floats:
         """Return how far the class is behind the best other after each change, shape (n_changes,), in nats: below −`MARGIN` it is the answer."""

@@ -55,7 +55,7 @@ class DocumentGenerator:
 
     def __init__(self, model: TextClassifier, *, draw: bool = False, seed: int = 0) -> None:
         """Raise `UsageError` if there are no words to draw, or for a draw of parameters that have no posterior."""
-        self._model, self._draw, self._seed = model, draw, seed
+        self._model, self._fitted, self._draw, self._seed = model, model.fitted, draw, seed
         classifier = model.fitted.classifier.of_texts
         probabilities = classifier.term_probabilities()
         self._coins = probabilities if probabilities is not None and probabilities.absence is not None else None
@@ -86,13 +86,13 @@ class DocumentGenerator:
             raise UsageError("--length does not go with a bernoulli model: every word has a coin", hint="leave --length out")
         if length is not None and not self._words.size:
             raise UsageError("the model has no words to draw", hint="leave --length out")
-        given = None if label is None else class_number(self._model.fitted, label)
-        prior = Categorical(self._model.fitted.classifier.prior)
+        given = None if label is None else class_number(self._fitted, label)
+        prior = Categorical(self._fitted.classifier.prior)
         random, of_values = random_source(self._seed), random_source(self._seed, 0, 0)
         for _ in range(n):
             number = int(prior.draw(1, random)[0]) if given is None else given
             if number not in self._ready:
-                self._ready[number] = self._drawing(number), self._model.fitted.classifier.drawing(number)
+                self._ready[number] = self._drawing(number), self._fitted.classifier.drawing(number)
             draw_words, draw_values = self._ready[number]
             drawn = self._words[draw_words(length, random)]
             yield Generated(self._model.classes[number], [self._names[term] for term in drawn.tolist()], draw_values(of_values))
@@ -115,7 +115,7 @@ class DocumentGenerator:
         if self._coins is not None:
             if self._draw:
                 return self._drawn_coins(number)
-            blocks = in_blocks(self._words, self._model.fitted.classifier.prior.size, PROBABILITIES_AT_ONCE)
+            blocks = in_blocks(self._words, self._fitted.classifier.prior.size, PROBABILITIES_AT_ONCE)
             return np.concatenate([self._coins.probability(block)[:, number] for block in blocks])
         weights = self._weights(number)
         return draw_dirichlet(weights, random_source(self._seed, number)) if self._draw else weights / weights.sum()
@@ -135,7 +135,7 @@ class DocumentGenerator:
 
     def _weights(self, number: int) -> Floats:
         """Return φ_jk of the words of a class, or the parameters of their posterior."""
-        models = self._model.fitted.language_models if self._polya is None else self._polya.means
+        models = self._fitted.language_models if self._polya is None else self._polya.means
         weights = posterior(models, self._words, number) if self._draw else predictive(models, self._words, number)
         if not weights.any():
             raise UsageError(f"class {self._model.classes[number]} has no words to draw", hint="train with --smoothing above 0")
@@ -143,14 +143,14 @@ class DocumentGenerator:
 
     def _mean_length(self, number: int) -> float:
         """Return the average number of words in a training document of a class."""
-        statistics = self._model.fitted.statistics
+        statistics = self._fitted.statistics
         tokens = cells_of_class(statistics, statistics.cell_counts, number)[self._words].sum()
         return float(tokens / statistics.class_documents[number])
 
     def _drawn_coins(self, number: int) -> Floats:
         """Draw θ ~ Beta(n_1 + a, n_0 + b), the posterior of each coin."""
-        statistics = self._model.fitted.statistics
-        learnt = self._model.fitted.learnt
+        statistics = self._fitted.statistics
+        learnt = self._fitted.learnt
         more, absence = float(self._model.settings.estimate == "map"), self._model.settings.absence_smoothing
         a = learnt.own.of(self._words, learnt.smoothing) + more
         b = a if absence is None else np.full_like(a, absence + more)

@@ -154,10 +154,10 @@ AttributeOverviews = dict[str, AttributeOverview | CategoriesOverview]
 
 def attributes_overview(model: TextClassifier) -> AttributeOverviews:
     """Return each attribute by name; empty for a model of texts alone."""
-    attributes, moments, labels = model.fitted.classifier.attributes, model.fitted.statistics.moments, model.classes
+    attributes, statistics, labels = model.fitted.classifier.attributes, model.fitted.statistics, model.classes
     if attributes is None:
         return {}
-    names, counts, numbers = model.fitted.statistics.attributes, attributes.counts, attributes.numbers
+    names, moments, counts, numbers = statistics.attributes, statistics.moments, attributes.counts, attributes.numbers
     found: AttributeOverviews = {
         name: _categories(model, attribute) for name, attribute in zip(names.categorical, attributes.categorical, strict=True)
     }
@@ -297,27 +297,27 @@ class Overview:
 
 def overview(model: TextClassifier, top: int) -> Overview:
     """Return what is in a model, with up to ``top`` terms of each class: those that add most mutual information to it."""
-    statistics, sample = model.counts.labelled, model.counts.sample
-    calibration, judgement = model.fitted.learnt.calibration, model.fitted.learnt.judgement
+    statistics, sample, fitted, learnt = model.counts.labelled, model.counts.sample, model.fitted, model.fitted.learnt
+    calibration, judgement = learnt.calibration, learnt.judgement
     top_terms, temperature = _top_terms(model, top), _LengthPower(calibration.scale, calibration.exponent)
     return Overview(
         documents=statistics.n_documents,
-        several_labels=model.fitted.several_labels or None,
-        tokens=model.fitted.n_tokens,
+        several_labels=fitted.several_labels or None,
+        tokens=fitted.n_tokens,
         encoded_lines=statistics.encoded_lines,
-        terms=int(np.count_nonzero(model.fitted.text_terms)),
+        terms=int(np.count_nonzero(fitted.text_terms)),
         closed_vocabulary=model.counts.is_closed,
-        selected_terms=model.fitted.language_models.n_selected,
+        selected_terms=fitted.language_models.n_selected,
         ngrams=int(statistics.vocabulary.pairs.size),
         fields=_fields(model),
-        smoothing=model.fitted.learnt.smoothing,
-        terms_with_own_smoothing=len(model.fitted.learnt.own),
-        choices=model.fitted.learnt.choices,
+        smoothing=learnt.smoothing,
+        terms_with_own_smoothing=len(learnt.own),
+        choices=learnt.choices,
         calibration=None if judgement is None else CalibrationOverview(calibration_method(model.settings), temperature, **judgement),
-        l2=model.fitted.classifier.of_texts.penalty(),
+        l2=fitted.classifier.of_texts.penalty(),
         boundary=_boundary(model),
         linear=_linear(model, top),
-        members={name: _LengthPower(*weight) for name, weight in model.fitted.classifier.of_texts.member_weights().items()},
+        members={name: _LengthPower(*weight) for name, weight in fitted.classifier.of_texts.member_weights().items()},
         attributes=attributes_overview(model),
         sample=_SampleOverview(len(sample.documents), sample.is_complete),
         seeds=_seeds(model),
@@ -325,7 +325,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
         training=dict(model.settings),
         reading=dict(model.reading),
         stop_words=len(model.analysis.stop_list),
-        written_by=model.fitted.written_by,
+        written_by=fitted.written_by,
         classes={label: _ClassOverview(*class_size(model, k), top_terms[k]) for k, label in enumerate(statistics.classes)},
     )
 

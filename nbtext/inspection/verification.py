@@ -141,18 +141,19 @@ def _attributes(model: TextClassifier) -> str:
 
 def _estimates(model: TextClassifier) -> str:
     """Require that the class prior, the language models and all that the classifier scores by are probabilities."""
-    _require(_are_distributions(_with_absence(model.fitted, model.fitted.classifier.prior)), "the class prior does not sum to 1")
-    smoothed = model.fitted.learnt.own.least(model.fitted.learnt.smoothing) + 1 > 1  # less is no smoothing to a classifier either
-    checked = np.zeros_like(model.fitted.learnt.selected)
-    for probabilities in (TermProbabilities.of_models(model.fitted.language_models), *model.fitted.classifier.distributions()):
+    fitted, learnt, n_classes = model.fitted, model.fitted.learnt, model.fitted.statistics.n_classes
+    _require(_are_distributions(_with_absence(fitted, fitted.classifier.prior)), "the class prior does not sum to 1")
+    smoothed = learnt.own.least(learnt.smoothing) + 1 > 1  # less is no smoothing to a classifier either
+    checked = np.zeros_like(learnt.selected)
+    for probabilities in (TermProbabilities.of_models(fitted.language_models), *fitted.classifier.distributions()):
         try:
-            _require_distributions(probabilities, model.fitted.statistics.n_classes, smoothed=smoothed)
+            _require_distributions(probabilities, n_classes, smoothed=smoothed)
         except ModelError as problem:
             raise ModelError(f"{problem.message} ({probabilities.symbol}, {probabilities.meaning})") from None
         checked |= probabilities.selected
-    n_terms, n_values = np.count_nonzero(model.fitted.learnt.selected), np.count_nonzero(checked & ~model.fitted.learnt.selected)
+    n_terms, n_values = np.count_nonzero(learnt.selected), np.count_nonzero(checked & ~learnt.selected)
     of_values = f" and {quantity(int(n_values), 'value')} of attributes" if n_values else ""
-    return f"probabilities of {quantity(model.fitted.statistics.n_classes, 'class')} and of {quantity(int(n_terms), 'term')}{of_values} sum to 1"
+    return f"probabilities of {quantity(n_classes, 'class')} and of {quantity(int(n_terms), 'term')}{of_values} sum to 1"
 
 
 def _require_distributions(probabilities: TermProbabilities, n_classes: int, *, smoothed: bool) -> None:
