@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.evaluation.cross_validation import (
-    HeldOutBlock,
-    judge_folds,
-    leave_one_out_blocks,
-    stratified_folds,
-)
+from nbtext.evaluation.cross_validation import judge_folds, leave_one_out_blocks, stratified_folds
 from nbtext.fitted_model import class_for
 from nbtext.label_sets import chosen_label
 from nbtext.records import NamedTuple
@@ -91,11 +86,18 @@ def suspects(
 ) -> Suspects:
     """Return the documents whose log odds are more than ``min_log_odds``.
 
+    Each is scored by a model without it: of all others, or by folds, in ``jobs`` processes, for a classifier that cannot leave out one at a time.
     The only document of a class is never among them: without it there is no model of the class. The odds are calibrated: raw ones grow with
     the length of a document, so that long documents would come first.
     """
+    if class_for(statistics, parameters).subtracts_exactly(parameters, statistics.unit):
+        blocks = leave_one_out_blocks(statistics, documents, parameters)
+    else:
+        folds = stratified_folds(documents.strata, min(FOLDS_OF_OTHERS, len(documents)), np.random.default_rng(0))
+        judged = judge_folds(Subsets(statistics, documents), parameters, [folds], jobs)
+        blocks = (block for _, fold in judged for block in fold.blocks)
     parts = []
-    for block in _unseen(statistics, documents, parameters, jobs):
+    for block in blocks:
         suggested, of_suggested, log_odds = _alternatives(block.classes, block.log_posterior)
         kept = block.known & (log_odds > min_log_odds)
         parts.append(Suspects(block.rows, block.classes, suggested, log_odds, np.exp(of_suggested)).at(kept))
@@ -124,13 +126,3 @@ def suspects_in_sample(left_out: LeftOutPosteriors) -> SampledSuspects:
     """Count the documents of a model's sample whose label may be wrong; `suspects` names them, but needs the corpus."""
     _, of_suggested, _ = _alternatives(left_out.classes, left_out.log_posterior)
     return SampledSuspects(int(np.count_nonzero(of_suggested >= np.log(SURE))), len(of_suggested), SURE)
-
-
-def _unseen(statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings, jobs: int) -> Iterator[HeldOutBlock]:
-    """Score every document by a model without it: of all others, or by folds, in ``jobs`` processes, for a classifier that cannot do that."""
-    if class_for(statistics, parameters).subtracts_exactly(parameters, statistics.unit):
-        yield from leave_one_out_blocks(statistics, documents, parameters)
-        return
-    folds = stratified_folds(documents.strata, min(FOLDS_OF_OTHERS, len(documents)), np.random.default_rng(0))
-    for _, fold in judge_folds(Subsets(statistics, documents), parameters, [folds], jobs):
-        yield from fold.blocks

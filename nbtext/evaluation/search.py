@@ -198,17 +198,15 @@ class Search:
             ranked = with_posteriors(ranked)
         counts, analysis, _ = self._corpus(ranked[0].candidate)
         self._corpora.clear()
-        corrected = self._corrected(ranked) if len(ranked) > 1 and self._rung else None
+        corrected = None
+        if len(ranked) > 1 and self._rung:
+            last = ranked[0].rung
+            finalists = [self._parts[trial.candidate, last.documents][: last.folds] for trial in ranked if trial.rung == last]
+            fresh = [~self._chosen_by[test] for _, test in self._samples(last)]
+            corrected = nested_figure(self._figure, finalists, fresh, self.division.folds, self._n_classes)
         if self._rung:
             ranked = [replace(trial, beyond_chance=self._is_beaten(trial, ranked)) for trial in ranked]
         return _SearchOutcome(ranked, (counts, analysis), [self._left_out[number] for number in sorted(self._left_out)], corrected)
-
-    def _corrected(self, ranked: Sequence[Trial]) -> float | None:
-        """Return the figure of the goal on documents that had no part in the choice."""
-        last = ranked[0].rung
-        finalists = [self._parts[trial.candidate, last.documents][: last.folds] for trial in ranked if trial.rung == last]
-        fresh = [~self._chosen_by[test] for _, test in self._samples(last)]
-        return nested_figure(self._figure, finalists, fresh, self.division.folds, self._n_classes)
 
     def _is_beaten(self, trial: Trial, ranked: Sequence[Trial]) -> bool | None:
         """Return whether a setting is worse than the best beyond chance, on the documents of both, given how many pairs there are; None for the best."""

@@ -159,13 +159,6 @@ class _ChangedDocument:
         self.known = np.append(model.learnt.selected, False)[self.located.terms]  # `UNKNOWN` is −1
         """The parts of located terms that count in scores, a mask of shape (n_parts,)."""
 
-    def removable(self) -> Whole:
-        """Return the numbers of the surface words whose absence may change scores: they become terms, or stand in n-grams."""
-        words = self.located.words[self.known]
-        if self.model.settings.ngrams > 1:
-            words = np.append(words, np.flatnonzero(np.array([bool(form.own) for form in self.located.forms])[self.located.form_of]))
-        return np.unique(self.name_of[words])
-
     def rewritten(self, change: Sequence[int | str]) -> Document:
         """Return the changed document: spaces in place of removed words, added words at the end of the text, terms of fields after all fields."""
         left, end = bytearray(self.text), len(self._document.text)
@@ -236,13 +229,16 @@ class _Cover(NamedTuple):
 
 def removal(changes: _ChangedDocument) -> WordChange:
     """Return the smallest set of surface words, all their occurrences removed, as far as the search goes."""
-    eligible = changes.removable()
+    model, known = changes.model, changes.located.words[changes.known]
+    if model.settings.ngrams > 1:  # also those that only stand in n-grams
+        known = np.append(known, np.flatnonzero(np.array([bool(form.own) for form in changes.located.forms])[changes.located.form_of]))
+    eligible = np.unique(changes.name_of[known])
     cover = _removal_by_sums(changes, eligible)
     budget = min(MOST_TRIED, max(BYTES_REMOVED_FROM // max(len(changes.text), 1), LEAST_TRIED))
     narrowed = cover is None and eligible.size > budget
     if narrowed:  # to the words that seem to gain most against the best other class
         others = np.where(np.arange(changes.scores.size) == changes.wanted, -inf, changes.scores)
-        nats, _, _ = word_contributions(changes.model, changes.located, changes.matrix, (int(others.argmax()), changes.wanted))
+        nats, _, _ = word_contributions(model, changes.located, changes.matrix, (int(others.argmax()), changes.wanted))
         gained = np.bincount(changes.name_of, np.nan_to_num(nats), len(changes.names))
         eligible = np.sort(eligible[np.argsort(-gained[eligible], kind="stable")[:budget]])
     if cover is None or (cover.items is not None and not changes.gaps([cover.items])[0] < -MARGIN):

@@ -174,7 +174,6 @@ class Explainer:
             _AttributeContribution(name, value, float(log_odds_of_pair(added[np.newaxis], pair)[0]))
             for name, value, added in attribute_scores(model, matrix, document.values)
         )
-        del located, nats  # several times as large as a long text
         scores, posterior = (np.append(nats[row], 0.0) for nats in (block.scores, block.log_posterior))
         with np.errstate(divide="ignore"):
             posterior[REST] = np.log(-np.expm1(posterior[answer]))
@@ -217,10 +216,7 @@ def _words(
     order = np.argsort(name_of, kind="stable")
     bounds = offsets(np.bincount(name_of, minlength=len(names)))
     occurrences = np.bincount(name_of, located.counts, len(names)).astype(np.int64).tolist()
-    del name_of  # as large as a long text
-    spans = np.empty((order.size, 2), np.int64)
-    for column, places in enumerate((located.begins, located.ends)):
-        spans[:, column] = places.take(order)
+    spans = np.stack((located.begins.take(order), located.ends.take(order)), axis=1)
     ordered = nats.take(order)
     forms, found = located.form_of[order[bounds[:-1]]].tolist(), []
     for name, form, times, begin, end in zip(names, forms, occurrences, bounds.tolist(), bounds[1:].tolist(), strict=False):

@@ -309,8 +309,11 @@ class WordWalker:
             count = name_and_count(written)[1]
         else:
             name = _in_part(prefix, written.decode(), written.decode().casefold())
-        own = _ids(word.term_id for word in of_form if word.term is not None)
-        return LocatedForm(name, count, own, _ids(term_id for word in of_form for _, term_id, _ in word.char_ngrams), _note(of_form))
+        terms = [word for word in of_form if word.term is not None]
+        reasons = [word.dropped for word in terms] or [of_form[0].dropped]
+        note = None if None in reasons else NOT_SELECTED if NOT_SELECTED in reasons else reasons[0]
+        pieces = _ids(term_id for word in of_form for _, term_id, _ in word.char_ngrams)
+        return LocatedForm(name, count, _ids(word.term_id for word in terms), pieces, note)
 
     def _opened(self, text: bytes, fields: Fields) -> tuple[bytes, list[_Part], list[tuple[int, int]]]:
         """Return what is shown of a document, its parts, an item each of fields without a name, and where encoded lines of its text begin and end."""
@@ -431,12 +434,6 @@ def _holds(lines: Sequence[tuple[int, int]], place: int) -> bool:
     """Return whether a place is in one of some lines, given where they begin and end."""
     number = bisect_right(lines, (place, inf))
     return number > 0 and place < lines[number - 1][1]
-
-
-def _note(of_form: Sequence[_Word]) -> str | None:
-    """Return why no word of a form counts by itself, None if one does."""
-    reasons = [word.dropped for word in of_form if word.term is not None] or [of_form[0].dropped]
-    return None if None in reasons else NOT_SELECTED if NOT_SELECTED in reasons else reasons[0]
 
 
 def _with_runs(form: bytes, runs: UnspacedRuns) -> list[tuple[int, int, list[tuple[int, int]]]]:

@@ -29,7 +29,6 @@ from nbtext.text.words import stop_words
 if TYPE_CHECKING:
     from nbtext.corpus.document import Document
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.type_names import Whole
 
 NAMED, LONGEST = 10, 50
 """Classes and documents that are named, the others are counted; characters of a class that are shown."""
@@ -125,7 +124,11 @@ def look_at_corpus(paths: Sequence[str], reading: Reading, language: str, where:
             detail = f"{quantity(len(few), 'class')} with fewer than {FEW} documents: {listed(few, NAMED)}"
             findings += [Finding("classes", WARNING, detail, "add documents, join such classes, or leave them out")]
         last = last_equal(np.frombuffer(digests, "<u8"))
-        findings += _repeated(last, names)
+        repeated = np.flatnonzero(last != np.arange(last.size))
+        if repeated.size > REPEATED * last.size:
+            first, other = names[repeated[0]], names[last[repeated[0]]]
+            detail = f"with the text of another: {quantity(repeated.size, 'document')}; first {first}, like {other}"
+            findings.append(Finding("documents", WARNING, detail, "to count each text once, give --once to train"))
         if statistics.everything is None:
             findings += contradictions(last, labels, names)
         if found.document == "text":
@@ -155,19 +158,6 @@ def look_at_corpus(paths: Sequence[str], reading: Reading, language: str, where:
     )
     of_reading = [*corpus.notices.warnings, *corpus.notices.findings]
     return overview, [*_sizes(overview), *quoted_cells(paths[0], reading, found), *of_reading, *findings]
-
-
-def _repeated(last: Whole, names: Sequence[str]) -> Iterator[Finding]:
-    """Yield the finding that many texts are repeated, given what `last_equal` returns."""
-    repeated = np.flatnonzero(last != np.arange(last.size))
-    if repeated.size > REPEATED * last.size:
-        first, other = names[repeated[0]], names[last[repeated[0]]]
-        yield Finding(
-            "documents",
-            WARNING,
-            f"with the text of another: {quantity(repeated.size, 'document')}; first {first}, like {other}",
-            "to count each text once, give --once to train",
-        )
 
 
 def _sizes(corpus: CorpusOverview) -> Iterator[Finding]:
