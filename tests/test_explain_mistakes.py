@@ -11,8 +11,9 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.decision import DecisionRule
-from nbtext.evaluation.judging import judge
+from nbtext.evaluation.judging import judge_scored
 from nbtext.explain.mistakes import TERMS_SHOWN, Misclassification, MistakeFinder, runner_up
+from nbtext.scoring import scored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +32,7 @@ def found(model: TextClassifier, documents: Sequence[tuple[str, str]], rule: Dec
     made: list[Misclassification] = []
     finder = MistakeFinder(model.fitted)
     stream = [Document(f"{number}", label, text.encode()) for number, (label, text) in enumerate(documents)]
-    judge(model, stream, rule, look=lambda block, decision: made.extend(finder.mistakes(block, decision)))
+    judge_scored(scored(model.fitted, stream), model, rule, look=lambda block, decision: made.extend(finder.mistakes(block, decision)))
     return made
 
 

@@ -120,18 +120,18 @@ class _SurestMistakes:
         truth = self._finder.truth(block)
         wrong = np.flatnonzero((decision.answers >= 0) & (decision.answers != truth))
         wrong = wrong[np.argsort(-decision.probabilities[wrong], kind="stable")]
-        least = self._kept[-1][0] if len(self._kept) == MISTAKES_SHOWN else -1.0
-        last = decision.probabilities[wrong[MISTAKES_SHOWN - 1]] if wrong.size >= MISTAKES_SHOWN else -1.0
-        candidates = wrong[decision.probabilities[wrong] >= max(least, last)]  # equals too: margins differ where probabilities round to 1
-        for row in candidates.tolist():
+        for row in wrong.tolist():
+            probability = float(decision.probabilities[row])
+            if len(self._kept) == MISTAKES_SHOWN and probability < self._kept[-1][0]:  # of equals margins differ, where they round to 1
+                break
             document, posterior = block.documents[row], block.log_posterior[row]
             margin = float(posterior[decision.answers[row]] - posterior[truth[row]]) if truth[row] >= 0 else np.inf
             kept = (other.documents[0] for _, _, other in self._kept)
             if not any((document.joined, document.label) == (other.joined, other.label) for other in kept):
                 columns: Columns = [column[row : row + 1].copy() for column in block[1:]]
-                self._kept.append((float(decision.probabilities[row]), margin, ScoredBlock([document], *columns)))
-        self._kept.sort(key=lambda entry: (-entry[0], -entry[1]))
-        del self._kept[MISTAKES_SHOWN:]
+                self._kept.append((probability, margin, ScoredBlock([document], *columns)))
+                self._kept.sort(key=lambda entry: (-entry[0], -entry[1]))
+                del self._kept[MISTAKES_SHOWN:]
 
     def mistakes(self) -> tuple[QuotedMistake, ...]:
         """Return the mistakes by falling probability."""

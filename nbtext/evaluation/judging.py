@@ -17,18 +17,12 @@ if TYPE_CHECKING:
     from nbtext.model.text_classifier import TextClassifier
 
 
-def judge(
-    model: TextClassifier,
-    documents: Iterable[Document],
-    rule: DecisionRule = DecisionRule(),
-    *,
-    look: Callable[[ScoredBlock, Decision], object] | None = None,
-) -> Evaluation:
+def judge(model: TextClassifier, documents: Iterable[Document], rule: DecisionRule = DecisionRule()) -> Evaluation:
     """Evaluate a stream of labelled documents under a decision rule; raise `UsageError` if there are none.
 
-    ``look`` is called with each block and the decision on it. A document that is impossible under every class has no answer.
+    A document that is impossible under every class has no answer.
     """
-    return judge_scored(scored(model.fitted, documents), model, rule, look=look)
+    return judge_scored(scored(model.fitted, documents), model, rule)
 
 
 def judge_scored(
@@ -39,7 +33,10 @@ def judge_scored(
     by: Sequence[str] = (),
     look: Callable[[ScoredBlock, Decision], object] | None = None,
 ) -> Evaluation:
-    """Evaluate documents that the model has scored, as `judge` does; ``by`` names the columns that they carry, to slice by."""
+    """Evaluate documents that the model has scored, as `judge` does; ``by`` names the columns that they carry, to slice by.
+
+    ``look`` is called with each block and the decision on it.
+    """
     evaluation = evaluation_of(model.fitted.statistics, rule.costs, by)
     for block in scored_blocks:
         decision = rule.decide(block.log_posterior)

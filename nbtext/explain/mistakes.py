@@ -12,13 +12,13 @@ import numpy as np
 from nbtext.corpus.document import Document, contents
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.document_parts import shown
-from nbtext.explain.contributions import shared_out, term_contributions
+from nbtext.explain.contributions import shared_out, term_contributions, weighed_pieces
 from nbtext.explain.word_walk import WordWalker
 from nbtext.metrics.results import IF_KNOWN, NOT_IN_JSON
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.decision import Decision
@@ -84,35 +84,32 @@ class Excerpts:
         """
         text, fields = _squeezed(document.text), [(name, _squeezed(content)) for name, content in document.fields]
         located = self._walker.locate(text, fields, pairs=True)
-        words = list(zip(located.begins.tolist(), located.ends.tolist(), strict=True))
         matrix, pair = self._model.counter.count([text], [fields]).matrix(), (np.array([answer]), np.array([rival]))
         found = term_contributions(self._model.classifier.of_texts, matrix, *pair)
         nats = np.zeros(located.begins.size) if found is None else np.nan_to_num(shared_out(located, *found), posinf=inf, neginf=-inf)
         text = shown(text, fields)
-        first, last = _loudest(words, np.maximum(nats, 0), len(text))
-        pieces = [ExcerptPiece("… ")] if first else []
-        done = first
-        for (begin, end), weight in zip(words, nats.tolist(), strict=True):
-            if begin < first or end > last or abs(weight) < AUDIBLE:
-                continue
-            pieces += [ExcerptPiece(_decoded(text[done:begin])), ExcerptPiece(_decoded(text[begin:end]), weight)]
-            done = end
-        pieces += [ExcerptPiece(_decoded(text[done:last])), *([ExcerptPiece(" …")] if last < len(text) else [])]
+        first, last = _loudest(located.begins, located.ends, np.maximum(nats, 0), len(text))
+        heard = (located.begins >= first) & (located.ends <= last) & (np.abs(nats) >= AUDIBLE)
+        places = zip((located.begins[heard] - first).tolist(), (located.ends[heard] - first).tolist(), nats[heard].tolist(), strict=True)
+        quoted = text[first:last].decode("utf-8", "ignore").replace("\n", " ")  # the cut may be within a character
+        pieces = [ExcerptPiece("… " if first else ""), *(ExcerptPiece(*piece) for piece in weighed_pieces(quoted, places))]
         pieces += [
-            ExcerptPiece(f" {name}={value}")
-            for name, value in zip(self._model.statistics.attributes.names, document.values, strict=False)
-            if value
+            ExcerptPiece(" …" if last < len(text) else ""),
+            *(
+                ExcerptPiece(f" {name}={value}")
+                for name, value in zip(self._model.statistics.attributes.names, document.values, strict=False)
+                if value
+            ),
         ]
         return tuple(piece for piece in pieces if piece.text)
 
 
-def _loudest(words: Sequence[tuple[int, int]], loudness: Floats, end: int) -> tuple[int, int]:
+def _loudest(begins: Whole, ends: Whole, loudness: Floats, end: int) -> tuple[int, int]:
     """Return begin and end of the run of whole words in about `LONGEST` bytes that is loudest in sum, the first of equals."""
     if end <= LONGEST:
         return 0, end
-    if not words:
+    if not begins.size:
         return 0, LONGEST
-    begins, ends = np.array(words).T
     beyond = np.maximum(np.searchsorted(ends, begins + LONGEST, side="right"), np.arange(begins.size) + 1)
     running = np.concatenate((np.zeros(1), np.cumsum(np.minimum(loudness, 1e6))))
     best = int((running[beyond] - running[:-1]).argmax())
@@ -123,10 +120,6 @@ def _loudest(words: Sequence[tuple[int, int]], loudness: Floats, end: int) -> tu
 
 def _squeezed(text: bytes) -> bytes:
     return b" ".join(text[:LOOKED_AT].decode("utf-8", "ignore").encode().split())
-
-
-def _decoded(text: bytes) -> str:
-    return text.decode("utf-8", "ignore").replace("\n", " ")  # the cut may be within a character
 
 
 class MistakeFinder:

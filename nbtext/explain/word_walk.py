@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from nbtext.text.surfaces import UnspacedRuns
     from nbtext.type_names import Fields, Floats, Mask, Whole
 
+    _Found = tuple[str, int | None, str | None]
+    """A term, its id in the model, and why it does not count."""
+
 # Why a word does not count.
 NO_LETTERS = "no-letters-or-digits"
 TOO_SHORT = "too-short"
@@ -152,7 +155,7 @@ class _Word(NamedTuple):
     term: str | None
     term_id: int | None
     dropped: str | None
-    char_ngrams: tuple[tuple[str, int | None, str | None], ...] = ()
+    char_ngrams: tuple[_Found, ...] = ()
 
 
 class _Part(NamedTuple):
@@ -337,7 +340,8 @@ class WordWalker:
         """
         runs = None if prefix == _AS_IT_STANDS or form.isascii() else unspaced_runs(form)
         side = None if runs is None or not self._sides else PAIRS if self._pairs else WORDS
-        found, beside = list[_Piece](), list[tuple[str, int | None, str | None]]()
+        found = list[_Piece]()
+        beside: list[_Found] = []
         if side == PAIRS and WORDS in self._sides:
             beside = [(word.term, word.term_id, word.dropped) for word in self._words_of(prefix, form, WORDS) if word.term is not None]
         for begin, end, pairs in [(0, len(form), list[tuple[int, int]]())] if runs is None or not self._pairs else _with_runs(form, runs):
@@ -372,7 +376,7 @@ class WordWalker:
             return TOO_SHORT if len(word) < MIN_CHARACTERS else TOO_LONG
         return STOP_WORD if word in self._stop_words[side] else None
 
-    def _looked_up(self, terms: list[str]) -> list[tuple[str, int | None, str | None]]:
+    def _looked_up(self, terms: list[str]) -> list[_Found]:
         """Return single terms, each with its id in the model and the reason if it does not count."""
         ids = self._vocabulary.find(terms)
         return [(displayed_term(term), *self._status(term_id)) for term, term_id in zip(terms, ids, strict=True)]
