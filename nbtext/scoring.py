@@ -112,6 +112,11 @@ class ScoredBlock(NamedTuple):
     lengths: Whole
     unknown: Whole
 
+    @property
+    def labels(self) -> list[str]:
+        """The true label of each document, the empty text of one without."""
+        return [document.label or "" for document in self.documents]
+
 
 def scored(model: FittedModel, documents: Iterable[Document], at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
     """Score a stream of documents, at most ``at_once`` at a time; those that could not be read count as empty."""

@@ -101,7 +101,7 @@ def test_points_are_those_of_models_trained_on_the_texts(parameters: dict[str, A
         asked.append((np.sort(order[: work.sizes[place]]).tolist(), np.flatnonzero(test).tolist()))
         judged = inner(work, task)
         assert not isinstance(judged, UsageError)
-        figures.append(judged.figures)
+        figures.append(judged[0])
         return judged
 
     monkeypatch.setattr(tested, "_judge", watched)

@@ -310,7 +310,7 @@ def _judged(model: TextClassifier, evaluation: Evaluation, documents: Sequence[D
     for block in scored(model.fitted, documents):
         probabilities = np.exp(block.log_posterior.max(axis=1)).tolist()
         answers = DecisionRule().members(block.log_posterior) if model.fitted.several_labels else minimum_error(block.log_posterior)
-        evaluation.add([document.label or "" for document in block.documents], block.log_posterior, answers)
+        evaluation.add(block.labels, block.log_posterior, answers)
         labels = (chosen_label(given, classes) for given in answers.tolist())
         found += [(label, p) if label else (None, None) for label, p in zip(labels, probabilities, strict=True)]
     return found

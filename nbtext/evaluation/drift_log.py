@@ -49,8 +49,7 @@ class DriftWatch:
             raise UsageError("the model does not know what training looked like", hint="train with calibration and a --sample above 0")
         self._model, self._training = model, model.fitted.learnt.profile
         self._path = None if path is None else os.path.abspath(path)  # noqa: PTH100 - links not followed: they are set anew
-        empty = np.empty(0, np.int64)
-        self._parts: list[tuple[Whole, Whole, Floats, Whole]] = [(empty, empty, np.empty(0), empty)]
+        self._parts: list[tuple[Whole, Whole, Floats, Whole]] = []
 
     def watched(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
         """Yield the scored documents as they are; record those that could be read."""
@@ -65,9 +64,9 @@ class DriftWatch:
     def line(self) -> dict[str, Parsed] | None:
         """Return the line of the log; None if no document could be read."""
         classes, training = self._model.classes, self._training
-        tokens, unknown, likelihood, answers = (np.concatenate(column) for column in zip(*self._parts, strict=True))
-        if not tokens.size:
+        if not any(len(tokens) for tokens, *_ in self._parts):
             return None
+        tokens, unknown, likelihood, answers = (np.concatenate(column) for column in zip(*self._parts, strict=True))
         run = Profile.of(tokens, unknown, likelihood, answers, len(classes))
         counts = zip(classes, run.answers.tolist(), training.answers.tolist(), strict=True)
         figures = {}

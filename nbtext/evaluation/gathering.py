@@ -85,8 +85,8 @@ def gather(
     rule, uncalibrated = DecisionRule(), model.fitted.classifier.uncalibrated()
 
     def look(block: ScoredBlock, decision: Decision) -> None:
-        labels, of_scores = [document.label or "" for document in block.documents], uncalibrated.log_posterior(block.scores, block.lengths)
-        raw.add(labels, of_scores, rule.members(block.log_posterior) if several else decision.answers)
+        of_scores = uncalibrated.log_posterior(block.scores, block.lengths)
+        raw.add(block.labels, of_scores, rule.members(block.log_posterior) if several else decision.answers)
         if not several:  # a set of labels has no single mistake
             surest.add(block, decision)
 

@@ -43,9 +43,8 @@ def judge_scored(
         if look is not None:
             look(block, decision)
         columns = [document.columns for document in block.documents] if by else ()
-        labels = [document.label or "" for document in block.documents]
         answers = rule.members(block.log_posterior) if model.fitted.several_labels else decision.answers
-        evaluation.add(labels, block.log_posterior, answers, columns)
+        evaluation.add(block.labels, block.log_posterior, answers, columns)
     if not evaluation.n:
         raise NoDocumentsError
     return evaluation

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Whole
 
+    _Judged = tuple[tuple[float, float, float], Choices]
+    """Figures of a model, and what it chose."""
+
 
 class Forecast(NamedTuple):
     """A figure (1 less an error) at a larger number of training documents, or why there is none."""
@@ -117,7 +120,7 @@ def learning_curve(
         if isinstance(found, UsageError):
             problem = found
         else:
-            figures[task] = found.figures
+            figures[task], _ = found
     usable = np.isfinite(figures).all(axis=(0, 2))
     if problem is not None and not usable.any():
         raise problem
@@ -170,13 +173,6 @@ def _runs(classes: Whole, resampling: Resampling) -> Iterator[tuple[Mask, Whole]
             yield test, rest[_stratified_order(classes[rest], generator)]
 
 
-class _Judged(NamedTuple):
-    """Accuracy and macro F1 of a model on the test documents, and its accuracy on those of training; and what it chose."""
-
-    figures: tuple[float, float, float]
-    choices: Choices
-
-
 class _CurveTraining(NamedTuple):
     """The inputs for training any model of the curve; other processes get them with their first task."""
 
@@ -196,12 +192,15 @@ def _trained(work: _CurveTraining, jobs: int) -> Iterator[tuple[tuple[int, int],
         for (run, place), elsewhere in in_order(_judge, work, product(runs, range(work.sizes.size)), jobs):
             found = elsewhere or _judge(work, (run, place))
             if run == 0 and not isinstance(found, UsageError):
-                work.choices[place] = found.choices
+                _, work.choices[place] = found
             yield (run, place), found
 
 
 def _judge(work: _CurveTraining, task: tuple[int, int]) -> _Judged | UsageError:
-    """Train on the first documents of a run, as many as a size, and judge the model; return the `UsageError` that training raises."""
+    """Train on the first documents of a run, as many as a size, and judge the model; return the `UsageError` that training raises.
+
+    The figures are accuracy and macro F1 of the model on the test documents, and its accuracy on those of training.
+    """
     run, place = task
     subsets, (test, order) = work.subsets, work.runs[run]
     training = np.zeros(len(subsets), np.bool_)
@@ -213,7 +212,7 @@ def _judge(work: _CurveTraining, task: tuple[int, int]) -> _Judged | UsageError:
         return none_left
     judged, in_test = held_out.evaluation.judged, test[held_out.rows]
     figures = accuracy_and_macro_f1(judged.of(in_test), subsets.statistics.n_classes)
-    return _Judged((*figures, float(judged.of(~in_test).right.mean())), learnt.choices)
+    return (*figures, float(judged.of(~in_test).right.mean())), learnt.choices
 
 
 STEEPEST_EXPONENT = 2.0

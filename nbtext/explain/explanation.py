@@ -169,7 +169,7 @@ class Explainer:
         if answer == NO_ANSWER:
             return Explained(document.id, None, IMPOSSIBLE, ruled_out=ruled_out(model, located, matrix, document.values))
         nats, prior, exact = word_contributions(model, located, matrix, pair)
-        words = _words(located, nats, model, self._layers)
+        words = self._words(located, nats)
         attributes = tuple(
             _AttributeContribution(name, value, float(log_odds_of_pair(added[np.newaxis], pair)[0]))
             for name, value, added in attribute_scores(model, matrix, document.values)
@@ -187,6 +187,31 @@ class Explainer:
         steps = self._calibration(block, row, pair, posterior)
         found = Explanation(document.id, document.shown, *of_answer, *of_rival, total, prior, words, attributes, rest, steps)
         return Explained(document.id, found, notice=None if block.lengths[row] else lacking(document))
+
+    def _words(self, located: LocatedWords, nats: Floats) -> tuple[WordContribution, ...]:
+        """Return the surface words with all their occurrences, in the order of the first."""
+        names, name_of = located.surface_words()
+        order = np.argsort(name_of, kind="stable")
+        bounds = offsets(np.bincount(name_of, minlength=len(names)))
+        occurrences = np.bincount(name_of, located.counts, len(names)).astype(np.int64).tolist()
+        spans = np.stack((located.begins.take(order), located.ends.take(order)), axis=1)
+        ordered = nats.take(order)
+        forms, found = located.form_of[order[bounds[:-1]]].tolist(), []
+        for name, form, times, begin, end in zip(names, forms, occurrences, bounds.tolist(), bounds[1:].tolist(), strict=False):
+            known = [number for number in located.forms[form].own if number != UNKNOWN]
+            terms = tuple(displayed_term(self._model.statistics.vocabulary.term(number)) for number in known)
+            total = fsum(ordered[begin:end].tolist())
+            found.append(WordContribution(name, total, times, spans[begin:end], terms, located.forms[form].note, *self._shares(known)))
+        return tuple(found)
+
+    def _shares(self, terms: Sequence[int]) -> tuple[float | None, float | None]:
+        """Return the shares of the counts of terms that unlabelled documents and seed words added, each None if the model has no such layer."""
+        if self._layers is None or not terms:
+            return None, None
+        labelled, seeded, whole = (each.counts_of(np.array(terms)).sum() for each in self._layers)
+        unlabelled, seeds = (float((one - other) / whole) if whole else 0.0 for one, other in ((whole, seeded), (seeded, labelled)))
+        model = self._model
+        return unlabelled if model.counts.uses_unlabelled else None, seeds if model.learnt.weights.seeds else None
 
     def _calibration(self, block: ScoredBlock, row: int, pair: tuple[int, int], posterior: Floats) -> _CalibrationSteps:
         calibration, lengths = self._model.learnt.calibration, block.lengths[row : row + 1]
@@ -208,26 +233,6 @@ def class_number(model: FittedModel, label: str) -> int:
         raise UsageError(f"the model has no class {label!r}", hint=hint) from None
 
 
-def _words(
-    located: LocatedWords, nats: Floats, model: FittedModel, layers: Sequence[ClassStatistics] | None
-) -> tuple[WordContribution, ...]:
-    """Return the surface words with all their occurrences, in the order of the first."""
-    names, name_of = located.surface_words()
-    order = np.argsort(name_of, kind="stable")
-    bounds = offsets(np.bincount(name_of, minlength=len(names)))
-    occurrences = np.bincount(name_of, located.counts, len(names)).astype(np.int64).tolist()
-    spans = np.stack((located.begins.take(order), located.ends.take(order)), axis=1)
-    ordered = nats.take(order)
-    forms, found = located.form_of[order[bounds[:-1]]].tolist(), []
-    for name, form, times, begin, end in zip(names, forms, occurrences, bounds.tolist(), bounds[1:].tolist(), strict=False):
-        known = [number for number in located.forms[form].own if number != UNKNOWN]
-        terms = tuple(displayed_term(model.statistics.vocabulary.term(number)) for number in known)
-        shares = (None, None) if layers is None or not known else _shares_of_layers(model, layers, known)
-        total = fsum(ordered[begin:end].tolist())
-        found.append(WordContribution(name, total, times, spans[begin:end], terms, located.forms[form].note, *shares))
-    return tuple(found)
-
-
 def _layers(model: FittedModel) -> Sequence[ClassStatistics] | None:
     """Return the statistics of labelled documents, with seed words, and with unlabelled documents too; None if labelled documents are all there is."""
     if not (model.counts.uses_unlabelled or model.learnt.weights.seeds):
@@ -237,13 +242,6 @@ def _layers(model: FittedModel) -> Sequence[ClassStatistics] | None:
         estimated(model.counts.statistics.of_documents, Weights(seeds=model.learnt.weights.seeds)),
         model.statistics,
     )
-
-
-def _shares_of_layers(model: FittedModel, layers: Sequence[ClassStatistics], terms: Sequence[int]) -> tuple[float | None, float | None]:
-    """Return the shares of the counts of terms that unlabelled documents and seed words added, each None if the model has no such layer."""
-    labelled, seeded, whole = (each.counts_of(np.array(terms)).sum() for each in layers)
-    unlabelled, seeds = (float((one - other) / whole) if whole else 0.0 for one, other in ((whole, seeded), (seeded, labelled)))
-    return unlabelled if model.counts.uses_unlabelled else None, seeds if model.learnt.weights.seeds else None
 
 
 def ruled_out(model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, given: Sequence[str]) -> tuple[RuledOut, ...]:

@@ -132,7 +132,7 @@ class MistakeFinder:
 
     def truth(self, block: ScoredBlock) -> Whole:
         """Return the number of each document's label, −1 for one that the model does not know, shape (n_docs,)."""
-        return np.array([self._number.get(document.label or "", -1) for document in block.documents], np.int64)
+        return np.array([self._number.get(label, -1) for label in block.labels], np.int64)
 
     def mistakes(self, block: ScoredBlock, decision: Decision) -> Iterator[Misclassification]:
         """Yield the documents whose answer is not their label, in order; those without an answer are left out. Counts them once more."""

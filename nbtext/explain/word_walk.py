@@ -198,8 +198,7 @@ class WordWalker:
         self._stop_words[None] = frozenset(analysis.dropped)
         self._stem = {side: list if self._counted else analysis.stemmer(side) for side in self._stop_words}
         self._order = 1 if self._counted else settings.ngrams
-        sizes = None if self._counted else settings.char_ngrams
-        self._sizes = range(0) if sizes is None else ngram_sizes(sizes)
+        self._sizes = range(0) if settings.char_ngrams is None or self._counted else ngram_sizes(settings.char_ngrams)
         self._has_model = vocabulary is not None
         self._vocabulary = vocabulary or Vocabulary.of([])
         self._selected = b"" if selected is None else selected.tobytes()
@@ -270,7 +269,7 @@ class WordWalker:
         self, document: bytes, parts: Sequence[_Part], *, pairs: bool
     ) -> tuple[Whole, Whole, Whole, Whole, list[LocatedForm]]:
         """Return where each word begins and ends, its part and the number of its form, shapes (n_words,), and the forms."""
-        places, numbers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        places, numbers = [], []
         number_of = defaultdict[str, defaultdict[bytes, int]](partial(defaultdict, count().__next__))
         for part in parts:
             number = number_of[part.prefix].__getitem__
@@ -406,14 +405,13 @@ class WordWalker:
 
     def _values(self, values: Sequence[str]) -> Iterator[Token]:
         for place, (name, value) in enumerate(zip(self._attributes.names, values, strict=False)):
-            if place >= len(self._attributes.categorical):
-                yield Token("number", None, None, value, "", name, None, None if value else MISSING)
-            elif not value:
-                yield Token("category", None, None, value, "", None, None, MISSING)
+            kind, term = ("category", None) if place < len(self._attributes.categorical) else ("number", name)
+            if term or not value:
+                yield Token(kind, None, None, value, "", term, None, None if value else MISSING)
             else:
                 [(term, term_id, dropped)] = self._looked_up([category_term(name, value)])
                 # the selection of terms is among those of texts: a category that the model knows always counts
-                yield Token("category", None, None, value, "", term, term_id, dropped if term_id is None else None)
+                yield Token(kind, None, None, value, "", term, term_id, dropped if term_id is None else None)
 
 
 def _in_part(prefix: str, word: str, term: str) -> str:

@@ -131,7 +131,9 @@ class ClassLikelihoods(NamedTuple):
         known = left_out.log_posterior[np.arange(n_documents), left_out.classes] > -np.inf
         x, truth = np.maximum(left_out.log_posterior[known], LEAST_LOG), left_out.classes[known]
         is_true = truth[:, np.newaxis] == np.arange(n_classes)
-        centre, spread = _prior(n_classes)
+        covariance = np.diag(np.repeat((OWN_SLOPE**2, OFFSET**2), n_classes))
+        covariance[:n_classes, :n_classes] += COMMON_SLOPE**2
+        centre, spread = np.repeat((1.0, 0.0), n_classes), np.linalg.cholesky(covariance)
         precision = np.linalg.inv(spread @ spread.T)
 
         def gradients_of(scaling: Floats) -> tuple[Floats, Floats]:
@@ -181,13 +183,6 @@ def uncorrected_likelihoods(model: TextClassifier) -> Likelihoods:
         none = np.empty((0, len(model.classes)))
         return LeftOutPosteriors(none, none > 0, none[:, 0])
     return ClassLikelihoods.uncorrected(model.fitted.classifier.prior)
-
-
-def _prior(n_classes: int) -> tuple[Floats, Floats]:
-    """Return mean and a root of the covariance of slopes and offsets, shapes (2 n_classes,) and (2 n_classes, 2 n_classes)."""
-    covariance = np.diag(np.repeat((OWN_SLOPE**2, OFFSET**2), n_classes))
-    covariance[:n_classes, :n_classes] += COMMON_SLOPE**2
-    return np.repeat((1.0, 0.0), n_classes), np.linalg.cholesky(covariance)
 
 
 def _curvature(p: Floats, x: Floats) -> Floats:

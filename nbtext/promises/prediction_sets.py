@@ -137,7 +137,7 @@ class SetTally:
     def watched(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
         """Yield scored documents, counted."""
         for block in blocks:
-            self.add(block.log_posterior, [document.label or "" for document in block.documents])
+            self.add(block.log_posterior, block.labels)
             yield block
 
     def result(self) -> SetsResult:
