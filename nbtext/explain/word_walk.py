@@ -8,12 +8,10 @@ as arrays.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import accumulate, chain, count, pairwise
-from math import inf
 from typing import TYPE_CHECKING
 from unicodedata import category as unicode_category
 
@@ -212,27 +210,24 @@ class WordWalker:
 
     def tokens(self, text: bytes, fields: Fields = (), values: Sequence[str] = ()) -> Iterator[Token]:
         """Yield the tokens of a document in valid UTF-8, in order: text, fields, values of attributes."""
-        document, parts, lines = self._opened(text, fields)
-        walked = [
-            (match.start() + begin, match.start() + end, part, of_span)
-            for part in parts
-            for match in part.pattern.finditer(document, part.begin, part.end)
-            for begin, end, of_span in self._tokens_of(part.prefix, match.group(), encoded=_holds(lines, match.start()))
-        ]
+        document, parts, readable = self._opened(text, fields)
+        walked = []
+        for part in parts:
+            for match in part.pattern.finditer(document, part.begin, part.end):
+                form, place = match.group(), match.start()
+                if readable[place]:
+                    spans = [span for piece in self._pieces(part.prefix, form) for span in piece.spans]
+                else:
+                    spans = [(0, len(form), [_Word(form.decode().casefold(), None, None, ENCODED_LINE)])]
+                walked += [(place + begin, place + end, part, of_span) for begin, end, of_span in spans]
         ngrams = self._ngrams([(word, end, part) for _, end, part, of_span in walked for word in of_span if word.term is not None])
         for begin, end, part, of_span in walked:
             kind = "feature" if self._counted else "item" if part.prefix == _AS_IT_STANDS else "word"
-            form = document[begin:end].decode()
+            written = document[begin:end].decode()
             for word, term, term_id, dropped, pieces in of_span:
                 joined = () if term is None else next(ngrams)
-                yield Token(kind, begin, end, form, word, term, term_id, dropped, joined, tuple(Term(*piece, end) for piece in pieces))
+                yield Token(kind, begin, end, written, word, term, term_id, dropped, joined, tuple(Term(*piece, end) for piece in pieces))
         yield from self._values(values)
-
-    def _tokens_of(self, prefix: str, form: bytes, *, encoded: bool) -> list[tuple[int, int, list[_Word]]]:
-        """Return where the tokens of a surface form stand in it, and their words."""
-        if encoded:
-            return [(0, len(form), [_Word(form.decode().casefold(), None, None, ENCODED_LINE)])]
-        return [span for piece in self._pieces(prefix, form) for span in piece.spans]
 
     def locate(self, text: bytes, fields: Fields = (), *, pairs: bool = False) -> LocatedWords:
         """Return the words of a text in valid UTF-8 and of its fields as arrays, by their places in what is shown; needs a model.
@@ -241,12 +236,7 @@ class WordWalker:
         have no words. A run of a script without spaces is one word, whose absence leaves the others as they are; with ``pairs`` each of its pairs
         is a word, which stands where its first character stands, the last pair where both stand.
         """
-        document, parts, lines = self._opened(text, fields)
-        if lines:
-            blank = bytearray(document)
-            for begin, end in lines:
-                blank[begin:end] = bytes(end - begin)
-            document = bytes(blank)
+        _, parts, document = self._opened(text, fields)
         begins, ends, part_of, form_of, forms = self._located_forms(document, parts, pairs=pairs)
         owners, (terms,) = _gathered([form.own for form in forms], form_of)
         shares = np.ones(terms.size)
@@ -317,11 +307,11 @@ class WordWalker:
         pieces = _ids(term_id for word in of_form for _, term_id, _ in word.char_ngrams)
         return LocatedForm(name, count, _ids(word.term_id for word in terms), pieces, note)
 
-    def _opened(self, text: bytes, fields: Fields) -> tuple[bytes, list[_Part], list[tuple[int, int]]]:
-        """Return what is shown of a document, its parts, an item each of fields without a name, and where encoded lines of its text begin and end."""
+    def _opened(self, text: bytes, fields: Fields) -> tuple[bytes, list[_Part], bytes]:
+        """Return what is shown of a document, its parts, an item each of fields without a name, and the first with zeros in place of encoded lines."""
         document = shown(text, fields)
         if self._counted:
-            return document, [_Part(0, len(document), _FEATURE)], []
+            return document, [_Part(0, len(document), _FEATURE)], document
         pattern = FORM_BETWEEN_STOPS if self._sides and unspaced_runs(document) is not None else SURFACE
         parts = [_Part(0, len(text), pattern)]
         for (name, content), begin in zip(fields, field_places(text, fields), strict=True):
@@ -329,7 +319,10 @@ class WordWalker:
                 parts.append(_Part(begin, begin + len(content), pattern, f"{name.decode()}:"))
             else:
                 parts += [_Part(begin + item.start(), begin + item.end(), _ITEM, _AS_IT_STANDS) for item in _ITEM.finditer(content)]
-        return document, parts, encoded_lines([text]).get(0, []) if self._drops_lines else []
+        readable = bytearray(document)
+        for begin, end in encoded_lines([text]).get(0, []) if self._drops_lines else ():
+            readable[begin:end] = bytes(end - begin)
+        return document, parts, bytes(readable)
 
     def _in_pieces(self, prefix: str, form: bytes) -> list[_Piece]:
         """Return a surface form in pieces, runs of scripts without spaces apart from what stands beside them.
@@ -430,12 +423,6 @@ def _gathered(rows: Sequence[Sequence[int]], row_of: Whole, width: int = 1) -> t
     here = sizes.take(row_of)
     places = flat_indices(offsets(sizes).take(row_of), here)
     return np.repeat(np.arange(row_of.size), here), [column.take(places) for column in columns]
-
-
-def _holds(lines: Sequence[tuple[int, int]], place: int) -> bool:
-    """Return whether a place is in one of some lines, given where they begin and end."""
-    number = bisect_right(lines, (place, inf))
-    return number > 0 and place < lines[number - 1][1]
 
 
 def _with_runs(form: bytes, runs: UnspacedRuns) -> list[tuple[int, int, list[tuple[int, int]]]]:
