@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from nbtext.records import dataclass
 
+RESTORE = "restore it or train again"
+"""What to do about a damaged model."""
+
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 
 

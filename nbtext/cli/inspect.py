@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from nbtext.cli import messages, option, panels
 from nbtext.cli.config import InputPath
 from nbtext.cli.promises import thresholds_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @panels.command("inspect")

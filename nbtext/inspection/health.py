@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from nbtext.errors import FAILED, PASSED, WARNING, Finding, LockedError, ModelError, NbtextError, PathError, reason
+from nbtext.errors import FAILED, PASSED, RESTORE, WARNING, Finding, LockedError, ModelError, NbtextError, PathError, reason
 from nbtext.inspection.verification import require_passed, verify
 from nbtext.metrics.results import NOT_IN_JSON
 from nbtext.records import dataclass
@@ -133,11 +133,10 @@ def _model(path: str, *, named: bool) -> Iterator[Finding]:
 
 
 def _verified(path: str, size: int, *, at_once: bool) -> Finding:
-    hint = "restore it or train again"
     try:
         if at_once:
             checks = verify(path)
-            require_passed(checks, path, hint)
+            require_passed(checks, path)
             found = f"{size:,} bytes, verified ({', '.join(check.check for check in checks)})"
         else:
             from nbtext.model.description import describe
@@ -145,7 +144,7 @@ def _verified(path: str, size: int, *, at_once: bool) -> Finding:
 
             found = f"{describe(TextClassifier.load(path).fitted)}; nbtext inspect --verify checks all of its {size:,} bytes"
     except ModelError as damaged:
-        return Failure("model", FAILED, f"{path}: {damaged.message}", damaged.hint or hint, damaged)
+        return Failure("model", FAILED, f"{path}: {damaged.message}", damaged.hint or RESTORE, damaged)
     return Finding("model", PASSED, f"{path}: {found}")
 
 

@@ -14,7 +14,7 @@ from nbtext.classifiers.base import TermProbabilities
 from nbtext.counts.documents import MOST_TERMS
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.counts.vocabulary import ENCODED_LINES, FORMS, is_category_of
-from nbtext.errors import ModelError, UsageError, quantity
+from nbtext.errors import RESTORE, ModelError, UsageError, quantity
 from nbtext.ragged import find_sorted
 from nbtext.records import NamedTuple
 from nbtext.text.hashing import pair, unpair
@@ -66,10 +66,10 @@ def verify(path: str) -> list[Check]:
     return found
 
 
-def require_passed(checks: Sequence[Check], path: str, hint: str = "restore the model or train it again") -> None:
+def require_passed(checks: Sequence[Check], path: str) -> None:
     """Raise `ModelError` for the first check of a model file that failed, if one did."""
     if failed := [check for check in checks if check.passed is False]:
-        raise ModelError(f"{failed[0].check}: {failed[0].detail}", where=path, hint=hint)
+        raise ModelError(f"{failed[0].check}: {failed[0].detail}", where=path, hint=RESTORE)
 
 
 def _require(condition: object, otherwise: str) -> None:

@@ -30,7 +30,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.errors import ModelError, UsageError, reason
+from nbtext.errors import RESTORE, ModelError, UsageError, reason
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -320,4 +320,4 @@ def _check_depth(value: object, depth: int = 0) -> None:
 
 
 def _damaged(finding: str) -> ModelError:
-    return ModelError(f"the model is damaged: {finding}", hint="restore it or train again")
+    return ModelError(f"the model is damaged: {finding}", hint=RESTORE)
