@@ -105,13 +105,15 @@ _NEEDED = {"complement": "smoothed", "logistic": "smoothed", "dirichlet-multinom
 class Row(NamedTuple):
     """Something asked for: what it is called, the traits that it needs and lacks, and what to do without it if that is not what the trait says.
 
-    Traits have blanks between them.
+    Traits have blanks between them. In `EVERYWHERE` and `COMMANDS` a row is about several options, with blanks between them, ``--output=csv`` for a value.
     """
 
     name: str
     needs: str = ""
     lacks: str = ""
     instead: str = ""
+    wants: str = ""
+    """Options of which one must be given too."""
 
 
 SEED_WORDS = Row("--seeds", needs="joins posterior free", lacks="several")
@@ -186,100 +188,91 @@ def needs_documents(settings: Settings) -> bool:
     return "sums" not in _offers(settings)
 
 
-class _Entry(NamedTuple):
-    """Options of the command line, with blanks between them, ``--output=csv`` for a value: traits, and options of which one must be given too."""
-
-    options: str
-    needs: str = ""
-    lacks: str = ""
-    wants: str = ""
-
-
 OF_READING, OF_ANALYSIS = (
     " ".join(each.option for each in table) for table in (READING, [each for each in TRAINING if each.decides == "terms"])
 )
 
 EVERYWHERE = (
-    _Entry("--text --from-folder", needs="source", lacks="source"),
-    _Entry("CORPUS --files-from", lacks="source"),
-    _Entry("--file-column", needs="text"),
-    _Entry("--text-column --text", lacks="text"),
-    _Entry("--null", wants="--files-from"),
-    _Entry("--verbose", needs="messages"),
-    _Entry("--quiet", lacks="messages"),
-    _Entry("--scheduler", lacks="here"),
-    _Entry("--backend=dask", wants="--scheduler"),
-    _Entry("--once --jobs --relabel", needs="here"),
-    _Entry("--label", needs="labels"),
-    _Entry("--from-folder --relabel --label-column", lacks="labels"),
-    _Entry("--unlabelled --drop-unlabelled", needs="pool", lacks="pool"),
-    _Entry("--coverage", needs="shares", lacks="single thresholds"),
-    _Entry("--costs", lacks="thresholds"),
-    _Entry("--decide", needs="thresholds"),
-    _Entry("--costs --min-probability --limit --scores", needs="single"),
-    _Entry("--min-precision", needs="shares single"),
-    _Entry("--prior-from", lacks="shares"),
-    _Entry("--fail-under-interval", wants="--fail-under --fail-over"),
+    Row("--text --from-folder", needs="source", lacks="source"),
+    Row("CORPUS --files-from", lacks="source"),
+    Row("--file-column", needs="text"),
+    Row("--text-column --text", lacks="text"),
+    Row("--null", wants="--files-from"),
+    Row("--verbose", needs="messages"),
+    Row("--quiet", lacks="messages"),
+    Row("--scheduler", lacks="here"),
+    Row("--backend=dask", wants="--scheduler"),
+    Row("--once --jobs --relabel", needs="here"),
+    Row("--label", needs="labels"),
+    Row("--from-folder --relabel --label-column", lacks="labels"),
+    Row("--unlabelled --drop-unlabelled", needs="pool", lacks="pool"),
+    Row("--coverage", needs="shares", lacks="single thresholds"),
+    Row("--costs", lacks="thresholds"),
+    Row("--decide", needs="thresholds"),
+    Row("--costs --min-probability --limit --scores", needs="single"),
+    Row("--min-precision", needs="shares single"),
+    Row("--prior-from", lacks="shares"),
+    Row("--fail-under-interval", wants="--fail-under --fail-over"),
 )
 """Of all commands that have these options."""
 
 COMMANDS = {
     "classify": (
-        _Entry("--batch", wants="--lines"),
-        _Entry("--lines", needs="source", lacks="source"),
-        _Entry("--scores", wants="--output=jsonl"),
-        _Entry("--by-class", wants="--coverage --min-precision"),
-        _Entry("--mail-filter", lacks="records source"),
-        _Entry(
+        Row("--batch", wants="--lines"),
+        Row("--lines", needs="source", lacks="source"),
+        Row("--scores", wants="--output=jsonl"),
+        Row("--by-class", wants="--coverage --min-precision"),
+        Row("--mail-filter", lacks="records source"),
+        Row(
             "--text --files-from --null --format --output --excel-safe --limit --scores --drift --lines --batch --exit-status-abstained --coverage "
             "--prior-from",
             needs="records",
         ),
     ),
-    "compare": (_Entry(f"--changed --fail-unless-better --null {OF_READING}", wants="CORPUS --files-from"),),
+    "compare": (Row(f"--changed --fail-unless-better --null {OF_READING}", wants="CORPUS --files-from"),),
     "cross-validate": (
-        _Entry("--leave-one-out", lacks="folds"),
-        _Entry("--folds --repeats --seed --group-column --time-column", needs="folds"),
-        _Entry("--time-column", lacks="draws"),
-        _Entry("--repeats --seed --group-column", needs="draws"),
+        Row("--leave-one-out", lacks="folds"),
+        Row("--folds --repeats --seed --group-column --time-column", needs="folds"),
+        Row("--time-column", lacks="draws"),
+        Row("--repeats --seed --group-column", needs="draws"),
     ),
-    "evaluate": (_Entry("--by-class", wants="--coverage --min-precision"),),
+    "evaluate": (Row("--by-class", wants="--coverage --min-precision"),),
     "explain": (
-        _Entry("--why-not", lacks="contributions"),
-        _Entry("--against --to", needs="contributions"),
-        _Entry("--to", lacks="rows"),
-        _Entry("--output", needs="rows"),
+        Row("--why-not", lacks="contributions"),
+        Row("--against --to", needs="contributions"),
+        Row("--to", lacks="rows"),
+        Row("--output", needs="rows"),
     ),
     "inspect": (
-        _Entry("--verify", lacks="shown"),
-        _Entry("--criteria --term --class --similarity --thresholds --perplexity", needs="shown"),
-        _Entry("--by-class", wants="--thresholds"),
-        _Entry(OF_READING, wants="--perplexity"),
+        Row("--verify", lacks="shown"),
+        Row("--criteria --term --class --similarity --thresholds --perplexity", needs="shown"),
+        Row("--by-class", wants="--thresholds"),
+        Row(OF_READING, wants="--perplexity"),
     ),
-    "label": (_Entry("--suggest --take --review", needs="mode", lacks="mode"),),
+    "label": (Row("--suggest --take --review", needs="mode", lacks="mode"),),
     **dict.fromkeys(
-        ("card", "report"), (_Entry("--evaluation", needs="judged-documents"), _Entry("CORPUS --files-from", lacks="judged-documents"))
+        ("card", "report"), (Row("--evaluation", needs="judged-documents"), Row("CORPUS --files-from", lacks="judged-documents"))
     ),
     "suspects": (
-        _Entry("--null", wants="--files-from --paths"),
-        _Entry("--paths --print0", lacks="rows"),
-        _Entry("--output", needs="rows"),
+        Row("--null", wants="--files-from --paths"),
+        Row("--paths --print0", lacks="rows"),
+        Row("--output", needs="rows"),
     ),
     "tune": (
-        _Entry("--by=leave-one-out", lacks="divided"),
-        _Entry("--by=evidence --by=aic --by=bic", lacks="divided answers"),
-        _Entry("--for", needs="answers"),
-        _Entry("--folds --seed", needs="divided"),
-        _Entry("--within --tries", needs="divided limit", lacks="limit"),
+        Row("--by=leave-one-out", lacks="divided"),
+        Row("--by=evidence --by=aic --by=bic", lacks="divided answers"),
+        Row("--for", needs="answers"),
+        Row("--folds --seed", needs="divided"),
+        Row("--within --tries", needs="divided limit", lacks="limit"),
     ),
-    "tokens": (_Entry(OF_ANALYSIS, wants="--model=none --no-model"),),
+    "tokens": (Row(OF_ANALYSIS, wants="--model=none --no-model"),),
 }
 """Of one command besides."""
 
 
-def _entries(command: str) -> Iterable[_Entry]:
+def _entries(command: str) -> Iterable[Row]:
     """Return the entries about a command; its own about an option stands for the one everywhere."""
-    return {each.options: each for each in (*EVERYWHERE, *COMMANDS.get(command, ()))}.values()
+    return {each.name: each for each in (*EVERYWHERE, *COMMANDS.get(command, ()))}.values()
 
 
 def _options_rows(command: str, given: Mapping[str, str]) -> Iterator[Row]:
@@ -288,13 +281,13 @@ def _options_rows(command: str, given: Mapping[str, str]) -> Iterator[Row]:
     Raise `UsageError` for one that is given without another.
     """
     for entry in _entries(command):
-        for name in entry.options.split():
+        for name in entry.name.split():
             if not _is_given(name, given):
                 continue
             if entry.wants and not any(_is_given(other, given) for other in entry.wants.split()):
                 wanted = entry.wants.replace("=", " ").split(" --")
                 raise UsageError(f"{name.replace('=', ' ')} needs {' or --'.join(wanted)}")
-            yield Row(name.replace("=", " "), entry.needs, entry.lacks)
+            yield entry._replace(name=name.replace("=", " "))
 
 
 def require_options(command: str, given: Mapping[str, str]) -> None:
@@ -306,7 +299,7 @@ def options_in_words(command: str, names: Container[str]) -> Iterator[str]:
     """Yield a line for each rule of the table about options of a command."""
     having: dict[str, tuple[list[str], list[str]]] = {}
     for entry in _entries(command):
-        there = [name.replace("=", " ") for name in entry.options.split() if name.partition("=")[0] in names]
+        there = [name.replace("=", " ") for name in entry.name.split() if name.partition("=")[0] in names]
         if there and entry.wants:
             wanted = [name.replace("=", " ") for name in entry.wants.split() if name.partition("=")[0] in names]
             yield f"{' and '.join(there)} {'needs' if len(there) == 1 else 'need'} {' or '.join(wanted)}."
@@ -323,20 +316,15 @@ def _is_given(name: str, given: Mapping[str, str]) -> bool:
     return option in given and (not equals or given[option] == value)
 
 
-def _clashes(rows: Iterable[Row]) -> Iterator[tuple[Row, Row, str]]:
-    """Yield each two rows that exclude each other, the one that needs first, and the trait."""
-    for one, other in permutations(rows, 2):
-        for trait in sorted({*one.needs.split()}.intersection(other.lacks.split())):
-            yield one, other, trait
-
-
 def require_fitting(settings: Settings, *rows: Row) -> None:
     """Raise `UsageError` if settings, or what is asked of a model with them, exclude each other."""
     _require_no_clash(*rows, *_settings_rows(settings))
 
 
 def _require_no_clash(*rows: Row) -> None:
-    """Raise `UsageError` if two rows exclude each other, naming both."""
-    for one, other, trait in _clashes(rows):
-        hint = other.instead or REMEDIES.get(trait, "leave one of them out")
-        raise UsageError(f"{one.name} and {other.name} exclude each other: {TRAITS[trait]}", hint=hint)
+    """Raise `UsageError` if two rows exclude each other, naming both, the one that needs first."""
+    for one, other in permutations(rows, 2):
+        if clashing := {*one.needs.split()}.intersection(other.lacks.split()):
+            trait = min(clashing)
+            hint = other.instead or REMEDIES.get(trait, "leave one of them out")
+            raise UsageError(f"{one.name} and {other.name} exclude each other: {TRAITS[trait]}", hint=hint)

@@ -118,13 +118,13 @@ def test_seeds_are_refused_where_documents_have_several_labels() -> None:
 def test_options_of_the_table_exist(command: str) -> None:
     names = option_names(command)
     for entry in COMMANDS.get(command, ()):
-        assert {name.partition("=")[0] for name in f"{entry.options} {entry.wants}".split()} <= names
+        assert {name.partition("=")[0] for name in f"{entry.name} {entry.wants}".split()} <= names
 
 
 def test_options_of_all_commands_exist_in_one() -> None:
     names = set().union(*map(option_names, NAMES))
     for entry in EVERYWHERE:
-        assert {name.partition("=")[0] for name in f"{entry.options} {entry.wants}".split()} <= names
+        assert {name.partition("=")[0] for name in f"{entry.name} {entry.wants}".split()} <= names
     assert set(COMMANDS) - {"card"} <= set(NAMES)
 
 
