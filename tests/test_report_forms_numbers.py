@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nbtext.report.forms import bounds, figure, nats, percent, percent_bounds, rounded, three_decimals
+from nbtext.report.forms import bounds, figure, nats, percent, rounded
 
 
 @pytest.mark.parametrize(
@@ -16,11 +16,10 @@ def test_shares_as_per_cent(value: float | None, decimals: int, shown: str) -> N
 
 
 def test_shares_and_intervals_as_decimals() -> None:
-    assert [three_decimals(value) for value in (0.8031, 1.0, 0.0, None)] == ["0.803", "1.000", "0.000", "–"]
-    assert [figure(0.80316), figure(None), figure(None, "-")] == ["0.8032", "infinite", "-"]
+    assert [figure(0.80316), figure(None), figure(None, "-"), figure(0.8031, decimals=3)] == ["0.8032", "infinite", "-", "0.803"]
     assert bounds((0.25, 0.75), ".3f") == "0.250 to 0.750"
-    assert percent_bounds((0.25, 0.75)) == "25.0\u00a0% to 75.0\u00a0%"
-    assert bounds(None) == percent_bounds(None) == ""
+    assert bounds((0.25, 0.75), "%") == "25.0\u00a0% to 75.0\u00a0%"
+    assert bounds(None) == bounds(None, "%") == ""
     assert [rounded(0.12345678), rounded(None)] == [0.123457, None]
 
 

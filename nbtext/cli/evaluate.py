@@ -71,7 +71,7 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
     from nbtext.model.corpus_work import score_corpus
     from nbtext.promises.precision import risk_curve
     from nbtext.promises.prediction_sets import SetTally, with_figures
-    from nbtext.report.answers import MistakeFile
+    from nbtext.report.answers import mistakes_written
     from nbtext.report.evaluations import class_rows, evaluation_record, print_evaluation
     from nbtext.report.forms import write_result
 
@@ -83,7 +83,7 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
     if errors is not None:
         require_fitting(model.settings, MISTAKES, *[SEVERAL_LABELS] * model.fitted.several_labels)
         check_output_file(errors, "--errors", [model_path, *paths, *options["training"], options["costs"]])
-    with nullcontext() if errors is None else MistakeFile(errors, MistakeFinder(model.fitted)) as mistakes:
+    with nullcontext() if errors is None else mistakes_written(errors, MistakeFinder(model.fitted)) as look:
         leaks = leak_watch(model, paths, options)
         documents = documents_for(model, paths, options, labelled=True, columns=by)
         scored = score_corpus(model.fitted, documents, options["jobs"])
@@ -91,7 +91,7 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
             scored = for_prior(scored, model, options)
         if tally is not None:
             scored = tally.watched(scored)
-        evaluation = judge_scored(leaks.watched(scored), model, rule, by=by, look=None if mistakes is None else mistakes.look)
+        evaluation = judge_scored(leaks.watched(scored), model, rule, by=by, look=look)
     sets, risk = None if tally is None else tally.result(), () if options["min_precision"] is None else risk_curve(evaluation.judged)
     result, leaked = with_figures(evaluation.result(), sets), leaks.result(evaluation)
     documents.say_notices()

@@ -88,7 +88,7 @@ class _CalibrationSteps:
     """Of the scores on the scale of log probabilities; other than the scores only for complement naive Bayes."""
     temperature: float | None
     """Their divisor; None of several labels, which are calibrated together."""
-    on_curve: bool
+    curve: bool
     """True if an isotonic curve comes last."""
     log_odds: float
     """log p(answer | d) − log p(against | d)."""

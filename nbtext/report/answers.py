@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import contextmanager
 from itertools import chain, compress
-from typing import IO, TYPE_CHECKING, Self
+from math import isfinite
+from typing import IO, TYPE_CHECKING
 
 from nbtext.corpus.document import WHOLE_RECORD
 from nbtext.errors import PathError, reason
 from nbtext.label_sets import BETWEEN_LABELS, is_set, labels_in
 from nbtext.records import NamedTuple
-from nbtext.report.forms import SIX_DIGITS, by_place, finite, json_line, rounded, six_digits, write
+from nbtext.report.forms import SIX_DIGITS, by_place, json_line, rounded, six_digits, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -59,65 +61,64 @@ class AnswerForm(NamedTuple):
         own = (*(_beside_answers(self.kept) or ("id",)), "label", "probability:.6g", *others)
         return by_place(*own, *["expected_cost:.6g"] * costs, *["reason"] * (self.output == "csv"))
 
+    def rows(self, answer: Answer) -> list[tuple[object, ...]]:
+        """Return document, label and probability, or no label and the reason why, then the columns that the form adds.
+
+        In csv the reason has a column of its own. In a table, which may be narrow, the further classes have rows of their own.
+        """
+        kept = (answer.columns or ("",) * len(self.kept)) if self.kept else (answer.id,)
+        why_not = answer.problem.line if answer.problem else answer.abstained
+        probability = "|".join(map(six_digits, answer.probabilities)) or answer.probability
+        first = (*kept, self._label(answer), why_not if answer.label is None and self.output != "csv" else probability)
+        if self.output == "tsv":
+            return [first]
+        costs, others = (
+            [answer.expected_cost] * self.costs,
+            [(ranked.label, ranked.probability) for ranked in answer.ranked[1 : self.top_k]],
+        )
+        if self.output == "table":
+            return [(*first, *costs), *((*[""] * len(kept), *other, *[""] * self.costs) for other in others)]
+        beside = list(chain.from_iterable(others))
+        return [(*first, *beside, *[""] * (2 * self.top_k - 2 - len(beside)), *costs, why_not)]
+
+    def _label(self, answer: Answer) -> str:
+        r"""Return the label, or those of a set, the most probable first, with | between them; | and \ inside a label are written \| and \\."""
+        if answer.label is None or (self.coverage is None and not is_set(answer.label)):
+            return answer.label or ""
+        labels = labels_in(answer.label) if is_set(answer.label) else [ranked.label for ranked in answer.ranked]
+        return BETWEEN_LABELS.join(re.sub(r"([|\\])", r"\\\1", label) for label in labels)
+
+    def record(self, answer: Answer) -> dict[str, object]:
+        """Return id, label and probability; expected_cost, labels, abstained, error and notice where they apply."""
+        kept: dict[str, object] = {"id": answer.id}
+        if self.kept == (WHOLE_RECORD,):
+            record = json.loads(answer.columns[0]) if answer.columns else {}
+            kept = dict(zip(_beside_answers(record), record.values(), strict=True))
+        elif self.kept:
+            kept = dict(zip(_beside_answers(self.kept), answer.columns, strict=False))
+        found: dict[str, object] = kept if self.several else {**kept, "label": answer.label, "probability": rounded(answer.probability)}
+        if self.costs:
+            found["expected_cost"] = rounded(answer.expected_cost)
+        if (self.top_k or self.coverage is not None or self.several) and answer.problem is None:
+            found["labels"] = [
+                {
+                    "label": label,
+                    "probability": rounded(probability),
+                    **({"score": score if isfinite(score) else None, "log_odds": odds if isfinite(odds) else None} if self.scores else {}),
+                }
+                for label, probability, score, odds in answer.ranked
+            ]
+            if self.coverage is not None:
+                found["coverage"] = self.coverage
+        for name, why in (("abstained", answer.abstained), ("error", answer.problem), ("notice", answer.notice)):
+            if why is not None:
+                found[name] = str(why)
+        return found
+
 
 def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
     """Print a line for each answer."""
-    to_rows, to_record = (lambda answer: _answer_rows(answer, form)), (lambda answer: _answer_record(answer, form))
-    write(stream, form.output, form.columns, to_rows, to_record, safe=form.safe, flush=form.flush, tsv_heads=bool(form.kept))
-
-
-def _answer_rows(answer: Answer, form: AnswerForm) -> list[tuple[object, ...]]:
-    """Return document, label and probability, or no label and the reason why, then the columns that the form adds.
-
-    In csv the reason has a column of its own. In a table, which may be narrow, the further classes have rows of their own.
-    """
-    kept = (answer.columns or ("",) * len(form.kept)) if form.kept else (answer.id,)
-    why_not = answer.problem.line if answer.problem else answer.abstained
-    probability = "|".join(map(six_digits, answer.probabilities)) or answer.probability
-    first = (*kept, _label(answer, form), why_not if answer.label is None and form.output != "csv" else probability)
-    if form.output == "tsv":
-        return [first]
-    costs, others = [answer.expected_cost] * form.costs, [(ranked.label, ranked.probability) for ranked in answer.ranked[1 : form.top_k]]
-    if form.output == "table":
-        return [(*first, *costs), *((*[""] * len(kept), *other, *[""] * form.costs) for other in others)]
-    beside = list(chain.from_iterable(others))
-    return [(*first, *beside, *[""] * (2 * form.top_k - 2 - len(beside)), *costs, why_not)]
-
-
-def _label(answer: Answer, form: AnswerForm) -> str:
-    r"""Return the label, or those of a set, the most probable first, with | between them; | and \ inside a label are written \| and \\."""
-    if answer.label is None or (form.coverage is None and not is_set(answer.label)):
-        return answer.label or ""
-    labels = labels_in(answer.label) if is_set(answer.label) else [ranked.label for ranked in answer.ranked]
-    return BETWEEN_LABELS.join(re.sub(r"([|\\])", r"\\\1", label) for label in labels)
-
-
-def _answer_record(answer: Answer, form: AnswerForm) -> dict[str, object]:
-    """Return id, label and probability; expected_cost, labels, abstained, error and notice where they apply."""
-    kept: dict[str, object] = {"id": answer.id}
-    if form.kept == (WHOLE_RECORD,):
-        record = json.loads(answer.columns[0]) if answer.columns else {}
-        kept = dict(zip(_beside_answers(record), record.values(), strict=True))
-    elif form.kept:
-        kept = dict(zip(_beside_answers(form.kept), answer.columns, strict=False))
-    found: dict[str, object] = kept if form.several else {**kept, "label": answer.label, "probability": rounded(answer.probability)}
-    if form.costs:
-        found["expected_cost"] = rounded(answer.expected_cost)
-    if (form.top_k or form.coverage is not None or form.several) and answer.problem is None:
-        found["labels"] = [
-            {
-                "label": label,
-                "probability": rounded(probability),
-                **({"score": finite(score), "log_odds": finite(odds)} if form.scores else {}),
-            }
-            for label, probability, score, odds in answer.ranked
-        ]
-        if form.coverage is not None:
-            found["coverage"] = form.coverage
-    for name, why in (("abstained", answer.abstained), ("error", answer.problem), ("notice", answer.notice)):
-        if why is not None:
-            found[name] = str(why)
-    return found
+    write(stream, form.output, form.columns, form.rows, form.record, safe=form.safe, flush=form.flush, tsv_heads=bool(form.kept))
 
 
 _PLAIN_LABEL = re.compile(r"(?!.*=\?)[!-:<-~]+(?: [!-:<-~]+)*")
@@ -176,51 +177,35 @@ IN_MEMORY = 1 << 25
 """Bytes of lines before they go to disk."""
 
 
-class MistakeFile:
-    """Collects misclassified documents and, unless an error ends that, writes them to ``path`` as JSON lines, the most probable wrong answer first.
+@contextmanager
+def mistakes_written(path: str, finder: MistakeFinder) -> Iterator[Callable[[ScoredBlock, Decision], None]]:
+    """Yield a function that keeps the mistakes of a block; unless an error ends that, write them as JSON lines, the most probable wrong answer first.
 
-    Lines wait in a temporary file, in memory while they are few; their places are kept to sort by. Raises `PathError` if the file cannot
-    be written, at once if that shows.
+    Then they are sorted by margin, then in the order of the documents. Lines wait in a temporary file, in memory while they are few; their places
+    are kept to sort by. Raises `PathError` if the file cannot be written, at once if that shows.
     """
+    import tempfile
 
-    def __init__(self, path: str, finder: MistakeFinder) -> None:
-        import tempfile
+    from nbtext.metrics.results import json_values
+    from nbtext.store.atomic import check_replaceable, replace_file
 
-        from nbtext.store.atomic import check_replaceable
+    check_replaceable(path)
+    folder, places = tempfile.gettempdir(), list[tuple[float, float, int, int]]()  # probability and margin, both negative, begin and length
+    with tempfile.SpooledTemporaryFile(IN_MEMORY) as lines:
 
-        check_replaceable(path)
-        self._path, self._finder, self._folder = path, finder, tempfile.gettempdir()
-        self._lines = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by __exit__
-        self._places: list[tuple[float, float, int, int]] = []
-        """Probability and margin, both negative, begin and length of each line."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        with self._lines:
-            if kind is None:
-                self._write()
-
-    def look(self, block: ScoredBlock, decision: Decision) -> None:
-        """Keep the mistakes of a block."""
-        from nbtext.metrics.results import json_values
-
-        try:
-            for mistake in self._finder.mistakes(block, decision):
-                line = json_line(json_values(mistake, SIX_DIGITS)).encode()
-                self._places.append((-mistake.probability, -mistake.margin, self._lines.tell(), len(line)))
-                self._lines.write(line)
-        except OSError as problem:
-            raise PathError(f"cannot write: {reason(problem)}", where=self._folder, hint="set TMPDIR to a folder with room") from None
-
-    def _write(self) -> None:
-        """Replace the file, sorted by falling probability of the wrong answer, then by its margin, then in the order of the documents."""
-        from nbtext.store.atomic import replace_file
+        def look(block: ScoredBlock, decision: Decision) -> None:
+            try:
+                for mistake in finder.mistakes(block, decision):
+                    line = json_line(json_values(mistake, SIX_DIGITS)).encode()
+                    places.append((-mistake.probability, -mistake.margin, lines.tell(), len(line)))
+                    lines.write(line)
+            except OSError as problem:
+                raise PathError(f"cannot write: {reason(problem)}", where=folder, hint="set TMPDIR to a folder with room") from None
 
         def fill(file: IO[bytes]) -> None:
-            for *_, begin, length in sorted(self._places):
-                self._lines.seek(begin)
-                file.write(self._lines.read(length))
+            for *_, begin, length in sorted(places):
+                lines.seek(begin)
+                file.write(lines.read(length))
 
-        replace_file(self._path, fill)
+        yield look
+        replace_file(path, fill)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import quantity
 from nbtext.metrics.outcomes import METRICS
@@ -255,10 +255,8 @@ def result_record(result: PrevalenceResult, column: str | None, drift: DriftRun 
 
 def share_rows(result: PrevalenceResult, column: str | None) -> object:
     """Return a record for each class, or for each value of the column."""
-    rows = [{column: value, **found._asdict()} for value, found in result.by.items()]
-    if column is None:
-        rows = [{"label": label, **share._asdict()} for label, share in result.all.prevalence.items()]
-    return json_values(rows, SIX_DIGITS)
+    shares: Mapping[str, Any] = result.all.prevalence if column is None else result.by
+    return json_values([{column or "label": name, **found._asdict()} for name, found in shares.items()], SIX_DIGITS)
 
 
 def print_prevalence(result: PrevalenceResult, column: str | None) -> None:

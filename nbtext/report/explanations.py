@@ -82,11 +82,11 @@ def calibration_lines(explanation: Explanation) -> list[str]:
         lines.append(f"As shares of the document the log odds are {signed(steps.on_scale)}.")
     if steps.temperature is None:
         lines.append(f"Calibration, of all labels together, makes that {signed(steps.log_odds)} nats.")
-    elif steps.temperature == 1 and not steps.on_curve:
+    elif steps.temperature == 1 and not steps.curve:
         lines.append("Calibration changes nothing.")
     else:
         lines.append(f"Calibration divides by {steps.temperature:.4f}: {signed(steps.on_scale / steps.temperature)} nats.")
-    if steps.on_curve:
+    if steps.curve:
         lines.append(f"Its isotonic curve makes that {signed(steps.log_odds)} nats.")
     answer = f"So {explanation.label} has the probability {six_digits(explanation.probability)}"
     lines.append(f"{answer} and {explanation.against} has {six_digits(explanation.against_probability)}.")
@@ -182,7 +182,6 @@ def _explanation_record(explained: Explained) -> dict[str, Parsed]:
         ]
         why = _known(abstained=explained.abstained, error=explained.problem and str(explained.problem), ruled_out=ruled_out or None)
         return {"id": explained.id, "label": None, **why}
-    steps = explanation.calibration
     names = ("id", "label", "probability", "against", "against_probability", "log_odds", "prior")
     return json_values({
         **{name: getattr(explanation, name) for name in names},
@@ -206,12 +205,7 @@ def _explanation_record(explained: Explained) -> dict[str, Parsed]:
         ],
         "adds_up": explanation.rest is None,
         **_known(rest=explanation.rest),
-        "calibration": {
-            "on_scale": steps.on_scale,
-            "temperature": steps.temperature,
-            "curve": steps.on_curve,
-            "log_odds": steps.log_odds,
-        },
+        "calibration": explanation.calibration,
         **_known(notice=explained.notice or None),
         "text": explanation.text,
     })  # fmt: skip

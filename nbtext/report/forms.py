@@ -59,36 +59,27 @@ def percent(value: float | None, decimals: int = 1) -> str:
     return "not known" if value is None else f"{100 * value:.{decimals}f}\u00a0%"
 
 
-def three_decimals(value: float | None, absent: str = "–") -> str:
-    """Return a share as a decimal of three places, for columns.
-
-    >>> three_decimals(0.8031)
-    '0.803'
-    """
-    return absent if value is None else f"{value:.3f}"
-
-
-def figure(value: float | None, absent: str = "infinite") -> str:
-    """Return a figure with four decimals, or the word for one that is absent.
+def figure(value: float | None, absent: str = "infinite", decimals: int = 4) -> str:
+    """Return a figure, or the word for one that is absent.
 
     >>> figure(0.80312), figure(None)
     ('0.8031', 'infinite')
     """
-    return absent if value is None else f"{value:.4f}"
+    return absent if value is None else f"{value:.{decimals}f}"
 
 
 def bounds(interval: Sequence[float] | None, form: str = ".4f") -> str:
-    """Return the ends of an interval in a format of Python, or nothing without one.
+    """Return the ends of an interval in a format as of `formatted`, or nothing without one.
 
     >>> bounds((0.25, 0.75)), bounds((-0.1, 0.2), "+.1f"), bounds(None)
     ('0.2500 to 0.7500', '-0.1 to +0.2', '')
     """
-    return "" if interval is None else f"{interval[0]:{form}} to {interval[1]:{form}}"
+    return " to ".join(formatted(end, form) for end in interval or ())
 
 
-def percent_bounds(interval: Sequence[float] | None) -> str:
-    """Return the ends of an interval of a share as per cent, or nothing without one."""
-    return "" if interval is None else f"{percent(interval[0])} to {percent(interval[1])}"
+def formatted(value: object, form: str) -> str:
+    """Return a value in a format of Python, or with ``%`` as `percent` gives it."""
+    return percent(value) if form == "%" and isinstance(value, float) else format(value, form)
 
 
 def nats(value: float, decimals: int = 1) -> str:
@@ -231,15 +222,6 @@ def _json_values(result: object) -> Any:  # noqa: ANN401 - as there
     return json_values(result)
 
 
-def finite(value: float) -> float | None:
-    """Return a number, or None for infinity and nan, which JSON does not have.
-
-    >>> finite(-1.5), finite(float("inf")), finite(float("-inf"))
-    (-1.5, None, None)
-    """
-    return value if isfinite(value) else None
-
-
 def cells(
     columns: Columns, records: Iterable[object], infinite: str | None = None, safe: Callable[[str], str] = str
 ) -> Iterator[list[str]]:
@@ -253,12 +235,12 @@ def cells(
     def cell(record: object, path: Sequence[str], form: str, absent: str) -> str:
         value = reduce(_part, path, record)
         if isinstance(value, (tuple, list)):
-            value = (" to " if form else ", ").join(format(each, form) for each in value)
+            value = (" to " if form else ", ").join(formatted(each, form) for each in value)
         if isinstance(value, str):
             return safe(value) if value else absent
         if value is None:
             return absent
-        return infinite if infinite and isinstance(value, float) and not isfinite(value) else format(value, form)
+        return infinite if infinite and isinstance(value, float) and not isfinite(value) else formatted(value, form)
 
     for record in records:
         yield [cell(record, *source) for source in sources]

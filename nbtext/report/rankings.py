@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.errors import listed, quantity
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import bounds, grid, is_plain_terminal, listing, setting, shortened, show, strip, table, visible, write
+from nbtext.report.forms import bounds, by_place, grid, is_plain_terminal, listing, setting, shortened, show, strip, table, visible, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -73,12 +73,9 @@ def _strips(term: TermDetails, symbol: str) -> str:
     return f"posterior density of {symbol} from 0 to {end:.3g}, each class on its own scale\n{''.join(lines)}"
 
 
-FEATURES = {"rank": "0:d", "term": "1", "score": "2:.6g", "class": "3"}
-
-
 def write_features(rows: Iterable[Sequence[object]], output: str, *, words: bool, safe: Callable[[str], str]) -> None:
     """Print rank, term, score and class of each row, and last the word for the term if there are ``words``; JSON has null for an infinite score."""
-    columns = {**FEATURES, "word": "4"} if words else FEATURES
+    columns = by_place("rank:d", "term", "score:.6g", "class", *["word"] * words)
     write(rows, output, columns, record=lambda row: json_values(dict(zip(columns, row, strict=True))), safe=safe)
 
 

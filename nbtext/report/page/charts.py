@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
 from nbtext.records import NamedTuple
-from nbtext.report.forms import percent, percent_bounds, shortened
+from nbtext.report.forms import bounds, percent, shortened
 from nbtext.report.page.markup import NOTHING, Markup, attribute, breakable, html
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str)
         height, (low, high) = COUNTS.height * part.documents / most, part.interval or (0.0, 0.0)
         words = (
             f"{quantity(part.documents, 'answer')} of mean probability {percent(part.confidence)}: {percent(part.accuracy)} right, "
-            f"95\u00a0% interval {percent_bounds(part.interval)}"
+            f"95\u00a0% interval {bounds(part.interval, '%')}"
         )
         whisker = _line("whisker", x, SQUARE.y(low), x, SQUARE.y(high))
         few = attribute("class", "few" if part.documents < FEW else None)
@@ -161,7 +161,7 @@ def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: For
                 point.accuracy_band,
                 (
                     f"{quantity(point.documents, 'document')}: accuracy {percent(point.accuracy)}, 95\u00a0% of runs "
-                    f"{percent_bounds(point.accuracy_band)}; macro F1 {percent(point.macro_f1)}; "
+                    f"{bounds(point.accuracy_band, '%')}; macro F1 {percent(point.macro_f1)}; "
                     f"accuracy on the training documents {percent(point.training_accuracy)}"
                 ),
             )
@@ -228,7 +228,7 @@ def _ring(forecast: Forecast, box: _Box, along: Callable[[float], float], last: 
     """Draw a forecast that has a value, after the last point of the curve."""
     x, y = box.spot(along(forecast.documents), forecast.value or 0.0)
     whisker = NOTHING if forecast.interval is None else _line("whisker", x, box.y(forecast.interval[0]), x, box.y(forecast.interval[1]))
-    words = f"{quantity(forecast.documents, 'document')}: forecast {percent(forecast.value)}, 95\u00a0% interval {percent_bounds(forecast.interval)}"
+    words = f"{quantity(forecast.documents, 'document')}: forecast {percent(forecast.value)}, 95\u00a0% interval {bounds(forecast.interval, '%')}"
     ring = '<g><title>{}</title>{}{}<circle class="ring" cx="{}" cy="{}" r="5"></circle></g>'
     return html(ring, words, _line("ahead", *box.spot(along(last.documents), last.accuracy), x, y), whisker, x, y)
 

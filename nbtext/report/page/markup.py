@@ -94,15 +94,8 @@ def class_cell(label: str) -> Markup:
     return html('<span class="data">{}</span>', breakable(shortened(label, LABEL)))
 
 
-def html_table(
-    caption: object,
-    heads: Mapping[str, str | None],
-    rows: Iterable[Sequence[object]],
-    *,
-    kind: str = "plain",
-    names: bool = False,
-) -> Markup:
-    """Return a table of rows under heads, whose cells have the classes of their heads; with ``names`` the first cell of each row is its head.
+def html_table(caption: str, heads: Mapping[str, str | None], rows: Iterable[Sequence[object]], *, bars: bool = False) -> Markup:
+    """Return a table of rows under heads, whose cells have the classes of their heads; of ``bars`` the first cell of each row is its head.
 
     Heads have the classes ``number`` over columns of numbers, ``wide`` over those left out where there is little room.
     """
@@ -110,16 +103,17 @@ def html_table(
         html(
             "<tr>{}</tr>",
             (
-                html('<th scope="row"{}>{}</th>' if names and not place else "<td{}>{}</td>", attribute("class", of_column), cell)
+                html('<th scope="row"{}>{}</th>' if bars and not place else "<td{}>{}</td>", attribute("class", of_column), cell)
                 for place, (cell, of_column) in enumerate(zip(row, heads.values(), strict=True))
             ),
         )
         for row in rows
     )
     return html(
-        '<table class="{}">{}<thead><tr>{}</tr></thead><tbody>{}</tbody></table>',
-        kind,
-        caption if isinstance(caption, Markup) else html("<caption>{}</caption>", caption),
+        '<table class="{}"><caption{}>{}</caption><thead><tr>{}</tr></thead><tbody>{}</tbody></table>',
+        "bars" if bars else "plain",
+        attribute("class", "unseen" if bars else None),
+        caption,
         (html('<th scope="col"{}>{}</th>', attribute("class", of_column), name) for name, of_column in heads.items()),
         lines,
     )

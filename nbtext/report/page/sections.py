@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nbtext.errors import plural, quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.report.comparisons import forecast_sentence
-from nbtext.report.forms import bounds, nats, percent, percent_bounds, shortened, three_decimals
+from nbtext.report.forms import bounds, cells, figure, nats, percent, shortened
 from nbtext.report.page.charts import (
     MOST_CLASSES,
     bar,
@@ -33,7 +33,7 @@ from nbtext.report.page.markup import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence, Sized
+    from collections.abc import Iterable, Sequence, Sized
 
     from nbtext.evaluation.gathering import QuotedMistake, ReportData
     from nbtext.evaluation.learning_curves import LearningCurve
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from nbtext.metrics.intervals import Interval
     from nbtext.metrics.results import EvaluationResult, LargestClass, ProbabilityResult
     from nbtext.promises.precision import RiskPoint
+    from nbtext.report.forms import Columns
 
 CONFUSIONS_SHOWN = 12
 
@@ -61,6 +62,11 @@ LONGEST_TERM = 40
 
 WITHOUT_SCROLLING = 20
 """Classes of a heat map that fit into the width of the page on a large screen."""
+
+
+INTERVAL = "95\u00a0% interval"
+RISK = {"Answered": "answered:%", "Probability from": "probability:.3f", "Precision": "precision:%", INTERVAL: "interval:%"}
+BINS = {"Answers": "documents:,", "Mean probability": "confidence:%", "Right": "accuracy:%", INTERVAL: "interval:%"}
 
 
 def html_page(data: ReportData) -> str:
@@ -108,7 +114,7 @@ def _accuracy(data: ReportData) -> Markup:
         html(
             "The model answered {} of {}. It {} <strong>{}</strong> of them (95\u00a0% interval {}). Always answering {}, the {} {} in "
             "training, would be right on {}.",
-            quantity(result.n, "document"), _classes_judged(result), right, percent(result.accuracy), percent_bounds(interval),
+            quantity(result.n, "document"), _classes_judged(result), right, percent(result.accuracy), bounds(interval, "%"),
             class_name(largest.label), most, result.kind, percent(largest.accuracy),
         ),
         " So there is no sign here that the model is better than that." if interval[0] <= largest.accuracy else "",
@@ -171,7 +177,7 @@ def _leaks(data: ReportData) -> Markup:
     checked, others = (n, leaks.without) if isinstance(leaks, LeakResult) else (leaks.checked, None)
     without = "."
     if others:
-        interval = percent_bounds(others.interval)
+        interval = bounds(others.interval, "%")
         without = f", word for word or nearly. Without them it is right on {percent(others.accuracy)} (95\u00a0% interval {interval})."
     return html(
         "<strong>These figures may flatter the model:</strong> {} of the {} {}stand among those that it was trained on{}",
@@ -195,13 +201,13 @@ def _headline(data: ReportData) -> Markup:
     largest = _always(result)
 
     def of_probabilities(title: str, key: str, beside: str = "") -> tuple[str, str, str]:
-        value, of_scores = (three_decimals(getattr(each, key, None), "infinite") for each in (after, before))
+        value, of_scores = (figure(getattr(each, key, None), decimals=3) for each in (after, before))
         return title, value, f"{of_scores} before calibration" if before else beside
 
     cards = (
         ("Documents", f"{result.n:,}", f"of {_classes_judged(result)}"),
-        ("Accuracy", three_decimals(result.accuracy), bounds(result.intervals.get("accuracy"), ".3f")),
-        ("Macro F1", three_decimals(result.macro_f1), bounds(result.intervals.get("macro_f1"), ".3f")),
+        ("Accuracy", figure(result.accuracy, decimals=3), bounds(result.intervals.get("accuracy"), ".3f")),
+        ("Macro F1", figure(result.macro_f1, decimals=3), bounds(result.intervals.get("macro_f1"), ".3f")),
         ("Baseline", f"{largest.accuracy:.3f}", f"accuracy of always {shortened(largest.label, 30)}"),
         of_probabilities("Mean probability", "confidence", "of the answers"),
         of_probabilities("Calibration error", "ece"),
@@ -272,34 +278,24 @@ def _risk(points: Sequence[RiskPoint]) -> Markup:
     """Return how precise the surest answers are, by share answered."""
     first, last = points[0], points[-1]
     words = f"Precision goes from {percent(first.precision)} of the surest {percent(first.answered)} to {percent(last.precision)} of all answers."
-    heads = {"Answered": "number", "Probability from": "number", "Precision": "number", "95\u00a0% interval": "number wide"}
-    rows = [
-        (percent(point.answered), f"{point.probability:.3f}", percent(point.precision), percent_bounds(point.interval)) for point in points
-    ]
     chart, beside = risk_curve_chart(points, words), "precision of the answers, with its interval"
-    return _figure("If only the surest are answered", beside, chart, "share answered →", heads, rows)
+    return _figure("If only the surest are answered", beside, chart, "share answered →", RISK, points)
 
 
-def _figure(
-    heading: str, beside: str, chart: Markup, axis: str, heads: Mapping[str, str | None], rows: Iterable[Sequence[object]]
-) -> Markup:
+def _figure(heading: str, beside: str, chart: Markup, axis: str, columns: Columns, records: Iterable[object]) -> Markup:
     """Return a chart under its heading, with its numbers as a table to be opened."""
+    heads = {**dict.fromkeys(columns, "number"), INTERVAL: "number wide"}
     return html(
         '<figure><figcaption><h3>{}</h3><span>{}</span></figcaption>{}<p class="axis">{}</p><details><summary>Numbers</summary>{}</details></figure>',
-        heading, beside, chart, axis, html_table(heading, heads, rows),
+        heading, beside, chart, axis, html_table(heading, heads, cells(columns, records)),
     )  # fmt: skip
 
 
 def _diagram(heading: str, series: str, result: ProbabilityResult) -> Markup:
-    error = f"calibration error {three_decimals(result.ece)}"
+    error = f"calibration error {figure(result.ece, decimals=3)}"
     words = f"Reliability diagram, {heading.lower()}: {error}; the numbers are in the table below."
-    heads = {"Answers": "number", "Mean probability": "number", "Right": "number", "95\u00a0% interval": "number wide"}
-    rows = [
-        (f"{part.documents:,}", percent(part.confidence), percent(part.accuracy), percent_bounds(part.interval))
-        for part in result.bins
-        if part.documents
-    ]
-    return _figure(heading, error, reliability_diagram(result.bins, series, words), "probability of the answer →", heads, rows)
+    chart, filled = reliability_diagram(result.bins, series, words), (part for part in result.bins if part.documents)
+    return _figure(heading, error, chart, "probability of the answer →", BINS, filled)
 
 
 def _classes(result: EvaluationResult) -> Markup:
@@ -316,7 +312,6 @@ def _classes(result: EvaluationResult) -> Markup:
         )
         for label, found in shown.items()
     )
-    caption = html('<caption class="unseen">Each {}, with 95\u00a0% intervals</caption>', result.kind)
     return html(
         "{}{}{}",
         note(
@@ -325,7 +320,7 @@ def _classes(result: EvaluationResult) -> Markup:
             result.kind,
         ),
         _left_out(result, shown),
-        scrolling(html_table(caption, heads, rows, kind="bars", names=True), f"Each {result.kind}"),
+        scrolling(html_table(f"Each {result.kind}, with 95\u00a0% intervals", heads, rows, bars=True), f"Each {result.kind}"),
     )
 
 
