@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.classifiers.attributed import AttributedClassifier
-from nbtext.cli.option_files import _read_smoothing
+from nbtext.cli.option_files import from_file
 from nbtext.errors import PathError, UsageError
 from nbtext.inspection.generation import DocumentGenerator
 from nbtext.inspection.verification import verify
@@ -201,7 +201,7 @@ def test_categories_have_pseudo_counts_by_evidence() -> None:
 def test_a_file_gives_each_term_its_number(tmp_path: Path) -> None:
     path = tmp_path / "alpha.tsv"
     path.write_bytes("\ufeffprinter\t0.25\r\nprinter jam\t3\n*\t1e-3\nété\t2\nwith\ttab\t5".encode())
-    assert _read_smoothing(str(path)) == {"printer": 0.25, "printer jam": 3.0, "*": 0.001, "été": 2.0, "with\ttab": 5.0}
+    assert from_file("smoothing", str(path)) == {"printer": 0.25, "printer jam": 3.0, "*": 0.001, "été": 2.0, "with\ttab": 5.0}
 
 
 @pytest.mark.parametrize("line", ["a", "a 1", "a\tone", "a\t", "a\t-1", "a\tnan", "a\tinf", ""])
@@ -209,13 +209,13 @@ def test_a_line_that_is_no_term_and_number_is_told_by_its_number(tmp_path: Path,
     path = tmp_path / "alpha.tsv"
     path.write_text(f"*\t1\n{line}\nb\t1\n")
     with pytest.raises(PathError, match="line 2 is not a term, a tab and a number from 0"):
-        _read_smoothing(str(path))
+        from_file("smoothing", str(path))
 
 
 def test_a_term_on_two_lines_has_one_number(tmp_path: Path) -> None:
     path = tmp_path / "alpha.tsv"
     path.write_text("*\t1\na\t2\na\t2\n")
-    assert _read_smoothing(str(path)) == {"*": 1, "a": 2}
+    assert from_file("smoothing", str(path)) == {"*": 1, "a": 2}
     path.write_text("*\t1\na\t2\na\t3\n")
     with pytest.raises(PathError, match="line 3 gives 'a' a second number"):
-        _read_smoothing(str(path))
+        from_file("smoothing", str(path))

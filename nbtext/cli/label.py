@@ -11,10 +11,7 @@ from nbtext.errors import UsageError, quantity
 from nbtext.settings import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from nbtext.cli.corpus import CommandCorpus
-    from nbtext.cli.label_terminal import Terminal
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import Seed
     from nbtext.labelling.answer_file import Answer, AnswerFile
@@ -95,30 +92,29 @@ def command(output: str, **options: Any) -> None:
     safe = option.safe_cells(options, output)
     paths = corpus_paths(options)
     check_output_file(options["to"], "--to", [])
-    _require_outside(options["to"], paths)
+    target = Path(options["to"]).resolve()
+    if any(path != "-" and target.is_relative_to(Path(path).resolve()) for path in paths):
+        raise UsageError(f"{options['to']} would be read as a document", hint="choose another --to")
     if options["suggest"] is not None:
         session, source = _session(paths, options, None)
         write(session.suggest(options["suggest"]), output, COLUMNS, safe=safe, tsv_heads=True)
         source.say_notices()
         return
-    screen = None if options["take"] is not None else Terminal()
+    terminal = None if options["take"] is not None else Terminal()
     with _answers(options) as file:
         session, source = (_review if options["review"] else _session)(paths, options, file)
-        if screen is None:
+        if terminal is None:
             _take(session, options)
         else:
-            _ask(session, screen, options)
+            from nbtext.cli.label_screen import LabelScreen, LabelSetScreen
+
+            screen = LabelScreen if session.plan.separator is None else LabelSetScreen
+            with terminal:
+                screen(session, terminal, lambda row, label: session.answer(row, label, options["who"], now(options))).run()
             classes = quantity(len(session.classes), session.nouns[1])
             learn = "" if options["review"] else f", {classes}; learn them with nbtext train {options['to']}"
             messages.notice(f"{options['to']}: {session.done}{learn}")
     source.say_notices()
-
-
-def _require_outside(output: str, paths: Sequence[str]) -> None:
-    """Raise `UsageError` if the file of labels would be read as a document of the pool."""
-    target = Path(output).resolve()
-    if any(path != "-" and target.is_relative_to(Path(path).resolve()) for path in paths):
-        raise UsageError(f"{output} would be read as a document", hint="choose another --to")
 
 
 def _answers(options: option.Options) -> AnswerFile:
@@ -174,15 +170,6 @@ def _read_answers(path: str) -> list[Answer]:
     from nbtext.labelling.answer_file import Labelled, read_session
 
     return read_session(path, file_content(path), Labelled.of_line) if Path(path).exists() else []
-
-
-def _ask(session: Session, terminal: Terminal, options: option.Options) -> None:
-    from nbtext.cli.label_screen import LabelScreen, LabelSetScreen
-
-    with terminal:
-        (LabelScreen if session.plan.separator is None else LabelSetScreen)(
-            session, terminal, lambda row, label: session.answer(row, label, options["who"], now(options))
-        ).run()
 
 
 def _take(session: Session, options: option.Options) -> None:

@@ -17,7 +17,7 @@ from nbtext.report.forms import has_styles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import FrameType, TracebackType
+    from types import FrameType
 
 ENTER, TAB, BACKSPACE, ESCAPE, UP, DOWN, PAGE_UP, PAGE_DOWN = "enter", "tab", "backspace", "escape", "up", "down", "page-up", "page-down"
 RESIZED, CLOSED = "resized", "closed"
@@ -62,7 +62,7 @@ class Terminal:
         self._take()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         signal.set_wakeup_fd(self._woken)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
@@ -117,8 +117,7 @@ class Terminal:
                 break
         return _SEQUENCES.get(rest, "") if rest else ESCAPE
 
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        del frame
+    def _on_signal(self, number: int, _: FrameType | None) -> None:
         if number in (signal.SIGTSTP, signal.SIGQUIT):
             self._give_back()
             signal.signal(number, self._handlers[number])

@@ -19,6 +19,7 @@ import click
 from nbtext.cli.messages import clear_progress, log_is_json, say, say_problem, set_log_format
 from nbtext.cli.panels import EVERYTHING, color_option, log_format_option, painter
 from nbtext.errors import NbtextError, PathError, reason
+from nbtext.version import __version__
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -124,16 +125,8 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click passes it
-    if wanted and not ctx.resilient_parsing:
-        from nbtext.version import __version__
-
-        click.echo(f"nbtext, version {__version__}")
-        ctx.exit()
-
-
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("-V", "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version and exit.")
+@click.version_option(__version__, "-V", "--version", prog_name="nbtext")
 @click.option("--debug", is_flag=True, help="Show a traceback for an internal error.")
 @color_option
 @log_format_option
@@ -150,8 +143,10 @@ def nbtext(debug: bool) -> None:  # noqa: FBT001 - click passes it
 def main() -> NoReturn:
     """Run the command line and end the process with the exit status of the contract."""
     os.environ.update(dict.fromkeys(THREADS_OF_BLAS, "1"))
-    if not sys.warnoptions and is_zen_4(_processor()):
-        os.environ.setdefault("NPY_DISABLE_CPU_FEATURES", WIDE_FEATURES)
+    if not sys.warnoptions:
+        with contextlib.suppress(OSError), open("/proc/cpuinfo", "rb") as processors:  # noqa: PTH123 - pathlib is not imported yet
+            if is_zen_4(processors.read(1024)):
+                os.environ.setdefault("NPY_DISABLE_CPU_FEATURES", WIDE_FEATURES)
     gc.set_threshold(100_000)  # many strings, few cycles
     status = run(sys.argv[1:])
     with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -159,17 +154,8 @@ def main() -> NoReturn:
     os._exit(status)  # all is flushed; freeing a hundred thousand strings would cost a tenth of a second
 
 
-def _processor() -> bytes:
-    """Return what Linux says of the first processor, or nothing."""
-    try:
-        with open("/proc/cpuinfo", "rb") as processors:  # noqa: PTH123 - pathlib is not imported yet
-            return processors.read(1024)
-    except OSError:
-        return b""
-
-
 def is_zen_4(processor: bytes) -> bool:
-    """Return whether a processor is of AMD's family 25, Zen 3 and 4: Zen 3 has no AVX-512, and Zen 4 sorts six times faster without.
+    """Return whether a processor, by what Linux says of it, is of AMD's family 25, Zen 3 and 4: Zen 3 has no AVX-512, and Zen 4 sorts six times faster without.
 
     A number takes 4 ns in numpy's sort with AVX2 and 25 with AVX-512, whose stores of chosen lanes are slow there (numpy/x86-simd-sort, issue 6).
     """
@@ -310,6 +296,5 @@ def _abandon_standard_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def _exit_by_signal(number: int, frame: FrameType | None) -> NoReturn:
-    del frame
+def _exit_by_signal(number: int, _: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)

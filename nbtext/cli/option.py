@@ -330,7 +330,7 @@ _OF_ONE: dict[str, dict[str, Any]] = {
 """What single parameters have besides."""
 
 
-def _table_options(table: Iterable[Parameter], *, defaults: bool) -> Callable[[Command], Command]:
+def _table_options(table: Iterable[Parameter], *, defaults: bool = True) -> Callable[[Command], Command]:
     """Return the decorator that adds the options of declared parameters."""
     options = []
     for parameter in table:
@@ -357,13 +357,13 @@ def _may_be_file(parameter: Parameter) -> bool:
 _combine_option = panels.option("--combine", "model", "", hidden=True, is_eager=True, type=panels.Choice(["pool", "evidence"]))
 """For ``--members``."""
 
-search_options = _table_options(SEARCH, defaults=True)
+search_options = _table_options(SEARCH)
 """The parameters of `SEARCH`."""
 
-input_options = _table_options(INPUT, defaults=True)
+input_options = _table_options(INPUT)
 """The parameters of `INPUT`, for a command that reads documents."""
 
-where_option = _table_options([each for each in INPUT if each.name == "where"], defaults=True)
+where_option = _table_options([each for each in INPUT if each.name == "where"])
 
 reading_options = _table_options(READING, defaults=False)
 """The parameters of `READING` without their defaults, for a command with a model, which has settings of its own."""
@@ -376,16 +376,16 @@ document_options = several(input_options, reading_options, messages_options)
 def corpus_options(command: Command, without: Sequence[str] = ()) -> Command:
     """Add the options of a command that trains on a corpus, except the parameters of `TRAINING` named in ``without``."""
     training = [*READING, *(parameter for parameter in TRAINING if parameter.name not in without)]
-    return several(input_options, _combine_option, _table_options(training, defaults=True), messages_options)(command)
+    return several(input_options, _combine_option, _table_options(training), messages_options)(command)
 
 
 ANALYSING = tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS)
 
-analysis_options = _table_options(ANALYSING, defaults=True)
+analysis_options = _table_options(ANALYSING)
 """The parameters of `ANALYSIS`, for a command that works without a model too."""
 
 
-language_option = _table_options(ANALYSING[:1], defaults=True)
+language_option = _table_options(ANALYSING[:1])
 """``--language`` alone."""
 
 

@@ -18,47 +18,41 @@ LARGEST_NUMBER = 1e12
 """The largest value of the training parameters that a file of numbers can replace."""
 
 
+_KINDS = {
+    "class_prior": ("a class", "empirical", "uniform", "smoothed:A"),
+    "smoothing": ("a term", "auto", "evidence", "leave-one-out", "a number"),
+}
+"""What a file has a number for, and the values that are no file."""
+
+
 def from_file(name: str, value: object) -> object:
-    """Return the value of a training parameter; for the path of a file, its numbers by name.
+    """Return the value of a training parameter; for the path of a file, its numbers by name, in order of its lines of a name, a tab and a number.
 
-    Raise `UsageError` if it is neither a value nor a file, `PathError` for a file that cannot be read.
+    Raise `UsageError` if it is neither a value nor a file, `PathError` for a file that cannot be read, and for pseudo-counts without that of all
+    other terms.
     """
-    reads = {"class_prior": _read_class_prior, "smoothing": _read_smoothing}
-    return reads[name](value) if name in reads and isinstance(value, str) else value
-
-
-def _read_class_prior(value: str) -> str | dict[str, float]:
-    """Return the value of ``--class-prior``: a kind unchanged, or the weights by label of a file."""
-    if value in ("empirical", "uniform") or value.startswith("smoothed:"):
+    if name not in _KINDS or not isinstance(value, str):
         return value
-    return _numbers(value, "a class", "--class-prior", "use empirical, uniform, smoothed:A or a file")
-
-
-def _read_smoothing(value: str) -> str | dict[str, float]:
-    """Return the value of ``--smoothing``: a name or a number unchanged, or the pseudo-counts by word of a file, which also has that of all others."""
-    if value in ("auto", "evidence", "leave-one-out") or all(map(_is_number, value.split(",", 1))):
+    what, *known = _KINDS[name]
+    is_amount = value.startswith("smoothed:") if name == "class_prior" else all(map(_is_number, value.split(",", 1)))
+    if value in known[:-1] or is_amount:
         return value
-    numbers = _numbers(value, "a term", "--smoothing", "use auto, evidence, leave-one-out, a number or a file")
-    if ALL_OTHERS not in numbers:
-        raise PathError(f"no line says what all other terms have, {ALL_OTHERS!r}", where=value, hint="add one: *, a tab and a number")
-    return numbers
-
-
-def _numbers(path: str, what: str, option: str, hint: str) -> dict[str, float]:
-    """Return the numbers of a file by name, in order of its lines of a name, a tab and a number; ``what`` describes a name in messages."""
     try:
-        lines = _text(path).removesuffix("\n").split("\n")
+        lines = _text(value).removesuffix("\n").split("\n")
     except PathError as problem:
-        if not path or isinstance(problem.__context__, FileNotFoundError):
-            raise UsageError(f"{option} does not know {path!r}", hint=hint) from None
+        if not value or isinstance(problem.__context__, FileNotFoundError):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} does not know {value!r}", hint=f"use {', '.join(known)} or a file") from None
         raise
     numbers: dict[str, float] = {}
     for place, line in enumerate(lines, 1):
-        name, tab, written = line.rpartition("\t")
+        term, tab, written = line.rpartition("\t")
         if not tab or not _is_number(written) or not 0 <= float(written) <= LARGEST_NUMBER:
-            raise PathError(f"line {place} is not {what}, a tab and a number from 0", where=path)
-        if numbers.setdefault(name, float(written)) != float(written):
-            raise PathError(f"line {place} gives {name!r} a second number", where=path)
+            raise PathError(f"line {place} is not {what}, a tab and a number from 0", where=value)
+        if numbers.setdefault(term, float(written)) != float(written):
+            raise PathError(f"line {place} gives {term!r} a second number", where=value)
+    if name == "smoothing" and ALL_OTHERS not in numbers:
+        raise PathError(f"no line says what all other terms have, {ALL_OTHERS!r}", where=value, hint="add one: *, a tab and a number")
     return numbers
 
 

@@ -68,7 +68,7 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
-        self.params += [_CONFIG, _NO_CONFIG, _HELP, _HELP_ALL]
+        self.params += _OF_ALL
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments, with long names for short and old ones, and the user's own defaults (`nbtext.cli.config`)."""
@@ -122,9 +122,7 @@ class Command(click.Command):
         """Return a line for each rule of the table of exclusions about these options."""
         from nbtext.exclusions import options_in_words
 
-        shown = (each for each in self.params if not getattr(each, "hidden", False))
-        names = {"CORPUS" if isinstance(each, click.Argument) else _long_name(each) for each in shown}
-        return list(options_in_words(str(self.name), names))
+        return list(options_in_words(str(self.name), {_long_name(each) for each in self.params if not getattr(each, "hidden", False)}))
 
     def texts(self) -> tuple[list[str], list[str]]:
         """Return the paragraphs of the docstring, and the lines of examples."""
@@ -170,8 +168,7 @@ def _given(command: click.Command, ctx: click.Context, source: ParameterSource) 
     for each in command.params:
         unset = (None, ()) if each.secondary_opts else (None, (), False)
         if each.name in ctx.params and ctx.get_parameter_source(each.name) is source and ctx.params[each.name] not in unset:
-            option = str(each.metavar).strip("[].") if isinstance(each, click.Argument) else _long_name(each)
-            yield option, str(ctx.params[each.name]), each.name
+            yield _long_name(each), str(ctx.params[each.name]), each.name
 
 
 def _in_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list[str]:
@@ -204,16 +201,18 @@ def _show_help(context: click.Context, parameter: click.Parameter, value: bool) 
         context.exit()
 
 
-_CONFIG = Option(
-    ["--config"], group="process", metavar="FILE", expose_value=False,
-    help="Read defaults of options from FILE, not from nbtext.toml. See nbtext help config.",
-)  # fmt: skip
-_NO_CONFIG = Option(["--no-config"], group="process", is_flag=True, expose_value=False, help="Read no file of defaults.")
-
-_HELP, _HELP_ALL = (
-    Option(names, is_flag=True, is_eager=True, expose_value=False, group="process", common=True, help=text, callback=_show_help)
-    for names, text in ((["-h", "--help"], "Show this."), (["--help-all"], "Show all options and the details."))
-)
+_OF_ALL = [
+    Option(
+        ["--config"], group="process", metavar="FILE", expose_value=False,
+        help="Read defaults of options from FILE, not from nbtext.toml. See nbtext help config.",
+    ),
+    Option(["--no-config"], group="process", is_flag=True, expose_value=False, help="Read no file of defaults."),
+    *(
+        Option(names, is_flag=True, is_eager=True, expose_value=False, group="process", common=True, help=text, callback=_show_help)
+        for names, text in ((["-h", "--help"], "Show this."), (["--help-all"], "Show all options and the details."))
+    ),
+]  # fmt: skip
+"""Options of every command."""
 
 
 def command(name: str, cls: type[Command] = Command, *, hidden: bool = False) -> Callable[[Callable[..., int | None]], click.Command]:
@@ -286,8 +285,9 @@ class Choice(click.Choice[str]):
 
 
 def _long_name(parameter: click.Parameter) -> str:
-    """Return the longest name of an option."""
-    return max(parameter.opts, key=len)
+    """Return the longest name of an option, or what an argument is called."""
+    named = not isinstance(parameter, click.Option) and parameter.metavar
+    return named.strip("[].") if named else max(parameter.opts, key=len)
 
 
 def wrong_value(wanted: str, given: str, param: click.Parameter | None, ctx: click.Context | None) -> click.UsageError:
@@ -303,8 +303,7 @@ log_format_option = option(
 """`nbtext.cli.main` reads it before other options, so that it applies to their errors too."""
 
 
-def _set_colours(context: click.Context, parameter: click.Parameter, when: str | None) -> None:
-    del parameter
+def _set_colours(context: click.Context, _: click.Parameter, when: str | None) -> None:
     if when is not None:
         set_colours(when)
         context.color = None if when == "auto" else when == "always"

@@ -45,7 +45,7 @@ class ProgressBar:
             self.show(steps, now - self._work_begin)
 
     def show(self, steps: tuple[Step, ...], seconds: float) -> None:
-        """Draw steps over the last line; the outermost work has taken so many seconds."""
+        """Draw steps over the last line, after a bar if the share that is done is known and there is room; the outermost work has taken so many seconds."""
         share = None
         for step in reversed(steps):
             share = _share(step, share or 0.0)
@@ -55,28 +55,24 @@ class ProgressBar:
             parts.insert(1, f"{first.done / seconds:,.0f} per second")
         if share:
             parts.append(f"{_clock(seconds * (1 - share) / share)} left")
-        _draw(self._console, ", ".join(parts), share)
+        text = ", ".join(parts)
+        room = self._console.width - len(text) - 2
+        if share is None or room < _BAR // 2:
+            line = text[: max(self._console.width - 1, 0)]
+        else:
+            from rich.progress_bar import ProgressBar
+
+            with self._console.capture() as drawn:
+                self._console.print(ProgressBar(total=1, completed=share, width=min(_BAR, room)), end="")
+            line = f"{drawn.get()} {text}"
+        with contextlib.suppress(OSError):
+            draw_progress(line)
 
     @cached_property
     def _console(self) -> Console:
         from rich.console import Console
 
         return Console(stderr=True)
-
-
-def _draw(console: Console, text: str, share: float | None) -> None:
-    """Draw over the last line: a text, after a bar if the share that is done is known and there is room."""
-    room = console.width - len(text) - 2
-    if share is None or room < _BAR // 2:
-        line = text[: max(console.width - 1, 0)]
-    else:
-        from rich.progress_bar import ProgressBar
-
-        with console.capture() as drawn:
-            console.print(ProgressBar(total=1, completed=share, width=min(_BAR, room)), end="")
-        line = f"{drawn.get()} {text}"
-    with contextlib.suppress(OSError):
-        draw_progress(line)
 
 
 def _share(step: Step, within: float) -> float | None:

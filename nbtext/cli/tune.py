@@ -126,10 +126,10 @@ def command(model_path: str, output: str, folds: int | None, seed: int, **option
     model = search.best_model(outcome)
     write_new_model(model, model_path, options)
     say_model(model, model_path)
-    if out := [left.named() for left in (*left_out, *outcome.left_out)]:
-        (messages.notice if not names else messages.warn)(f"left out: {listed(list(map(str, out)), messages.SHOWN)}")
     train = ["nbtext", "train", *paths, "--model", model_path, *option.typed(options)]
     result = search.result(outcome, model_path, train, left_out)
+    if result.left_out:
+        (messages.notice if not names else messages.warn)(f"left out: {listed(result.left_out, messages.SHOWN)}")
     record = result.to_dict()
     write_result(output, record, record["settings"], lambda _: print_trials(result))
     first[0].say_notices()
