@@ -7,7 +7,7 @@ Kinds of models lack what they do not offer. Training, tune, the command line, t
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from itertools import permutations
+from itertools import compress, permutations
 
 from nbtext.document_parts import NO_TEXT, Attributes
 from nbtext.errors import UsageError
@@ -157,29 +157,25 @@ def _settings_rows(settings: Settings) -> Iterator[Row]:
     name = f"--members {settings.members}" if classifier == AVERAGE else f"--classifier {classifier}"
     yield Row(name, " ".join(_NEEDED.get(each.classifier, "") for each in settings.models), " ".join(lacking - by_weighting))
     yield Row(f"--weighting {weighting}", lacks=" ".join(by_weighting))
-    for is_set, found in (
-        (settings.is_mixture, Row("p(m | data) of --members", needs="mixes posterior smoothed")),
-        (settings.prior_shape != "symmetric", Row(f"--prior-shape {settings.prior_shape}", needs="background", lacks="symmetric")),
-        (settings.class_prior not in ("empirical", "uniform"), Row("--class-prior", needs="prior")),
-        (not isinstance(settings.class_prior, str), Row("--class-prior FILE", lacks="several")),
-        (settings.class_weight is not None, Row(f"--class-weight {settings.class_weight}", needs="weights alone", lacks="equal several")),
-        (settings.reading.weight_column not in (None, NO_TEXT), Row("--weight-column", needs="weights alone")),
-        (
-            bool(Attributes.of(settings.reading).names),
-            Row("--categorical, --count or --numeric", needs="attributes", lacks="alone several"),
-        ),
-        (settings.top is not None, Row(f"--top {settings.top}", lacks="free")),
-        (not settings.sample, Row("--sample 0", lacks="sample")),
-        (settings.calibration == "none", Row("--calibration none", lacks="calibrated")),
-        (settings.estimate == "ml", Row("--estimate ml", lacks="posterior smoothed several")),
-        (any(each.smoothing == 0 for each in settings.models), Row("--smoothing 0", lacks="smoothed several")),
-        (settings.smoothing == "leave-one-out", Row("--smoothing leave-one-out", needs="leave-one-out sample", lacks="from-sums several")),
-        (settings.calibration in ("temperature", "isotonic"), Row(f"--calibration {settings.calibration}", lacks="several")),
-        (isinstance(settings.smoothing, tuple), Row("--smoothing A,B", needs="two")),
-        (not isinstance(settings.smoothing, str | float | int | tuple), Row("--smoothing FILE", needs="own symmetric")),
-    ):
-        if is_set:
-            yield found
+    asked = {
+        Row("p(m | data) of --members", needs="mixes posterior smoothed"): settings.is_mixture,
+        Row(f"--prior-shape {settings.prior_shape}", needs="background", lacks="symmetric"): settings.prior_shape != "symmetric",
+        Row("--class-prior", needs="prior"): settings.class_prior not in ("empirical", "uniform"),
+        Row("--class-prior FILE", lacks="several"): not isinstance(settings.class_prior, str),
+        Row(f"--class-weight {settings.class_weight}", needs="weights alone", lacks="equal several"): settings.class_weight is not None,
+        Row("--weight-column", needs="weights alone"): settings.reading.weight_column not in (None, NO_TEXT),
+        Row("--categorical, --count or --numeric", needs="attributes", lacks="alone several"): Attributes.of(settings.reading).names,
+        Row(f"--top {settings.top}", lacks="free"): settings.top is not None,
+        Row("--sample 0", lacks="sample"): not settings.sample,
+        Row("--calibration none", lacks="calibrated"): settings.calibration == "none",
+        Row("--estimate ml", lacks="posterior smoothed several"): settings.estimate == "ml",
+        Row("--smoothing 0", lacks="smoothed several"): any(each.smoothing == 0 for each in settings.models),
+        Row("--smoothing leave-one-out", needs="leave-one-out sample", lacks="from-sums several"): settings.smoothing == "leave-one-out",
+        Row(f"--calibration {settings.calibration}", lacks="several"): settings.calibration in ("temperature", "isotonic"),
+        Row("--smoothing A,B", needs="two"): isinstance(settings.smoothing, tuple),
+        Row("--smoothing FILE", needs="own symmetric"): not isinstance(settings.smoothing, str | float | int | tuple),
+    }
+    yield from compress(asked, asked.values())
 
 
 def needs_documents(settings: Settings) -> bool:

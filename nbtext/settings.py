@@ -368,9 +368,8 @@ FORMATS = {
 """The formats of a corpus by name; whatever depends on a format goes by its traits."""
 
 
-def _described_formats() -> str:
-    groups = groupby(FORMATS, lambda name: FORMATS[name].description)
-    return ", ".join(f"{' or '.join(names)} ({description})" for description, names in groups)
+_BY_DESCRIPTION = groupby(FORMATS, lambda name: FORMATS[name].description)
+_DESCRIBED_FORMATS = ", ".join(f"{' or '.join(names)} ({description})" for description, names in _BY_DESCRIPTION)
 
 
 CriterionName = Literal["mutual-information", "presence", "chi2", "log-odds"]
@@ -550,7 +549,7 @@ class Reading(Declared):
 
     format: str = declared(
         "auto", "NAME", _OneOf("auto", *FORMATS),
-        f"Layout of the corpus: {', '.join(FORMATS)}. That is {_described_formats()}. auto: recognise it by directory and name, in training also by "
+        f"Layout of the corpus: {', '.join(FORMATS)}. That is {_DESCRIBED_FORMATS}. auto: recognise it by directory and name, in training also by "
         "the first line.",
         common=True,
     )

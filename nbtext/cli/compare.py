@@ -50,15 +50,15 @@ def command(model_a: str, model_b: str, output: str, limit: int, seed: int, **op
     from nbtext.inspection.differences import differences
     from nbtext.metrics.intervals import Bootstrap
     from nbtext.metrics.results import json_values
-    from nbtext.report.comparisons import changed_lines, print_comparison
-    from nbtext.report.forms import write_result
+    from nbtext.report.comparisons import print_comparison
+    from nbtext.report.forms import SIX_DIGITS, json_line, write_result
     from nbtext.report.rankings import print_differences
     from nbtext.store.atomic import replace_file
 
     if not names_documents(options):
         found = differences(option.load_model(model_a), option.load_model(model_b), limit)
         record = {"models": [model_a, model_b], **json_values(found)}
-        write_result(output, record, (), lambda _: print_differences(found, model_a, model_b))
+        write_result(output, record, (), lambda: print_differences(found, model_a, model_b))
         return None
     a, b = option.load_model(model_a), option.load_model(model_b)
     paths, changed = corpus_paths(options), options["changed"]
@@ -71,10 +71,11 @@ def command(model_a: str, model_b: str, output: str, limit: int, seed: int, **op
     comparison = compare(a, b, documents.readable(), keep_changed=changed is not None)
     documents.say_notices()
     if changed is not None:
-        replace_file(changed, lambda file: file.writelines(changed_lines(comparison.changed)))
+        lines = (json_line(json_values(each, SIX_DIGITS)).encode() for each in comparison.changed)
+        replace_file(changed, lambda file: file.writelines(lines))
     result = comparison.result(Bootstrap(seed=seed))
     messages.warn_of_unknown("A", result.a.unknown_labels)
     messages.warn_of_unknown("B", result.b.unknown_labels)
     record = {**json_values(result), "models": [model_a, model_b]}
-    write_result(output, record, (), lambda _: print_comparison(result, model_a, model_b))
+    write_result(output, record, (), lambda: print_comparison(result, model_a, model_b))
     return status_of(["B is not right more often than A beyond chance"] if options["fail_unless_better"] and not result.b_is_better else [])

@@ -91,6 +91,6 @@ def command(output: str, folds: int, repeats: int, seed: int, **options: Any) ->
         output,
         {**json_values(result), "folds": by_fold or {"method": "leave-one-out", "n": result.n, "repeats": 1}},
         class_rows(result),
-        lambda _: print_evaluation(result, folds=by_fold, everything=options["all"]),
+        lambda: print_evaluation(result, folds=by_fold, everything=options["all"]),
     )
     return status_of(gate.failure(result) for gate in asked)

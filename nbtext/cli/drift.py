@@ -75,5 +75,5 @@ def command(log: str, output: str, last: int | None, since: str | None, **option
         together = pool_runs(runs)
     singly = [pool_runs([run]) for run in runs]
     records = [run_record(run) for run in (singly if together is None else [together])]
-    write_result(output, records, records, lambda _: print_history(singly, together, others))
+    write_result(output, records, records, lambda: print_history(singly, together, others))
     return status_of(distance_failures(gates, together or singly[-1])) or int(bool(unreadable))

@@ -106,6 +106,6 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
         output,
         evaluation_record(result, leaked, threshold, sets, risk),
         class_rows(result),
-        lambda _: print_evaluation(result, leaked, threshold=threshold, everything=options["all"], sets=sets, risk=risk),
+        lambda: print_evaluation(result, leaked, threshold=threshold, everything=options["all"], sets=sets, risk=risk),
     )
     return status_of(gate.failure(result) for gate in asked)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 STRATEGIES = ("mixed", "uncertain", "typical", "random")
 DEFAULT_FILE = "labels.jsonl"
 DEFAULT_PATCH = "review.tsv"
-COLUMNS = {"id": "id", "label": "label", "suggested": "suggested", "probability": "probability:.6g", "text": "text"}
-"""Columns of rows to be filled in."""
 
 
 @panels.command("label")
@@ -86,7 +84,7 @@ def command(output: str, **options: Any) -> None:
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths
     from nbtext.cli.label_terminal import Terminal
-    from nbtext.report.forms import write
+    from nbtext.report.forms import by_place, write
 
     options["to"] = options["to"] or (DEFAULT_PATCH if options["review"] else DEFAULT_FILE)
     safe = option.safe_cells(options, output)
@@ -97,7 +95,8 @@ def command(output: str, **options: Any) -> None:
         raise UsageError(f"{options['to']} would be read as a document", hint="choose another --to")
     if options["suggest"] is not None:
         session, source = _session(paths, options, None)
-        write(session.suggest(options["suggest"]), output, COLUMNS, safe=safe, tsv_heads=True)
+        columns = by_place("id", "label", "suggested", "probability:.6g", "text")
+        write(session.suggest(options["suggest"]), output, columns, safe=safe, tsv_heads=True)
         source.say_notices()
         return
     terminal = None if options["take"] is not None else Terminal()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.cli.label_drawing import KEYS, class_lines, cut, safe, text_lines
-from nbtext.cli.label_terminal import BACKSPACE, CLOSED, DOWN, ENTER, ESCAPE, PAGE_DOWN, PAGE_UP, RESIZED, TAB, UP, Terminal
 from nbtext.errors import UsageError, quantity
 from nbtext.label_sets import label_set, labels_in, separated
 from nbtext.labelling.stopping import advice, outlook
@@ -14,6 +13,7 @@ from nbtext.report.forms import shortened
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from nbtext.cli.label_terminal import Terminal
     from nbtext.labelling.session import Session
 
 FORECAST_EVERY = 50
@@ -45,19 +45,19 @@ class LabelScreen:
     def run(self) -> None:
         """Ask until none is left, or the person leaves."""
         actions = {
-            ENTER: self._accept, "n": self._name, "s": self._skip, "u": self._undo, BACKSPACE: self._undo, "/": self._search, "f": self._forecast,
+            "enter": self._accept, "n": self._name, "s": self._skip, "u": self._undo, "backspace": self._undo, "/": self._search, "f": self._forecast,
             "k": self._keep,
         }  # fmt: skip
         self._next()
         while not self._is_over:
             self._draw(f"q quit  {'k keep label  ' * self._is_review}{self.commands}")
             key = self._terminal.key()
-            if key in ("q", CLOSED):
+            if key in ("q", "closed"):
                 return
-            if key == RESIZED:
+            if key == "resized":
                 continue
             self._message = ""
-            scrolled = {" ": self._page, PAGE_DOWN: self._page, PAGE_UP: -self._page, "b": -self._page, DOWN: 1, UP: -1}
+            scrolled = {" ": self._page, "page-down": self._page, "page-up": -self._page, "b": -self._page, "down": 1, "up": -1}
             if (label := dict(zip(self.keys, self._names, strict=False)).get(key)) is not None:
                 self._press(label)
             elif key in actions:
@@ -149,13 +149,13 @@ class LabelScreen:
             offer = next((name for name in known if typed and name.startswith(typed) and name != typed), None)
             self._draw(f"{question}{safe(typed)}_" + (f"   Tab: {safe(offer)}" if offer else "") + "   Enter: done   Esc: back")
             key = self._terminal.key()
-            if key == ENTER:
+            if key == "enter":
                 return typed.strip()
-            if key in (ESCAPE, CLOSED):
+            if key in ("escape", "closed"):
                 return None
-            if key == TAB:
+            if key == "tab":
                 typed = offer or typed
-            elif key == BACKSPACE:
+            elif key == "backspace":
                 typed = typed[:-1]
             elif len(key) == 1:
                 typed += key

@@ -19,12 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
-ENTER, TAB, BACKSPACE, ESCAPE, UP, DOWN, PAGE_UP, PAGE_DOWN = "enter", "tab", "backspace", "escape", "up", "down", "page-up", "page-down"
-RESIZED, CLOSED = "resized", "closed"
-"""The screen is to be drawn again; nobody is there any more."""
-
-_NAMED = {"\r": ENTER, "\n": ENTER, "\t": TAB, "\x7f": BACKSPACE, "\b": BACKSPACE, "\x04": CLOSED}
-_SEQUENCES = {b"[A": UP, b"[B": DOWN, b"[5~": PAGE_UP, b"[6~": PAGE_DOWN, b"OA": UP, b"OB": DOWN}
+_NAMED = {"\r": "enter", "\n": "enter", "\t": "tab", "\x7f": "backspace", "\b": "backspace", "\x04": "closed"}
+_SEQUENCES = {b"[A": "up", b"[B": "down", b"[5~": "page-up", b"[6~": "page-down", b"OA": "up", b"OB": "down"}
 
 _AFTER_ESCAPE = 0.05
 """Seconds in which the rest of a sequence comes; a line that is slower sends it in one packet all the same."""
@@ -82,11 +78,11 @@ class Terminal:
         self._write("\n".join([*lines, ""]) if self._plain else "\x1b[H" + "\n".join(f"{line}\x1b[K" for line in lines) + "\x1b[J")
 
     def key(self) -> str:
-        """Wait for a key: a character, or one of the names."""
+        """Wait for a key: a character, a name, ``resized`` if the screen is to be drawn again, or ``closed`` if nobody is there any more."""
         while True:
             if self._resized:
                 self._resized = False
-                return RESIZED
+                return "resized"
             ready, _, _ = select.select([self._input, self._wake[0]], [], [])
             if self._wake[0] in ready:
                 with contextlib.suppress(BlockingIOError):
@@ -102,20 +98,20 @@ class Terminal:
         except OSError:
             byte = b""
         if not byte:
-            return CLOSED
+            return "closed"
         if byte == b"\x1b":
             return self._sequence()
         character = self._decoder.decode(byte)
         return _NAMED.get(character, character if character.isprintable() else "")
 
     def _sequence(self) -> str:
-        """Return the key of an escape sequence, nothing for one that is not known, ``ESCAPE`` for the key itself."""
+        """Return the key of an escape sequence, nothing for one that is not known, ``escape`` for the key itself."""
         rest = b""
         while select.select([self._input], [], [], _AFTER_ESCAPE)[0] and (byte := os.read(self._input, 1)):
             rest += byte
             if len(rest) > 1 and (byte.isalpha() or byte == b"~"):
                 break
-        return _SEQUENCES.get(rest, "") if rest else ESCAPE
+        return _SEQUENCES.get(rest, "") if rest else "escape"
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         if number in (signal.SIGTSTP, signal.SIGQUIT):

@@ -56,4 +56,4 @@ def command(model_path: str, output: str, by: str | None, **options: Any) -> Non
     if drift and (moved := beyond_prior_shift(drift)):
         titles = " and ".join(DRIFT_FIGURES[name] for name in moved)
         messages.warn(f"the documents differ from those of training by more than class shares ({titles}), so these shares may be off")
-    write_result(output, result_record(result, by, drift), share_rows(result, by), lambda _: print_prevalence(result, by))
+    write_result(output, result_record(result, by, drift), share_rows(result, by), lambda: print_prevalence(result, by))

@@ -22,37 +22,33 @@ if TYPE_CHECKING:
 
 
 def promised(options: Options, model: TextClassifier) -> tuple[DecisionRule, SetRule | None]:
-    """Return the rule of `answer_rule` that keeps ``--min-precision`` too, and the rule of ``--coverage`` or None; warn of what these promises cost.
+    """Return the rule of `answer_rule` that keeps ``--min-precision`` too, and the rule of ``--coverage`` or None.
 
-    Raises `UsageError` for an unknown class, and as `answer_rule` and `set_rule` do.
+    Warn of what these promises cost: of classes that every set has, and of those that are never the answer. Raises `UsageError` for an unknown class,
+    and as `answer_rule` and `set_rule` do.
     """
-    rule = answer_rule(options, model)
-    sets = None if options["coverage"] is None else _set_rule(options["coverage"], model, by_class=options["by_class"])
-    if options["min_precision"] is None:
-        return rule, sets
-    from dataclasses import replace
+    rule, sets, by_class = answer_rule(options, model), None, options["by_class"]
+    if (coverage := options["coverage"]) is not None:
+        from nbtext.model.training import left_out_posteriors
+        from nbtext.promises.prediction_sets import least_documents, set_rule
 
-    from nbtext.promises.precision import precise_from
+        sets = set_rule(left_out_posteriors(model.fitted), model.classes, coverage, by_class=by_class)
+        if sets.always:
+            few = f"fewer than {least_documents(coverage):,} of their training documents were left out"
+            messages.warn(f"every set contains {quantity(len(sets.always), 'class')}, such as {sets.always[0]}: {few}")
+    if (precision := options["min_precision"]) is not None:
+        from dataclasses import replace
 
-    thresholds = thresholds_of(options["min_precision"], model, rule, by_class=options["by_class"])
-    never = [each.label for each in thresholds if each.probability is None]
-    if never:
-        some = never[0] if len(never) == 1 else f"{quantity(len(never), 'class')}, such as {never[0]}"
-        which = "no answers" if len(never) == len(thresholds) else f"no answers with {some}"
-        messages.warn(f"{which}: the documents left out in training do not show that precision; see nbtext inspect --thresholds")
-    return replace(rule, precise_from=precise_from(thresholds)), sets
+        from nbtext.promises.precision import precise_from
 
-
-def _set_rule(coverage: float, model: TextClassifier, *, by_class: bool) -> SetRule:
-    """Return the rule of a coverage; warn of classes that every set has."""
-    from nbtext.model.training import left_out_posteriors
-    from nbtext.promises.prediction_sets import least_documents, set_rule
-
-    rule = set_rule(left_out_posteriors(model.fitted), model.classes, coverage, by_class=by_class)
-    if rule.always:
-        few = f"fewer than {least_documents(coverage):,} of their training documents were left out"
-        messages.warn(f"every set contains {quantity(len(rule.always), 'class')}, such as {rule.always[0]}: {few}")
-    return rule
+        thresholds = thresholds_of(precision, model, rule, by_class=by_class)
+        never = [each.label for each in thresholds if each.probability is None]
+        if never:
+            some = never[0] if len(never) == 1 else f"{quantity(len(never), 'class')}, such as {never[0]}"
+            which = "no answers" if len(never) == len(thresholds) else f"no answers with {some}"
+            messages.warn(f"{which}: the documents left out in training do not show that precision; see nbtext inspect --thresholds")
+        rule = replace(rule, precise_from=precise_from(thresholds))
+    return rule, sets
 
 
 def thresholds_of(

@@ -131,5 +131,5 @@ def command(model_path: str, output: str, folds: int | None, seed: int, **option
     if result.left_out:
         (messages.notice if not names else messages.warn)(f"left out: {listed(result.left_out, messages.SHOWN)}")
     record = result.to_dict()
-    write_result(output, record, record["settings"], lambda _: print_trials(result))
+    write_result(output, record, record["settings"], lambda: print_trials(result))
     first[0].say_notices()

@@ -16,7 +16,6 @@ from nbtext.report.forms import (
     figure,
     grid,
     is_plain_terminal,
-    json_line,
     listing,
     percent,
     show,
@@ -29,9 +28,9 @@ from nbtext.settings import GOALS, TRAINING
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from nbtext.evaluation.comparison import Changed, ComparisonResult
+    from nbtext.evaluation.comparison import ComparisonResult
     from nbtext.evaluation.drift_log import DriftRun, FigureDrift
     from nbtext.evaluation.label_errors import Suspect
     from nbtext.evaluation.learning_curves import Forecast, LearningCurve
@@ -91,12 +90,6 @@ def _verdicts(result: ComparisonResult) -> list[str]:
         said.append(f"Beyond chance they do not differ in {' and '.join([', '.join(alike[:-1]), alike[-1]] if alike[1:] else alike)}.")
     said.append(f"B answers otherwise than A for {result.changed:,} of {quantity(result.n, 'document')}.")
     return said
-
-
-def changed_lines(changed: Iterable[Changed]) -> Iterator[bytes]:
-    """Yield a JSON object on a line for each document to which the models give different answers."""
-    for each in changed:
-        yield json_line(json_values(each, SIX_DIGITS)).encode()
 
 
 TRIAL_FIGURES = {

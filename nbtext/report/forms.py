@@ -305,7 +305,7 @@ def write(
             sys.stdout.flush()
 
 
-def write_result(output: str, result: object, rows: object, draw: Callable[[Any], None]) -> None:
+def write_result(output: str, result: object, rows: object, draw: Callable[[], None]) -> None:
     """Print a result: as an object with ``json``, its ``rows`` flat with tsv, csv or jsonl, else as ``draw`` does."""
     if output == "json":
         write_json(result)
@@ -315,7 +315,7 @@ def write_result(output: str, result: object, rows: object, draw: Callable[[Any]
         columns = {name: str(place) for place, name in enumerate(names)}
         write(plain, output, columns, lambda record: [list(map(dict(_flat(record)).get, names))])
     else:
-        draw(result)
+        draw()
 
 
 def _flat(record: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:

@@ -296,7 +296,7 @@ def print_checks(checks: Sequence[Check], output: str) -> None:
     results = {True: "passed", False: "failed", None: ""}
     rows = ((name, results[passed], detail) for name, passed, detail in checks)
     record = {"passed": all(check.passed for check in checks), "checks": checks}
-    write_result(output, record, (), lambda _: show(grid(("check", "result", "what was found"), rows)))
+    write_result(output, record, (), lambda: show(grid(("check", "result", "what was found"), rows)))
 
 
 def print_findings(findings: Sequence[Finding]) -> None:

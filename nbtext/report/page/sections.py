@@ -71,16 +71,9 @@ BINS = {"Answers": "documents:,", "Mean probability": "confidence:%", "Right": "
 
 def html_page(data: ReportData) -> str:
     """Return the page; sections without content are left out."""
-    template = '<section aria-labelledby="{0}" class="{0}"><h2 id="{0}">{1}</h2>{2}</section>'
-    parts = [(anchor, name, html(template, anchor, heading, content)) for anchor, name, heading, content in _sections(data) if content]
-    return whole_page(data.title, parts)
-
-
-def _sections(data: ReportData) -> Sequence[tuple[str, str, str, Markup]]:
-    """Return anchor, name in the contents, heading and content of each section."""
     kind = data.evaluation.kind
     each, classes = f"{kind.capitalize()} by {kind}", plural(2, kind).capitalize()
-    return (
+    sections = (  # anchor, name in the contents, heading and content
         ("summary", "Summary", "Summary", joined(html("<p>{}</p>", paragraph) for paragraph in summary(data))),
         ("figures", "Figures", "Figures", _headline(data)),
         ("confusion", "Confusion", "What is taken for what", _confusion(data.evaluation) if data.evaluation.confusion else NOTHING),
@@ -90,6 +83,10 @@ def _sections(data: ReportData) -> Sequence[tuple[str, str, str, Markup]]:
         ("terms", "Words", f"Words of each {kind}", _terms(data.top_terms, kind)),
         ("learning", "Learning", "Learning curve", NOTHING if data.learning_curve is None else _learning(data.learning_curve)),
         ("made", "How made", "How it was made", _provenance(data)),
+    )
+    template = '<section aria-labelledby="{0}" class="{0}"><h2 id="{0}">{1}</h2>{2}</section>'
+    return whole_page(
+        data.title, [(anchor, name, html(template, anchor, heading, content)) for anchor, name, heading, content in sections if content]
     )
 
 
