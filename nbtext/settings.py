@@ -659,19 +659,24 @@ class Reading(Declared):
         return self.label_header or ("" if self.has_columns else self.label_pattern or "")
 
     @property
+    def layout(self) -> Format:
+        """The format with its traits; one without any while it is not known."""
+        return FORMATS.get(self.format, Format("", ""))
+
+    @property
     def has_columns(self) -> bool:
         """Whether documents can have columns or keys."""
-        return self.format in FORMATS and FORMATS[self.format].columns
+        return self.layout.columns
 
     @property
     def of_files(self) -> bool:
         """Whether each document is a whole file, found in a folder or an archive, or named in a table."""
-        return self.format in FORMATS and (FORMATS[self.format].of_files or (self.has_columns and self.file_column is not None))
+        return self.layout.of_files or (self.has_columns and self.file_column is not None)
 
     @property
     def is_counted(self) -> bool:
         """Whether documents are features that are counted already, not texts."""
-        return self.format != "auto" and FORMATS[self.format].counted
+        return self.layout.counted
 # fmt: on
 
 

@@ -19,7 +19,7 @@ from nbtext.corpus.document import Document
 from nbtext.evaluation.judging import judge
 from nbtext.inspection.overview import overview
 from nbtext.report import forms as tables
-from nbtext.report.evaluations import print_evaluation
+from nbtext.report.evaluations import write_evaluation
 from nbtext.report.models import print_overview
 from tests.budget import examples
 from tests.work import calls
@@ -77,7 +77,7 @@ def evaluated(model: TextClassifier) -> EvaluationResult:
 def test_many_classes_take_few_steps_each(name: str) -> None:
     def work(model: TextClassifier) -> None:
         if name == "evaluate":
-            print_evaluation(evaluated(model))
+            write_evaluation("table", evaluated(model), everything=True)
         else:
             print_overview(overview(model, 8))
 

@@ -151,7 +151,7 @@ def recognised(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Rea
     found = resolved(reading, paths, labelled=labelled)
     if found == reading:
         return found
-    if reading.document == "auto" and found.document in ("mail", "html") and not FORMATS[found.format].mail:
+    if reading.document == "auto" and found.document in ("mail", "html") and not found.layout.mail:
         messages.notice(f"{paths[0]}: by their names, all files are {found.document}; if not, give --document text")
     elif reading.document == "auto" and found.document == BY_NAME:
         messages.notice(
@@ -159,7 +159,7 @@ def recognised(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Rea
         )
     if (reading.format, found.format) == ("auto", "lines"):
         messages.notice(f"{paths[0]}: the name of each file is its class, each line a document; if not, give --format")
-    if not FORMATS[found.format].columns:
+    if not found.has_columns:
         return found
     from nbtext.corpus.columns import described
 

@@ -57,10 +57,8 @@ def command(output: str, folds: int, repeats: int, seed: int, **options: Any) ->
     from nbtext.cli.corpus import check_output_file, corpus_paths, read_and_count, warn_of_small_classes
     from nbtext.evaluation.cross_validation import validate_corpus
     from nbtext.label_sets import have_several
-    from nbtext.metrics.results import json_values
     from nbtext.report.answers import prediction_lines
-    from nbtext.report.evaluations import class_rows, print_evaluation
-    from nbtext.report.forms import write_result
+    from nbtext.report.evaluations import write_evaluation
     from nbtext.store.atomic import replace_file
 
     if options["leave_one_out"] and options["top"] is not None:
@@ -77,7 +75,7 @@ def command(output: str, folds: int, repeats: int, seed: int, **options: Any) ->
         warn_of_small_classes(statistics, folds)
     validation = validate_corpus(counted.corpus, counted.settings, rule, method, folds, seed, repeats, options["jobs"])
     result = validation.result()
-    by_fold = validation.folds_result(method, column, None if method == "time" else seed) if validation.folds else None
+    of_folds = validation.folds_result(method, column, None if method == "time" else seed) if validation.folds else None
     if predictions is not None:
         answers = (answer for repeat in validation.repeats for answer in repeat.predictions())
         replace_file(predictions, lambda file: file.writelines(prediction_lines(answers, counted.corpus.names, result.classes)))
@@ -87,10 +85,6 @@ def command(output: str, folds: int, repeats: int, seed: int, **options: Any) ->
         messages.warn(
             f"counted as mistakes, since no other document of their class was left to learn from: {n} of {listed(list(unknown), messages.SHOWN)}"
         )
-    write_result(
-        output,
-        {**json_values(result), "folds": by_fold or {"method": "leave-one-out", "n": result.n, "repeats": 1}},
-        class_rows(result),
-        lambda: print_evaluation(result, folds=by_fold, everything=options["all"]),
-    )
+    alone = {"method": "leave-one-out", "n": result.n, "repeats": 1}
+    write_evaluation(output, result, everything=options["all"], folds=of_folds or alone)
     return status_of(gate.failure(result) for gate in asked)

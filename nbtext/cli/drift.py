@@ -54,8 +54,7 @@ def command(log: str, output: str, last: int | None, since: str | None, **option
     from datetime import datetime
 
     from nbtext.evaluation.drift_log import newest_of_model, pool_runs, read_history, runs_since
-    from nbtext.report.comparisons import print_history, run_record
-    from nbtext.report.forms import write_result
+    from nbtext.report.comparisons import write_history
 
     gates = [distance_gate(text) for text in options["fail_over"]]
     try:
@@ -74,6 +73,5 @@ def command(log: str, output: str, last: int | None, since: str | None, **option
         runs, others = newest_of_model(runs, last or len(runs))
         together = pool_runs(runs)
     singly = [pool_runs([run]) for run in runs]
-    records = [run_record(run) for run in (singly if together is None else [together])]
-    write_result(output, records, records, lambda: print_history(singly, together, others))
+    write_history(output, singly, together, others)
     return status_of(distance_failures(gates, together or singly[-1])) or int(bool(unreadable))

@@ -72,8 +72,7 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
     from nbtext.promises.precision import risk_curve
     from nbtext.promises.prediction_sets import SetTally, with_figures
     from nbtext.report.answers import mistakes_written
-    from nbtext.report.evaluations import class_rows, evaluation_record, print_evaluation
-    from nbtext.report.forms import write_result
+    from nbtext.report.evaluations import write_evaluation
 
     model = option.load_model(model_path)
     asked = gates(options, len(model.classes))
@@ -102,10 +101,5 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
     if leaked is not None and (warning := leaked.warning(result.n)):
         messages.warn(warning)
     threshold = None if rule.costs is None else answer_threshold(rule.costs, model.fitted.classifier.prior, model.classes)
-    write_result(
-        output,
-        evaluation_record(result, leaked, threshold, sets, risk),
-        class_rows(result),
-        lambda: print_evaluation(result, leaked, threshold=threshold, everything=options["all"], sets=sets, risk=risk),
-    )
+    write_evaluation(output, result, everything=options["all"], leaks=leaked, threshold=threshold, sets=sets, risk=risk)
     return status_of(gate.failure(result) for gate in asked)

@@ -35,12 +35,11 @@ def filter_message(model_path: str, options: option.Options) -> None:
         from nbtext.corpus.document import too_large
         from nbtext.corpus.reading import read_bytes
         from nbtext.scoring import answers_to, scored
-        from nbtext.settings import BY_NAME, FORMATS, in_bytes
+        from nbtext.settings import BY_NAME, in_bytes
 
         model = option.load_model(model_path)
         reading = reading_of(model, (), options)
-        layout = FORMATS.get(reading.format)  # none for a model that was trained from Python
-        is_text = layout is None or not (layout.of_files or layout.mail) or reading.document == BY_NAME  # without headers, or name
+        is_text = not (reading.layout.of_files or reading.layout.mail) or reading.document == BY_NAME  # without headers, or name
         reading = replace(reading, format="dir", document="mail" if is_text and not options["document"] else reading.document)
         limit = in_bytes(reading.max_document_size)
         rest = source.read(max(limit + 1 - len(start), 0))

@@ -38,8 +38,7 @@ def command(model_path: str, output: str, by: str | None, **options: Any) -> Non
     from nbtext.evaluation.drift_log import DriftWatch, beyond_prior_shift
     from nbtext.model.corpus_work import score_corpus
     from nbtext.promises.class_shares import estimate_prevalence
-    from nbtext.report.comparisons import DRIFT_FIGURES, print_prevalence, result_record, share_rows
-    from nbtext.report.forms import write_result
+    from nbtext.report.comparisons import DRIFT_FIGURES, write_prevalence
 
     model = option.load_model(model_path)
     options["on_error"] = options["on_error"] or "skip"  # reported, and with no part in the shares
@@ -56,4 +55,4 @@ def command(model_path: str, output: str, by: str | None, **options: Any) -> Non
     if drift and (moved := beyond_prior_shift(drift)):
         titles = " and ".join(DRIFT_FIGURES[name] for name in moved)
         messages.warn(f"the documents differ from those of training by more than class shares ({titles}), so these shares may be off")
-    write_result(output, result_record(result, by, drift), share_rows(result, by), lambda: print_prevalence(result, by))
+    write_prevalence(output, result, by, drift)

@@ -29,11 +29,13 @@ def command(model_path: str, limit: int, by: str, output: str, **options: Any) -
     """
     safe = option.safe_cells(options, output)
     from nbtext.inspection.terms import as_words, ranking, term_name
-    from nbtext.report.rankings import write_features
+    from nbtext.metrics.results import json_values
+    from nbtext.report.forms import by_place, write
 
     model = option.load_model(model_path)
     terms, scores, labels = (column.tolist() for column in ranking(model, by, limit))
     columns = [range(1, 1 + len(terms)), [term_name(model, term) for term in terms], scores, [model.classes[label] for label in labels]]
     if words := model.settings.surface_forms:
         columns.append(as_words(model, terms))
-    write_features(zip(*columns, strict=True), output, words=words, safe=safe)
+    heads = by_place("rank:d", "term", "score:.6g", "class", *["word"] * words)
+    write(zip(*columns, strict=True), output, heads, record=lambda row: json_values(dict(zip(heads, row, strict=True))), safe=safe)

@@ -22,7 +22,7 @@ from nbtext.label_sets import labels_in
 from nbtext.model.changing import contradictions, last_equal
 from nbtext.model.description import corpus_findings
 from nbtext.records import NamedTuple
-from nbtext.settings import FORMATS, LANGUAGES, Reading, Settings
+from nbtext.settings import LANGUAGES, Reading, Settings
 from nbtext.store.ledger import fingerprint
 from nbtext.text.words import stop_words
 
@@ -92,7 +92,7 @@ class CorpusOverview:
 def look_at_corpus(paths: Sequence[str], reading: Reading, language: str, where: str | None = None) -> tuple[CorpusOverview, list[Finding]]:
     """Return sizes of a corpus, and what was found in it; raise `PathError` or `UsageError` if training could not read it."""
     found = resolved(reading, paths, labelled=True)
-    layout = FORMATS[found.format]
+    layout = found.layout
     settings = Settings(reading=found, language=language, stemmer="none", stop_words="none", unspaced="words", sample=0)
     corpus = Corpus(paths, found, labelled=True, where=where)
     sizes, digests, names, labels = array("q"), bytearray(), list[str](), list[str]()

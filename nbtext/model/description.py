@@ -10,7 +10,7 @@ import numpy as np
 from nbtext.corpus.columns import PARTS, is_column_name
 from nbtext.counts.vocabulary import displayed_term, is_category_of, is_of_field
 from nbtext.errors import WARNING, Finding, listed, quantity
-from nbtext.settings import FORMATS, TRAINING, Reading
+from nbtext.settings import TRAINING, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -119,7 +119,7 @@ def corpus_findings(statistics: ClassStatistics, reading: Reading, *, n_terms: i
 
 def _wrong_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Finding]:
     """Yield the signs that other columns than those of label and text were read, or a header as a document."""
-    if reading.format == "auto" or not FORMATS[reading.format].columns:
+    if not reading.has_columns:
         return
     if is_class_each(statistics.n_classes, statistics.n_documents):
         each = f"{quantity(statistics.n_classes, 'class')}, {quantity(statistics.n_documents, 'document')}"

@@ -32,7 +32,7 @@ from nbtext.fitted_model import (
     training_of,
 )
 from nbtext.model.choosing import choose, has_choice
-from nbtext.settings import ALL_OTHERS, BY_NAME, FORMATS, GivenSmoothing, Reading, Settings
+from nbtext.settings import ALL_OTHERS, BY_NAME, GivenSmoothing, Reading, Settings
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.surfaces import PAIRS
 from nbtext.text.words import words
@@ -112,9 +112,7 @@ def terms_of_words(named: list[str], analysis: Analysis, option: str) -> list[Te
 def _field_of(word: str, reading: Reading) -> bytes:
     """Return the name of the field that stands before a word; empty if documents have no such field."""
     name, colon, _ = word.partition(":")
-    if not colon or not (
-        reading.tag_fields or reading.document in ("mail", BY_NAME) or (reading.format in FORMATS and FORMATS[reading.format].mail)
-    ):
+    if not colon or not (reading.tag_fields or reading.document in ("mail", BY_NAME) or reading.layout.mail):
         return b""
     tagged = map(field_name, (reading.tag_fields or name).split(","))  # mail has any field unless some are named
     return field_name(name) if field_name(name) in tagged else b""

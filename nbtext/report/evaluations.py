@@ -9,7 +9,7 @@ from nbtext.errors import quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import block, bounds, figure, listing, shortened, show, table
+from nbtext.report.forms import block, bounds, figure, listing, shortened, show, table, write_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,70 +46,57 @@ FOLDS_SHOWN = 20
 """With more folds there is no row for each."""
 
 
-def evaluation_record(
+def write_evaluation(
+    output: str,
     result: EvaluationResult,
-    leaks: LeakResult | SampledLeakResult | None,
-    threshold: AnswerThreshold | None = None,
-    sets: SetsResult | None = None,
-    risk: Sequence[RiskPoint] = (),
-) -> dict[str, object]:
-    """Return the evaluation as JSON has it, with leaks, the threshold between two classes, sets and the risk curve after it."""
-    found = {
-        "leaks" if isinstance(leaks, LeakResult) else "sampled_leaks": leaks,
-        "threshold": threshold,
-        "sets": sets,
-        "risk_curve": risk or None,
-    }
-    return {**json_values(result), **{name: part for name, part in found.items() if part is not None}}
-
-
-def class_rows(result: EvaluationResult) -> list[dict[str, object]]:
-    """Return a record for each class: its label, then its figures as in JSON."""
-    return [{"label": label, **figures} for label, figures in json_values(result.per_class).items()]
-
-
-def print_evaluation(
-    result: EvaluationResult,
-    leaks: LeakResult | SampledLeakResult | None = None,
     *,
-    folds: FoldsResult | None = None,
+    everything: bool,
+    leaks: LeakResult | SampledLeakResult | None = None,
     threshold: AnswerThreshold | None = None,
-    everything: bool = True,
     sets: SetsResult | None = None,
     risk: Sequence[RiskPoint] = (),
+    folds: FoldsResult | dict[str, object] | None = None,
 ) -> None:
-    """Print the main figures, the worst classes and confusions; with ``everything`` all figures and classes, on a terminal also pictures.
+    """Print an evaluation: an object with ``json``, a record of each class flat, or tables.
 
-    Besides come the leaks found in the whole training corpus, the folds of a cross-validation, sets of classes and a risk curve. Of more than
-    `CLASSES_SHOWN` classes the worst come first, by F1.
+    These are the main figures, the worst classes and confusions; with ``everything`` all figures and classes, on a terminal also pictures. Besides
+    come the leaks found in the whole training corpus, sets of classes, a risk curve, and the folds of a cross-validation if there is more than their
+    number. Of more than `CLASSES_SHOWN` classes the worst come first, by F1.
     """
-    per_class, title = list(result.per_class.items()), None
-    if len(per_class) > CLASSES_SHOWN:
-        per_class.sort(key=lambda item: (not item[1].occurs, item[1].f1))
-        if not everything:
-            title = f"{CLASSES_SHOWN} of {quantity(len(per_class), 'class')}, those of least F1; --all shows all"
-            del per_class[CLASSES_SHOWN:]
-    others = {
-        metric.title: _with_interval(result, name, absent="-")
-        for name, metric in METRICS.items()
-        if metric.title and not (metric.has_interval and result.figure(name) is None)
-    }
-    mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))[:CONFUSIONS_SHOWN]
-    show(
-        listing(_main_figures(result, leaks if isinstance(leaks, LeakResult) else None, threshold)),
-        listing(others) if everything else "",
-        table(CLASSES, per_class, title),
-        table(CONFUSIONS, mistakes, "most frequent confusions") if mistakes else "",
-        *(table({column: "0", **SLICES}, slices.items(), f"by {column}") for column, slices in (result.slices or {}).items()),
-        *(
-            (PROMISED + listing(_reliability_bars(result.reliability)), _confusion_table(result))
-            if everything and sys.stdout.isatty()
-            else ()
-        ),
-        *(() if folds is None else _folds(folds)),
-        *(() if sets is None else _sets(sets, everything=everything)),
-        *_risk(risk),
-    )
+    kind = "leaks" if isinstance(leaks, LeakResult) else "sampled_leaks"
+    beside = {kind: leaks, "threshold": threshold, "sets": sets, "risk_curve": risk or None, "folds": folds}
+    record = {**json_values(result), **{name: part for name, part in beside.items() if part is not None}}
+
+    def draw() -> None:
+        per_class, title = list(result.per_class.items()), None
+        if len(per_class) > CLASSES_SHOWN:
+            per_class.sort(key=lambda item: (not item[1].occurs, item[1].f1))
+            if not everything:
+                title = f"{CLASSES_SHOWN} of {quantity(len(per_class), 'class')}, those of least F1; --all shows all"
+                del per_class[CLASSES_SHOWN:]
+        others = {
+            metric.title: _with_interval(result, name, absent="-")
+            for name, metric in METRICS.items()
+            if metric.title and not (metric.has_interval and result.figure(name) is None)
+        }
+        mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))[:CONFUSIONS_SHOWN]
+        show(
+            listing(_main_figures(result, leaks if isinstance(leaks, LeakResult) else None, threshold)),
+            listing(others) if everything else "",
+            table(CLASSES, per_class, title),
+            table(CONFUSIONS, mistakes, "most frequent confusions") if mistakes else "",
+            *(table({column: "0", **SLICES}, slices.items(), f"by {column}") for column, slices in (result.slices or {}).items()),
+            *(
+                (PROMISED + listing(_reliability_bars(result.reliability)), _confusion_table(result))
+                if everything and sys.stdout.isatty()
+                else ()
+            ),
+            *(() if folds is None or isinstance(folds, dict) else _folds(folds)),
+            *(() if sets is None else _sets(sets, everything=everything)),
+            *_risk(risk),
+        )
+
+    write_result(output, record, [{"label": label, **figures} for label, figures in record["per_class"].items()], draw)
 
 
 def _main_figures(result: EvaluationResult, leaks: LeakResult | None, threshold: AnswerThreshold | None) -> dict[str, str | None]:

@@ -7,11 +7,10 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from nbtext.errors import listed, quantity
-from nbtext.metrics.results import json_values
-from nbtext.report.forms import bounds, by_place, grid, is_plain_terminal, listing, setting, shortened, show, strip, table, visible, write
+from nbtext.report.forms import bounds, grid, is_plain_terminal, listing, setting, shortened, show, strip, table, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from nbtext.inspection.differences import Change, ClassChange, Differences
     from nbtext.inspection.terms import ClassDetails, TermDetails, TermInClass, WordDetails
@@ -71,12 +70,6 @@ def _strips(term: TermDetails, symbol: str) -> str:
         for name, (_, (a, b), _) in zip(names, found, strict=True)
     )
     return f"posterior density of {symbol} from 0 to {end:.3g}, each class on its own scale\n{''.join(lines)}"
-
-
-def write_features(rows: Iterable[Sequence[object]], output: str, *, words: bool, safe: Callable[[str], str]) -> None:
-    """Print rank, term, score and class of each row, and last the word for the term if there are ``words``; JSON has null for an infinite score."""
-    columns = by_place("rank:d", "term", "score:.6g", "class", *["word"] * words)
-    write(rows, output, columns, record=lambda row: json_values(dict(zip(columns, row, strict=True))), safe=safe)
 
 
 def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
