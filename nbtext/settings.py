@@ -483,8 +483,13 @@ class Parameter:
         return value if repr(canonical) == repr(value) else canonical  # scikit-learn's clone wants the very object back
 
 
-def declared(default: object, metavar: str, check: Check, meaning: str, **others: object) -> Any:  # noqa: ANN401 - of the field's type
-    """Declare a field of `Reading` or `Settings` as a `Parameter` that has the field's name; ``group`` is by default that of the class."""
+def declared(default: object, metavar: str, check: Any, meaning: str, **others: object) -> Any:  # noqa: ANN401 - of the field's type
+    """Declare a field of `Reading` or `Settings` as a `Parameter` that has the field's name; ``group`` is by default that of the class.
+
+    In place of a check there may be a type of literals, one of which is wanted.
+    """
+    if names := get_args(check):
+        check = _OneOf(*names)
     return field(default=default, metadata={"parameter": {"metavar": metavar, "check": check, "meaning": meaning, **others}})
 
 
@@ -743,12 +748,12 @@ class Settings(Declared):
         common=True,
     )
     encoded_lines: EncodedLines = _of_words(
-        "drop", "WHAT", _OneOf(*get_args(EncodedLines)),
+        "drop", "WHAT", EncodedLines,
         "Drop or keep lines of encoded data. These are uuencode, base64, yEnc, PGP and hexadecimal digits.",
         before="keep",
     )
     unspaced: Unspaced = _of_words(
-        "auto", "WHAT", _OneOf(*get_args(Unspaced)),
+        "auto", "WHAT", Unspaced,
         "In scripts without spaces, count pairs of characters, or words: auto, pairs or words. The scripts are Chinese, Japanese, Thai, Lao, Khmer and "
         "Burmese. words: what stands between spaces and punctuation. auto: pairs, unless left-out documents are clearly answered better with words, or "
         "with both; with --ngrams, --char-ngrams, --surface-forms or --seeds always pairs.",
@@ -776,7 +781,7 @@ class Settings(Declared):
     top: int | None = declared(None, "N", _FROM_ONE, "Use only the N most informative terms.", common=True)
     by: CriterionName = declared("mutual-information", "CRITERION", _OneOf(*CRITERIA), f"How --top measures information: {', '.join(CRITERIA)}.")
     weighting: Weighting = declared(
-        "counts", "NAME", _OneOf(*WEIGHTINGS),
+        "counts", "NAME", Weighting,
         "What a term counts in a document: counts, binary, log or tfidf. counts: n, how often it occurs; binary: 1; log: log(1 + n); tfidf: log(1 + n) "
         "times the logarithm of documents over those that contain it, with each document scaled to unit length.",
     )
@@ -790,12 +795,12 @@ class Settings(Declared):
         common=True,
     )
     prior_shape: PriorShape = declared(
-        "symmetric", "SHAPE", _OneOf(*get_args(PriorShape)),
+        "symmetric", "SHAPE", PriorShape,
         "Shape of the Dirichlet prior: symmetric or background. symmetric: the same for all terms; background: in proportion to the whole corpus, where "
         "--smoothing is the total.",
     )
     estimate: Estimate = declared(
-        "mean", "NAME", _OneOf(*get_args(Estimate)),
+        "mean", "NAME", Estimate,
         "Estimate of term probabilities: mean, map or ml. mean: that of the posterior; map: its mode; ml: maximum likelihood.",
     )
     members: str = declared(
@@ -816,12 +821,12 @@ class Settings(Declared):
         only_for="gaussian",
     )
     covariance: Covariance = declared(
-        "shared", "NAME", _OneOf(*get_args(Covariance)),
+        "shared", "NAME", Covariance,
         "For gaussian: shared or separate covariance of the classes. shared: boundaries are linear; separate: they are quadratic.",
         only_for="gaussian",
     )
     covariance_shape: CovarianceShape = declared(
-        "full", "SHAPE", _OneOf(*get_args(CovarianceShape)),
+        "full", "SHAPE", CovarianceShape,
         "For gaussian: full, diagonal, spherical or spherical-unscaled covariance. diagonal: features are independent in a class (Gaussian naive Bayes with --covariance separate); "
         "spherical: they also have the same variance, each number in units of its standard deviation; spherical-unscaled: numbers in their own units.",
         only_for="gaussian",
@@ -839,12 +844,12 @@ class Settings(Declared):
         "the documents of each class. A file has lines of a class, a tab and a weight.",
     )
     class_weight: ClassWeight | None = declared(
-        None, "NAME", _OneOf(*get_args(ClassWeight)),
+        None, "NAME", ClassWeight,
         "Give all classes the same weight in training, if balanced. Each of the D_k documents of class k weighs D/(K·D_k), with D documents in K classes. "
         "Probabilities are then those of documents drawn equally from all classes.",
     )
     calibration: CalibrationName = declared(
-        "auto", "NAME", _OneOf(*get_args(CalibrationName)),
+        "auto", "NAME", CalibrationName,
         "How scores become probabilities: auto, length, temperature, isotonic or none. They are fitted to sampled training documents, each left out of the model. "
         "length: a temperature that grows with the document's length; temperature: one for all; isotonic: length, then a curve; none: the posterior of the "
         "textbook. auto: length, and none with maximum likelihood.",

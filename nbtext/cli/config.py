@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -23,9 +23,6 @@ from nbtext.errors import PathError, UsageError, did_you_mean, reason
 from nbtext.records import NamedTuple
 from nbtext.report.forms import shortened
 from nbtext.settings import GONE, INPUT, READING, TRAINING
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 LARGEST_BEGINNING = 1 << 16
 """Bytes of a file by which nbtext recognises what it wrote."""
@@ -43,17 +40,12 @@ class InputPath(click.types.StringParamType):
     """A path to be read, or standard input."""
 
     name = "file"
+    shell_complete = click.Path().shell_complete
+    """Suggests files and directories, which the shell finds itself."""
 
     def __init__(self, *, or_name: bool = False, is_labelled: bool = False) -> None:
         """``or_name``: other values are names; ``is_labelled``: a label and an equals sign come before it."""
         self._or_name, self._is_labelled = or_name, is_labelled
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Suggest files and directories, which the shell finds itself."""
-        from click.shell_completion import CompletionItem
-
-        del ctx, param
-        return [CompletionItem(incomplete, type="file")]
 
     def beside(self, value: str, folder: Path, *, is_found: bool) -> str:
         """Return the value that a file of defaults in the folder has; raise `UsageError` for a path that a found file may not have."""
@@ -119,9 +111,8 @@ class Address(click.types.StringParamType):
 
     name = "address"
 
-    def beside(self, value: str, folder: Path, *, is_found: bool) -> str:
+    def beside(self, value: str, _: Path, *, is_found: bool) -> str:
         """Return the value; raise `UsageError` in a found file: a scheduler may send code."""
-        del folder
         if is_found:
             raise UsageError("an address is not taken from a file that was found")
         return value

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import Seed
-    from nbtext.labelling.answer_file import Answer, AnswerFile
+    from nbtext.labelling.answer_file import AnswerFile
     from nbtext.labelling.session import Session
 
 STRATEGIES = ("mixed", "uncertain", "typical", "random")
@@ -127,10 +127,14 @@ def _answers(options: option.Options) -> AnswerFile:
 
 def _session(paths: tuple[str, ...], options: option.Options, file: AnswerFile | None) -> tuple[Session, CommandCorpus]:
     """Return the session that goes on from the labels of ``--to``, and the pool as it was read; without ``file`` they are only read."""
+    from nbtext.corpus.streams import file_content
     from nbtext.label_sets import BETWEEN_LABELS, is_set
+    from nbtext.labelling.answer_file import Labelled, read_session
     from nbtext.labelling.session import Plan, open_session
 
-    answers: Any = _read_answers(options["to"]) if file is None else file.answers
+    answers: Any = [] if file is None else file.answers
+    if file is None and Path(options["to"]).exists():  # another session may be writing to it
+        answers = read_session(options["to"], file_content(options["to"]), Labelled.of_line)
     source, analysis = _source(paths, options, labelled=False)
     separator = options["label_separator"] or (BETWEEN_LABELS if any(is_set(answer.label) for answer in answers) else None)
     seeds: list[Seed] = []
@@ -161,14 +165,6 @@ def _review(paths: tuple[str, ...], options: option.Options, file: AnswerFile) -
 
     source, analysis = _source(paths, options, labelled=True)
     return Review(count_pool(source.readable(), analysis), looked_up(analysis), file), source
-
-
-def _read_answers(path: str) -> list[Answer]:
-    """Return the answers of a file that another session may be writing to; none if there is no such file."""
-    from nbtext.corpus.streams import file_content
-    from nbtext.labelling.answer_file import Labelled, read_session
-
-    return read_session(path, file_content(path), Labelled.of_line) if Path(path).exists() else []
 
 
 def _take(session: Session, options: option.Options) -> None:

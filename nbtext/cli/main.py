@@ -84,14 +84,12 @@ WIDE_FEATURES = "X86_V4 AVX512_ICL AVX512_SKX AVX512_CLX AVX512_CNL"
 class Commands(click.Group):
     """Sub-commands, each imported from a file of its name when it is used."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, _: click.Context) -> list[str]:
         """Return the names in the order of the help."""
-        del ctx
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of this name, or None."""
-        del ctx
         if cmd_name not in _KNOWN:
             return None
         return import_module(f"nbtext.cli.{cmd_name.replace('-', '_')}").command

@@ -29,8 +29,6 @@ Result = TypeVar("Result", bound=_OfDocument)
 SHOWN = 10
 """Lines about single documents before they are only counted."""
 
-LOG_FORMATS = ("text", "json")
-
 _ERASE = "\r\x1b[2K"
 
 

@@ -317,14 +317,10 @@ messages_options = several(
 )
 
 
-def _combined(context: click.Context, _: click.Parameter, members: str | None) -> str | None:
-    return f"{BY_EVIDENCE}{members or ''}" if context.params["combine"] == "evidence" else members
-
-
 _OF_ONE: dict[str, dict[str, Any]] = {
     "files_from": {"type": PathList()},
     "label_column": {"old_names": "--label-header"},
-    "members": {"callback": _combined},
+    "members": {"callback": lambda context, _, given: f"{BY_EVIDENCE}{given or ''}" if context.params["combine"] == "evidence" else given},
     "stop_words": {"shell_complete": _suggest_values(("default", "none", *LANGUAGES))},
 }
 """What single parameters have besides."""

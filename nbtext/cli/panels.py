@@ -16,9 +16,9 @@ import click
 from click.core import ParameterSource, augment_usage_errors
 
 from nbtext.cli import messages
-from nbtext.cli.messages import LOG_FORMATS, log_is_json, say, standard_error_is_terminal
+from nbtext.cli.messages import log_is_json, say, standard_error_is_terminal
 from nbtext.errors import UsageError, did_you_mean
-from nbtext.report.forms import COLOURS, has_colours, set_colours
+from nbtext.report.forms import has_colours, set_colours
 
 Function = TypeVar("Function", bound="Callable[..., object]")
 
@@ -176,20 +176,19 @@ def _in_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list[
 
     For a short name click looks for names that are near it, as for a mistyped one, before it takes it: 3 ms, a fiftieth of an answer.
     """
-    long = {name: _long_name(each) for each in options for name in (*each.opts, *each.old_names)}
-    old = {name for each in options for name in each.old_names}
-    with_value = {name for each in options if not each.is_flag for name in (*each.opts, *each.old_names)}
+    named = {name: each for each in options for name in (*each.opts, *each.old_names)}
+    with_value = {name for name, each in named.items() if not each.is_flag}
     renamed = list(arguments)
     for place, argument in enumerate(arguments):
         if argument == "--":
             break
         name, equals, value = argument.partition("=")
-        if name not in long and not argument.startswith("--") and argument[:2] in with_value:
+        if name not in named and not argument.startswith("--") and argument[:2] in with_value:
             name, equals, value = argument[:2], "=", argument[2:]
-        if long.get(name, name) != name and not (place and arguments[place - 1] in with_value):
-            renamed[place] = long[name] + equals + value
-            if name in old and standard_error_is_terminal() and not {"-q", "--quiet"}.intersection(arguments):
-                say(f"{name} is now called {long[name]}", level="notice")
+        if name in named and (long := _long_name(named[name])) != name and not (place and arguments[place - 1] in with_value):
+            renamed[place] = long + equals + value
+            if name in named[name].old_names and standard_error_is_terminal() and not {"-q", "--quiet"}.intersection(arguments):
+                say(f"{name} is now called {long}", level="notice")
     return renamed
 
 
@@ -298,7 +297,7 @@ def wrong_value(wanted: str, given: str, param: click.Parameter | None, ctx: cli
 log_format_option = option(
     "--log-format", "process",
     "Form of messages on standard error. json: an object a line, with level, message and, if they apply, where, document and hint.",
-    type=Choice(LOG_FORMATS), expose_value=False, shown_default="text",
+    type=Choice(("text", "json")), expose_value=False, shown_default="text",
 )  # fmt: skip
 """`nbtext.cli.main` reads it before other options, so that it applies to their errors too."""
 
@@ -312,5 +311,5 @@ def _set_colours(context: click.Context, _: click.Parameter, when: str | None) -
 color_option = option(
     "--color", "output",
     "Use colours: auto, always or never. auto: on a terminal that has them, unless the variable NO_COLOR is set.",
-    type=Choice(COLOURS), is_eager=True, expose_value=False, shown_default="auto", callback=_set_colours,
+    type=Choice(("auto", "always", "never")), is_eager=True, expose_value=False, shown_default="auto", callback=_set_colours,
 )  # fmt: skip

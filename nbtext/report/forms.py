@@ -462,12 +462,9 @@ def _widths(natural: Sequence[int], screen: int, gap: int) -> list[int]:
     return [max(width - blank, min(whole, 1)) for width, blank, whole in zip(widths, blanks, natural, strict=True)]
 
 
-COLOURS = ("auto", "always", "never")
-
-
 @dataclass()
 class _Styles:
-    """Use of bold, underlined and coloured letters, one of `COLOURS`."""
+    """Use of bold, underlined and coloured letters: auto, always or never."""
 
     when: str = "auto"
 
