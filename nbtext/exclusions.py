@@ -276,11 +276,14 @@ def _options_rows(command: str, given: Mapping[str, str]) -> Iterator[Row]:
 
     Raise `UsageError` for one that is given without another.
     """
+
+    def is_given(name: str) -> bool:
+        option, equals, value = name.partition("=")
+        return option in given and (not equals or given[option] == value)
+
     for entry in _entries(command):
-        for name in entry.name.split():
-            if not _is_given(name, given):
-                continue
-            if entry.wants and not any(_is_given(other, given) for other in entry.wants.split()):
+        for name in filter(is_given, entry.name.split()):
+            if entry.wants and not any(map(is_given, entry.wants.split())):
                 wanted = entry.wants.replace("=", " ").split(" --")
                 raise UsageError(f"{name.replace('=', ' ')} needs {' or --'.join(wanted)}")
             yield entry._replace(name=name.replace("=", " "))
@@ -305,11 +308,6 @@ def options_in_words(command: str, names: Container[str]) -> Iterator[str]:
     for trait, (needing, lacking) in having.items():
         if needing and lacking and len({*needing, *lacking}) > 1:
             yield f"{', '.join(dict.fromkeys(lacking))} / {', '.join(dict.fromkeys(needing))}: {TRAITS[trait]}."
-
-
-def _is_given(name: str, given: Mapping[str, str]) -> bool:
-    option, equals, value = name.partition("=")
-    return option in given and (not equals or given[option] == value)
 
 
 def require_fitting(settings: Settings, *rows: Row) -> None:

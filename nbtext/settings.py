@@ -10,7 +10,7 @@ import re
 from dataclasses import field, fields, replace
 from functools import cache, partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from nbtext.errors import UsageError, did_you_mean
 from nbtext.records import NamedTuple, dataclass
@@ -496,12 +496,13 @@ def declared(default: object, metavar: str, check: Any, meaning: str, **others: 
 _FROM_ONE = number(int, 1, 2**31, "a whole number from 1")
 
 _of_words = partial(declared, group="words", decides="terms")
+_of_column, _of_columns = partial(declared, None, "COLUMN", column), partial(declared, None, "COLUMNS", columns)
 
 
 class Declared:
     """Frozen settings whose fields are parameters: checked and made canonical when they are made; ``dict`` gives the plain values by name."""
 
-    GROUP: ClassVar[str]
+    GROUP = "documents"
     """The panel of parameters that name none."""
 
     @classmethod
@@ -550,8 +551,6 @@ class Declared:
 class Reading(Declared):
     """How documents are read. A model remembers it."""
 
-    GROUP: ClassVar[str] = "documents"
-
     format: str = declared(
         "auto", "NAME", _OneOf("auto", *FORMATS),
         f"Layout of the corpus: {', '.join(FORMATS)}. That is {_DESCRIBED_FORMATS}. auto: recognise it by directory and name, in training also by "
@@ -576,8 +575,7 @@ class Reading(Declared):
     )
     drop_quotes: bool = declared(False, "", _flag, "Ignore what a mail quotes from the one it answers.")
     drop_signatures: bool = declared(False, "", _flag, 'Ignore the signature of a mail. It is all that follows the last line "--".')
-    label_column: str | None = declared(
-        None, "COLUMN", column,
+    label_column: str | None = _of_column(
         "Column of the class: a name, or a number from 1. A name means that the table has a header line. In jsonl it is a key, by default label; in "
         "mail a header such as X-Gmail-Labels, which has several labels. "
         "By default it is recognised by the header or the values, else it is column 1.",
@@ -597,28 +595,25 @@ class Reading(Declared):
         "column is recognised as that of the class is, else it is column 2. none: there is no text.",
         common=True,
     )
-    file_column: str | None = declared(
-        None, "COLUMN", column,
+    file_column: str | None = _of_column(
         "Column of paths, from the folder of the table: each document is the file at the path. In jsonl it is a key.",
     )
     tag_fields: str | None = declared(
         None, "NAMES", columns,
         "Headers or columns to count as fields, separated by commas. A word in a field is a term of its own: subject:offer. In jsonl they are keys.",
     )
-    id_column: str | None = declared(
-        None, "COLUMN", column, "Column of the document's id: a name, number or key. By default the id is the file and the line."
+    id_column: str | None = _of_column(
+        "Column of the document's id: a name, number or key. By default the id is the file and the line."
     )
-    categorical: str | None = declared(
-        None, "COLUMNS", columns,
+    categorical: str | None = _of_columns(
         "Columns of categories to count besides the text, separated by commas. They are combined with the text as independent features. NAME=N declares "
         "N different values even if training has fewer: face=6 for a die. With columns of this kind there is a text only if --text-column is given.",
     )
-    count: str | None = declared(None, "COLUMNS", columns, "Columns of whole numbers from 0 to use besides the text. Otherwise like --categorical.")
-    numeric: str | None = declared(
-        None, "COLUMNS", columns, "Columns of real numbers to use besides the text. Otherwise like --categorical. An empty cell is an unknown value."
+    count: str | None = _of_columns("Columns of whole numbers from 0 to use besides the text. Otherwise like --categorical.")
+    numeric: str | None = _of_columns(
+        "Columns of real numbers to use besides the text. Otherwise like --categorical. An empty cell is an unknown value."
     )
-    weight_column: str | None = declared(
-        None, "COLUMN", column,
+    weight_column: str | None = _of_column(
         "Column of each document's weight in training. A weight is a number from 0 with at most three decimals: a document of weight 2 counts "
         "twice, one of weight 0 not at all. none: there is no such column.",
     )
@@ -725,7 +720,7 @@ INPUT = (
 class Settings(Declared):
     """How a model is made: the parameters of training, and how documents are read. A model remembers them."""
 
-    GROUP: ClassVar[str] = "model"
+    GROUP = "model"
 
     classifier: ClassifierName = declared(
         "multinomial", "NAME", _OneOf(*CLASSIFIERS), f"Kind of model: {', '.join(CLASSIFIERS)}. The guide to models compares them.", common=True

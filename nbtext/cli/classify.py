@@ -29,9 +29,7 @@ class _Classify(panels.Command):
 
 
 @panels.command("classify", _Classify)
-@option.corpus_argument
-@option.text_option
-@option.model_option
+@option.asked_options
 @option.rows_option("tsv has document, class and probability, csv also the reason if there is no class.", default=None)
 @option.excel_safe_option
 @option.limit_option("Print the N most probable classes of each document, in a pipe as csv. Not in tsv.", old_names="--top-k")

@@ -51,16 +51,18 @@ def command(model_a: str, model_b: str, output: str, limit: int, seed: int, **op
     from nbtext.metrics.intervals import Bootstrap
     from nbtext.metrics.results import json_values
     from nbtext.report.comparisons import print_comparison
-    from nbtext.report.forms import SIX_DIGITS, json_line, write_result
+    from nbtext.report.forms import SIX_DIGITS, json_line, write_json
     from nbtext.report.rankings import print_differences
     from nbtext.store.atomic import replace_file
 
-    if not names_documents(options):
-        found = differences(option.load_model(model_a), option.load_model(model_b), limit)
-        record = {"models": [model_a, model_b], **json_values(found)}
-        write_result(output, record, (), lambda: print_differences(found, model_a, model_b))
-        return None
     a, b = option.load_model(model_a), option.load_model(model_b)
+    if not names_documents(options):
+        found = differences(a, b, limit)
+        if output == "table":
+            print_differences(found, model_a, model_b)
+        else:
+            write_json({"models": [model_a, model_b], **json_values(found)})
+        return None
     paths, changed = corpus_paths(options), options["changed"]
     require_same_kind(a, b)
     reading = recognised(reading_of(a, paths, options), paths, labelled=True)
@@ -76,6 +78,8 @@ def command(model_a: str, model_b: str, output: str, limit: int, seed: int, **op
     result = comparison.result(Bootstrap(seed=seed))
     messages.warn_of_unknown("A", result.a.unknown_labels)
     messages.warn_of_unknown("B", result.b.unknown_labels)
-    record = {**json_values(result), "models": [model_a, model_b]}
-    write_result(output, record, (), lambda: print_comparison(result, model_a, model_b))
+    if output == "table":
+        print_comparison(result, model_a, model_b)
+    else:
+        write_json({**json_values(result), "models": [model_a, model_b]})
     return status_of(["B is not right more often than A beyond chance"] if options["fail_unless_better"] and not result.b_is_better else [])

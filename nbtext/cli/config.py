@@ -166,7 +166,7 @@ def _config_file(arguments: Sequence[str]) -> _ConfigFile | None:
     for folder in (Path(), *above):
         for name in (FILE, SHARED_FILE):
             path = folder / name
-            if path.is_file() and (found := _read(path, is_found=True, quiet=not {"-q", "--quiet"}.isdisjoint(arguments))) is not None:
+            if path.is_file() and (found := _read(path, is_found=True, quiet="--quiet" in arguments)) is not None:
                 return found
     return None
 
@@ -286,6 +286,17 @@ def _unknown(name: str, known: Sequence[str], source: str) -> UsageError:
 def _checked(option: click.Option, default: _Default, context: click.Context) -> _Default:
     """Return the default as it would stand on the command line; raise `UsageError` if it could not."""
     value, source, file = default
+
+    def beside(each: str) -> str:
+        """Return a value as it would stand on the command line; raise `UsageError` for what a found file may not name."""
+        if file is None or not isinstance(option.type, InputPath | Address):
+            return each
+        try:
+            return option.type.beside(each, file.path.parent, is_found=file.is_found)
+        except UsageError as problem:
+            hint = f"give --config {file.path} to trust it, or --no-config"
+            raise UsageError(f"{_long_name(option)}: {problem.message}", where=source, hint=hint) from None
+
     if option.is_flag:
         if not isinstance(value, (bool, str)):
             raise UsageError(f"{_long_name(option)} is true or false, not {value!r}", where=source)
@@ -293,7 +304,7 @@ def _checked(option: click.Option, default: _Default, context: click.Context) ->
         raise UsageError(f"{_long_name(option)} takes no {'truth value' if isinstance(value, bool) else 'table'}", where=source)
     else:
         given = [str(each) for each in (value if isinstance(value, list) else [value])]
-        values = [_beside(option, each, file, source) for each in (given if option.multiple else [",".join(given)])]
+        values = list(map(beside, given if option.multiple else [",".join(given)]))
         value = values if option.multiple else values[0]
     try:
         option.type_cast_value(context, value)
@@ -310,17 +321,6 @@ def _checked(option: click.Option, default: _Default, context: click.Context) ->
 
 def _long_name(option: click.Option) -> str:
     return max(option.opts, key=len)
-
-
-def _beside(option: click.Option, value: str, file: _ConfigFile | None, source: str) -> str:
-    """Return a value as it would stand on the command line; raise `UsageError` for what a found file may not name."""
-    if file is None or not isinstance(option.type, InputPath | Address):
-        return value
-    try:
-        return option.type.beside(value, file.path.parent, is_found=file.is_found)
-    except UsageError as problem:
-        hint = f"give --config {file.path} to trust it, or --no-config"
-        raise UsageError(f"{_long_name(option)}: {problem.message}", where=source, hint=hint) from None
 
 
 def what_holds(context: click.Context, arguments: Sequence[str]) -> str:

@@ -51,7 +51,10 @@ def command(model_path: str, output: str, **options: Any) -> None:
             findings = list(health(model_path, named=named))
             problem = next((found.problem for found in findings if isinstance(found, Failure)), None)
             record = {"exit_status": 0 if problem is None else problem.exit_status, "versions": installed_versions(), "checks": findings}
-        write_result(output, record, findings, lambda: print_findings(findings))
+        if output == "table":
+            print_findings(findings)
+        else:
+            write_result(output, record, findings)
     except ModuleNotFoundError as missing:
         name = (missing.name or str(missing)).partition(".")[0]
         raise NbtextError(f"the package {name} cannot be imported", hint="pip install nbtext brings what it needs") from None

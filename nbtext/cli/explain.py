@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 
 @panels.command("explain")
-@option.corpus_argument
-@option.text_option
-@option.model_option
+@option.asked_options
 @panels.common_option(
     "--against", "answer",
     "Compare the answer with this class.",

@@ -12,7 +12,6 @@ from nbtext.settings import Reading
 
 if TYPE_CHECKING:
     from nbtext.cli.corpus import CommandCorpus
-    from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import Seed
     from nbtext.labelling.answer_file import AnswerFile
     from nbtext.labelling.session import Session
@@ -101,7 +100,7 @@ def command(output: str, **options: Any) -> None:
         return
     terminal = None if options["take"] is not None else Terminal()
     with _answers(options) as file:
-        session, source = (_review if options["review"] else _session)(paths, options, file)
+        session, source = _session(paths, options, file)
         if terminal is None:
             _take(session, options)
         else:
@@ -126,7 +125,8 @@ def _answers(options: option.Options) -> AnswerFile:
 
 
 def _session(paths: tuple[str, ...], options: option.Options, file: AnswerFile | None) -> tuple[Session, CommandCorpus]:
-    """Return the session that goes on from the labels of ``--to``, and the pool as it was read; without ``file`` they are only read."""
+    """Return the session or review that goes on from the labels of ``--to``, and the documents as they were read; without ``file`` labels are only read."""
+    from nbtext.cli.corpus import CommandCorpus, analysis_of
     from nbtext.corpus.streams import file_content
     from nbtext.label_sets import BETWEEN_LABELS, is_set
     from nbtext.labelling.answer_file import Labelled, read_session
@@ -135,7 +135,14 @@ def _session(paths: tuple[str, ...], options: option.Options, file: AnswerFile |
     answers: Any = [] if file is None else file.answers
     if file is None and Path(options["to"]).exists():  # another session may be writing to it
         answers = read_session(options["to"], file_content(options["to"]), Labelled.of_line)
-    source, analysis = _source(paths, options, labelled=False)
+    source = CommandCorpus(paths, option.given_reading(options), options, labelled=options["review"])
+    analysis = analysis_of(options, source.reading)
+    if options["review"] and file is not None:
+        from nbtext.labelling.pool import count_pool
+        from nbtext.labelling.review import Review
+        from nbtext.model.training import looked_up
+
+        return Review(count_pool(source.readable(), analysis), looked_up(analysis), file), source
     separator = options["label_separator"] or (BETWEEN_LABELS if any(is_set(answer.label) for answer in answers) else None)
     seeds: list[Seed] = []
     if options["seeds"] is not None:
@@ -147,24 +154,6 @@ def _session(paths: tuple[str, ...], options: option.Options, file: AnswerFile |
         seeds = seed_terms(read_seeds(options["seeds"]), analysis)
     plan = Plan(options["strategy"], options["random_share"], options["seed"], separator)
     return open_session(source.readable(), analysis, plan, answers, file, seeds), source
-
-
-def _source(paths: tuple[str, ...], options: option.Options, *, labelled: bool) -> tuple[CommandCorpus, Analysis]:
-    """Return the documents, and how they are counted."""
-    from nbtext.cli.corpus import CommandCorpus, analysis_of
-
-    source = CommandCorpus(paths, option.given_reading(options), options, labelled=labelled)
-    return source, analysis_of(options, source.reading)
-
-
-def _review(paths: tuple[str, ...], options: option.Options, file: AnswerFile) -> tuple[Session, CommandCorpus]:
-    """Return the review that goes on from the labels of ``--to``, and the labelled corpus as it was read."""
-    from nbtext.labelling.pool import count_pool
-    from nbtext.labelling.review import Review
-    from nbtext.model.training import looked_up
-
-    source, analysis = _source(paths, options, labelled=True)
-    return Review(count_pool(source.readable(), analysis), looked_up(analysis), file), source
 
 
 def _take(session: Session, options: option.Options) -> None:

@@ -100,18 +100,14 @@ class Terminal:
         if not byte:
             return "closed"
         if byte == b"\x1b":
-            return self._sequence()
+            rest = b""  # nothing for the key itself, else that of a sequence
+            while select.select([self._input], [], [], _AFTER_ESCAPE)[0] and (byte := os.read(self._input, 1)):
+                rest += byte
+                if len(rest) > 1 and (byte.isalpha() or byte == b"~"):
+                    break
+            return _SEQUENCES.get(rest, "") if rest else "escape"
         character = self._decoder.decode(byte)
         return _NAMED.get(character, character if character.isprintable() else "")
-
-    def _sequence(self) -> str:
-        """Return the key of an escape sequence, nothing for one that is not known, ``escape`` for the key itself."""
-        rest = b""
-        while select.select([self._input], [], [], _AFTER_ESCAPE)[0] and (byte := os.read(self._input, 1)):
-            rest += byte
-            if len(rest) > 1 and (byte.isalpha() or byte == b"~"):
-                break
-        return _SEQUENCES.get(rest, "") if rest else "escape"
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         if number in (signal.SIGTSTP, signal.SIGQUIT):

@@ -45,4 +45,7 @@ def command(output: str, steps: int, folds: int, repeats: int, seed: int, more: 
     counted.source.say_notices()
     subsets = Subsets(counted.corpus.counts.statistics, counted.corpus.counts.documents)
     curve = learning_curve(subsets, counted.settings, Resampling(steps, folds, repeats, seed), options["jobs"], more)
-    write_result(output, curve, curve.points, lambda: print_learning_curve(curve))
+    if output == "table":
+        print_learning_curve(curve)
+    else:
+        write_result(output, curve, curve.points)

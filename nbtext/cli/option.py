@@ -146,18 +146,23 @@ labelled_corpus_options = several(
 )  # fmt: skip
 """For `nbtext.cli.corpus.corpus_paths` and `nbtext.cli.corpus.CommandCorpus`."""
 
-text_option = panels.common_option(
-    "--text", "documents",
-    "A document, given here instead of CORPUS. The option can be given several times.",
-    multiple=True, metavar="TEXT",
-)  # fmt: skip
-"""For `nbtext.cli.corpus.corpus_paths`."""
-
 model_option = panels.common_option(
     "-m --model model_path", "model",
     "The model file.",
     metavar="PATH", default=default_model, shown_default=f"$NBTEXT_MODEL, else {DEFAULT_MODEL}", type=OutputPath(MODEL),
 )  # fmt: skip
+
+
+asked_options = several(
+    corpus_argument,
+    panels.common_option(
+        "--text", "documents",
+        "A document, given here instead of CORPUS. The option can be given several times.",
+        multiple=True, metavar="TEXT",
+    ),
+    model_option,
+)  # fmt: skip
+"""For a command that asks a model about documents; for `nbtext.cli.corpus.corpus_paths`."""
 
 
 def load_model(path: str) -> TextClassifier:

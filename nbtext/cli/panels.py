@@ -74,7 +74,7 @@ class Command(click.Command):
         """Parse the arguments, with long names for short and old ones, and the user's own defaults (`nbtext.cli.config`)."""
         with augment_usage_errors(ctx):  # click leaves the command out of some
             args = _in_long_names(args, [each for each in self.params if isinstance(each, Option)])
-            if not ctx.resilient_parsing and not {"-h", "--help", "--help-all"} & set(args):
+            if not ctx.resilient_parsing and not {"--help", "--help-all"} & set(args):
                 from nbtext.cli.config import defaults
 
                 ctx.default_map = {str(option.name): default.value for option, default in defaults(ctx, args).items()}
@@ -149,9 +149,16 @@ def _require_fitting(command: click.Command, ctx: click.Context) -> list[str]:
     """Raise `UsageError` for options that exclude each other; return the parameters of a file of defaults that typed options exclude."""
     from nbtext.exclusions import require_options
 
+    def given_by(source: ParameterSource) -> Iterator[tuple[str, str, str]]:
+        """Yield the name of each option and argument with a value from a source, that value, and the name of the parameter."""
+        for each in command.params:
+            unset = (None, ()) if each.secondary_opts else (None, (), False)
+            if each.name in ctx.params and ctx.get_parameter_source(each.name) is source and ctx.params[each.name] not in unset:
+                yield _long_name(each), str(ctx.params[each.name]), each.name
+
     overruled: list[str] = []
-    name, given = str(command.name), {option: value for option, value, _ in _given(command, ctx, ParameterSource.COMMANDLINE)}
-    for option, value, parameter in _given(command, ctx, ParameterSource.DEFAULT_MAP):
+    name, given = str(command.name), {option: value for option, value, _ in given_by(ParameterSource.COMMANDLINE)}
+    for option, value, parameter in given_by(ParameterSource.DEFAULT_MAP):
         try:
             require_options(name, {**given, option: value})
             given[option] = value
@@ -161,14 +168,6 @@ def _require_fitting(command: click.Command, ctx: click.Context) -> list[str]:
                 say(f"{option} of the file of defaults is ignored: {problem.message}", level="notice")
     require_options(name, given)
     return overruled
-
-
-def _given(command: click.Command, ctx: click.Context, source: ParameterSource) -> Iterator[tuple[str, str, str]]:
-    """Yield the name of each option and argument with a value from a source, that value, and the name of the parameter."""
-    for each in command.params:
-        unset = (None, ()) if each.secondary_opts else (None, (), False)
-        if each.name in ctx.params and ctx.get_parameter_source(each.name) is source and ctx.params[each.name] not in unset:
-            yield _long_name(each), str(ctx.params[each.name]), each.name
 
 
 def _in_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list[str]:

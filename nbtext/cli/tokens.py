@@ -8,9 +8,7 @@ from nbtext.cli import option, panels
 
 
 @panels.command("tokens")
-@option.corpus_argument
-@option.text_option
-@option.model_option
+@option.asked_options
 @panels.option(
     "--no-model", "model",
     "Analyse words by the options given here, without a model. There are then no term ids, and no term is unknown.",

@@ -130,6 +130,9 @@ def command(model_path: str, output: str, folds: int | None, seed: int, **option
     result = search.result(outcome, model_path, train, left_out)
     if result.left_out:
         (messages.notice if not names else messages.warn)(f"left out: {listed(result.left_out, messages.SHOWN)}")
-    record = result.to_dict()
-    write_result(output, record, record["settings"], lambda: print_trials(result))
+    if output == "table":
+        print_trials(result)
+    else:
+        record = result.to_dict()
+        write_result(output, record, record["settings"])
     first[0].say_notices()

@@ -11,9 +11,7 @@ from nbtext.cli import explain, option, panels
 
 @panels.command("why-not", hidden=True)
 @click.argument("label", metavar="LABEL", shell_complete=option.suggest_classes)
-@option.corpus_argument
-@option.text_option
-@option.model_option
+@option.asked_options
 @option.rows_option()
 @option.document_options
 def command(label: str, **options: Any) -> None:

@@ -203,29 +203,26 @@ DRIFT_FIGURES = {UNKNOWN: "unknown tokens", LIKELIHOOD: "log-likelihood per toke
 
 def write_history(output: str, runs: Sequence[DriftRun], together: DriftRun | None, others: int) -> None:
     """Print runs, oldest first, or one record of all of them ``together``; as a table also what changed. ``others`` are runs left out."""
-    records = []
-    for run in runs if together is None else [together]:
-        record = run._asdict()
-        del record["figures"]
-        figures = {name: {**drift._asdict(), "beyond_chance": drift.beyond_chance} for name, drift in run.figures.items()}
-        records.append(record | figures)
-
-    def draw() -> None:
-        named = [(run.time, run) for run in runs] + ([] if together is None else [("together", together)])
-        rows = ((name, f"{run.documents:,}", *(_distance(run.figures[key]) for key in DRIFT_FIGURES)) for name, run in named)
-        figures = named[-1][1].figures
-        changed = [f"{title} ({_change(figures[name])})" for name, title in DRIFT_FIGURES.items() if figures[name].beyond_chance]
-        star = "; * more than chance" if any(run.figures[key].beyond_chance for _, run in named for key in DRIFT_FIGURES) else ""
-        lines = {
-            "distance": f"between the means, in standard deviations of training documents; of answers the share that differs{star}",
-            "newest" if together is None else "together": f"moved: {', '.join(changed)}" if changed else "nothing moved",
-            "left out": f"{quantity(others, 'run')} of another model, of this one before an update, or of an older nbtext"
-            if others
-            else None,
-        }
-        show(grid(("run", "documents", *DRIFT_FIGURES.values()), rows, numeric=range(1, 2 + len(DRIFT_FIGURES))), listing(lines))
-
-    write_result(output, records, records, draw)
+    if output != "table":
+        records = []
+        for run in runs if together is None else [together]:
+            record = run._asdict()
+            del record["figures"]
+            figures = {name: {**drift._asdict(), "beyond_chance": drift.beyond_chance} for name, drift in run.figures.items()}
+            records.append(record | figures)
+        write_result(output, records, records)
+        return
+    named = [(run.time, run) for run in runs] + ([] if together is None else [("together", together)])
+    rows = ((name, f"{run.documents:,}", *(_distance(run.figures[key]) for key in DRIFT_FIGURES)) for name, run in named)
+    newest = named[-1][1].figures
+    changed = [f"{title} ({_change(newest[name])})" for name, title in DRIFT_FIGURES.items() if newest[name].beyond_chance]
+    star = "; * more than chance" if any(run.figures[key].beyond_chance for _, run in named for key in DRIFT_FIGURES) else ""
+    lines = {
+        "distance": f"between the means, in standard deviations of training documents; of answers the share that differs{star}",
+        "newest" if together is None else "together": f"moved: {', '.join(changed)}" if changed else "nothing moved",
+        "left out": f"{quantity(others, 'run')} of another model, of this one before an update, or of an older nbtext" if others else None,
+    }
+    show(grid(("run", "documents", *DRIFT_FIGURES.values()), rows, numeric=range(1, 2 + len(DRIFT_FIGURES))), listing(lines))
 
 
 def _distance(drift: FigureDrift) -> str:
@@ -250,28 +247,24 @@ def write_prevalence(output: str, result: PrevalenceResult, column: str | None, 
 
     JSON also has the distances of the documents from those of training, if these are known.
     """
-    distances = {} if drift is None else {"drift": {name: figure.distance for name, figure in drift.figures.items()}}
-    by_column = {} if column is None else {"by": {column: result.by}}
-    shares: Mapping[str, Any] = result.all.prevalence if column is None else result.by
-    records = [{column or "label": name, **found._asdict()} for name, found in shares.items()]
-
-    def draw() -> None:
-        block = "#" if is_plain_terminal() else "█"
-        ordered = sorted(result.all.prevalence.items(), key=lambda item: -item[1].share)
-        rows = [(label, share, (share.low, share.high), block * round(BAR * share.share)) for label, share in ordered]
-        columns = {"class": "0", "share": "1.share:.3f", "95 % interval": "2:.3f", "by counting answers": "1.counted:.3f", "": "3"}
-        largest = [label for label, _ in ordered[:CLASSES_SHOWN]]
-        by = [
-            (value, f"{found.documents:,}", *(_share(found.prevalence[label]) for label in largest)) for value, found in result.by.items()
-        ]
-        show(
-            listing({"documents": f"{result.all.documents:,}"}),
-            table(columns, rows),
-            grid((str(column), "documents", *largest), by, range(1, 2 + len(largest))) if by else "",
-        )
-
-    write_result(
-        output, json_values({**result.all._asdict(), **distances, **by_column}, SIX_DIGITS), json_values(records, SIX_DIGITS), draw
+    if output != "table":
+        distances = {} if drift is None else {"drift": {name: figure.distance for name, figure in drift.figures.items()}}
+        by_column = {} if column is None else {"by": {column: result.by}}
+        shares: Mapping[str, Any] = result.all.prevalence if column is None else result.by
+        records = [{column or "label": name, **found._asdict()} for name, found in shares.items()]
+        record = {**result.all._asdict(), **distances, **by_column}
+        write_result(output, json_values(record, SIX_DIGITS), json_values(records, SIX_DIGITS))
+        return
+    block = "#" if is_plain_terminal() else "█"
+    ordered = sorted(result.all.prevalence.items(), key=lambda item: -item[1].share)
+    rows = [(label, share, (share.low, share.high), block * round(BAR * share.share)) for label, share in ordered]
+    columns = {"class": "0", "share": "1.share:.3f", "95 % interval": "2:.3f", "by counting answers": "1.counted:.3f", "": "3"}
+    largest = [label for label, _ in ordered[:CLASSES_SHOWN]]
+    by = [(value, f"{found.documents:,}", *(_share(found.prevalence[label]) for label in largest)) for value, found in result.by.items()]
+    show(
+        listing({"documents": f"{result.all.documents:,}"}),
+        table(columns, rows),
+        grid((str(column), "documents", *largest), by, range(1, 2 + len(largest))) if by else "",
     )
 
 

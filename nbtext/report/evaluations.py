@@ -63,40 +63,39 @@ def write_evaluation(
     come the leaks found in the whole training corpus, sets of classes, a risk curve, and the folds of a cross-validation if there is more than their
     number. Of more than `CLASSES_SHOWN` classes the worst come first, by F1.
     """
-    kind = "leaks" if isinstance(leaks, LeakResult) else "sampled_leaks"
-    beside = {kind: leaks, "threshold": threshold, "sets": sets, "risk_curve": risk or None, "folds": folds}
-    record = {**json_values(result), **{name: part for name, part in beside.items() if part is not None}}
-
-    def draw() -> None:
-        per_class, title = list(result.per_class.items()), None
-        if len(per_class) > CLASSES_SHOWN:
-            per_class.sort(key=lambda item: (not item[1].occurs, item[1].f1))
-            if not everything:
-                title = f"{CLASSES_SHOWN} of {quantity(len(per_class), 'class')}, those of least F1; --all shows all"
-                del per_class[CLASSES_SHOWN:]
-        others = {
-            metric.title: _with_interval(result, name, absent="-")
-            for name, metric in METRICS.items()
-            if metric.title and not (metric.has_interval and result.figure(name) is None)
-        }
-        mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))[:CONFUSIONS_SHOWN]
-        show(
-            listing(_main_figures(result, leaks if isinstance(leaks, LeakResult) else None, threshold)),
-            listing(others) if everything else "",
-            table(CLASSES, per_class, title),
-            table(CONFUSIONS, mistakes, "most frequent confusions") if mistakes else "",
-            *(table({column: "0", **SLICES}, slices.items(), f"by {column}") for column, slices in (result.slices or {}).items()),
-            *(
-                (PROMISED + listing(_reliability_bars(result.reliability)), _confusion_table(result))
-                if everything and sys.stdout.isatty()
-                else ()
-            ),
-            *(() if folds is None or isinstance(folds, dict) else _folds(folds)),
-            *(() if sets is None else _sets(sets, everything=everything)),
-            *_risk(risk),
-        )
-
-    write_result(output, record, [{"label": label, **figures} for label, figures in record["per_class"].items()], draw)
+    if output != "table":
+        kind = "leaks" if isinstance(leaks, LeakResult) else "sampled_leaks"
+        beside = {kind: leaks, "threshold": threshold, "sets": sets, "risk_curve": risk or None, "folds": folds}
+        record = {**json_values(result), **{name: part for name, part in beside.items() if part is not None}}
+        write_result(output, record, [{"label": label, **figures} for label, figures in record["per_class"].items()])
+        return
+    per_class, title = list(result.per_class.items()), None
+    if len(per_class) > CLASSES_SHOWN:
+        per_class.sort(key=lambda item: (not item[1].occurs, item[1].f1))
+        if not everything:
+            title = f"{CLASSES_SHOWN} of {quantity(len(per_class), 'class')}, those of least F1; --all shows all"
+            del per_class[CLASSES_SHOWN:]
+    others = {
+        metric.title: _with_interval(result, name, absent="-")
+        for name, metric in METRICS.items()
+        if metric.title and not (metric.has_interval and result.figure(name) is None)
+    }
+    mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))[:CONFUSIONS_SHOWN]
+    show(
+        listing(_main_figures(result, leaks if isinstance(leaks, LeakResult) else None, threshold)),
+        listing(others) if everything else "",
+        table(CLASSES, per_class, title),
+        table(CONFUSIONS, mistakes, "most frequent confusions") if mistakes else "",
+        *(table({column: "0", **SLICES}, slices.items(), f"by {column}") for column, slices in (result.slices or {}).items()),
+        *(
+            (PROMISED + listing(_reliability_bars(result.reliability)), _confusion_table(result))
+            if everything and sys.stdout.isatty()
+            else ()
+        ),
+        *(() if folds is None or isinstance(folds, dict) else _folds(folds)),
+        *(() if sets is None else _sets(sets, everything=everything)),
+        *_risk(risk),
+    )
 
 
 def _main_figures(result: EvaluationResult, leaks: LeakResult | None, threshold: AnswerThreshold | None) -> dict[str, str | None]:

@@ -183,12 +183,16 @@ def _explanation_record(explained: Explained) -> dict[str, Parsed]:
         why = _known(abstained=explained.abstained, error=explained.problem and str(explained.problem), ruled_out=ruled_out or None)
         return {"id": explained.id, "label": None, **why}
     names = ("id", "label", "probability", "against", "against_probability", "log_odds", "prior")
+
+    def adds(nats: float) -> dict[str, object]:
+        return {"nats": nats, **({} if isfinite(nats) else {"rules_out": explanation.against})}
+
     return json_values({
         **{name: getattr(explanation, name) for name in names},
         "words": [
             {
                 "word": word.word,
-                **_nats(word.nats, explanation.against),
+                **adds(word.nats),
                 "count": word.occurrences,
                 "places": word.places.tolist(),
                 "terms": word.terms,
@@ -201,7 +205,7 @@ def _explanation_record(explained: Explained) -> dict[str, Parsed]:
             for word in explanation.words
         ],
         "attributes": [
-            {"name": each.name, "value": each.value, **_nats(each.nats, explanation.against)} for each in explanation.attributes
+            {"name": each.name, "value": each.value, **adds(each.nats)} for each in explanation.attributes
         ],
         "adds_up": explanation.rest is None,
         **_known(rest=explanation.rest),
@@ -214,10 +218,6 @@ def _explanation_record(explained: Explained) -> dict[str, Parsed]:
 def _known(**values: object) -> dict[str, object]:
     """Return what is not None."""
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _nats(value: float, against: str) -> dict[str, object]:
-    return {"nats": value, **({} if isfinite(value) else {"rules_out": against})}
 
 
 def _print(explained: Explained, top: int) -> None:

@@ -23,7 +23,7 @@ from nbtext.errors import listed
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
     from rich.text import Text
@@ -305,17 +305,15 @@ def write(
             sys.stdout.flush()
 
 
-def write_result(output: str, result: object, rows: object, draw: Callable[[], None]) -> None:
-    """Print a result: as an object with ``json``, its ``rows`` flat with tsv, csv or jsonl, else as ``draw`` does."""
+def write_result(output: str, result: object, rows: object) -> None:
+    """Print a result for programs: as an object with ``json``, its ``rows`` flat with tsv, csv or jsonl."""
     if output == "json":
         write_json(result)
-    elif output in {"tsv", "csv", "jsonl"}:
-        plain = _json_values(rows)
-        names = dict.fromkeys(name for record in plain for name, _ in _flat(record))
-        columns = {name: str(place) for place, name in enumerate(names)}
-        write(plain, output, columns, lambda record: [list(map(dict(_flat(record)).get, names))])
-    else:
-        draw()
+        return
+    plain = _json_values(rows)
+    names = dict.fromkeys(name for record in plain for name, _ in _flat(record))
+    columns = {name: str(place) for place, name in enumerate(names)}
+    write(plain, output, columns, lambda record: [list(map(dict(_flat(record)).get, names))])
 
 
 def _flat(record: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -390,10 +388,23 @@ def grid(columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterabl
         if not _is_terminal() or sum(natural) + len(gap) * len(natural) <= screen:
             break
     widths = _widths(natural, screen, len(gap))
+
+    def lines(row: Sequence[str]) -> Iterator[str]:
+        """Yield the lines of a row; cells wider than their columns are wrapped."""
+        if _is_terminal():
+            row = list(map(_cut, row, widths))
+        for parts in zip_longest(*map(_wrapped, row, widths), fillvalue=""):
+            padded = []
+            for place, (part, width) in enumerate(zip(parts, widths, strict=True)):
+                kept = part.rstrip()
+                blank = " " * (width - _cells(kept))
+                padded.append(blank + kept if place in right else kept + blank)
+            yield f" {gap.join(padded)}".rstrip()
+
     bold, end = ("\x1b[1m", "\x1b[0m") if has_styles() else ("", "")
-    above = [*([title, ""] if title else []), *(f"{bold}{line}{end}" for line in _row(columns, widths, right, gap))]
+    above = [*([title, ""] if title else []), *(f"{bold}{line}{end}" for line in lines(columns))]
     rule = f" {'─' * (sum(widths) + len(gap) * (len(widths) - 1))}"
-    return "".join(f"{line}\n" for line in (*above, rule, *(line for row in cells for line in _row(row, widths, right, gap))))
+    return "".join(f"{line}\n" for line in (*above, rule, *(line for row in cells for line in lines(row))))
 
 
 def drawing(text: Text, width: int | None = None) -> str:
@@ -410,19 +421,6 @@ def print_parts(parts: Iterable[Item], show: Callable[[Item], None]) -> None:
         if number:
             sys.stdout.write("\n")
         show(part)
-
-
-def _row(cells: Sequence[str], widths: Sequence[int], right: Container[int], gap: str) -> Iterator[str]:
-    """Yield the lines of a row; cells wider than their columns are wrapped."""
-    if _is_terminal():
-        cells = list(map(_cut, cells, widths))
-    for parts in zip_longest(*map(_wrapped, cells, widths), fillvalue=""):
-        padded = []
-        for place, (part, width) in enumerate(zip(parts, widths, strict=True)):
-            kept = part.rstrip()
-            blank = " " * (width - _cells(kept))
-            padded.append(blank + kept if place in right else kept + blank)
-        yield f" {gap.join(padded)}".rstrip()
 
 
 def _wrapped(cell: str, width: int) -> list[str]:

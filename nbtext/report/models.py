@@ -20,7 +20,7 @@ from nbtext.report.forms import (
     table,
     visible_on_terminal,
     write,
-    write_result,
+    write_json,
 )
 from nbtext.settings import BY_EVIDENCE
 from nbtext.version import __version__
@@ -293,10 +293,11 @@ def provenance(model: TextClassifier, model_path: str, *, corpus: Sequence[str],
 
 def print_checks(checks: Sequence[Check], output: str) -> None:
     """Print the result of `nbtext.inspection.verification.verify` as a table, or as a JSON object with ``output`` ``json``."""
-    results = {True: "passed", False: "failed", None: ""}
-    rows = ((name, results[passed], detail) for name, passed, detail in checks)
-    record = {"passed": all(check.passed for check in checks), "checks": checks}
-    write_result(output, record, (), lambda: show(grid(("check", "result", "what was found"), rows)))
+    if output == "json":
+        write_json({"passed": all(check.passed for check in checks), "checks": checks})
+    else:
+        results = {True: "passed", False: "failed", None: ""}
+        show(grid(("check", "result", "what was found"), ((name, results[passed], detail) for name, passed, detail in checks)))
 
 
 def print_findings(findings: Sequence[Finding]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -10,10 +10,10 @@ from nbtext.errors import listed, quantity
 from nbtext.report.forms import bounds, grid, is_plain_terminal, listing, setting, shortened, show, strip, table, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from nbtext.inspection.differences import Change, ClassChange, Differences
-    from nbtext.inspection.terms import ClassDetails, TermDetails, TermInClass, WordDetails
+    from nbtext.inspection.terms import ClassDetails, TermDetails, WordDetails
 
 
 PROBABILITIES = {"count": "1.count:,", "documents": "1.documents:,", "probability": "1.probability:.3g", "95 % credible": "2"}
@@ -29,38 +29,29 @@ def print_terms(words: Sequence[WordDetails]) -> None:
             "terms": ", ".join(term.term for term in word.terms) or "none: it is a stop word, or no word at all",
             "probability": f"{word.probability_of.symbol}, {word.probability_of.meaning}" if known else None,
         }
-        for_terms = ((_of_term(term), _strips(term, word.probability_of.symbol)) for term in word.terms)
-        blocks += [listing(head), *(block for pair in for_terms for block in pair)]
+        blocks += [listing(head), *chain.from_iterable(_of_term(term, word.probability_of.symbol) for term in word.terms)]
     show(*blocks)
-
-
-def _of_term(term: TermDetails) -> str:
-    if not term.known:
-        return listing({term.term: "no training document holds it"})
-    forms = listing({"occurs as": ", ".join(f"{word} {count:,}" for word, count in term.forms.items())}) if term.forms else ""
-    head = term.term if term.selected else f"{term.term}, left out of the model"
-    return forms + table(
-        {head: "0", **PROBABILITIES}, ((label, cell, bounds(cell.interval, ".3g")) for label, cell in _likeliest_first(term))
-    )
-
-
-def _likeliest_first(term: TermDetails) -> list[tuple[str, TermInClass]]:
-    return sorted(term.classes.items(), key=lambda entry: -(entry[1].probability or 0.0))
 
 
 SCREEN, LONGEST_LABEL, MOST_DENSITIES = 80, 24, 20
 
 
-def _strips(term: TermDetails, symbol: str) -> str:
-    """Return the posterior densities of the probability of a term as strips, one for each class; nothing without a prior."""
+def _of_term(term: TermDetails, symbol: str) -> Iterator[str]:
+    """Yield the classes that use a term, and with a prior the posterior densities of its probability as strips, one for each class."""
+    if not term.known:
+        yield listing({term.term: "no training document holds it"})
+        return
     import numpy as np
 
     from nbtext.language_model.dirichlet import beta_shares
 
-    found = [(label, cell.posterior, cell.interval) for label, cell in _likeliest_first(term) if cell.posterior and cell.interval]
+    forms = listing({"occurs as": ", ".join(f"{word} {count:,}" for word, count in term.forms.items())}) if term.forms else ""
+    head = term.term if term.selected else f"{term.term}, left out of the model"
+    classes = sorted(term.classes.items(), key=lambda entry: -(entry[1].probability or 0.0))
+    yield forms + table({head: "0", **PROBABILITIES}, ((label, cell, bounds(cell.interval, ".3g")) for label, cell in classes))
+    found = [(label, cell.posterior, cell.interval) for label, cell in classes if cell.posterior and cell.interval][:MOST_DENSITIES]
     if not found:
-        return ""
-    found = found[:MOST_DENSITIES]
+        return
     end = min(1.0, 1.25 * max(interval[1] for *_, interval in found))
     names = [shortened(visible(label), LONGEST_LABEL) for label, *_ in found]
     room = max(map(len, names)) + 2
@@ -69,7 +60,7 @@ def _strips(term: TermDetails, symbol: str) -> str:
         f"{name.ljust(room)}{strip(beta_shares(a, b, edges).tolist(), plain=plain)}\n"
         for name, (_, (a, b), _) in zip(names, found, strict=True)
     )
-    return f"posterior density of {symbol} from 0 to {end:.3g}, each class on its own scale\n{''.join(lines)}"
+    yield f"posterior density of {symbol} from 0 to {end:.3g}, each class on its own scale\n{''.join(lines)}"
 
 
 def print_class_details(classes: Mapping[str, ClassDetails]) -> None:

@@ -146,6 +146,17 @@ def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: For
     box, along, ticks = CURVE._replace(lowest=lowest, span=max(highest - lowest, 0.1)), logarithmic(*ends), _round_numbers(*ends)
     large = {n for n in ticks if str(n)[0] == "1"} or set(ticks)
     shares = {along(point.documents): point for point in points}
+
+    def ring(found: Forecast) -> Markup:
+        x, y = box.spot(along(found.documents), found.value or 0.0)
+        whisker = NOTHING if found.interval is None else _line("whisker", x, box.y(found.interval[0]), x, box.y(found.interval[1]))
+        words = (
+            f"{quantity(found.documents, 'document')}: forecast {percent(found.value)}, 95\u00a0% interval {bounds(found.interval, '%')}"
+        )
+        template = '<g><title>{}</title>{}{}<circle class="ring" cx="{}" cy="{}" r="5"></circle></g>'
+        ahead = _line("ahead", *box.spot(along(points[-1].documents), points[-1].accuracy), x, y)
+        return html(template, words, ahead, whisker, x, y)
+
     return _curve(
         label,
         box,
@@ -171,7 +182,7 @@ def learning_curve_chart(points: Sequence[CurvePoint], label: str, forecast: For
             _shape("polyline", "second", (box.spot(share, point.macro_f1) for share, point in shares.items())),
             _shape("polyline", "third", (box.spot(share, point.training_accuracy) for share, point in shares.items())),
         ),
-        NOTHING if expected is None else _ring(expected, box, along, points[-1]),
+        NOTHING if expected is None else ring(expected),
     )
 
 
@@ -222,15 +233,6 @@ def _curve(
         ahead,
         (html(dot, words, *spot) for (*_, words), spot in zip(points, spots, strict=True)),
     )
-
-
-def _ring(forecast: Forecast, box: _Box, along: Callable[[float], float], last: CurvePoint) -> Markup:
-    """Draw a forecast that has a value, after the last point of the curve."""
-    x, y = box.spot(along(forecast.documents), forecast.value or 0.0)
-    whisker = NOTHING if forecast.interval is None else _line("whisker", x, box.y(forecast.interval[0]), x, box.y(forecast.interval[1]))
-    words = f"{quantity(forecast.documents, 'document')}: forecast {percent(forecast.value)}, 95\u00a0% interval {bounds(forecast.interval, '%')}"
-    ring = '<g><title>{}</title>{}{}<circle class="ring" cx="{}" cy="{}" r="5"></circle></g>'
-    return html(ring, words, _line("ahead", *box.spot(along(last.documents), last.accuracy), x, y), whisker, x, y)
 
 
 def logarithmic(low: float, high: float) -> Callable[[float], float]:
@@ -295,14 +297,17 @@ def confused_first(shown: Mapping[str, ClassResult], mistakes: Iterable[tuple[st
 def confusion_chart(shown: Mapping[str, ClassResult], confusion: Mapping[str, Mapping[str, int]]) -> Markup:
     """Draw the table of the classes shown, rows by true class and columns by answer, the darker the larger the share of the row."""
     small = len(shown) > MOST_WITH_NUMBERS
-    rows = (
-        html(
-            "<tr>{}{}</tr>",
-            _head(truth, "row"),
-            (_cell(truth, answer, confusion.get(truth, {}).get(answer, 0), of_class.support, small=small) for answer in shown),
-        )
-        for truth, of_class in shown.items()
-    )
+    number = '<span class="unseen">{}</span>' if small else "{}"
+
+    def cell(truth: str, answer: str) -> Markup:
+        hit, n, support = truth == answer, confusion.get(truth, {}).get(answer, 0), shown[truth].support
+        if not n:
+            return html("<td{}></td>", attribute("class", "none" if hit else None))
+        names = f"{shortened(truth, LABEL)}, right" if hit else f"{shortened(truth, LABEL)} taken for {shortened(answer, LABEL)}"
+        words = f"{names}: {n:,} of {quantity(support, 'document')}, {percent(n / support)}"
+        return html('<td class="{}" title="{}">{}</td>', _shade_class(n / support, hit=hit), words, html(number, f"{n:,}"))
+
+    rows = (html("<tr>{}{}</tr>", _head(truth, "row"), (cell(truth, answer) for answer in shown)) for truth in shown)
     return html(
         '<table class="heat{}"><caption class="unseen">Documents by true class (rows) and answer (columns)</caption><thead><tr><td class="corner"><span>'
         "true class ↓ answer →</span></td>{}</tr></thead><tbody>{}</tbody></table>",
@@ -322,16 +327,6 @@ def _scale(name: str, kind: str, steps: Sequence[float]) -> Markup:
     begins = ["above 0", *(percent(step, 0) for step in steps)]
     swatches = (html('<span class="swatch {}{}">{}</span>', kind, number, begin) for number, begin in enumerate(begins))
     return html('<p><span class="name">{}, share of the class from </span>{}</p>', name, swatches)
-
-
-def _cell(truth: str, answer: str, n: int, support: int, *, small: bool) -> Markup:
-    hit = truth == answer
-    if not n:
-        return html("<td{}></td>", attribute("class", "none" if hit else None))
-    names = f"{shortened(truth, LABEL)}, right" if hit else f"{shortened(truth, LABEL)} taken for {shortened(answer, LABEL)}"
-    words = f"{names}: {n:,} of {quantity(support, 'document')}, {percent(n / support)}"
-    number = '<span class="unseen">{}</span>' if small else "{}"
-    return html('<td class="{}" title="{}">{}</td>', _shade_class(n / support, hit=hit), words, html(number, f"{n:,}"))
 
 
 def _shade_class(share: float, *, hit: bool) -> str:
