@@ -8,7 +8,7 @@ import click
 
 from nbtext.cli import option, panels
 from nbtext.cli.config import InputPath
-from nbtext.cli.gates import distance_failures, distance_gate, status_of
+from nbtext.cli.gates import distance_gate, status_of
 from nbtext.cli.messages import SHOWN, say, say_problem
 from nbtext.errors import UsageError
 
@@ -74,4 +74,10 @@ def command(log: str, output: str, last: int | None, since: str | None, **option
         together = pool_runs(runs)
     singly = [pool_runs([run]) for run in runs]
     write_history(output, singly, together, others)
-    return status_of(distance_failures(gates, together or singly[-1])) or int(bool(unreadable))
+    failures = (
+        f"the distance of {name} is {drift.distance:.6g}, over {value:g}"
+        for wanted, value in gates
+        for name, drift in (together or singly[-1]).figures.items()
+        if wanted in (name, "any") and drift.distance is not None and drift.distance > value  # without one all gates are met
+    )
+    return status_of(failures) or int(bool(unreadable))

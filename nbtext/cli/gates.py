@@ -13,7 +13,6 @@ from nbtext.records import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nbtext.evaluation.drift_log import DriftRun
     from nbtext.metrics.results import EvaluationResult
 
 NOT_MET = 6
@@ -112,16 +111,6 @@ def _value(number: str) -> float:
         return float(number)
     except ValueError:
         return nan
-
-
-def distance_failures(asked: Iterable[tuple[str, float]], run: DriftRun) -> list[str]:
-    """Return what is wrong with each distance that is too large; one that the model does not give meets all gates."""
-    return [
-        f"the distance of {name} is {drift.distance:.6g}, over {value:g}"
-        for wanted, value in asked
-        for name, drift in run.figures.items()
-        if wanted in (name, "any") and drift.distance is not None and drift.distance > value
-    ]
 
 
 def status_of(failures: Iterable[str | None]) -> int | None:

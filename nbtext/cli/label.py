@@ -81,8 +81,11 @@ def command(output: str, **options: Any) -> None:
       nbtext label inbox/ --take rows.tsv
       nbtext label corpora/service-desk/train --review
     """
-    from nbtext.cli.corpus import check_output_file, corpus_paths
+    import time
+
+    from nbtext.cli.corpus import CommandCorpus, check_output_file, corpus_paths
     from nbtext.cli.label_terminal import Terminal
+    from nbtext.labelling.answer_file import AnswerFile, Labelled, Reviewed
     from nbtext.report.forms import by_place, write
 
     options["to"] = options["to"] or (DEFAULT_PATCH if options["review"] else DEFAULT_FILE)
@@ -99,29 +102,36 @@ def command(output: str, **options: Any) -> None:
         source.say_notices()
         return
     terminal = None if options["take"] is not None else Terminal()
-    with _answers(options) as file:
+    with AnswerFile(options["to"], (Reviewed if options["review"] else Labelled).of_line) as file:
+        if file.repaired:
+            messages.warn(f"{options['to']}: a half-written line was cut off, as after a power cut; that document is asked about again")
         session, source = _session(paths, options, file)
+
+        def now() -> str | None:
+            return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()) if options["times"] else None
+
         if terminal is None:
-            _take(session, options)
+            filled, options["on_error"] = options["take"] or "", "record"
+            reading = Reading.of({"text_column": "id", "encoding": options["encoding"] or "auto"})
+            rows = CommandCorpus((filled,), reading, options, labelled=False, columns=("id", "label"), progress=False)
+            known = len(session.labels)
+            for _ in messages.reported(session.take(rows, options["who"], now())):
+                pass
+            rows.finish()
+            new, (given, kinds) = len(session.labels) - known, session.nouns
+            messages.notice(
+                f"{options['to']}: {quantity(new, f'new {given}')}, {len(session.labels):,} in all, {quantity(len(session.classes), kinds)}"
+            )
         else:
             from nbtext.cli.label_screen import LabelScreen, LabelSetScreen
 
             screen = LabelScreen if session.plan.separator is None else LabelSetScreen
             with terminal:
-                screen(session, terminal, lambda row, label: session.answer(row, label, options["who"], now(options))).run()
+                screen(session, terminal, lambda row, label: session.answer(row, label, options["who"], now())).run()
             classes = quantity(len(session.classes), session.nouns[1])
             learn = "" if options["review"] else f", {classes}; learn them with nbtext train {options['to']}"
             messages.notice(f"{options['to']}: {session.done}{learn}")
     source.say_notices()
-
-
-def _answers(options: option.Options) -> AnswerFile:
-    from nbtext.labelling.answer_file import AnswerFile, Labelled, Reviewed
-
-    file = AnswerFile(options["to"], (Reviewed if options["review"] else Labelled).of_line)
-    if file.repaired:
-        messages.warn(f"{options['to']}: a half-written line was cut off, as after a power cut; that document is asked about again")
-    return file
 
 
 def _session(paths: tuple[str, ...], options: option.Options, file: AnswerFile | None) -> tuple[Session, CommandCorpus]:
@@ -154,26 +164,3 @@ def _session(paths: tuple[str, ...], options: option.Options, file: AnswerFile |
         seeds = seed_terms(read_seeds(options["seeds"]), analysis)
     plan = Plan(options["strategy"], options["random_share"], options["seed"], separator)
     return open_session(source.readable(), analysis, plan, answers, file, seeds), source
-
-
-def _take(session: Session, options: option.Options) -> None:
-    from nbtext.cli.corpus import CommandCorpus
-
-    path, options["on_error"] = options["take"] or "", "record"
-    reading = Reading.of({"text_column": "id", "encoding": options["encoding"] or "auto"})
-    rows = CommandCorpus((path,), reading, options, labelled=False, columns=("id", "label"), progress=False)
-    known = len(session.labels)
-    for _ in messages.reported(session.take(rows, options["who"], now(options))):
-        pass
-    rows.finish()
-    new, (given, kinds) = len(session.labels) - known, session.nouns
-    messages.notice(
-        f"{options['to']}: {quantity(new, f'new {given}')}, {len(session.labels):,} in all, {quantity(len(session.classes), kinds)}"
-    )
-
-
-def now(options: option.Options) -> str | None:
-    """Return the time to be stored with a label, if times are wanted."""
-    import time
-
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()) if options["times"] else None

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nbtext.evaluation.label_errors import Suspect
     from nbtext.evaluation.learning_curves import Forecast, LearningCurve
     from nbtext.evaluation.tuning import SearchResult
-    from nbtext.promises.class_shares import ClassShare, PrevalenceResult
+    from nbtext.promises.class_shares import PrevalenceResult
 
 CHANGES_SHOWN = 10
 CHANGES = {"true class": "0", "answer of A": "1::(none)", "answer of B": "2::(none)", "documents": "3:,"}
@@ -213,7 +213,17 @@ def write_history(output: str, runs: Sequence[DriftRun], together: DriftRun | No
         write_result(output, records, records)
         return
     named = [(run.time, run) for run in runs] + ([] if together is None else [("together", together)])
-    rows = ((name, f"{run.documents:,}", *(_distance(run.figures[key]) for key in DRIFT_FIGURES)) for name, run in named)
+    rows = (
+        (
+            name,
+            f"{run.documents:,}",
+            *(
+                "-" if drift.distance is None else f"{drift.distance:.2f}{'*' if drift.beyond_chance else ' '}"
+                for drift in map(run.figures.__getitem__, DRIFT_FIGURES)
+            ),
+        )
+        for name, run in named
+    )
     newest = named[-1][1].figures
     changed = [f"{title} ({_change(newest[name])})" for name, title in DRIFT_FIGURES.items() if newest[name].beyond_chance]
     star = "; * more than chance" if any(run.figures[key].beyond_chance for _, run in named for key in DRIFT_FIGURES) else ""
@@ -223,10 +233,6 @@ def write_history(output: str, runs: Sequence[DriftRun], together: DriftRun | No
         "left out": f"{quantity(others, 'run')} of another model, of this one before an update, or of an older nbtext" if others else None,
     }
     show(grid(("run", "documents", *DRIFT_FIGURES.values()), rows, numeric=range(1, 2 + len(DRIFT_FIGURES))), listing(lines))
-
-
-def _distance(drift: FigureDrift) -> str:
-    return "-" if drift.distance is None else f"{drift.distance:.2f}{'*' if drift.beyond_chance else ' '}"
 
 
 def _change(drift: FigureDrift) -> str:
@@ -260,13 +266,16 @@ def write_prevalence(output: str, result: PrevalenceResult, column: str | None, 
     rows = [(label, share, (share.low, share.high), block * round(BAR * share.share)) for label, share in ordered]
     columns = {"class": "0", "share": "1.share:.3f", "95 % interval": "2:.3f", "by counting answers": "1.counted:.3f", "": "3"}
     largest = [label for label, _ in ordered[:CLASSES_SHOWN]]
-    by = [(value, f"{found.documents:,}", *(_share(found.prevalence[label]) for label in largest)) for value, found in result.by.items()]
+    by = [
+        (
+            value,
+            f"{found.documents:,}",
+            *(f"{share.share:.3f}  ({bounds((share.low, share.high), '.3f')})" for share in map(found.prevalence.__getitem__, largest)),
+        )
+        for value, found in result.by.items()
+    ]
     show(
         listing({"documents": f"{result.all.documents:,}"}),
         table(columns, rows),
         grid((str(column), "documents", *largest), by, range(1, 2 + len(largest))) if by else "",
     )
-
-
-def _share(found: ClassShare) -> str:
-    return f"{found.share:.3f}  ({bounds((found.low, found.high), '.3f')})"

@@ -69,6 +69,44 @@ def write_evaluation(
         record = {**json_values(result), **{name: part for name, part in beside.items() if part is not None}}
         write_result(output, record, [{"label": label, **figures} for label, figures in record["per_class"].items()])
         return
+
+    def with_interval(name: str, *, unit: str = "", absent: str = "infinite", kind: str = "") -> str:
+        """Return a figure with its interval, if it has one, after the name of its ``kind``."""
+        value, interval = result.figure(name), result.intervals.get(name)
+        if value is None:
+            return absent
+        return f"{figure(value)}{unit}" + ("" if interval is None else f"  ({kind}{bounds(interval)})")
+
+    abstained, known, baselines = result.coverage is not None and result.coverage < 1, result.known, result.baselines
+    of_known = f"  ({figure(known.log_loss)} for {quantity(known.n, 'document')} of known classes)"
+    leaked = leaks if isinstance(leaks, LeakResult) and leaks.found else None
+    figures = {
+        "documents": f"{result.n:,}",
+        "accuracy": with_interval("accuracy", kind="95 % interval "),
+        "answered": f"{with_interval('coverage')} of the documents" if abstained else None,
+        "accuracy of those": with_interval("answered_accuracy", absent="none") if abstained else None,
+        "macro F1": with_interval("macro_f1"),
+        "micro F1": with_interval("micro_f1") if abstained or not result.confusion else None,
+        "mean cost": None if result.mean_cost is None else with_interval("mean_cost"),
+        "threshold": None
+        if threshold is None
+        else f"{threshold.answer} is the answer if p(d | {threshold.answer}) / p(d | {threshold.against}) > {threshold.likelihood_ratio:.4g}, "
+        f"so if p({threshold.answer} | d) > {figure(threshold.probability)}",
+        "log loss": with_interval("log_loss", unit=" nats") + of_known * (known.n < result.n and known.log_loss is not None),
+        "Brier score": with_interval("brier"),
+        "calibration error": with_interval("ece"),
+        "in training too": None if leaked is None else f"{leaked.found:,}  ({leaked.exact:,} with the same words, {leaked.near:,} nearly)",
+        "accuracy without": None
+        if leaked is None
+        else "-"
+        if leaked.without is None
+        else f"{figure(leaked.without.accuracy)}  ({bounds(leaked.without.interval)})",
+        "baseline accuracy": baselines
+        and f"{figure(baselines.largest_class.accuracy)}  (always {baselines.largest_class.label}; "
+        f"macro F1 {figure(baselines.largest_class.macro_f1)})",
+        "baseline log loss": baselines
+        and f"{figure(baselines.class_prior.log_loss)} nats  (always the class prior; Brier score {figure(baselines.class_prior.brier)})",
+    }
     per_class, title = list(result.per_class.items()), None
     if len(per_class) > CLASSES_SHOWN:
         per_class.sort(key=lambda item: (not item[1].occurs, item[1].f1))
@@ -76,13 +114,13 @@ def write_evaluation(
             title = f"{CLASSES_SHOWN} of {quantity(len(per_class), 'class')}, those of least F1; --all shows all"
             del per_class[CLASSES_SHOWN:]
     others = {
-        metric.title: _with_interval(result, name, absent="-")
+        metric.title: with_interval(name, absent="-")
         for name, metric in METRICS.items()
         if metric.title and not (metric.has_interval and result.figure(name) is None)
     }
     mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))[:CONFUSIONS_SHOWN]
     show(
-        listing(_main_figures(result, leaks if isinstance(leaks, LeakResult) else None, threshold)),
+        listing(figures),
         listing(others) if everything else "",
         table(CLASSES, per_class, title),
         table(CONFUSIONS, mistakes, "most frequent confusions") if mistakes else "",
@@ -96,48 +134,6 @@ def write_evaluation(
         *(() if sets is None else _sets(sets, everything=everything)),
         *_risk(risk),
     )
-
-
-def _main_figures(result: EvaluationResult, leaks: LeakResult | None, threshold: AnswerThreshold | None) -> dict[str, str | None]:
-    """Return names and values, None where it does not apply."""
-    abstained, known, baselines = result.coverage is not None and result.coverage < 1, result.known, result.baselines
-    of_known = f"  ({figure(known.log_loss)} for {quantity(known.n, 'document')} of known classes)"
-    leaked = leaks if leaks is not None and leaks.found else None
-    return {
-        "documents": f"{result.n:,}",
-        "accuracy": _with_interval(result, "accuracy", kind="95 % interval "),
-        "answered": f"{_with_interval(result, 'coverage')} of the documents" if abstained else None,
-        "accuracy of those": _with_interval(result, "answered_accuracy", absent="none") if abstained else None,
-        "macro F1": _with_interval(result, "macro_f1"),
-        "micro F1": _with_interval(result, "micro_f1") if abstained or not result.confusion else None,
-        "mean cost": None if result.mean_cost is None else _with_interval(result, "mean_cost"),
-        "threshold": None
-        if threshold is None
-        else f"{threshold.answer} is the answer if p(d | {threshold.answer}) / p(d | {threshold.against}) > {threshold.likelihood_ratio:.4g}, "
-        f"so if p({threshold.answer} | d) > {figure(threshold.probability)}",
-        "log loss": _with_interval(result, "log_loss", unit=" nats") + of_known * (known.n < result.n and known.log_loss is not None),
-        "Brier score": _with_interval(result, "brier"),
-        "calibration error": _with_interval(result, "ece"),
-        "in training too": None if leaked is None else f"{leaked.found:,}  ({leaked.exact:,} with the same words, {leaked.near:,} nearly)",
-        "accuracy without": None
-        if leaked is None
-        else "-"
-        if leaked.without is None
-        else f"{figure(leaked.without.accuracy)}  ({bounds(leaked.without.interval)})",
-        "baseline accuracy": baselines
-        and f"{figure(baselines.largest_class.accuracy)}  (always {baselines.largest_class.label}; "
-        f"macro F1 {figure(baselines.largest_class.macro_f1)})",
-        "baseline log loss": baselines
-        and f"{figure(baselines.class_prior.log_loss)} nats  (always the class prior; Brier score {figure(baselines.class_prior.brier)})",
-    }
-
-
-def _with_interval(result: EvaluationResult, name: str, *, unit: str = "", absent: str = "infinite", kind: str = "") -> str:
-    """Return a figure with its interval, if it has one, after the name of its ``kind``."""
-    value, interval = result.figure(name), result.intervals.get(name)
-    if value is None:
-        return absent
-    return f"{figure(value)}{unit}" + ("" if interval is None else f"  ({kind}{bounds(interval)})")
 
 
 def _sets(sets: SetsResult, *, everything: bool) -> Iterator[str]:

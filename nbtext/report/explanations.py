@@ -135,12 +135,36 @@ def idle_words(n: int) -> str:
 
 def write_explanations(stream: Iterable[Explained], output: str, top: int) -> None:
     """Print each as it comes, as tsv, csv or jsonl; for people the answer, the text with words shaded, the ``top`` strongest parts, and the probability."""
-    if output == "table":
-        print_parts(stream, lambda explained: _print(explained, top))
-    else:
-        write(
-            stream, output, by_place("id", "label", "against", "kind", "name", "nats", "count", "places", "note"), rows, _explanation_record
+    if output != "table":
+        columns = by_place("id", "label", "against", "kind", "name", "nats", "count", "places", "note")
+        write(stream, output, columns, rows, _explanation_record)
+        return
+
+    def draw(explained: Explained) -> None:
+        explanation = explained.explanation
+        if explanation is None:
+            reasons = grid(("class", "ruled out by"), causes(explained)) if explained.ruled_out else ""
+            show(listing({"document": explained.id, "no answer": str(explained.problem or explained.abstained)}), reasons)
+            return
+        of_answer, of_other = (", bold on blue", ", underlined on orange") if has_styles() else ("", "")
+        head = {
+            "document": explanation.id,
+            "answer": f"{explanation.label}  ({figure(explanation.probability)}){of_answer}",
+            "against": f"{explanation.against}  ({figure(explanation.against_probability)}){of_other}",
+        }
+        parts, idle = summands(explanation, top, "other")
+        lines = [
+            (name if times or terms else f"({name})", signed(contribution), times, terms) for name, contribution, times, terms in parts
+        ]
+        lines.append(("log odds", signed(explanation.log_odds), "", idle_words(idle) if idle else ""))
+        show(
+            listing(head),
+            drawing(shaded(pieces(explanation))) if explanation.text.strip() else "",
+            grid(("part", "nats", "times", "terms"), lines, numeric=(1, 2)),
+            "".join(f"{visible(line)}\n" for line in calibration_lines(explanation)),
         )
+
+    print_parts(stream, draw)
 
 
 def rows(explained: Explained) -> Iterator[tuple[object, ...]]:
@@ -218,29 +242,6 @@ def _explanation_record(explained: Explained) -> dict[str, Parsed]:
 def _known(**values: object) -> dict[str, object]:
     """Return what is not None."""
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _print(explained: Explained, top: int) -> None:
-    explanation = explained.explanation
-    if explanation is None:
-        reasons = grid(("class", "ruled out by"), causes(explained)) if explained.ruled_out else ""
-        show(listing({"document": explained.id, "no answer": str(explained.problem or explained.abstained)}), reasons)
-        return
-    of_answer, of_other = (", bold on blue", ", underlined on orange") if has_styles() else ("", "")
-    head = {
-        "document": explanation.id,
-        "answer": f"{explanation.label}  ({figure(explanation.probability)}){of_answer}",
-        "against": f"{explanation.against}  ({figure(explanation.against_probability)}){of_other}",
-    }
-    parts, idle = summands(explanation, top, "other")
-    rows = [(name if times or terms else f"({name})", signed(contribution), times, terms) for name, contribution, times, terms in parts]
-    rows.append(("log odds", signed(explanation.log_odds), "", idle_words(idle) if idle else ""))
-    show(
-        listing(head),
-        drawing(shaded(pieces(explanation))) if explanation.text.strip() else "",
-        grid(("part", "nats", "times", "terms"), rows, numeric=(1, 2)),
-        "".join(f"{visible(line)}\n" for line in calibration_lines(explanation)),
-    )
 
 
 def shaded(pieces: Iterable[tuple[str, float]], safe: Callable[[str], str] = visible) -> Text:

@@ -12,7 +12,7 @@ from nbtext.report.forms import bounds, grid, is_plain_terminal, listing, settin
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from nbtext.inspection.differences import Change, ClassChange, Differences
+    from nbtext.inspection.differences import Change, Differences
     from nbtext.inspection.terms import ClassDetails, TermDetails, WordDetails
 
 
@@ -96,12 +96,41 @@ MOVED = {
 
 def print_differences(found: Differences, name_old: str, name_new: str) -> None:
     """Print the result of `nbtext.inspection.differences.differences`: only what differs."""
-    settings = _settings(found)
+    changes: dict[str, Change[object]] = {
+        **found.settings,
+        **found.sizes,
+        **{f"written by {name}": change for name, change in found.written_by.items()},
+    }
+    settings = [(name.replace("_", " "), setting(change.old), setting(change.new)) for name, change in changes.items()]
+    for name, attribute in found.attributes.items():
+        old, new = (
+            "—" if side is None else f"{side.kind}, {quantity(side.documents, 'document')}" for side in (attribute.old, attribute.new)
+        )
+        settings.append((f"attribute {name}", old, new))
+    if found.stop_words.came or found.stop_words.went:
+        settings.append(("stop words only there", listed(found.stop_words.went, _MOST_WORDS), listed(found.stop_words.came, _MOST_WORDS)))
+    if found.vocabulary.came or found.vocabulary.went:
+        settings.append(("terms only there", f"{found.vocabulary.went:,}", f"{found.vocabulary.came:,}"))
     blocks = [listing({"A": name_old, "B": name_new}), grid(("setting or size", "A", "B"), settings) if settings else ""]
     if found.identical:
         blocks.append(f"The two models are the same{', except for the versions that wrote them' if found.written_by else ''}.\n")
     else:
-        blocks.append(_of_classes(found.classes))
+        differing = [(label, change) for label, change in found.classes.items() if change.old != change.new or change.divergence]
+        differing.sort(
+            key=lambda entry: -(inf if entry[1].divergence is None else entry[1].divergence)
+        )  # those in one model only come first
+        rows = (
+            (
+                label,
+                " → ".join(f"{side.documents:,}" if side else "—" for side in (change.old, change.new)),
+                " → ".join(f"{side.prior:.4f}" if side else "—" for side in (change.old, change.new)),
+                change,
+            )
+            for label, change in differing[:_MOST_CLASSES]
+        )
+        first = f"; the first {_MOST_CLASSES}" if len(differing) > _MOST_CLASSES else ""
+        title = f"{len(differing):,} of {quantity(len(found.classes), 'class')} {'differs' if len(differing) == 1 else 'differ'}{first}"
+        blocks.append(table(CHANGED_CLASSES, rows, title) if differing else "The classes are the same.\n")
         if found.terms:
             moved = (
                 (change, "new" if not change.old else "gone" if not change.new else f"× {change.new / change.old:.3g}")
@@ -111,42 +140,3 @@ def print_differences(found: Differences, name_old: str, name_new: str) -> None:
         elif any(change.divergence is not None for change in found.classes.values()):
             blocks[-1] += "No term has another probability in a class.\n"
     show(*blocks)
-
-
-def _settings(found: Differences) -> list[tuple[str, str, str]]:
-    changes: dict[str, Change[object]] = {
-        **found.settings,
-        **found.sizes,
-        **{f"written by {name}": change for name, change in found.written_by.items()},
-    }
-    rows = [(name.replace("_", " "), setting(change.old), setting(change.new)) for name, change in changes.items()]
-    for name, attribute in found.attributes.items():
-        old, new = (
-            "—" if side is None else f"{side.kind}, {quantity(side.documents, 'document')}" for side in (attribute.old, attribute.new)
-        )
-        rows.append((f"attribute {name}", old, new))
-    if found.stop_words.came or found.stop_words.went:
-        rows.append(("stop words only there", listed(found.stop_words.went, _MOST_WORDS), listed(found.stop_words.came, _MOST_WORDS)))
-    if found.vocabulary.came or found.vocabulary.went:
-        rows.append(("terms only there", f"{found.vocabulary.went:,}", f"{found.vocabulary.came:,}"))
-    return rows
-
-
-def _of_classes(classes: Mapping[str, ClassChange]) -> str:
-    """Return the classes that differ: those in one model only, then those whose language models are furthest apart."""
-    differing = [(label, change) for label, change in classes.items() if change.old != change.new or change.divergence]
-    if not differing:
-        return "The classes are the same.\n"
-    differing.sort(key=lambda entry: -(inf if entry[1].divergence is None else entry[1].divergence))
-    rows = (
-        (
-            label,
-            " → ".join(f"{side.documents:,}" if side else "—" for side in (change.old, change.new)),
-            " → ".join(f"{side.prior:.4f}" if side else "—" for side in (change.old, change.new)),
-            change,
-        )
-        for label, change in differing[:_MOST_CLASSES]
-    )
-    first = f"; the first {_MOST_CLASSES}" if len(differing) > _MOST_CLASSES else ""
-    title = f"{len(differing):,} of {quantity(len(classes), 'class')} {'differs' if len(differing) == 1 else 'differ'}{first}"
-    return table(CHANGED_CLASSES, rows, title)
