@@ -10,7 +10,6 @@ from nbtext.cli.config import CARD, InputPath
 from nbtext.errors import PathError, UsageError
 
 if TYPE_CHECKING:
-    from nbtext.model import TextClassifier
     from nbtext.type_names import Parsed
 
 
@@ -45,18 +44,40 @@ def command(model_path: str, to: str | None, **options: Any) -> None:
 
 def write_card(model_path: str, to: str | None, options: option.Options) -> None:
     """Write a model card to a file, or without one to standard output."""
+    from contextlib import suppress
     from pathlib import Path
 
-    from nbtext.cli.corpus import check_output_file, names_documents
+    from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, names_documents
+    from nbtext.corpus.streams import file_content
+    from nbtext.decision import DecisionRule
+    from nbtext.evaluation.judging import judge_scored
     from nbtext.evaluation.label_errors import suspects_in_sample
     from nbtext.inspection.overview import overview
+    from nbtext.metrics.results import json_values
+    from nbtext.model.corpus_work import score_corpus
     from nbtext.model.training import left_out_posteriors
     from nbtext.report.model_card import TERMS_SHOWN, CardFacts, model_card
     from nbtext.store.atomic import replace_file
+    from nbtext.strict_json import parsed_json
 
     model, saved, corpus = option.load_model(model_path), options["evaluation"], options["corpus"]
     check_output_file(to, "--to", [model_path, *corpus, saved])
-    evaluation = _judged(model, options) if names_documents(options) else _saved(saved) if saved else None
+    evaluation: Parsed = None
+    if names_documents(options):
+        documents = documents_for(model, corpus_paths(options), options, labelled=True)
+        result = judge_scored(score_corpus(model.fitted, documents, options.get("jobs", 1)), model, DecisionRule()).result()
+        documents.say_notices()
+        messages.warn_of_unknown("the model", result.unknown_labels)
+        evaluation = json_values(result)
+    elif saved:
+        with suppress(ValueError):
+            evaluation = parsed_json(file_content(saved))
+        if (
+            not isinstance(evaluation, dict)
+            or not isinstance(evaluation.get("per_class"), dict)
+            or not isinstance(evaluation.get("n"), int)
+        ):
+            raise _no_evaluation(saved)
     try:
         suspects = suspects_in_sample(left_out_posteriors(model.fitted))
     except UsageError:  # the model cannot leave documents out
@@ -73,35 +94,6 @@ def write_card(model_path: str, to: str | None, options: option.Options) -> None
         sys.stdout.write(card)
     else:
         replace_file(to, lambda file: file.writelines([card.encode()]))
-
-
-def _judged(model: TextClassifier, options: option.Options) -> dict[str, Parsed]:
-    """Return the evaluation on a corpus as `nbtext evaluate` prints it."""
-    from nbtext.cli.corpus import corpus_paths, documents_for
-    from nbtext.decision import DecisionRule
-    from nbtext.evaluation.judging import judge_scored
-    from nbtext.metrics.results import json_values
-    from nbtext.model.corpus_work import score_corpus
-
-    documents = documents_for(model, corpus_paths(options), options, labelled=True)
-    result = judge_scored(score_corpus(model.fitted, documents, options.get("jobs", 1)), model, DecisionRule()).result()
-    documents.say_notices()
-    messages.warn_of_unknown("the model", result.unknown_labels)
-    return json_values(result)
-
-
-def _saved(path: str) -> dict[str, Parsed]:
-    """Return a saved evaluation; raise `PathError` if the file is none."""
-    from nbtext.corpus.streams import file_content
-    from nbtext.strict_json import parsed_json
-
-    try:
-        found = parsed_json(file_content(path))
-    except ValueError:
-        found = None
-    if not isinstance(found, dict) or not isinstance(found.get("per_class"), dict) or not isinstance(found.get("n"), int):
-        raise _no_evaluation(path)
-    return found
 
 
 def _no_evaluation(path: str) -> PathError:

@@ -173,6 +173,8 @@ def recognised(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Rea
 def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) -> Reading:
     """Return how to read documents: like the training documents, without weights, unless options say otherwise; raise as `reading_like`.
 
+    Say if they have another format than those of training, and warn of paths that their names show to have yet another.
+
     Lines of ``--lines`` are documents as they stand, unless an option names a format or a column.
     """
     if options.get("text") and model.reading.is_counted:
@@ -180,7 +182,16 @@ def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) ->
     reading = reading_like(model.reading, paths, given(READING, options)).unweighted
     if not options.get("lines"):
         if options["format"] is None:
-            _say_format(model.reading.format, reading.format, paths)
+            trained, found = model.reading.format, reading.format
+            families = [{name for name, layout in FORMATS.items() if getattr(layout, trait)} for trait in ("columns", "of_files")]
+            if trained not in (found, "auto") and not any({trained, found} <= family for family in families):
+                shown = "one document" if found == "dir" and not os.path.isdir(paths[0]) else found  # noqa: PTH112 - does not raise
+                messages.notice(f"{paths[0]}: read as {shown}, not as {trained} like the training documents; if not, give --format")
+            other = next((path for path in paths[1:] if format_by_name(path) not in (None, "dir", found)), None)
+            if other is not None:
+                messages.warn(
+                    f"{other}: read as {found} like {paths[0]}, but it looks like {format_by_name(other)}; give it alone, or --format"
+                )
         return reading
     file_format = options["format"] or "auto"
     if file_format == "auto":
@@ -189,17 +200,6 @@ def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) ->
     if file_format == "auto" or not (FORMATS[file_format].line_per_document or FORMATS[file_format].columns):
         raise UsageError(f"--lines reads one document a line, not --format {file_format}", hint="give --format csv, tsv or jsonl")
     return replace(reading, format=file_format)
-
-
-def _say_format(trained: str, found: str, paths: Sequence[str]) -> None:
-    """Say that documents have another format than those of training, and warn of paths that their names show to have yet another."""
-    families = [{name for name, layout in FORMATS.items() if getattr(layout, trait)} for trait in ("columns", "of_files")]
-    if trained not in (found, "auto") and not any({trained, found} <= family for family in families):
-        shown = "one document" if found == "dir" and not os.path.isdir(paths[0]) else found  # noqa: PTH112 - does not raise
-        messages.notice(f"{paths[0]}: read as {shown}, not as {trained} like the training documents; if not, give --format")
-    other = next((path for path in paths[1:] if format_by_name(path) not in (None, "dir", found)), None)
-    if other is not None:
-        messages.warn(f"{other}: read as {found} like {paths[0]}, but it looks like {format_by_name(other)}; give it alone, or --format")
 
 
 def documents_for(

@@ -225,9 +225,23 @@ def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 
 
 
 def _failure_of_the_system(problem: BaseException | None) -> PathError | None:
-    """Return the error for what the operating system could not do; None for another kind of problem."""
+    """Return the error for what the operating system could not do; None for another kind of problem.
+
+    The system names no file that was open already, such as standard output.
+    """
     if isinstance(problem, OSError):
-        return _failure_of_input_or_output(problem)
+        what = reason(problem)
+        if problem.filename:
+            return PathError(f"cannot use it: {what}", where=str(problem.filename))
+        is_output = problem.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # which other files that are written say with their names
+        try:
+            sys.stdout.flush()  # what could not be written is still there, unless there was much, and cannot be written now either
+        except OSError:
+            is_output = True
+        if is_output:
+            _abandon_standard_output()
+            return PathError(f"cannot write: {what}", where="standard output")
+        return PathError(f"cannot read or write: {what}")
     if isinstance(problem, MemoryError):
         return PathError("out of memory")
     while isinstance(problem, Exception):  # a library cannot be loaded, as when too many files are open; numpy wraps it in a longer one
@@ -235,22 +249,6 @@ def _failure_of_the_system(problem: BaseException | None) -> PathError | None:
             return PathError(f"cannot load it: {str(problem).removeprefix(f'{problem.path}: ')}", where=problem.path)
         problem = problem.__cause__ or problem.__context__
     return None
-
-
-def _failure_of_input_or_output(problem: OSError) -> PathError:
-    """Return the error with its place; the operating system names no file that was open already, such as standard output."""
-    what = reason(problem)
-    if problem.filename:
-        return PathError(f"cannot use it: {what}", where=str(problem.filename))
-    is_output = problem.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # which other files that are written say with their names
-    try:
-        sys.stdout.flush()  # what could not be written is still there, unless there was much, and cannot be written now either
-    except OSError:
-        is_output = True
-    if is_output:
-        _abandon_standard_output()
-        return PathError(f"cannot write: {what}", where="standard output")
-    return PathError(f"cannot read or write: {what}")
 
 
 def _say_wrong_usage(problem: click.ClickException) -> None:

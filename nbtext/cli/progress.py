@@ -48,13 +48,15 @@ class ProgressBar:
         """Draw steps over the last line, after a bar if the share that is done is known and there is room; the outermost work has taken so many seconds."""
         share = None
         for step in reversed(steps):
-            share = _share(step, share or 0.0)
+            of_counted = (step.done + (share or 0.0)) / step.total if step.total else None
+            share = of_counted if step.share is None else step.share()
         first = steps[0]
         parts = [part for step in steps for part in (_counted(step), step.detail) if part]
         if first.total is None and first.done and seconds:
             parts.insert(1, f"{first.done / seconds:,.0f} per second")
         if share:
-            parts.append(f"{_clock(seconds * (1 - share) / share)} left")
+            minutes, rest = divmod(round(seconds * (1 - share) / share), 60)
+            parts.append(f"{minutes // 60}:{minutes % 60:02}:{rest:02} left")
         text = ", ".join(parts)
         room = self._console.width - len(text) - 2
         if share is None or room < _BAR // 2:
@@ -75,18 +77,6 @@ class ProgressBar:
         return Console(stderr=True)
 
 
-def _share(step: Step, within: float) -> float | None:
-    """Return the share that is done, given that of the work within; None if it is unknown."""
-    if step.share is not None:
-        return step.share()
-    return (step.done + within) / step.total if step.total else None
-
-
 def _counted(step: Step) -> str:
     """Return how many are done, of how many if that is known."""
     return quantity(step.done, step.noun) if step.total is None else f"{step.done:,} of {quantity(step.total, step.noun)}"
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"

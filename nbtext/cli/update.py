@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nbtext.cli import messages, option, panels
 from nbtext.cli.writing import (
@@ -15,11 +15,6 @@ from nbtext.cli.writing import (
     writing_options,
 )
 from nbtext.errors import NoDocumentsError, listed, plural, quantity
-
-if TYPE_CHECKING:
-    from nbtext.counts.corpus_counts import CorpusCounts
-    from nbtext.model import TextClassifier
-    from nbtext.model.locked_model import Updated
 
 
 @panels.command("update")
@@ -52,6 +47,8 @@ def command(model_path: str, **options: Any) -> None:
       nbtext update --label waste-collection letter.txt
     """
     from nbtext.cli.corpus import corpus_paths, names_documents
+    from nbtext.document_parts import NO_TEXT
+    from nbtext.evaluation.leakage import sampled_leaks
     from nbtext.model.changing import Batch, count_batch
     from nbtext.model.corpus_work import count_corpus
     from nbtext.model.locked_model import update
@@ -69,47 +66,31 @@ def command(model_path: str, **options: Any) -> None:
         counted = count_batch(model, source, jobs) if options["once"] else count_corpus(model.analysis, source, jobs, options["scheduler"])
     except NoDocumentsError:
         messages.notice("there is nothing to learn")
-    else:
-        updated = update(model_path, model, counted, unlabelled, **lock_settings(options))
-        _say_learnt(updated, quantity(counted.counts.statistics.n_documents, "document"))
-        if new := sorted({*map(str, updated.model.classes)} - {*map(str, model.classes)}):
-            say = messages.notice if options["label"] is None else messages.warn  # a name that was typed may be wrong
-            say(f"new {plural(len(new), 'class')}: {listed(new, messages.SHOWN)}")
-        if isinstance(counted, Batch):
-            say_overruled(counted)
-        else:
-            _say_learnt_before(counted.counts, model)
-        say_model(updated.model, model_path, model)
-    source.say_notices()
-
-
-def _say_learnt_before(more: CorpusCounts, model: TextClassifier) -> None:
-    """Say how many documents the model seems to have learnt before, by its sample; values without a text come again anyway."""
-    from nbtext.document_parts import NO_TEXT
-    from nbtext.evaluation.leakage import sampled_leaks
-
-    if model.reading.text_column == NO_TEXT or not messages.shows_notices():
+        source.say_notices()
         return
-    sample = model.counts.sample
-    found = sampled_leaks(more.sample.documents.hashes, sample.documents.hashes, sample.bound)
-    if not found.is_accidental:
+    updated = update(model_path, model, counted, unlabelled, **lock_settings(options))
+    if (learnt := updated.learnt) is not None:
+        if not updated.had_ledger:
+            before = quantity(updated.documents_before, "document")
+            messages.warn(f"the model had no ledger, so {before} that it learnt before may be learnt again")
         messages.notice(
-            f"learnt before, and counted twice now: {found.of(more.labelled.n_documents)}; use --once, here and in training, to skip them"
+            f"learnt {quantity(learnt.new, 'document')}; moved from another class: {learnt.moved:,}, "
+            f"known already: {learnt.known:,}, repeated: {learnt.repeated:,}"
         )
-
-
-def _say_learnt(updated: Updated, added: str) -> None:
-    if (learnt := updated.learnt) is None:
-        if updated.had_ledger:
-            messages.warn(
-                f"learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: {added}"
+    elif updated.had_ledger:
+        added = quantity(counted.counts.statistics.n_documents, "document")
+        messages.warn(f"learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: {added}")
+    if new := sorted({*map(str, updated.model.classes)} - {*map(str, model.classes)}):
+        say = messages.notice if options["label"] is None else messages.warn  # a name that was typed may be wrong
+        say(f"new {plural(len(new), 'class')}: {listed(new, messages.SHOWN)}")
+    if isinstance(counted, Batch):
+        say_overruled(counted)
+    elif model.reading.text_column != NO_TEXT and messages.shows_notices():  # values without a text come again anyway
+        sample, more = model.counts.sample, counted.counts
+        found = sampled_leaks(more.sample.documents.hashes, sample.documents.hashes, sample.bound)
+        if not found.is_accidental:
+            messages.notice(
+                f"learnt before, and counted twice now: {found.of(more.labelled.n_documents)}; use --once, here and in training, to skip them"
             )
-        return
-    if not updated.had_ledger:
-        messages.warn(
-            f"the model had no ledger, so {quantity(updated.documents_before, 'document')} that it learnt before may be learnt again"
-        )
-    messages.notice(
-        f"learnt {quantity(learnt.new, 'document')}; moved from another class: {learnt.moved:,}, "
-        f"known already: {learnt.known:,}, repeated: {learnt.repeated:,}"
-    )
+    say_model(updated.model, model_path, model)
+    source.say_notices()

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from nbtext.inspection.criteria import ComparedModel, Criteria
     from nbtext.inspection.generation import DocumentGenerator, Generated
     from nbtext.inspection.overview import (
-        AttributeOverviews,
         CalibrationOverview,
         ClassBoundary,
         Overview,
@@ -164,8 +163,29 @@ def print_overview(overview: Overview) -> None:
     if linear is not None:
         head = f"term, for {' above 0, for '.join(overview.classes)} below"
         blocks.append(table({head: "0", "w": "1:.4f"}, [*linear.terms.items(), ("b, without any term", linear.b)]))
-    tables = (*_boundary_tables(overview), *_attribute_tables(overview.attributes), table(CLASSES, overview.classes.items()))
-    show(*blocks, *tables)
+    for label, found in (overview.boundary or {}).items():  # of numbers alone, in their units; a covariance or matrix has a column for each
+        if not found.mean or not found.covariance:
+            break
+        names = list(overview.attributes)[-len(found.w) :]
+        matrices = {"Σ": found.covariance, **({"W": found.matrix} if found.matrix else {})}
+        columns = (
+            f"{label}, w_0 {'−∞' if found.w_0 is None else format(found.w_0, '.6g')}",
+            "μ",
+            "w",
+            *(f"{symbol} {name}" for symbol in matrices for name in names),
+        )
+        parameters = [
+            (name, *(f"{value:.6g}" for value in (mean, w, *chain.from_iterable(of_name))))
+            for name, mean, w, *of_name in zip(names, found.mean, found.w, *matrices.values(), strict=True)
+        ]
+        blocks.append(grid(columns, parameters, numeric=range(1, len(columns))))
+    for name, attribute in overview.attributes.items():
+        of_classes = [(label, _cells(of_class)) for label, of_class in attribute.classes.items()]
+        if of_classes:
+            smoothing = getattr(attribute, "smoothing", None)
+            heads = (f"{name}, {attribute.kind}" + ("" if smoothing is None else f", smoothing {smoothing:g}"), *of_classes[0][1])
+            blocks.append(grid(heads, ((label, *cells.values()) for label, cells in of_classes), numeric=range(1, len(heads))))
+    show(*blocks, table(CLASSES, overview.classes.items()))
 
 
 def _lines(overview: Overview) -> dict[str, str | None]:
@@ -213,26 +233,6 @@ def _boundary(boundary: Mapping[str, ClassBoundary]) -> str:
     return f"{'quadratic' if first.matrix else 'linear'} in {quantity(len(first.w), 'feature')}; w and w_0 of each class with --output json"
 
 
-def _boundary_tables(overview: Overview) -> Iterable[str]:
-    """Yield for each class of a Gaussian model of numbers alone what it is in their units; a covariance or matrix has a column for each number."""
-    for label, found in (overview.boundary or {}).items():
-        if not found.mean or not found.covariance:
-            return
-        names = list(overview.attributes)[-len(found.w) :]
-        matrices = {"Σ": found.covariance, **({"W": found.matrix} if found.matrix else {})}
-        columns = (
-            f"{label}, w_0 {'−∞' if found.w_0 is None else format(found.w_0, '.6g')}",
-            "μ",
-            "w",
-            *(f"{symbol} {name}" for symbol in matrices for name in names),
-        )
-        rows = [
-            (name, *(f"{value:.6g}" for value in (mean, w, *chain.from_iterable(of_name))))
-            for name, mean, w, *of_name in zip(names, found.mean, found.w, *matrices.values(), strict=True)
-        ]
-        yield grid(columns, rows, numeric=range(1, len(columns)))
-
-
 def _unlabelled(unlabelled: UnlabelledOverview) -> str:
     documents = quantity(unlabelled.documents, "document")
     if not unlabelled.weight:
@@ -251,16 +251,6 @@ def _calibration(calibration: CalibrationOverview | None) -> str:
     scale, exponent = calibration.temperature.scale, calibration.temperature.exponent
     by_length = f" · n^{exponent:.4g}, n the document's known tokens" if exponent else ""
     return f"{calibration.method}: temperature {scale:.4g}{by_length}"
-
-
-def _attribute_tables(attributes: AttributeOverviews) -> Iterable[str]:
-    """Yield a table for each attribute that any class has values of."""
-    for name, attribute in attributes.items():
-        rows = [(label, _cells(of_class)) for label, of_class in attribute.classes.items()]
-        if rows:
-            smoothing = getattr(attribute, "smoothing", None)
-            columns = (f"{name}, {attribute.kind}" + ("" if smoothing is None else f", smoothing {smoothing:g}"), *rows[0][1])
-            yield grid(columns, ((label, *cells.values()) for label, cells in rows), numeric=range(1, len(columns)))
 
 
 def _cells(distribution: Mapping[str, float | Mapping[str, float]]) -> dict[str, str]:
