@@ -94,7 +94,7 @@ def command(model_path: str, output: str | None, limit: int | None, **options: A
     from nbtext.corpus.reading import column_names
     from nbtext.model.corpus_work import score_corpus
     from nbtext.ragged import BLOCK_DOCUMENTS
-    from nbtext.report.answers import AnswerForm, write_answers
+    from nbtext.report.answers import AnswerForm
     from nbtext.scoring import AnswerCounts, answers_to
 
     if options["mail_filter"]:
@@ -137,7 +137,7 @@ def command(model_path: str, output: str | None, limit: int | None, **options: A
     watched = blocks if drift is None else drift.watched(blocks)
     answers = answers_to(watched, model.fitted, rule, min_typicality=options["min_typicality"], top_k=top_k, sets=sets)
     counts = AnswerCounts()
-    write_answers(counts.watched(messages.reported(answers)), form)
+    form.write(counts.watched(messages.reported(answers)))
     if drift is not None:
         from nbtext.store.atomic import append_line
 

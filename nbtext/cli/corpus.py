@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import click
 
 from nbtext.cli import messages
-from nbtext.cli.messages import SHOWN
 from nbtext.cli.option import ANALYSING, given, given_reading
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.document import LabelledFolder
@@ -60,8 +59,9 @@ class CommandCorpus(Corpus):
         if typed:
             messages.notice("reading standard input; Ctrl-D ends it")
         reading = recognised(reading, paths, labelled=labelled)
-        if reading.format == "dir" and reading.document == "text" and not (labelled or options.get("format")):
-            _ask_about_lines(paths)
+        is_text = reading.format == "dir" and reading.document == "text" and not (labelled or options.get("format"))
+        if is_text and messages.shows_notices() and len(paths) == 1 and os.path.isfile(paths[0]) and (n := lines_of_document(paths[0])):  # noqa: PTH113
+            messages.notice(f"{paths[0]}: read as one document of {n:,} lines or more; if each line is a document, give --format lines")
         super().__init__(paths, reading, labelled, columns, str(on_error), messages.document_failed)
         _keep_freed_memory()
         self.reports_progress = progress and not typed and messages.standard_error_is_terminal()
@@ -95,12 +95,6 @@ def _keep_freed_memory() -> None:
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(_TRIM_THRESHOLD, 64 << 20)
         mallopt(_MMAP_THRESHOLD, 4 << 20)
-
-
-def _ask_about_lines(paths: Sequence[str]) -> None:
-    """Say if the only document is a file that looks like one of many documents."""
-    if messages.shows_notices() and len(paths) == 1 and os.path.isfile(paths[0]) and (n := lines_of_document(paths[0])) is not None:  # noqa: PTH113
-        messages.notice(f"{paths[0]}: read as one document of {n:,} lines or more; if each line is a document, give --format lines")
 
 
 def names_documents(options: Options) -> bool:
@@ -269,7 +263,7 @@ def warn_of_small_classes(statistics: ClassStatistics, n_folds: int) -> None:
     least = n_folds * statistics.unit
     small = [label for label, n in zip(statistics.classes, statistics.class_documents.tolist(), strict=True) if n < least]
     if small:
-        messages.warn(f"classes with fewer documents than there are folds: {listed(small, SHOWN)}")
+        messages.warn(f"classes with fewer documents than there are folds: {listed(small, messages.SHOWN)}")
 
 
 def untrained(paths: Sequence[str], options: Options, *, labelled: bool = True) -> tuple[TextClassifier, Settings]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from functools import reduce
 from math import inf, nan
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
@@ -279,7 +278,7 @@ answer_options = several(
         multiple=True, metavar="PATH", type=InputPath(),
     ),
 )  # fmt: skip
-"""For `answer_rule`, and for `promised` and `for_prior` of `nbtext.cli.promises`."""
+"""For `promised` and `for_prior` of `nbtext.cli.promises`."""
 
 
 def decision_rule(options: Options, classes: Sequence[str], *, several: bool = False) -> DecisionRule:
@@ -299,19 +298,6 @@ def decision_rule(options: Options, classes: Sequence[str], *, several: bool = F
     if ABSTAIN in classes:
         messages.notice(f"the model has a class named {ABSTAIN}: {options['costs']} prices that class, and giving no answer is free")
     return DecisionRule(costs, least)
-
-
-def answer_rule(options: Options, model: TextClassifier) -> DecisionRule:
-    """Return the decision rule of the options of a command that answers. Raises as `decision_rule`."""
-    rule = decision_rule(options, model.classes, several=model.fitted.several_labels)
-    if (decide := options["decide"]) == "document":
-        return rule
-    if decide == "label":
-        from nbtext.decision import label_thresholds
-        from nbtext.model.training import left_out_posteriors
-
-        decide = label_thresholds(left_out_posteriors(model.fitted).log_posterior)
-    return replace(rule, labels_from=decide)
 
 
 messages_options = several(

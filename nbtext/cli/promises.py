@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbtext.cli import messages
-from nbtext.cli.option import answer_rule
+from nbtext.cli.option import decision_rule
 from nbtext.errors import UsageError, quantity
 from nbtext.settings import READING
 
@@ -22,12 +23,19 @@ if TYPE_CHECKING:
 
 
 def promised(options: Options, model: TextClassifier) -> tuple[DecisionRule, SetRule | None]:
-    """Return the rule of `answer_rule` that keeps ``--min-precision`` too, and the rule of ``--coverage`` or None.
+    """Return the rule of the options for answers, which keeps ``--min-precision`` too, and the rule of ``--coverage`` or None.
 
     Warn of what these promises cost: of classes that every set has, and of those that are never the answer. Raises `UsageError` for an unknown class,
-    and as `answer_rule` and `set_rule` do.
+    and as `decision_rule` and `set_rule` do.
     """
-    rule, sets, by_class = answer_rule(options, model), None, options["by_class"]
+    rule, sets, by_class = decision_rule(options, model.classes, several=model.fitted.several_labels), None, options["by_class"]
+    if (decide := options["decide"]) != "document":
+        if decide == "label":
+            from nbtext.decision import label_thresholds
+            from nbtext.model.training import left_out_posteriors
+
+            decide = label_thresholds(left_out_posteriors(model.fitted).log_posterior)
+        rule = replace(rule, labels_from=decide)
     if (coverage := options["coverage"]) is not None:
         from nbtext.model.training import left_out_posteriors
         from nbtext.promises.prediction_sets import least_documents, set_rule
@@ -37,8 +45,6 @@ def promised(options: Options, model: TextClassifier) -> tuple[DecisionRule, Set
             few = f"fewer than {least_documents(coverage):,} of their training documents were left out"
             messages.warn(f"every set contains {quantity(len(sets.always), 'class')}, such as {sets.always[0]}: {few}")
     if (precision := options["min_precision"]) is not None:
-        from dataclasses import replace
-
         from nbtext.promises.precision import precise_from
 
         thresholds = thresholds_of(precision, model, rule, by_class=by_class)

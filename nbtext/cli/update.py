@@ -48,7 +48,6 @@ def command(model_path: str, **options: Any) -> None:
     """
     from nbtext.cli.corpus import corpus_paths, names_documents
     from nbtext.document_parts import NO_TEXT
-    from nbtext.evaluation.leakage import sampled_leaks
     from nbtext.model.changing import Batch, count_batch
     from nbtext.model.corpus_work import count_corpus
     from nbtext.model.locked_model import update
@@ -86,6 +85,8 @@ def command(model_path: str, **options: Any) -> None:
     if isinstance(counted, Batch):
         say_overruled(counted)
     elif model.reading.text_column != NO_TEXT and messages.shows_notices():  # values without a text come again anyway
+        from nbtext.evaluation.leakage import sampled_leaks
+
         sample, more = model.counts.sample, counted.counts
         found = sampled_leaks(more.sample.documents.hashes, sample.documents.hashes, sample.bound)
         if not found.is_accidental:

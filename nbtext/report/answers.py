@@ -115,10 +115,9 @@ class AnswerForm(NamedTuple):
                 found[name] = str(why)
         return found
 
-
-def write_answers(stream: Iterable[Answer], form: AnswerForm) -> None:
-    """Print a line for each answer."""
-    write(stream, form.output, form.columns, form.rows, form.record, safe=form.safe, flush=form.flush, tsv_heads=bool(form.kept))
+    def write(self, stream: Iterable[Answer]) -> None:
+        """Print a line for each answer."""
+        write(stream, self.output, self.columns, self.rows, self.record, safe=self.safe, flush=self.flush, tsv_heads=bool(self.kept))
 
 
 _PLAIN_LABEL = re.compile(r"(?!.*=\?)[!-:<-~]+(?: [!-:<-~]+)*")
@@ -140,22 +139,17 @@ def mail_header(answer: Answer | None) -> str:
         return "; reason=error"
     label = answer.label or ""
     if len(label) > _LONGEST_WORD or not _PLAIN_LABEL.fullmatch(label or "-"):
-        label = _encoded_words(label)
+        words = [""]  # in the encoding Q of RFC 2047 (4.2), one a line
+        for character in label:
+            written = "".join(chr(byte) if chr(byte).isalnum() and byte < 0x80 else f"={byte:02X}" for byte in character.encode())
+            if len(words[-1]) + len(written) > _LONGEST_WORD:
+                words.append("")
+            words[-1] += written
+        label = "\n ".join(f"=?utf-8?q?{word}?=" for word in words)
     known = {"probability": six_digits(answer.probability), "reason": answer.abstained or answer.notice}
     parts = [label, *(f"{name}={value}" for name, value in known.items() if value)]
     written = "; ".join(parts)
     return written if len(MARK) + len(written) + 2 <= _LONGEST_LINE else ";\n ".join(parts)
-
-
-def _encoded_words(label: str) -> str:
-    """Return a label in the encoding Q of RFC 2047 (4.2), one word a line."""
-    words = [""]
-    for character in label:
-        written = "".join(chr(byte) if chr(byte).isalnum() and byte < 0x80 else f"={byte:02X}" for byte in character.encode())
-        if len(words[-1]) + len(written) > _LONGEST_WORD:
-            words.append("")
-        words[-1] += written
-    return "\n ".join(f"=?utf-8?q?{word}?=" for word in words)
 
 
 def prediction_lines(predictions: Iterable[Prediction], names: Sequence[str], classes: Sequence[str]) -> Iterator[bytes]:

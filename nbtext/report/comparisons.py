@@ -13,6 +13,7 @@ from nbtext.report.forms import (
     FIGURES,
     SIX_DIGITS,
     bounds,
+    by_place,
     figure,
     grid,
     is_plain_terminal,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from nbtext.promises.class_shares import PrevalenceResult
 
 CHANGES_SHOWN = 10
-CHANGES = {"true class": "0", "answer of A": "1::(none)", "answer of B": "2::(none)", "documents": "3:,"}
+CHANGES = by_place("true class", "answer of A::(none)", "answer of B::(none)", "documents:,")
 
 COMPARED_FIGURES = {
     "figure": "0", "A": "1:.4f:infinite", "B": "2:.4f:infinite", "B − A": "3.difference:+.4f", "95 % interval of B − A": "3.interval:+.4f",
@@ -60,7 +61,7 @@ def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None
     show(
         listing({"documents": f"{result.n:,}", "A": name_a, "B": name_b, **accuracies}),
         table(COMPARED_FIGURES, figures),
-        table({"documents": "0", "B right": "1:,", "B wrong": "2:,"}, right),
+        table(by_place("documents", "B right:,", "B wrong:,"), right),
         "".join(f"{line}\n" for line in _verdicts(result)),
         table(CHANGES, result.changes[:CHANGES_SHOWN], "most frequent changes") if result.changed else "",
     )

@@ -9,7 +9,7 @@ from nbtext.errors import quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import block, bounds, figure, listing, shortened, show, table, write_result
+from nbtext.report.forms import block, bounds, by_place, figure, listing, shortened, show, table, write_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ CLASSES = {
     "class": "0", "precision": "1.precision:.4f", "recall": "1.recall:.4f", "F1": "1.f1:.4f", "AUC": "1.roc_auc:.4f:-", "AP": "1.average_precision:.4f:-",
     "documents": "1.support:,",
 }  # fmt: skip
-CONFUSIONS = {"true class": "0", "answer": "1::(no answer)", "documents": "2:,"}
+CONFUSIONS = by_place("true class", "answer::(no answer)", "documents:,")
 SLICES = {
     "documents": "1.n:,", "accuracy": "1.accuracy:.4f", "95 % interval": "1.interval:.4f", "macro F1": "1.macro_f1:.4f", "calibration error": "1.ece:.4f",
 }  # fmt: skip

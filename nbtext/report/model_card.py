@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.errors import listed, quantity
 from nbtext.records import NamedTuple
-from nbtext.report.forms import FIGURES, PROBABILITY_FIGURES, bounds, cells, escaped_json, figure, setting, visible
+from nbtext.report.forms import FIGURES, PROBABILITY_FIGURES, bounds, by_place, cells, escaped_json, figure, setting, visible
 from nbtext.settings import LANGUAGE_CODES, Settings
 from nbtext.version import __version__
 
@@ -34,8 +34,8 @@ FEW_IN_TRAINING, FEW_IN_TEST = 50, 10
 
 CLASSES = {"class": "0", "training documents": "1.documents:,", "terms that speak for it": "1.top_terms"}
 TEST = {"test documents": "2:,:0", "precision": "3:.4f:–", "recall": "4:.4f:–", "F1": "5:.4f:–"}
-FIGURE_ROWS = {"figure": "0", "value": "1:.4f", "95 % interval": "2:.4f:–"}
-CALIBRATION = {"figure": "0", "before calibration": "1:.4f:infinite", "after": "2:.4f:infinite"}
+FIGURE_ROWS = by_place("figure", "value:.4f", "95 % interval:.4f:–")
+CALIBRATION = by_place("figure", "before calibration:.4f:infinite", "after:.4f:infinite")
 
 TERMS_SHOWN = CONFUSIONS_SHOWN = 5
 CLASSES_NAMED = 20

@@ -13,6 +13,7 @@ from nbtext.errors import listed, quantity
 from nbtext.report.forms import (
     FIGURES,
     PROBABILITY_FIGURES,
+    by_place,
     grid,
     listing,
     named_settings,
@@ -67,7 +68,7 @@ def print_criteria(criteria: Criteria) -> None:
     }
     show(
         listing(lines),
-        table({"class": "0", "log evidence of its data (nats)": "1:,.2f"}, classes.items()) if classes else "",
+        table(by_place("class", "log evidence of its data (nats):,.2f"), classes.items()) if classes else "",
         table(PARTS, [*((part.part, part, part.observations) for part in criteria.parts), ("the whole", criteria, "")]),
     )
 
@@ -159,7 +160,7 @@ def print_overview(overview: Overview) -> None:
     if calibration is not None:
         head = f"{quantity(calibration.documents, 'document')}, each judged by a model without it"
         rows = ((FIGURES[name], calibration.before[name], calibration.after[name]) for name in PROBABILITY_FIGURES)
-        blocks.append(table({head: "0", "before": "1:.4f", "after calibration": "2:.4f"}, rows))
+        blocks.append(table(by_place(head, "before:.4f", "after calibration:.4f"), rows))
     if linear is not None:
         head = f"term, for {' above 0, for '.join(overview.classes)} below"
         blocks.append(table({head: "0", "w": "1:.4f"}, [*linear.terms.items(), ("b, without any term", linear.b)]))

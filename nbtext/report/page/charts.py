@@ -318,15 +318,13 @@ def confusion_chart(shown: Mapping[str, ClassResult], confusion: Mapping[str, Ma
 
 
 def legend() -> Markup:
-    """Return the meanings of the shades."""
-    return html('<div class="legend">{}{}</div>', _scale("Right", "h", HIT_STEPS), _scale("Wrong", "m", MISTAKE_STEPS))
-
-
-def _scale(name: str, kind: str, steps: Sequence[float]) -> Markup:
-    """Return a swatch for each shade, with the share at which it begins."""
-    begins = ["above 0", *(percent(step, 0) for step in steps)]
-    swatches = (html('<span class="swatch {}{}">{}</span>', kind, number, begin) for number, begin in enumerate(begins))
-    return html('<p><span class="name">{}, share of the class from </span>{}</p>', name, swatches)
+    """Return the meanings of the shades: a swatch for each, with the share at which it begins."""
+    scales = []
+    for name, kind, steps in (("Right", "h", HIT_STEPS), ("Wrong", "m", MISTAKE_STEPS)):
+        begins = enumerate(["above 0", *(percent(step, 0) for step in steps)])
+        swatches = [html('<span class="swatch {}{}">{}</span>', kind, number, begin) for number, begin in begins]
+        scales.append(html('<p><span class="name">{}, share of the class from </span>{}</p>', name, swatches))
+    return html('<div class="legend">{}</div>', scales)
 
 
 def _shade_class(share: float, *, hit: bool) -> str:

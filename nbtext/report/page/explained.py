@@ -23,17 +23,15 @@ def explanations_page(stream: Iterable[Explained], top: int) -> str:
     parts = []
     for place, explained in enumerate(stream, 1):
         anchor = f"document-{place}"
-        content = _no_answer(explained) if explained.explanation is None else _content(explained.explanation, top)
+        if explained.explanation is None:
+            ruled_out = [html("<li>{} is ruled out by {}.</li>", class_name(label), cause) for label, cause in causes(explained)]
+            reasons = html("<ul>{}</ul>", ruled_out) if ruled_out else NOTHING
+            content = html("<p>No answer: {}</p>{}", explained.problem or explained.abstained, reasons)
+        else:
+            content = _content(explained.explanation, top)
         template = '<section aria-labelledby="{0}" class="document"><h2 id="{0}" class="data">{1}</h2>{2}</section>'
         parts.append((anchor, shortened(explained.id, CHARACTERS), html(template, anchor, shortened(explained.id, 160), content)))
     return whole_page("What the words contributed", parts, "explained.css")
-
-
-def _no_answer(explained: Explained) -> Markup:
-    ruled_out = [html("<li>{} is ruled out by {}.</li>", class_name(label), cause) for label, cause in causes(explained)]
-    return html(
-        "<p>No answer: {}</p>{}", explained.problem or explained.abstained, html("<ul>{}</ul>", ruled_out) if ruled_out else NOTHING
-    )
 
 
 def _content(explanation: Explanation, top: int) -> Markup:
