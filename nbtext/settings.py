@@ -276,12 +276,6 @@ def span(value: object) -> str:
 UNSPACED_LANGUAGES = ("chinese", "japanese", "korean", "thai")
 """Languages without stop list and stemmer. Korean has spaces, but its words are mostly followed by particles without one."""
 
-LANGUAGES = (
-    "arabic", "catalan", "czech", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hindi", "hungarian",
-    "indonesian", "italian", "norwegian", "persian", "polish", "portuguese", "romanian", "russian", "spanish", "swedish", "turkish",
-)  # fmt: skip
-"""The languages for which there are both a stop list and a Snowball stemmer."""
-
 LANGUAGE_CODES = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french",
     "de": "german", "el": "greek", "hi": "hindi", "hu": "hungarian", "id": "indonesian", "it": "italian", "nb": "norwegian",
@@ -290,16 +284,19 @@ LANGUAGE_CODES = {
 }  # fmt: skip
 """Languages by their codes of ISO 639-1."""
 
+LANGUAGES = tuple(sorted({*LANGUAGE_CODES.values()}.difference(UNSPACED_LANGUAGES)))
+"""The languages for which there are both a stop list and a Snowball stemmer."""
+
 
 def _language_of_code(value: object) -> str:
     """Check for the code of a language, with or without that of a region (``de``, ``pt-BR``); return the name of the language."""
     return LANGUAGE_CODES[str(value).replace("_", "-").partition("-")[0].lower()]
 
 
-SNOWBALL_STEMMERS = (
-    "arabic", "armenian", "basque", "catalan", "czech", "danish", "dutch", "english", "esperanto", "estonian", "finnish", "french",
-    "german", "greek", "hindi", "hungarian", "indonesian", "irish", "italian", "lithuanian", "nepali", "norwegian", "persian",
-    "polish", "portuguese", "romanian", "russian", "serbian", "spanish", "swedish", "tamil", "turkish", "yiddish",
+SNOWBALL_STEMMERS = tuple(
+    sorted({
+        *LANGUAGES, "armenian", "basque", "esperanto", "estonian", "irish", "lithuanian", "nepali", "serbian", "tamil", "yiddish",
+    })
 )  # fmt: skip
 
 NLTK_STEMMERS = {

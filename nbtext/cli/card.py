@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import messages, option, panels
-from nbtext.cli.config import CARD, InputPath
+from nbtext.cli.config import CARD
 from nbtext.errors import PathError, UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ card_options = option.several(
     panels.option(
         "--evaluation", "documents",
         "Take the figures of a model card from FILE, which nbtext evaluate --output json printed, instead of from CORPUS.",
-        type=InputPath(),
+        type=option.PATH,
     ),
     panels.option(
         "--name", "output",

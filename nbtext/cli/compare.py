@@ -7,20 +7,19 @@ from typing import Any
 import click
 
 from nbtext.cli import messages, option, panels
-from nbtext.cli.config import JUDGED, InputPath, OutputPath
 from nbtext.cli.gates import status_of
 from nbtext.settings import READING
 
 
 @panels.command("compare")
-@click.argument("model_a", metavar="A", type=InputPath())
-@click.argument("model_b", metavar="B", type=InputPath())
+@click.argument("model_a", metavar="A", type=option.PATH)
+@click.argument("model_b", metavar="B", type=option.PATH)
 @option.corpus_argument
 @option.output_option("table json")
 @panels.common_option(
     "--changed", "output",
     "Write documents with different answers to FILE as JSON lines. A line has id, truth, a, probability_a, b and probability_b.",
-    type=OutputPath(JUDGED),
+    type=option.JUDGED_FILE,
 )  # fmt: skip
 @panels.common_option(
     "--fail-unless-better", "answer",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from nbtext.cli import messages, option, panels
-from nbtext.cli.config import JUDGED, OutputPath
 from nbtext.cli.gates import gate_options, gates, status_of
 from nbtext.errors import listed, quantity
 
@@ -36,7 +35,7 @@ from nbtext.errors import listed, quantity
     "--predictions", "output",
     "Write the answer to every document to FILE as JSON lines. A line has id, truth, answer and probability. With --repeats there are the answers of "
     "one after the other.",
-    type=OutputPath(JUDGED),
+    type=option.JUDGED_FILE,
 )  # fmt: skip
 @gate_options
 @option.jobs_option

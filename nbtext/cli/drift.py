@@ -7,14 +7,13 @@ from typing import Any
 import click
 
 from nbtext.cli import option, panels
-from nbtext.cli.config import InputPath
 from nbtext.cli.gates import distance_gate, status_of
 from nbtext.cli.messages import SHOWN, say, say_problem
 from nbtext.errors import UsageError
 
 
 @panels.command("drift")
-@click.argument("log", metavar="FILE", type=InputPath())
+@click.argument("log", metavar="FILE", type=option.PATH)
 @option.output_option("table tsv csv jsonl")
 @panels.common_option(
     "--last", "documents",

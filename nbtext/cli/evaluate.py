@@ -6,7 +6,6 @@ from contextlib import nullcontext
 from typing import Any
 
 from nbtext.cli import messages, option, panels
-from nbtext.cli.config import JUDGED, InputPath, OutputPath
 from nbtext.cli.gates import gate_options, gates, status_of
 from nbtext.errors import quantity
 
@@ -24,14 +23,14 @@ from nbtext.errors import quantity
 @panels.common_option(
     "--errors", "output",
     "Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
-    type=OutputPath(JUDGED),
+    type=option.JUDGED_FILE,
 )  # fmt: skip
 @option.answer_options
 @panels.common_option(
     "--training", "documents",
     "Find test documents that are in this training corpus too. There is a warning, and the figures without them. Near copies count. The corpus is "
     "read as it was in training. The option can be given several times.",
-    multiple=True, metavar="CORPUS", type=InputPath(),
+    multiple=True, metavar="CORPUS", type=option.PATH,
 )  # fmt: skip
 @gate_options
 @option.jobs_option

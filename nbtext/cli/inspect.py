@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtext.cli import messages, option, panels
-from nbtext.cli.config import InputPath
 from nbtext.cli.promises import thresholds_of
 
 
@@ -37,7 +36,7 @@ from nbtext.cli.promises import thresholds_of
 @panels.common_option(
     "--perplexity held_out", "documents",
     "Show how well each class predicts its held-out documents. The option can be given several times.",
-    multiple=True, metavar="CORPUS", type=InputPath(),
+    multiple=True, metavar="CORPUS", type=option.PATH,
 )  # fmt: skip
 @panels.common_option("--verify", "model", "Check the model file. The exit status is 3 if it is damaged or its parts disagree.")
 @option.output_option("table json")

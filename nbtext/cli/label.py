@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import messages, option, panels
-from nbtext.cli.config import ANYTHING, InputPath
+from nbtext.cli.config import ANYTHING
 from nbtext.errors import UsageError, quantity
 from nbtext.settings import Reading
 
@@ -45,7 +45,7 @@ DEFAULT_PATCH = "review.tsv"
 @panels.common_option(
     "--take", "documents",
     "Add the labels of rows that were filled in. It needs the columns or keys id and label.",
-    type=InputPath(),
+    type=option.PATH,
 )  # fmt: skip
 @panels.common_option(
     "--review", "documents",
@@ -57,7 +57,7 @@ DEFAULT_PATCH = "review.tsv"
     "--seeds", "documents",
     "Begin with words for the classes. A line of FILE has a class, a tab and a word, and optionally a tab and its pseudo-count, by default 10. A word after ! "
     "speaks against the class.",
-    type=InputPath(),
+    type=option.PATH,
 )  # fmt: skip
 @panels.option("--who", "output", "Store the name of the person with each label.", metavar="NAME")
 @panels.option("--times", "output", "Store the time with each label.")

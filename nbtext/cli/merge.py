@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from nbtext.cli import messages, option, panels
-from nbtext.cli.config import MODEL, InputPath
+from nbtext.cli.config import MODEL
 from nbtext.cli.writing import lock_settings, say_model, writing_options
 from nbtext.errors import UsageError, quantity
 
 
 @panels.command("merge")
-@click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL...", type=InputPath())
+@click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL...", type=option.PATH)
 @option.to_option("Write the model to FILE. It may be one of the models.", MODEL, old_names="-o --output", required=True)
 @writing_options
 @option.messages_options

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 import click
 
 from nbtext.cli import messages, panels
-from nbtext.cli.config import MODEL, Address, InputPath, OutputPath, PathList
+from nbtext.cli.config import JUDGED, MODEL, Address, InputPath, OutputPath, PathList
 from nbtext.errors import NbtextError, UsageError
 from nbtext.report.forms import excel_safe
 from nbtext.settings import ANALYSIS, BY_EVIDENCE, INPUT, LANGUAGES, READING, SEARCH, TRAINING, Parameter, Reading
@@ -111,7 +111,7 @@ def _suggest_values(choices: Sequence[str]) -> Suggestions:
 
     def suggest(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str] | list[CompletionItem]:
         fitting = [choice for choice in choices if choice.startswith(incomplete)]
-        return fitting or InputPath().shell_complete(context, parameter, incomplete)
+        return fitting or PATH.shell_complete(context, parameter, incomplete)
 
     return suggest
 
@@ -125,12 +125,15 @@ def suggest_classes(context: click.Context, _: click.Parameter, incomplete: str)
     return [label for label in classes if label.startswith(incomplete)]
 
 
-corpus_argument = click.argument("corpus", nargs=-1, metavar="[CORPUS]...", type=InputPath())
+PATH, JUDGED_FILE = InputPath(), OutputPath(JUDGED)
+"""Types of options: a path to be read, and a file of judged documents to be written."""
+
+corpus_argument = click.argument("corpus", nargs=-1, metavar="[CORPUS]...", type=PATH)
 
 relabel_option = panels.option(
     "--relabel", "documents",
     "Read documents under the labels that nbtext label --review wrote into FILE. The corpus stays as it is.",
-    type=InputPath(),
+    type=PATH,
 )  # fmt: skip
 """For `nbtext.cli.corpus.CommandCorpus`."""
 
@@ -234,7 +237,7 @@ decision_options = several(
         "--costs", "answer",
         "Choose the answer with the least expected cost. FILE is TOML, with a table [true-class] of the costs of answers, or of several "
         "labels a table [label] of its costs missed and false.",
-        type=InputPath(),
+        type=PATH,
     ),
     panels.common_option(
         "--min-probability", "answer",
@@ -275,7 +278,7 @@ answer_options = several(
         "--prior-from", "answer",
         "Answer for the shares of classes among the documents of PATH, as nbtext prevalence estimates them, not for those of training. The option can be "
         "given several times.",
-        multiple=True, metavar="PATH", type=InputPath(),
+        multiple=True, metavar="PATH", type=PATH,
     ),
 )  # fmt: skip
 """For `promised` and `for_prior` of `nbtext.cli.promises`."""

@@ -7,12 +7,11 @@ from typing import Any
 import click
 
 from nbtext.cli import option, panels
-from nbtext.cli.config import InputPath
 from nbtext.cli.writing import lock_settings, say_model, writing_options
 
 
 @panels.command("promote")
-@click.argument("new", type=InputPath())
+@click.argument("new", type=option.PATH)
 @option.model_option
 @writing_options
 @option.messages_options

@@ -8,7 +8,7 @@ from typing import Any
 
 from nbtext.cli import messages, option, panels
 from nbtext.cli.card import card_options, write_card
-from nbtext.cli.config import CARD, PAGE, InputPath
+from nbtext.cli.config import CARD, PAGE
 from nbtext.errors import UsageError
 
 
@@ -27,7 +27,7 @@ from nbtext.errors import UsageError
     "--training", "documents",
     "Add a learning curve on this training corpus. The page then also has the accuracy without test documents that are in the corpus too. The corpus is "
     "read as it was in training. The option can be given several times.",
-    multiple=True, metavar="CORPUS", type=InputPath(),
+    multiple=True, metavar="CORPUS", type=option.PATH,
 )  # fmt: skip
 @card_options
 @option.document_options

@@ -9,8 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nbtext.cli import messages, panels
-from nbtext.cli.config import InputPath
-from nbtext.cli.option import Number, default_model, given, several
+from nbtext.cli.option import PATH, Number, default_model, given, several
 from nbtext.errors import quantity
 from nbtext.exclusions import POOL, require_fitting
 
@@ -41,7 +40,7 @@ unlabelled_option = panels.common_option(
     "--unlabelled", "documents",
     "Also learn from these documents without labels, if left-out labelled documents are then answered better. Give it once for each path. "
     "Unless --weighting is given, left-out documents also choose between counts and log.",
-    multiple=True, metavar="PATH", type=InputPath(),
+    multiple=True, metavar="PATH", type=PATH,
                     )  # fmt: skip
 """For `read_pool`."""
 
@@ -49,7 +48,7 @@ seeds_option = panels.option(
     "--seeds", "documents",
     "Give classes words. A line of FILE has a class, a tab and a word, and optionally a tab and its pseudo-count, by default 10. A word after ! speaks against "
     "the class. With --unlabelled, CORPUS may be left out.",
-    type=InputPath(),
+    type=PATH,
 )  # fmt: skip
 
 relearning_options = several(
