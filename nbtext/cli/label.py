@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import messages, option, panels
-from nbtext.cli.config import ANYTHING
 from nbtext.errors import UsageError, quantity
 from nbtext.settings import Reading
 
@@ -23,9 +22,7 @@ DEFAULT_PATCH = "review.tsv"
 
 @panels.command("label")
 @option.corpus_argument
-@option.to_option(
-    "Append labels to FILE, and go on from those in it.", ANYTHING, shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_PATCH}"
-)
+@option.to_option("Append labels to FILE, and go on from those in it.", shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_PATCH}")
 @panels.common_option(
     "--next strategy", "answer",
     "Choose the next document: uncertain, typical of those not yet labelled, both (mixed), or random.",

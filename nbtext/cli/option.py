@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 import click
 
 from nbtext.cli import messages, panels
-from nbtext.cli.config import JUDGED, MODEL, Address, InputPath, OutputPath, PathList
+from nbtext.cli.config import ANYTHING, JUDGED, MODEL, Address, InputPath, OutputPath, PathList
 from nbtext.errors import NbtextError, UsageError
 from nbtext.report.forms import excel_safe
 from nbtext.settings import ANALYSIS, BY_EVIDENCE, INPUT, LANGUAGES, READING, SEARCH, TRAINING, Parameter, Reading
@@ -213,7 +213,7 @@ def seed_option(group: str, text: str, *, common: bool = False) -> Callable[[Com
     return panels.option("--seed", group, text, common=common, type=WholeNumber(0), default=0)
 
 
-def to_option(text: str, own: bytes, **attributes: Any) -> Callable[[Command], Command]:
+def to_option(text: str, own: bytes = ANYTHING, **attributes: Any) -> Callable[[Command], Command]:
     """Return the decorator that adds ``--to``, the file to be written, which begins as ``own`` says."""
     return panels.common_option("--to", "output", text, type=OutputPath(own), **attributes)
 

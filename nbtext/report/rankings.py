@@ -76,9 +76,11 @@ def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
             details.probability_of.symbol: "1.1:.3g",
             "above the corpus": "2.0",
             "lift": "2.1:.3g",
+            "most telling": "3.0",
+            "nats": "3.1:.3g",
         }
         rows = ((rank, *row) for rank, row in enumerate(best, 1))
-        blocks.append(table({**columns, "most telling": "3.0", "nats": "3.1:.3g"}, rows, title))
+        blocks.append(table(columns, rows, title))
     meanings["nats"] = "of mutual information, by which select-features ranks: by the language models, whatever the classifier"
     show(*blocks, listing(meanings))
 
