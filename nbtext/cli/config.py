@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -97,9 +96,8 @@ class OutputPath(InputPath):
 
     def _is_own(self, path: str) -> bool:
         try:
-            status = os.stat(path)  # noqa: PTH116 - a str as given
-            if not status.st_size or not stat.S_ISREG(status.st_mode):
-                return stat.S_ISREG(status.st_mode)
+            if not os.path.isfile(path) or not os.path.getsize(path):  # noqa: PTH113, PTH202 - a str as given
+                return os.path.isfile(path)  # noqa: PTH113 - likewise
             with open(path, "rb") as file:  # noqa: PTH123 - likewise
                 return re.match(self._own, file.read(LARGEST_BEGINNING)) is not None
         except OSError:

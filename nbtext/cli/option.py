@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from nbtext.decision import DecisionRule
     from nbtext.model import TextClassifier
 
-    Suggestions = Callable[[click.Context, click.Parameter, str], list[str] | list[CompletionItem]]
-
     class LockSettings(TypedDict):
         """Settings of lock and replacement, arguments of the functions of `nbtext.model.locked_model`."""
 
@@ -106,7 +104,7 @@ cluster_options = several(
 """The cluster to count on; ``--backend dask`` once had to stand beside it."""
 
 
-def _suggest_values(choices: Sequence[str]) -> Suggestions:
+def _suggest_values(choices: Sequence[str]) -> Callable[..., list[str] | list[CompletionItem]]:
     """Return a function that suggests the values beginning with the incomplete text, or files if there are none."""
 
     def suggest(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str] | list[CompletionItem]:

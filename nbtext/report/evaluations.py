@@ -12,7 +12,7 @@ from nbtext.metrics.results import json_values
 from nbtext.report.forms import block, bounds, by_place, figure, listing, shortened, show, table, write_result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from nbtext.decision import AnswerThreshold
     from nbtext.evaluation.cross_validation import FoldsResult
@@ -119,7 +119,7 @@ def write_evaluation(
         if metric.title and not (metric.has_interval and result.figure(name) is None)
     }
     mistakes = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))[:CONFUSIONS_SHOWN]
-    show(
+    blocks = [
         listing(figures),
         listing(others) if everything else "",
         table(CLASSES, per_class, title),
@@ -130,34 +130,38 @@ def write_evaluation(
             if everything and sys.stdout.isatty()
             else ()
         ),
-        *(() if folds is None or isinstance(folds, dict) else _folds(folds)),
-        *(() if sets is None else _sets(sets, everything=everything)),
-        *_risk(risk),
-    )
-
-
-def _sets(sets: SetsResult, *, everything: bool) -> Iterator[str]:
-    """Yield the figures of sets, by number of classes, and by class: the `CLASSES_SHOWN` of least coverage, or all."""
-    among = " of the documents of each class" if sets.by_class else ""
-    yield listing({
-        "promised coverage": f"{sets.promised:g}{among}",
-        "coverage of sets": f"{figure(sets.coverage)}  ({bounds(sets.interval)})",
-        "classes in a set": f"{figure(sets.size)}  ({bounds(sets.size_interval)})",
-        "empty, full sets": f"{sets.empty:,}, {sets.full:,}",
-    })  # fmt: skip
-    by_class = sorted(sets.per_class.items(), key=lambda item: (item[1].coverage, item[0]))[: None if everything else CLASSES_SHOWN]
-    yield table({"classes in a set": "0:s", **SETS}, sets.per_size.items())
-    yield table({"true class": "0", **SETS, "classes in a set": "1.size:.4f"}, by_class)
-
-
-def _risk(risk: Sequence[RiskPoint]) -> Iterator[str]:
-    """Yield precision by share answered as rows, and as bars from the least precision of a row to 1."""
-    if not risk:
-        return
-    yield table(RISK, risk, "the surest answers alone")
-    least = min(point.precision for point in risk)
-    bars = "".join(block((point.precision - least) / ((1 - least) or 1)) for point in risk)
-    yield listing({"precision": f"{bars}  from {figure(least)} to 1, by share answered"})
+    ]
+    if folds is not None and not isinstance(folds, dict):
+        several = f", {folds.repeats:,} times" if folds.repeats > 1 else ""
+        by_column = "" if folds.column is None else f" by {folds.column}"
+        spreads = {
+            f"{title} of a fold": f"{figure(spread.mean)} on average, standard deviation {figure(spread.sd)}"
+            for title, spread in (("accuracy", folds.accuracy), ("macro F1", folds.macro_f1))
+        }
+        blocks.append(listing({"folds": f"{folds.n:,}{several} ({folds.method}{by_column})", **spreads}))
+        if len(folds.each) <= FOLDS_SHOWN:
+            blocks.append(table(FOLDS if folds.repeats > 1 else {head: FOLDS[head] for head in list(FOLDS)[1:]}, folds.each))
+    if sets is not None:
+        coverages = {
+            "promised coverage": f"{sets.promised:g}{' of the documents of each class' if sets.by_class else ''}",
+            "coverage of sets": f"{figure(sets.coverage)}  ({bounds(sets.interval)})",
+            "classes in a set": f"{figure(sets.size)}  ({bounds(sets.size_interval)})",
+            "empty, full sets": f"{sets.empty:,}, {sets.full:,}",
+        }
+        least_covered = sorted(sets.per_class.items(), key=lambda item: (item[1].coverage, item[0]))
+        blocks += [
+            listing(coverages),
+            table({"classes in a set": "0:s", **SETS}, sets.per_size.items()),
+            table({"true class": "0", **SETS, "classes in a set": "1.size:.4f"}, least_covered[: None if everything else CLASSES_SHOWN]),
+        ]
+    if risk:
+        least = min(point.precision for point in risk)
+        bars = "".join(block((point.precision - least) / ((1 - least) or 1)) for point in risk)
+        blocks += [
+            table(RISK, risk, "the surest answers alone"),
+            listing({"precision": f"{bars}  from {figure(least)} to 1, by share answered"}),
+        ]
+    show(*blocks)
 
 
 PROMISED = "Answers by their probability, from 0 to 1. Where fewer came true than promised,\nthe model is too sure of itself.\n\n"
@@ -184,16 +188,3 @@ def _confusion_table(result: EvaluationResult) -> str:
     )
     heads = [*range(1, len(labels) + 1), *["none"] * any("" in row for row in result.confusion.values())]
     return table({"true class, by answer": "0", **{str(head): f"{place}:d:·" for place, head in enumerate(heads, 1)}}, rows)
-
-
-def _folds(folds: FoldsResult) -> Iterator[str]:
-    """Yield mean and standard deviation of the folds, and a row for each if they are few."""
-    several = f", {folds.repeats:,} times" if folds.repeats > 1 else ""
-    by_column = "" if folds.column is None else f" by {folds.column}"
-    spreads = {
-        f"{title} of a fold": f"{figure(spread.mean)} on average, standard deviation {figure(spread.sd)}"
-        for title, spread in (("accuracy", folds.accuracy), ("macro F1", folds.macro_f1))
-    }
-    yield listing({"folds": f"{folds.n:,}{several} ({folds.method}{by_column})", **spreads})
-    if len(folds.each) <= FOLDS_SHOWN:
-        yield table(FOLDS if folds.repeats > 1 else {head: FOLDS[head] for head in list(FOLDS)[1:]}, folds.each)

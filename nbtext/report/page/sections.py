@@ -69,10 +69,22 @@ RISK = {"Answered": "answered:%", "Probability from": "probability:.3f", "Precis
 BINS = {"Answers": "documents:,", "Mean probability": "confidence:%", "Right": "accuracy:%", INTERVAL: "interval:%"}
 
 
+TERMS = (
+    "The terms (words as the model counts them, stemmed if it stems) that tell most about each {0}: their part of the mutual information of "
+    "term and {0}. Point at a bar for its value, in thousandths of a nat."
+)
+
+
 def html_page(data: ReportData) -> str:
     """Return the page; sections without content are left out."""
     kind = data.evaluation.kind
     each, classes = f"{kind.capitalize()} by {kind}", plural(2, kind).capitalize()
+    of_classes = (_class_terms(found) for found in data.top_terms if found.terms)
+    pair = '<div><dt>{}</dt><dd class="data">{}</dd></div>'
+    provenance = (
+        html('<h3>{}</h3><dl class="settings">{}</dl>', heading, (html(pair, name, value) for name, value in rows))
+        for heading, rows in data.provenance
+    )
     sections = (  # anchor, name in the contents, heading and content
         ("summary", "Summary", "Summary", joined(html("<p>{}</p>", paragraph) for paragraph in summary(data))),
         ("figures", "Figures", "Figures", _headline(data)),
@@ -80,9 +92,9 @@ def html_page(data: ReportData) -> str:
         ("calibration", "Probabilities", "Can its probabilities be believed?", _calibration(data)),
         ("classes", classes, each, _classes(data.evaluation)),
         ("mistakes", "Mistakes", "Most confident mistakes", _mistakes(data.mistakes) if data.evaluation.confusion else NOTHING),
-        ("terms", "Words", f"Words of each {kind}", _terms(data.top_terms, kind)),
+        ("terms", "Words", f"Words of each {kind}", html('{}<div class="cards-of-terms">{}</div>', note(TERMS, kind), of_classes)),
         ("learning", "Learning", "Learning curve", NOTHING if data.learning_curve is None else _learning(data.learning_curve)),
-        ("made", "How made", "How it was made", _provenance(data)),
+        ("made", "How made", "How it was made", joined(provenance)),
     )
     template = '<section aria-labelledby="{0}" class="{0}"><h2 id="{0}">{1}</h2>{2}</section>'
     return whole_page(
@@ -384,19 +396,6 @@ def _probability(probability: float) -> str:
     return "above\u00a099.9\u00a0%" if 0.9995 <= probability < 1 else percent(probability)
 
 
-def _terms(classes: Sequence[ClassTerms], kind: str) -> Markup:
-    """Return the terms that speak most for each class."""
-    return html(
-        '{}<div class="cards-of-terms">{}</div>',
-        note(
-            "The terms (words as the model counts them, stemmed if it stems) that tell most about each {0}: their part of the mutual information of "
-            "term and {0}. Point at a bar for its value, in thousandths of a nat.",
-            kind,
-        ),
-        (_class_terms(found) for found in classes if found.terms),
-    )
-
-
 def _class_terms(found: ClassTerms) -> Markup:
     most = max(value for _, value in found.terms)
     rows = (
@@ -427,15 +426,3 @@ def _learning(curve: LearningCurve) -> Markup:
         ),
         learning_curve_chart(curve.points, words, forecast),
     )  # fmt: skip
-
-
-def _provenance(data: ReportData) -> Markup:
-    """Return settings, versions and sizes."""
-    return joined(
-        html(
-            '<h3>{}</h3><dl class="settings">{}</dl>',
-            heading,
-            (html('<div><dt>{}</dt><dd class="data">{}</dd></div>', name, value) for name, value in rows),
-        )
-        for heading, rows in data.provenance
-    )
