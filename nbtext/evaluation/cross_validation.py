@@ -14,7 +14,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from nbtext.model.corpus_work import CountedCorpus
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Parsed, Truth, Whole
-
-Value = TypeVar("Value", str, float)
 
 WORTH_PROCESSES = 1 << 22
 """Entries of the document-term matrix times folds; with fewer, folds take less time than the start of processes saves."""
@@ -147,10 +145,9 @@ def _times_of(values: Sequence[str], names: Sequence[str]) -> Whole:
     return ranks(stripped)
 
 
-def ranks(values: Sequence[Value]) -> Whole:
+def ranks(values: Sequence[str] | Sequence[float]) -> Whole:
     """Return the place of each value among the distinct ones in ascending order, shape (n,)."""
-    place = {value: number for number, value in enumerate(sorted(set(values)))}
-    return np.array([place[value] for value in values], np.int64)
+    return np.unique(np.array(values, object), return_inverse=True)[1]
 
 
 def _check_folds(n_folds: int, most: int, noun: str, rest: str = "") -> None:

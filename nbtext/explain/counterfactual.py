@@ -179,9 +179,9 @@ class _ChangedDocument:
             changed = blocks(map(self.rewritten, changes), size_of, model.documents_at_once)
             found: Iterable[ScoredTexts] = (model.score(*contents(block)) for block in changed)
         else:
-            parts = [(row, *self._changed_counts(item)) for row, change in enumerate(changes) for item in change]
-            rows = np.repeat(np.array([row for row, _, _ in parts], np.int64), [terms.size for _, terms, _ in parts])
-            terms, amounts = (np.concatenate([np.empty(0, np.int64), *(part[column] for part in parts)]) for column in (1, 2))
+            parts = [(row, self._changed_counts(item)) for row, change in enumerate(changes) for item in change]
+            rows = np.repeat(np.array([row for row, _ in parts], np.int64), [part.shape[1] for _, part in parts])
+            terms, amounts = np.concatenate([np.empty((2, 0), np.int64), *(part for _, part in parts)], axis=1)
             found = map(model.score_counts, changed_counts(self.matrix, len(changes), rows, terms, amounts, model.documents_at_once))
         return np.concatenate([np.empty(0), *map(self._gaps, found)])
 
@@ -203,15 +203,15 @@ class _ChangedDocument:
             return f"{word}:1".encode(), ()
         return (b"", [(b"", word.encode())]) if ":" in word else (word.encode(), ())
 
-    def _counts_changed_by(self, item: int | str) -> tuple[Whole, Whole]:
-        """Return the known terms whose counts an item changes, and the changes."""
+    def _counts_changed_by(self, item: int | str) -> Whole:
+        """Return the known terms whose counts an item changes, and the changes, shape (2, n)."""
         if isinstance(item, str):
             located = self._walker.locate(*self._written(item))
             here, sign = located.terms != UNKNOWN, 1
         else:
             located, sign = self.located, -1
             here = (located.terms != UNKNOWN) & (self.name_of[located.words] == item)
-        return located.terms[here], sign * located.shares[here].astype(np.int64)
+        return np.stack((located.terms[here], sign * located.shares[here].astype(np.int64)))
 
     def _gaps(self, texts: ScoredTexts) -> Floats:
         others = np.delete(texts.scores, self.wanted, axis=1).max(axis=1)

@@ -127,7 +127,9 @@ class DocumentGenerator:
         probability = self.probability(number)
         if self._coins is not None:
             return lambda _, random: draw_coins(probability, random)
-        urn, mean = Categorical(probability), self._mean_length(number)
+        urn, statistics = Categorical(probability), self._fitted.statistics
+        tokens = cells_of_class(statistics, statistics.cell_counts, number)[self._words].sum()
+        mean = float(tokens / statistics.class_documents[number])
         if self._polya is None:
             return lambda length, random: urn.draw(length or draw_length(mean, random), random)
         concentration = self._polya.concentration * float(self._weights(number).sum())
@@ -140,12 +142,6 @@ class DocumentGenerator:
         if not weights.any():
             raise UsageError(f"class {self._model.classes[number]} has no words to draw", hint="train with --smoothing above 0")
         return weights
-
-    def _mean_length(self, number: int) -> float:
-        """Return the average number of words in a training document of a class."""
-        statistics = self._fitted.statistics
-        tokens = cells_of_class(statistics, statistics.cell_counts, number)[self._words].sum()
-        return float(tokens / statistics.class_documents[number])
 
     def _drawn_coins(self, number: int) -> Floats:
         """Draw θ ~ Beta(n_1 + a, n_0 + b), the posterior of each coin."""
