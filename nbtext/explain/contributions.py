@@ -116,10 +116,7 @@ def word_contributions(
     """
     classifier = model.classifier.of_texts
     found, prior = term_contributions(classifier, matrix, np.array(pair[:1]), np.array(pair[1:])), bias(classifier, matrix)
-    if prior is None:
-        with np.errstate(divide="ignore"):
-            prior = np.log(model.classifier.prior)
-    prior = np.append(prior, 0.0)  # of `REST`
+    prior = np.append(model.classifier.log_prior if prior is None else prior, 0.0)  # of `REST`
     words = _left_out_contributions(model, located, matrix, pair) if found is None else shared_out(located, *found)
     return words, float(difference(prior[pair[0]], prior[pair[1]])), found is not None
 

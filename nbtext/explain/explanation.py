@@ -139,7 +139,11 @@ class Explainer:
             raise UsageError("the model has a single class: there is nothing to compare it with")
         self._against = None if against is None else class_number(model, against)
         self._walker = WordWalker.of_model(model)
-        self._layers = _layers(model)
+        self._layers: tuple[ClassStatistics, ClassStatistics, ClassStatistics] | None = None
+        """The statistics of labelled documents, with seed words, and with unlabelled documents too; None if labelled documents are all there is."""
+        if model.counts.uses_unlabelled or model.learnt.weights.seeds:
+            seeded = estimated(model.counts.statistics.of_documents, Weights(seeds=model.learnt.weights.seeds))
+            self._layers = model.counts.labelled, seeded, model.statistics
 
     def explain(self, documents: Iterable[Document]) -> Iterator[Explained]:
         """Yield one for each document, in order, or of several labels one for each label of its answer, against the rest.
@@ -231,17 +235,6 @@ def class_number(model: FittedModel, label: str) -> int:
         near = get_close_matches(label, model.classes, 1)
         hint = f"did you mean {near[0]!r}?" if near else "see the classes with nbtext inspect"
         raise UsageError(f"the model has no class {label!r}", hint=hint) from None
-
-
-def _layers(model: FittedModel) -> Sequence[ClassStatistics] | None:
-    """Return the statistics of labelled documents, with seed words, and with unlabelled documents too; None if labelled documents are all there is."""
-    if not (model.counts.uses_unlabelled or model.learnt.weights.seeds):
-        return None
-    return (
-        model.counts.labelled,
-        estimated(model.counts.statistics.of_documents, Weights(seeds=model.learnt.weights.seeds)),
-        model.statistics,
-    )
 
 
 def ruled_out(model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, given: Sequence[str]) -> tuple[RuledOut, ...]:
