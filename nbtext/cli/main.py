@@ -19,7 +19,6 @@ import click
 from nbtext.cli.messages import clear_progress, log_is_json, say, say_problem, set_log_format
 from nbtext.cli.panels import EVERYTHING, color_option, log_format_option, painter
 from nbtext.errors import NbtextError, PathError, reason
-from nbtext.version import __version__
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -123,8 +122,16 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click passes it
+    if wanted and not ctx.resilient_parsing:
+        from nbtext.version import __version__
+
+        click.echo(f"nbtext, version {__version__}")
+        ctx.exit()
+
+
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, "-V", "--version", prog_name="nbtext")
+@click.option("-V", "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version and exit.")
 @click.option("--debug", is_flag=True, help="Show a traceback for an internal error.")
 @color_option
 @log_format_option

@@ -351,9 +351,11 @@ def _kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
 def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
     """Return the settings of a table or of JSON with the delimiter and the columns or keys that its beginning shows, where they do not say them."""
     are_given = reading.text_column is not None and (reading.label_column is not None or not labelled)
+    if are_given and (reading.delimiter is not None or reading.format != "csv"):
+        return reading  # before columns.py is imported, which a single answer does without
     from nbtext.corpus.columns import names_a_column, recognise, recognise_keys
 
-    if are_given and (reading.delimiter is not None or reading.format != "csv" or not names_a_column(reading)):
+    if are_given and not names_a_column(reading):
         return reading
     of_pipe = LOOKED_AT if labelled else 0  # a pipe to be answered may be slow
     if FORMATS[reading.format].decoded:
