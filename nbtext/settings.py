@@ -365,8 +365,9 @@ FORMATS = {
 """The formats of a corpus by name; whatever depends on a format goes by its traits."""
 
 
-_BY_DESCRIPTION = groupby(FORMATS, lambda name: FORMATS[name].description)
-_DESCRIBED_FORMATS = ", ".join(f"{' or '.join(names)} ({description})" for description, names in _BY_DESCRIPTION)
+_DESCRIBED_FORMATS = ", ".join(
+    f"{' or '.join(names)} ({description})" for description, names in groupby(FORMATS, lambda name: FORMATS[name].description)
+)
 
 
 CriterionName = Literal["mutual-information", "presence", "chi2", "log-odds"]

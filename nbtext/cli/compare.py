@@ -72,8 +72,9 @@ def command(model_a: str, model_b: str, output: str, limit: int, seed: int, **op
     comparison = compare(a, b, documents.readable(), keep_changed=changed is not None)
     documents.say_notices()
     if changed is not None:
-        lines = (json_line(json_values(each, SIX_DIGITS)).encode() for each in comparison.changed)
-        replace_file(changed, lambda file: file.writelines(lines))
+        replace_file(
+            changed, lambda file: file.writelines(json_line(json_values(each, SIX_DIGITS)).encode() for each in comparison.changed)
+        )
     result = comparison.result(Bootstrap(seed=seed))
     messages.warn_of_unknown("A", result.a.unknown_labels)
     messages.warn_of_unknown("B", result.b.unknown_labels)

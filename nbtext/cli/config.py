@@ -31,8 +31,7 @@ PAGE = rb"<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\
 CARD = rb"---\n(.+\n)*library_name: \"nbtext\"\n"
 JUDGED = rb'\{"id": "([^"\\]|\\.)*", "truth": '
 DRIFT = rb'\{"time": "[^"]*", "model": .*, "documents": \d'
-ANYTHING = rb""
-"""Beginnings of files that nbtext writes, as patterns; the empty one where the command itself checks the file."""
+"""Beginnings of files that nbtext writes, as patterns."""
 
 
 class InputPath(click.types.StringParamType):
@@ -257,12 +256,9 @@ def _in_file(file: _ConfigFile, context: click.Context, options: dict[str, click
 
 
 def _commands(context: click.Context) -> Iterator[click.Command]:
-    """Yield all commands; importing them takes time."""
+    """Return all commands, one after the other; importing them takes time."""
     group = program(context)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if command is not None:
-            yield command
+    return filter(None, (group.get_command(context, name) for name in group.list_commands(context)))
 
 
 def program(context: click.Context) -> click.Group:

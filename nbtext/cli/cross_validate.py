@@ -74,7 +74,6 @@ def command(output: str, folds: int, repeats: int, seed: int, **options: Any) ->
         warn_of_small_classes(statistics, folds)
     validation = validate_corpus(counted.corpus, counted.settings, rule, method, folds, seed, repeats, options["jobs"])
     result = validation.result()
-    of_folds = validation.folds_result(method, column, None if method == "time" else seed) if validation.folds else None
     if predictions is not None:
         answers = (answer for repeat in validation.repeats for answer in repeat.predictions())
         replace_file(predictions, lambda file: file.writelines(prediction_lines(answers, counted.corpus.names, result.classes)))
@@ -84,6 +83,12 @@ def command(output: str, folds: int, repeats: int, seed: int, **options: Any) ->
         messages.warn(
             f"counted as mistakes, since no other document of their class was left to learn from: {n} of {listed(list(unknown), messages.SHOWN)}"
         )
-    alone = {"method": "leave-one-out", "n": result.n, "repeats": 1}
-    write_evaluation(output, result, everything=options["all"], folds=of_folds or alone)
+    write_evaluation(
+        output,
+        result,
+        everything=options["all"],
+        folds=validation.folds_result(method, column, None if method == "time" else seed)
+        if validation.folds
+        else {"method": "leave-one-out", "n": result.n, "repeats": 1},
+    )
     return status_of(gate.failure(result) for gate in asked)

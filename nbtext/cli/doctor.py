@@ -16,8 +16,7 @@ from nbtext.errors import NbtextError
 @option.output_option("table tsv csv json jsonl")
 @option.messages_options
 @option.reading_options
-@option.language_option
-@option.where_option
+@option.looking_options
 def command(model_path: str, output: str, **options: Any) -> None:
     """Check the installation and the model, or with CORPUS a corpus, and print what to do about each problem.
 

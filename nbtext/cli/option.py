@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 import click
 
 from nbtext.cli import messages, panels
-from nbtext.cli.config import ANYTHING, JUDGED, MODEL, Address, InputPath, OutputPath, PathList
+from nbtext.cli.config import JUDGED, MODEL, Address, InputPath, OutputPath, PathList
 from nbtext.errors import NbtextError, UsageError
 from nbtext.report.forms import excel_safe
 from nbtext.settings import ANALYSIS, BY_EVIDENCE, INPUT, LANGUAGES, READING, SEARCH, TRAINING, Parameter, Reading
@@ -211,8 +211,8 @@ def seed_option(group: str, text: str, *, common: bool = False) -> Callable[[Com
     return panels.option("--seed", group, text, common=common, type=WholeNumber(0), default=0)
 
 
-def to_option(text: str, own: bytes = ANYTHING, **attributes: Any) -> Callable[[Command], Command]:
-    """Return the decorator that adds ``--to``, the file to be written, which begins as ``own`` says."""
+def to_option(text: str, own: bytes = b"", **attributes: Any) -> Callable[[Command], Command]:
+    """Return the decorator that adds ``--to``, the file to be written, which begins as the pattern ``own`` says; an empty one if the command checks it."""
     return panels.common_option("--to", "output", text, type=OutputPath(own), **attributes)
 
 
@@ -351,8 +351,6 @@ search_options = _table_options(SEARCH)
 input_options = _table_options(INPUT)
 """The parameters of `INPUT`, for a command that reads documents."""
 
-where_option = _table_options([each for each in INPUT if each.name == "where"])
-
 reading_options = _table_options(READING, defaults=False)
 """The parameters of `READING` without their defaults, for a command with a model, which has settings of its own."""
 
@@ -373,8 +371,8 @@ analysis_options = _table_options(ANALYSING)
 """The parameters of `ANALYSIS`, for a command that works without a model too."""
 
 
-language_option = _table_options(ANALYSING[:1])
-"""``--language`` alone."""
+looking_options = _table_options([ANALYSING[0], *(each for each in INPUT if each.name == "where")])
+"""``--language`` and ``--where`` alone."""
 
 
 def given(table: Iterable[Parameter], options: Mapping[str, object]) -> dict[str, Any]:

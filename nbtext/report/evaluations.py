@@ -140,7 +140,7 @@ def write_evaluation(
         }
         blocks.append(listing({"folds": f"{folds.n:,}{several} ({folds.method}{by_column})", **spreads}))
         if len(folds.each) <= FOLDS_SHOWN:
-            blocks.append(table(FOLDS if folds.repeats > 1 else {head: FOLDS[head] for head in list(FOLDS)[1:]}, folds.each))
+            blocks.append(table(FOLDS if folds.repeats > 1 else dict(list(FOLDS.items())[1:]), folds.each))
     if sets is not None:
         coverages = {
             "promised coverage": f"{sets.promised:g}{' of the documents of each class' if sets.by_class else ''}",

@@ -207,7 +207,7 @@ def _lines(overview: Overview) -> dict[str, str | None]:
         "vocabulary": f"{overview.terms:,}{ngrams}{selected}{'; pruned, so no others are learnt' if overview.closed_vocabulary else ''}",
         "fields": listed([f"{name} {quantity(n, 'term')}" for name, n in overview.fields.items()], _FIELDS) if overview.fields else None,
         "smoothing": f"{overview.smoothing:g}{pair}{own}{f' ({chosen})' if (chosen := overview.choices.of_smoothing) else ''}",
-        "penalty": None if overview.l2 is None else _penalty(overview, overview.l2),
+        "penalty": _penalty(overview),
         "boundary": None if overview.boundary is None else _boundary(overview.boundary),
         "weights": f"{', '.join(weights)}, {meaning}" if weights else None,
         "calibration": _calibration(overview.calibration),
@@ -220,8 +220,10 @@ def _lines(overview: Overview) -> dict[str, str | None]:
     }
 
 
-def _penalty(overview: Overview, l2: float) -> str:
-    found = f"l2 {l2:g} ({'given' if overview.training['l2'] != 'auto' else 'automatic'})"
+def _penalty(overview: Overview) -> str | None:
+    if overview.l2 is None:
+        return None
+    found = f"l2 {overview.l2:g} ({'given' if overview.training['l2'] != 'auto' else 'automatic'})"
     if (calibration := overview.calibration) is None:
         return found
     return (

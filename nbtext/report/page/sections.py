@@ -79,10 +79,15 @@ def html_page(data: ReportData) -> str:
     """Return the page; sections without content are left out."""
     kind = data.evaluation.kind
     each, classes = f"{kind.capitalize()} by {kind}", plural(2, kind).capitalize()
-    of_classes = (_class_terms(found) for found in data.top_terms if found.terms)
-    pair = '<div><dt>{}</dt><dd class="data">{}</dd></div>'
+    terms = html(
+        '{}<div class="cards-of-terms">{}</div>', note(TERMS, kind), (_class_terms(found) for found in data.top_terms if found.terms)
+    )
     provenance = (
-        html('<h3>{}</h3><dl class="settings">{}</dl>', heading, (html(pair, name, value) for name, value in rows))
+        html(
+            '<h3>{}</h3><dl class="settings">{}</dl>',
+            heading,
+            (html('<div><dt>{}</dt><dd class="data">{}</dd></div>', name, value) for name, value in rows),
+        )
         for heading, rows in data.provenance
     )
     sections = (  # anchor, name in the contents, heading and content
@@ -92,7 +97,7 @@ def html_page(data: ReportData) -> str:
         ("calibration", "Probabilities", "Can its probabilities be believed?", _calibration(data)),
         ("classes", classes, each, _classes(data.evaluation)),
         ("mistakes", "Mistakes", "Most confident mistakes", _mistakes(data.mistakes) if data.evaluation.confusion else NOTHING),
-        ("terms", "Words", f"Words of each {kind}", html('{}<div class="cards-of-terms">{}</div>', note(TERMS, kind), of_classes)),
+        ("terms", "Words", f"Words of each {kind}", terms),
         ("learning", "Learning", "Learning curve", NOTHING if data.learning_curve is None else _learning(data.learning_curve)),
         ("made", "How made", "How it was made", joined(provenance)),
     )
