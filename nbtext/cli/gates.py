@@ -115,7 +115,7 @@ def _value(number: str) -> float:
 
 def status_of(failures: Iterable[str | None]) -> int | None:
     """Report what is wrong with gates, None for one that is met; return the exit status `NOT_MET`, or None if all are met."""
-    failed = [failure for failure in failures if failure is not None]
+    failed = list(filter(None, failures))
     for failure in failed:
         say(f"gate not met: {failure}")
     return NOT_MET if failed else None
