@@ -286,5 +286,5 @@ def test_the_command(service_desk_model: Path, tmp_path: Path) -> None:
     write("m", content)
     done = nbtext("inspect --verify -m m --output json")
     assert (done.status, json.loads(done.out)["passed"]) == (3, False)
-    assert done.notes == ["nbtext: m: file: the model is damaged: its checksum is wrong; restore the model or train it again"]
+    assert done.notes == ["nbtext: m: file: the model is damaged: its checksum is wrong; restore it or train again"]
     assert "failed" in nbtext("inspect --verify -m m").text
