@@ -14,7 +14,7 @@ import pytest
 
 from nbtext.errors import ModelError, NbtextError
 from nbtext.model.locked_model import ledger_of, promote
-from nbtext.store.lock import locked
+from nbtext.store.atomic import locked
 from nbtext.store.model_file import model_digest, read_model_bytes
 from tests.budget import exhaustive, rounds
 from tests.changing import DAYS

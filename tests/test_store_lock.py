@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.errors import LockedError, PathError
-from nbtext.store.lock import locked
+from nbtext.store.atomic import locked
 from tests.process import HOUSE, PETS, TIME_LIMIT, Running, bash, corpus, error_line, nbtext, python, start, succeed, write
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HOLDER = """
 import signal, sys
-from nbtext.store.lock import locked
+from nbtext.store.atomic import locked
 with locked(sys.argv[1], 0):
     print("held", flush=True)
     signal.pause()
@@ -31,7 +31,7 @@ with locked(sys.argv[1], 0):
 COUNTER = """
 import sys
 from pathlib import Path
-from nbtext.store.lock import locked
+from nbtext.store.atomic import locked
 for _ in range(200):
     with locked("model", 60):
         number = int(Path("number").read_text())
@@ -189,7 +189,7 @@ def test_fault_38_a_folder_that_may_not_be_written_to(shared_folder: Path) -> No
     corpus(shared_folder, {"pets/" + name: content for name, content in PETS.items()})
     succeed("train pets", cwd=shared_folder)
     code = (
-        "import os, sys; from nbtext.cli import main, update, writing; import nbtext.store.lock, nbtext.cli.corpus, nbtext.model.changing, joblib\n"
+        "import os, sys; from nbtext.cli import main, update, writing; import nbtext.store.atomic, nbtext.cli.corpus, nbtext.model.changing, joblib\n"
         "import nbtext.model.locked_model, Stemmer, tempfile\n"
         "os.chdir(sys.argv[1]); os.setgid(65534); os.setuid(65534); sys.exit(main.run(['update', 'pets']))"
     )

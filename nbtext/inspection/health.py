@@ -19,8 +19,7 @@ from nbtext.inspection.verification import require_passed, verify
 from nbtext.metrics.results import NOT_IN_JSON
 from nbtext.records import dataclass
 from nbtext.store import read_model_file
-from nbtext.store.atomic import check_replaceable
-from nbtext.store.lock import LOCK_SUFFIX, locked
+from nbtext.store.atomic import LOCK_SUFFIX, check_replaceable, locked
 from nbtext.version import __version__
 
 PACKAGES = ("numpy", "scipy", "PyStemmer", "stop-words", "nltk", "joblib", "click", "rich")

@@ -22,11 +22,10 @@ from nbtext.records import NamedTuple
 from nbtext.settings import CLASSIFIERS
 from nbtext.steps import stepped
 from nbtext.store.atomic import BACKUP_SUFFIX as BACKUP
-from nbtext.store.atomic import check_replaceable, keep_backup, replace_file
+from nbtext.store.atomic import LOCK_SUFFIX as LOCK
+from nbtext.store.atomic import check_replaceable, keep_backup, locked, replace_file
 from nbtext.store.ledger import LEDGER_SUFFIX as LEDGER
 from nbtext.store.ledger import Ledger, ledger_path, read_ledger
-from nbtext.store.lock import LOCK_SUFFIX as LOCK
-from nbtext.store.lock import locked
 from nbtext.store.model_file import NO_MODEL, embedded_digest, model_digest, read_ledger_bytes, read_model_bytes, read_model_file
 
 if TYPE_CHECKING:

@@ -78,7 +78,7 @@ class _ShareOfWorker(Share[Task]):
     """The tasks that a worker asks its parent for, one after the other."""
 
     def __init__(self, connection: Connection) -> None:
-        super().__init__(iter(self._asked, None), lambda *so_far: connection.send(_ReadSoFar(*so_far)))
+        super().__init__(iter(self._asked, None), lambda *so_far: connection.send((None, so_far)))
         self._connection = connection
 
     def _asked(self) -> Task | None:
@@ -93,13 +93,6 @@ class _ShareOfWorker(Share[Task]):
 
 NEXT, ENOUGH = "next", "enough"
 """What a worker says to its parent: it wants a task; nobody should get more."""
-
-
-class _ReadSoFar(NamedTuple):
-    """The documents and bytes that a worker has read so far."""
-
-    documents: int
-    bytes: int
 
 
 @contextmanager
@@ -310,7 +303,7 @@ class Workers:
         with _signals_blocked():
             self._start()
         results, waiting = [], list(self._pipes)
-        progress: dict[Connection, _ReadSoFar] = {}
+        progress: dict[Connection, tuple[int, int]] = {}
         tasks = iter(share)
         upcoming = next(tasks, None)
         while waiting:
@@ -327,15 +320,16 @@ class Workers:
                 elif said == ENOUGH:
                     share.withdraw()
                     upcoming = None
-                elif isinstance(said, _ReadSoFar):
-                    progress[pipe] = said
-                    share.report(*map(sum, zip(*progress.values(), strict=True)))
                 else:
-                    is_result, answer = said
-                    if not is_result:
+                    is_result, answer = said  # None with the documents and bytes read so far
+                    if is_result is None:
+                        progress[pipe] = answer
+                        share.report(*map(sum, zip(*progress.values(), strict=True)))
+                    elif is_result:
+                        results.append(answer)
+                        waiting.remove(pipe)
+                    else:
                         raise answer
-                    results.append(answer)
-                    waiting.remove(pipe)
             if not ready:
                 self.require_alive()
         return results

@@ -1,4 +1,4 @@
-"""Changes of files that are complete or leave the file as it was: replacing it, keeping a backup, appending a line.
+"""Changes of files that are complete or leave the file as it was: replacing it, keeping a backup, appending a line, one writer at a time.
 
 A new file is written beside the old one and renamed over it. Its process holds a lock (flock) on it meanwhile, and the kernel frees locks when a
 process ends, however it ends; so a temporary file that can be locked was left by a killed process, and the next process that replaces
@@ -6,6 +6,11 @@ the same file removes it.
 
 Other users may be able to write to the folder. Therefore a temporary file has an unpredictable name, is always created new, and is written through
 the descriptor that created it; a symbolic link in place of a file that belongs beside another one is not followed.
+
+There is one writer of a model at a time: a lock (flock) on a file beside the one to be written, which is itself replaced and so cannot carry the lock.
+
+The kernel frees the lock when its holder ends, however it ends. Readers take no lock. Only the holder removes the lock file, before it releases
+the lock; so whoever gets the lock checks that the locked file is still the one of that name, and else starts again.
 """
 
 from __future__ import annotations
@@ -15,14 +20,14 @@ import os
 import re
 import stat
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
-from nbtext.errors import PathError, reason
+from nbtext.errors import LockedError, NbtextError, PathError, reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 BACKUP_SUFFIX = ".1"
 
@@ -282,3 +287,81 @@ def _locked(descriptor: int) -> bool:
         else:
             return True
     return False
+
+
+LOCK_SUFFIX = ".lock"
+
+_SHORTEST_WAIT, _LONGEST_WAIT = 0.005, 0.1
+"""Seconds between two attempts; short at first, since most holders are quick."""
+
+
+@contextmanager
+def locked(path: str, timeout: float) -> Iterator[None]:
+    """Hold the lock of a file (symbolic links followed), which need not exist; wait for at most ``timeout`` seconds.
+
+    Raises `LockedError` if another process holds it all that time, `PathError` if a lock file cannot be made.
+    """
+    place = os.path.realpath(path) + LOCK_SUFFIX
+    try:
+        descriptor = _acquire(place, timeout)
+    except NbtextError as problem:
+        problem.where = displayed_path(path) + LOCK_SUFFIX
+        raise
+    try:
+        yield
+    finally:
+        discard(descriptor, Path(place))
+
+
+def _acquire(place: str, timeout: float) -> int:
+    """Return a descriptor of the file at ``place`` that holds the lock on it."""
+    deadline, wait = time.monotonic() + timeout, _SHORTEST_WAIT
+    while True:
+        descriptor, is_new = _open(place)
+        try:
+            if _try_lock(descriptor, place, is_new=is_new):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+        left = deadline - time.monotonic()
+        if left <= 0:
+            waited = f"for {timeout:g} s" if timeout else "now"
+            raise LockedError(f"another process is writing the model {waited}", hint="try again, or give a longer --lock-timeout")
+        time.sleep(min(wait, left))
+        wait = min(2 * wait, _LONGEST_WAIT)
+
+
+def _open(place: str) -> tuple[int, bool]:
+    """Return a descriptor of the lock file, and whether the file is new."""
+    flags, descriptor = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY, None
+    try:
+        while descriptor is None:
+            with suppress(FileExistsError):
+                return os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | flags, 0o666), True
+            with suppress(FileNotFoundError):  # its holder has just removed it
+                try:
+                    descriptor = os.open(place, os.O_RDWR | flags)
+                except PermissionError:  # another user's file: reading is enough for a lock
+                    descriptor = os.open(place, os.O_RDONLY | flags)
+    except OSError as problem:
+        raise PathError(f"cannot lock: {reason(problem)}", hint="remove it if no other process is running") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise PathError("cannot lock: it is not a regular file", hint="remove it")
+    return descriptor, False
+
+
+def _try_lock(descriptor: int, place: str, *, is_new: bool) -> bool:
+    """Lock a file; return whether it is locked, and still the one of that name."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(descriptor), os.lstat(place))
+    except (BlockingIOError, FileNotFoundError):
+        return False
+    except OSError as problem:
+        if is_new:  # without locks nobody would remove it
+            with suppress(OSError):
+                Path(place).unlink()
+        raise PathError(f"cannot lock: {reason(problem)}", hint="keep the model on a file system that has locks") from None
