@@ -6,6 +6,7 @@ Also tests `corpus/document.py`, `corpus/table.py` and `corpus/streams.py`.
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from nbtext.corpus.reading import source_of
 from nbtext.corpus.streams import numbered_lines
 from nbtext.corpus.table import _rows_of_csv
 from nbtext.settings import Reading
-from tests.process import LITTLE_MEMORY, nbtext, write
+from tests.process import LITTLE_MEMORY, error_line, nbtext, write
 from tests.reading import documents
 
 if TYPE_CHECKING:
@@ -87,3 +88,12 @@ def test_an_unclosed_quote_swallows_no_memory_and_is_told(tmp_path: Path) -> Non
 )
 def test_sizes_in_words(size: int, text: str) -> None:
     assert size_in_words(size) == text
+
+
+@pytest.mark.parametrize("name", ["c.csv.gz", "c.tsv.gz"])
+def test_a_file_that_is_cut_short_is_no_corpus_where_documents_may_be_smaller_than_a_block_of_lines(pets: Path, name: str) -> None:
+    rows = "".join(f"c{n % 2}{',' if 'csv' in name else chr(9)}word{n} some text\n" for n in range(60_000))
+    content = gzip.compress(rows.encode(), mtime=0)
+    (pets / name).write_bytes(content[: len(content) * 2 // 3])
+    line = error_line(nbtext("train", name, "--max-document-size", "100K", "--jobs", "1"), 4)
+    assert line.endswith(f"{name}: the gzip file is cut short")
