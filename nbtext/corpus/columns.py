@@ -395,14 +395,14 @@ def _text_and_label(columns: Sequence[_Column], reading: Reading, wanted: Sequen
     """Return the places of the wanted columns as far as their names, where they are known, or their values show them."""
     given = {_place(name, columns) for name in _given_columns(reading)}
     free = [column for column in columns if column.place not in given]
-    found: dict[str, int | None] = {}
-    if "text_column" in wanted:
-        found["text_column"] = _best_text(free, TEXT_NAMES if known else ())
-    if "label_column" in wanted:
-        rest = [column for column in free if column.place != found.get("text_column")]
-        is_last = len(columns) == 2 and len(rest) == 1
-        found["label_column"] = _best_label(rest, LABEL_NAMES if known else (), is_last=is_last)
-    return {name: place for name, place in found.items() if place is not None}
+    found: dict[str, int] = {}
+    if "text_column" in wanted and (text := _best_text(free, TEXT_NAMES if known else ())) is not None:
+        found["text_column"] = text
+    rest = [column for column in free if column.place != found.get("text_column")]
+    is_last = len(columns) == 2 and len(rest) == 1
+    if "label_column" in wanted and (label := _best_label(rest, LABEL_NAMES if known else (), is_last=is_last)) is not None:
+        found["label_column"] = label
+    return found
 
 
 def _contradicts(columns: Sequence[_Column], reading: Reading, *, labelled: bool) -> bool:

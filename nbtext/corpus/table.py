@@ -211,7 +211,7 @@ class _Places(NamedTuple):
 
     def text(self, fields: Sequence[bytes]) -> bytes:
         """Return the text of a row."""
-        return fields[self.texts[0]] if len(self.texts) == 1 else b"\n".join([fields[place] for place in self.texts])
+        return b"\n".join([fields[place] for place in self.texts])
 
     def block(self, rows: _RowBlock, width: int) -> LabelledBlock | None:
         """Return the documents of rows, given the number of columns; None if one of them needs a closer look."""
