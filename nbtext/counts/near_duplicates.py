@@ -66,9 +66,10 @@ def near_duplicates(training: DocumentTermMatrix, test: DocumentTermMatrix, thre
     All equal documents are found, a pair at ``threshold``, in (0, 1], with probability `RECALL`, none below it. Documents without terms have no
     duplicates. Time grows with the entries of both, not with the pairs of documents.
     """
-    equal_test, equal_training = _equal(_fingerprints(test, counts=True), _fingerprints(training, counts=True))
-    filled = test.entries[equal_test] > 0
-    equal_test, equal_training = equal_test[filled], equal_training[filled]
+    values, first = np.unique(_fingerprints(training, counts=True), return_index=True)
+    place = find_sorted(values, _fingerprints(test, counts=True))
+    equal_test = np.flatnonzero((place >= 0) & (test.entries > 0))
+    equal_training = first[place[equal_test]]
     left = test.entries >= FEWEST_TERMS
     left[equal_test] = False
     of_test, of_training = _Sets.of(test, left), _Sets.of(training, training.entries >= FEWEST_TERMS)
@@ -157,7 +158,7 @@ def _best(test: _Sets, training: _Sets, threshold: float) -> tuple[Whole, Whole,
         n_seen = len(seen)
         seen.intern(pair(in_test[wanting], in_training[wanting]))
         keys = seen.keys[n_seen:]  # pairs of no earlier band
-        similarity = _similarities(test.matrix, training.matrix, keys, threshold)
+        similarity = jaccard(test.matrix, training.matrix, *unpair(keys))
         similar.append(keys[similarity >= threshold])
         similarities.append(similarity[similarity >= threshold])
         partners += np.bincount(unpair(similar[-1])[0], minlength=partners.size)
@@ -166,16 +167,6 @@ def _best(test: _Sets, training: _Sets, threshold: float) -> tuple[Whole, Whole,
     order = np.lexsort((training.first[right], -similarity, left))
     best = order[np.diff(left[order], prepend=-1) > 0]
     return left[best], right[best], similarity[best]
-
-
-def _similarities(test: DocumentTermMatrix, training: DocumentTermMatrix, pairs: Keys, threshold: float) -> Floats:
-    """Return Jaccard coefficients of pairs of rows, shape (n_pairs,), or an upper bound from their sizes if that is below the threshold."""
-    left, right = unpair(pairs)
-    sizes = (test.entries[left], training.entries[right])
-    similarity = np.minimum(*sizes) / np.maximum(*sizes)
-    possible = similarity >= threshold
-    similarity[possible] = jaccard(test, training, left[possible], right[possible])
-    return similarity
 
 
 def _agreeing(test: DocumentTermMatrix, training: DocumentTermMatrix, rows: int) -> Iterator[tuple[Whole, Whole]]:
@@ -203,14 +194,6 @@ def _band(matrix: DocumentTermMatrix, band: int, rows: int) -> Keys:
     for signature in signatures(matrix, band * rows + np.arange(rows)):
         key = _mixed(key ^ signature)
     return key >> np.uint64(32)
-
-
-def _equal(left: Keys, right: Keys) -> tuple[Whole, Whole]:
-    """Return the places of elements of ``left`` that are in ``right``, and of the first equal element there."""
-    values, first = np.unique(right, return_index=True)
-    place = find_sorted(values, left)
-    found = np.flatnonzero(place >= 0)
-    return found, first[place[found]]
 
 
 def _fingerprints(matrix: DocumentTermMatrix, *, counts: bool) -> Keys:
