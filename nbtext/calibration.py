@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from nbtext.type_names import Floats, Truth, Whole
 
+    Loss = Callable[[Floats], tuple[float, Floats, Floats]]
+
 MOST_STEPS = 50
 """Newton steps; six are usual. Of few documents a fit may end here: with more steps models would not be the same bytes."""
 
@@ -122,7 +124,7 @@ def _fitted(scores: Floats, truth: Whole, lengths: Whole, x: Floats, weights: Fl
 
 
 def newton_minimum(
-    loss: Callable[[Floats], tuple[float, Floats, Floats]],
+    loss: Loss,
     start: Floats,
     least_gain: float,
     length: Callable[[Floats], float],
@@ -145,9 +147,7 @@ def newton_minimum(
     return parameters
 
 
-def divisor_loss(
-    scores: Floats, truth: Whole, x: Floats, weights: Floats, centre: Floats
-) -> Callable[[Floats], tuple[float, Floats, Floats]]:
+def divisor_loss(scores: Floats, truth: Whole, x: Floats, weights: Floats, centre: Floats) -> Loss:
     """Return Σ_d −w_d log softmax(Σ_m u_m s_m)_truth + |θ − centre|²/2 as a function of θ, flat (t_m, b_m) with log u_m = t_m + b_m·x.
 
     The last term is a standard normal prior, for corpora of few documents. Scores s_m of models have the shape (n_docs, n_models, n_classes), x and

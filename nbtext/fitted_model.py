@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.type_names import Arrays, Fields, Floats, Mask, Numbers, Whole
+    from nbtext.type_names import Arrays, Fields, Floats, Mask, Numbers, Values, Whole
     from nbtext.typicality import Profile, Typicality
 
 CLEARLY = 2.0
@@ -317,7 +317,7 @@ class FittedModel:
         """The most documents to score together; few if there are very many classes."""
         return max(min(BLOCK_DOCUMENTS, TERM_WEIGHTS_AT_ONCE // self.statistics.n_classes), 1)
 
-    def score(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> ScoredTexts:
+    def score(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()) -> ScoredTexts:
         """Score some documents, at most `documents_at_once`."""
         return self.score_counts(self.counter.count(texts, fields, values).matrix())
 

@@ -61,7 +61,9 @@ def is_set(label: object) -> bool:
 
 def labels_in(label: str) -> list[str]:
     """Return the labels of a set, or the only label in a list."""
-    return label[1:].split(MARK) if len(label) > 1 and is_set(label) else [] if is_set(label) else [label]
+    if not is_set(label):
+        return [label]
+    return label[1:].split(MARK) if label != MARK else []
 
 
 def shown_label(label: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from nbtext.type_names import Array, Fields, Numbers, Whole
+    from nbtext.type_names import Array, Fields, Numbers, Values, Whole
 
 
 def find_sorted(keys: Array, wanted: Array) -> Whole:
@@ -169,7 +169,7 @@ class LabelledBlock:
     """The place in ``labels`` of each text's label, shape (n_texts,)."""
     fields: Sequence[Fields] = ()
     """Those of each text; empty if no text has any, as are the values."""
-    values: Sequence[Sequence[str]] = ()
+    values: Values = ()
     weights: Whole | None = None
     """Shape (n_texts,), in units of 1 / `nbtext.document_parts.WEIGHT_UNIT`; None if all are 1."""
 

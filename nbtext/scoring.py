@@ -146,22 +146,12 @@ def answers_to(
     classes, sets = model.classes, rule if model.several_labels and sets is None else sets
     for block in scored_blocks:
         decision = rule.decide(block.log_posterior)
-        typical = np.ones(len(block.documents), np.bool_)
-        if min_typicality:
-            typical = typicality(model, block) >= min_typicality
+        typical = typicality(model, block) >= min_typicality if min_typicality else np.ones(len(block.documents), np.bool_)
         members = None if sets is None else sets.members(block.log_posterior)
         posterior = block.log_posterior if top_k or members is not None else block.log_posterior[:0]  # of no document if nothing is ranked
         orders = np.argsort(-posterior, axis=1, kind="stable")
         figures = np.exp(posterior), block.scores, log_odds(posterior, several=model.several_labels)
-        rows = zip(
-            block.documents,
-            decision.answers.tolist(),
-            decision.probabilities.tolist(),
-            decision.expected_costs.tolist(),
-            block.lengths.tolist(),
-            typical.tolist(),
-            strict=True,
-        )
+        rows = zip(block.documents, *(column.tolist() for column in (*decision, block.lengths, typical)), strict=True)
         for row, (document, number, probability, cost, length, is_typical) in enumerate(rows):
             if document.problem is not None:
                 yield Answer(document.id, None, None, problem=document.problem)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,11 +24,19 @@ Numbers = NDArray[np.integer | np.floating]
 Truth = NDArray[Any]
 """Class numbers, shape (n_docs,); of several labels a mask, shape (n_docs, n_classes)."""
 Array = NDArray[np.generic]
+AnyArray = NDArray[Any]
+"""Of a type that its comment says."""
+ScoresAndTokens = tuple[Floats, Whole]
+"""Numbers in nats, and tokens of each document."""
+OfTerms = Callable[[Whole], Floats]
+"""Returns numbers of some terms, given their ids, shape (n, n_classes)."""
 Arrays = Mapping[str, Numbers]
 """Arrays of a model file by name, whose types their reader checks."""
 Fields = Sequence[tuple[bytes, bytes]]
 """Names, as of `nbtext.document_parts.field_name`, and contents in valid UTF-8 without separators. A name may occur several times. The content without
 a name, which stands last, are items with one space between two, each with its field in front: ``host:example.org type:text/html``."""
+Values = Sequence[Sequence[str]]
+"""Those of the attributes of each document, or none at all, as `nbtext.document_parts.Attributes` orders them."""
 Parsed: TypeAlias = Any
 """What `json.loads` returned, or would return: its reader checks it."""
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"

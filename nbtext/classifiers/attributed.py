@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.language_model.measures import PartFit
     from nbtext.language_model.sampling import DrawValues
-    from nbtext.type_names import Arrays, Floats, Numbers, Whole
+    from nbtext.type_names import Arrays, Floats, ScoresAndTokens
 
 ATTRIBUTE_SMOOTHING = "attribute_smoothing"
 """The array in the model file."""
@@ -47,7 +47,7 @@ class AttributedClassifier(Classifier):
         """Return the model of fewer documents, with the pseudo-counts of all."""
         return self._of(self.text.estimate_again(training), training, self.likelihoods.smoothing)
 
-    def arrays(self) -> dict[str, Numbers]:
+    def arrays(self) -> Arrays:
         """Return the arrays of the classifier of texts, and the pseudo-counts of categorical attributes."""
         smoothing = self.likelihoods.smoothing
         return {**self.text.arrays(), **({ATTRIBUTE_SMOOTHING: np.array(smoothing)} if smoothing else {})}
@@ -80,7 +80,7 @@ class AttributedClassifier(Classifier):
         """The likelihoods of the attributes."""
         return self.likelihoods
 
-    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
+    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return log p(d, a, C_k), shape (n_docs, n_classes), in nats, and the tokens and attributes that count, shape (n_docs,)."""
         scores, known = self.text.joint_log_likelihood(matrix)
         return scores, known + self.likelihoods.add_log_likelihood(scores, matrix)

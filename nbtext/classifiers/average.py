@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
+    from nbtext.type_names import Arrays, Floats, Mask, Numbers, ScoresAndTokens, Whole
 
 LEAST_GAIN = 1e-9
 """Nats over all documents, twice the gain of a Newton step that is not worth taking."""
@@ -168,7 +168,7 @@ class PooledClassifier(AdditiveClassifier):
         """Score the documents that the weights were fitted to, or if there were none the sample, by folds."""
         return super().unseen(training, sample) if self.held_out is None else self.held_out
 
-    def arrays(self) -> dict[str, Numbers]:
+    def arrays(self) -> Arrays:
         """Return the weights, the pseudo-counts of the members, and the arrays of each member with its place before their names."""
         smoothing = np.array([member.training.smoothing for member in self.members])
         of_members = {f"{place}_{name}": array for place, member in enumerate(self.members) for name, array in member.arrays().items()}
@@ -195,21 +195,17 @@ class PooledClassifier(AdditiveClassifier):
         members = [classifier_class(each.settings.classifier).restored(each, own) for each, own in zip(trainings, of_members, strict=True)]
         return cls(training, tuple(members), Pool(pool[:n_members], pool[n_members:]))
 
-    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
+    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return Σ_m u_m s_mk of each document, shape (n_docs, n_classes), in nats, and the tokens that count, shape (n_docs,).
 
         Of a mixture log Σ_m p(m | data) p_m(C_k | d).
         """
         found = [member.joint_log_likelihood(matrix) for member in self.members]
-        scores, lengths = found[0]
+        lengths = found[0][1]
         if self.training.settings.is_mixture:
             shares = zip(np.log(self.pool.scale).tolist(), found, strict=True)
             return np.logaddexp.reduce([log_share + log_posterior(of_member) for log_share, (of_member, _) in shares]), lengths
-        weights = self.pool.weights(lengths)
-        scores *= weights[:, :1]
-        for place, (of_member, _) in enumerate(found[1:], 1):
-            scores += weights[:, [place]] * of_member
-        return scores, lengths
+        return _pooled(np.stack([scores for scores, _ in found], axis=1), self.pool.weights(lengths)), lengths
 
     @property
     def additive(self) -> AdditiveClassifier | None:

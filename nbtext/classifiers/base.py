@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nbtext.language_model.sampling import DrawValues
     from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import ClassifierName, ClassPrior, Settings
-    from nbtext.type_names import Arrays, Floats, Mask, Numbers, Truth, Whole
+    from nbtext.type_names import Arrays, Floats, Mask, Numbers, OfTerms, ScoresAndTokens, Truth, Whole
 
 
 def classifier_class(name: ClassifierName) -> type[Classifier]:
@@ -114,17 +114,17 @@ class TermProbabilities:
     """What it is the probability of, such as `OF_TOKENS`."""
     selected: Mask
     """The terms that have one, shape (n_terms,)."""
-    probability: Callable[[Whole], Floats]
+    probability: OfTerms
     """Returns those of selected terms, shape (n, n_classes)."""
     counts: Callable[[Whole], Numbers]
     """Returns the counts that they are estimated from, shape (n, n_classes)."""
     posteriors: Callable[[Whole], tuple[Floats, Floats]] | None = None
     """Returns a and b of the posterior Beta(a, b), both of shape (n, n_classes), nan where there is none; None if the counts are not whole."""
-    absence: Callable[[Whole], Floats] | None = None
+    absence: OfTerms | None = None
     """Returns 1 less each probability, if every term has a distribution of its own."""
     unseen: Floats | None = None
     """The probability of all outcomes that were never seen, shape (n_classes,); None if there are none."""
-    corpus: Callable[[Whole], Floats] | None = None
+    corpus: OfTerms | None = None
     """Returns those in all documents, shape (n, 1); None if that is the sum over classes by their priors."""
 
     @classmethod
@@ -291,7 +291,7 @@ class Classifier(ABC):
         """Return the model of fewer documents; whatever this one chose from all documents stays as it is."""
         return self.estimate(training)
 
-    def arrays(self) -> dict[str, Numbers]:
+    def arrays(self) -> Arrays:
         """Return the flat arrays that the model file keeps beside the statistics, by name."""
         return {}
 
@@ -312,7 +312,7 @@ class Classifier(ABC):
         return log(self.prior)
 
     @abstractmethod
-    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
+    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return log p(d, C_k) of each document, shape (n_docs, n_classes), in nats, and the tokens that count, shape (n_docs,).
 
         A classifier that is not generative returns its scores.
@@ -459,7 +459,7 @@ class Classifier(ABC):
         """Return the function that fits a calibration to left-out documents: one of `nbtext.calibration.METHODS`, unless the classifier has its own."""
         return fit
 
-    def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> tuple[Floats, Whole] | None:
+    def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> ScoresAndTokens | None:
         """Return the log-likelihood per token of scored documents under their best class, in nats, and their tokens; both of shape (n_docs,).
 
         Unknown tokens count; 0 for a document without tokens. None for a model that gives tokens no probability.
@@ -500,7 +500,7 @@ class AdditiveClassifier(Classifier):
             nats[part] = difference(scores[rows, answers[part]], scores[rows, rivals[part]])
         return nats
 
-    def per_token(self, scores: Floats, best: Whole, of_unknown: Floats, tokens: Whole) -> tuple[Floats, Whole]:
+    def per_token(self, scores: Floats, best: Whole, of_unknown: Floats, tokens: Whole) -> ScoresAndTokens:
         """Return [score − bias + log-likelihood of unknown tokens] / tokens under the best class, 0 without tokens, and the tokens."""
         likelihood = difference(scores[np.arange(best.size), best], self.bias[best]) + of_unknown
         return np.divide(likelihood, tokens, out=np.zeros(best.size), where=tokens > 0), tokens
@@ -528,7 +528,7 @@ class LinearClassifier(AdditiveClassifier):
         """Return True: the features are counts."""
         return True
 
-    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
+    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return bias and weights times features, summed over the terms of each document."""
         known = self.known()
         matrix = matrix if known.all() else matrix.of_terms(known)

@@ -20,10 +20,8 @@ from nbtext.language_model.smoothing import CountHistogram, coin_histogram
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from nbtext.language_model.measures import PartFit
-    from nbtext.type_names import Floats, Numbers, Whole
+    from nbtext.type_names import Floats, Numbers, OfTerms, ScoresAndTokens, Whole
 
 
 def beta_mean(successes: Numbers, trials: Numbers, a: Floats | float, b: Floats | float) -> Floats:
@@ -97,7 +95,7 @@ class BernoulliNaiveBayes(LinearClassifier):
         """Return False: one occurrence counts as much as several."""
         return False
 
-    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
+    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return bias and weights times features; −inf where without smoothing a document lacks a term that all documents of the class hold."""
         scores, lengths = super().joint_log_likelihood(matrix)
         if self.training.own.least(self.training.smoothing) + 1 == 1:
@@ -174,7 +172,7 @@ class BernoulliNaiveBayes(LinearClassifier):
         """Return 1 where every document of the class holds the term, else 0, shape (n, n_classes)."""
         return np.where(self.absence(terms) == 0, 1.0, 0.0)
 
-    def _sum_over_terms(self, values: Callable[[Whole], Floats]) -> Floats:
+    def _sum_over_terms(self, values: OfTerms) -> Floats:
         """Return the sum over all selected terms of values of shape (n, n_classes), with at most `TERM_WEIGHTS_AT_ONCE` of them in memory."""
         total = np.zeros(self.training.statistics.n_classes)
         for terms in in_blocks(np.flatnonzero(self.known()), total.size, TERM_WEIGHTS_AT_ONCE):

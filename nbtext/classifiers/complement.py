@@ -79,9 +79,9 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
             return scores
         return log_shares(scores, self.spread * np.maximum(lengths, 1) ** (0.5 if self.weighting == "tfidf" else 1.0))
 
-    def arrays(self) -> dict[str, Numbers]:
+    def arrays(self) -> Arrays:
         """Return the weighted counts of the cells if they need documents, and the spread if there is one."""
-        return super().arrays() | ({} if self.spread is None else {SPREAD: np.array([self.spread])})
+        return {**super().arrays(), **({} if self.spread is None else {SPREAD: np.array([self.spread])})}
 
     @classmethod
     def restored(cls, training: Training, arrays: Arrays) -> Self:

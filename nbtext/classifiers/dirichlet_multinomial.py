@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.language_model.measures import PartFit
-    from nbtext.type_names import Arrays, Floats, Numbers, Whole
+    from nbtext.type_names import Arrays, Floats, Numbers, ScoresAndTokens, Whole
 
 CONCENTRATION = "concentration"
 """The array in the model file."""
@@ -71,7 +71,7 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
         """Return the statistics as if every document held each of its terms once."""
         return replace(training.statistics, cell_counts=training.statistics.cell_documents)
 
-    def arrays(self) -> dict[str, Numbers]:
+    def arrays(self) -> Arrays:
         """Return the concentration, shape (1,)."""
         return {CONCENTRATION: np.full(1, self.concentration)}
 
@@ -113,7 +113,7 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
         """log π_k, shape (n_classes,); the part that depends on the document's length alone is the same in every class and left out."""
         return self.log_prior
 
-    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
+    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return log p(d, C_k) of each document, shape (n_docs, n_classes), in nats, and the tokens of selected terms, shape (n_docs,)."""
         matrix = matrix.of_terms(self.known())
         scores = np.tile(self.log_prior, (matrix.n_documents, 1))
@@ -130,7 +130,7 @@ class DirichletMultinomialNaiveBayes(AdditiveClassifier):
         """Return log Γ(s·φ_jk + n) − log Γ(s·φ_jk), shape (n, n_classes), in nats."""
         return log_rise(self.concentration * self.language_models.probability(terms), amounts)
 
-    def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> tuple[Floats, Whole]:
+    def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> ScoresAndTokens:
         """Return log p(d | C_k) / n_d under the best class; each unknown token counts as one of a term of its own that no document held."""
         best, grown = scores.argmax(axis=1), lengths.astype(np.float64) + self.concentration
         unseen = np.log(self.concentration) + self.language_models.log_unseen()[best]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nbtext.language_model.measures import PartFit
     from nbtext.language_model.sampling import DrawValues
     from nbtext.settings import Settings
-    from nbtext.type_names import Arrays, Floats, Mask, Numbers, Whole
+    from nbtext.type_names import Arrays, Floats, Mask, Numbers, ScoresAndTokens, Whole
 
 SINGULAR = 1e-13
 """A covariance with a variance below this part of its largest has no inverse."""
@@ -301,7 +301,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         rounded = (part.astype(np.float32).astype(np.float64) for part in (gaussians.means, gaussians.roots))
         return cls(training, space, numbers, GaussianClasses(*rounded))
 
-    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> tuple[Floats, Whole]:
+    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return log π_k + log N(x | μ_k, Σ_k), and the tokens and numbers that count; for a document without features log π_k."""
         features, lengths, here = _features_of(matrix, self.space, self.numbers)
         scores = np.tile(self.log_prior, (matrix.n_documents, 1))
@@ -361,7 +361,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         parameters = n_classes * p + _roots_of(settings, n_classes) * of_covariance
         return [PartFit("features", None, Fit(float(of_documents.sum()), parameters, classes.size))]
 
-    def arrays(self) -> dict[str, Numbers]:
+    def arrays(self) -> Arrays:
         """Return V, the means, and the roots of the inverse covariances, triangular ones without their zeros; all in float32."""
         roots = self.gaussians.roots
         if roots.ndim == 3:

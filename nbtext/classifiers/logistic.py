@@ -38,15 +38,13 @@ from nbtext.records import NamedTuple, dataclass
 from nbtext.steps import stepped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterator
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.type_names import Floats, Mask, Numbers, Truth, Whole
+    from nbtext.type_names import AnyArray, Arrays, Floats, Mask, Numbers, Truth, Whole
 
-    Reals = NDArray[Any]  # of the precision of the features
+    Reals = AnyArray  # of the precision of the features
 
 CORRECTIONS = 5
 """Pairs of a step and its change of the gradient that L-BFGS remembers."""
@@ -460,12 +458,12 @@ class LogisticRegression(LinearClassifier):
             return self.held_out
         return super().left_out(training, left_out, statistics, rest)
 
-    def arrays(self) -> dict[str, Reals]:
+    def arrays(self) -> Arrays:
         """Return weights, biases and the outcome of the fit."""
         return {"weights": self.scaled_weights.ravel(), "bias": self.fitted_bias, "outcome": np.array(self.outcome)}
 
     @classmethod
-    def restored(cls, training: Training, arrays: Mapping[str, Reals]) -> Self:
+    def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         n_terms, n_classes = int(np.count_nonzero(training.selected)), training.statistics.n_classes
         sizes = {"weights": n_terms * n_classes, "bias": n_classes, "outcome": len(_FitReport._fields)}
@@ -601,7 +599,7 @@ def _problem(part: _Part) -> Problem:
     return Problem.of(_features(part), scales, statistics.n_classes, truth, weights)
 
 
-def _by_rows(values: Reals, columns: NDArray[Any], bounds: NDArray[Any], n_columns: int) -> Any:  # noqa: ANN401 - scipy has no types
+def _by_rows(values: Reals, columns: AnyArray, bounds: AnyArray, n_columns: int) -> Any:  # noqa: ANN401 - scipy has no types
     """Return a `scipy.sparse` array by rows, with indices of 32 bits where these are enough: scipy keeps the larger of the types given."""
     from scipy.sparse import csr_array
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nbtext.language_model.measures import PartFit
     from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import Settings
-    from nbtext.type_names import Arrays, Floats, Numbers, Whole
+    from nbtext.type_names import Arrays, Floats, ScoresAndTokens, Whole
 
 WEIGHTED_COUNTS = "weighted_counts"
 """The array in the model file."""
@@ -73,7 +73,7 @@ class WeightedCountsClassifier(LinearClassifier):
         """Return the model that follows from the counts, and from the documents if it needs them."""
         return cls(training, cls.counted(training))
 
-    def arrays(self) -> dict[str, Numbers]:
+    def arrays(self) -> Arrays:
         """Return the weighted counts of the cells, if they need documents."""
         kept = self.weighting == "tfidf" or (self.weighting == "log" and self.counts.cell_logs is None)
         return {WEIGHTED_COUNTS: self.counts.cell_counts} if kept else {}
@@ -139,7 +139,7 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
 
         return [PartFit("text", log_evidence_of_classes(self.language_models), fit_of_terms(self.language_models))]
 
-    def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> tuple[Floats, Whole] | None:
+    def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> ScoresAndTokens | None:
         """Return Σ_j n_jd log φ_jk / n_d under the best class; an unknown token counts as one of a term that no document held.
 
         None on weighted counts, which are no draws of tokens.

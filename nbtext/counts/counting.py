@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nbtext.text.ngrams import PairIds
-    from nbtext.type_names import Fields, Keys, Whole
+    from nbtext.type_names import Fields, Keys, Values, Whole
 
     _TermIds = Vocabulary | GrowingVocabulary
 
@@ -150,7 +150,7 @@ class DocumentCounter:
             self._char_ngrams.append(CharNgramAnalyzer(analysis.stop_list, sizes, vocabulary.find, settings.unspaced))
         self._items = ItemAnalyzer(vocabulary.find)
 
-    def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> Postings:
+    def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()) -> Postings:
         """Count some documents in valid UTF-8, given their texts, and by text their fields and values if one has any."""
         if self._analysis.settings.reading.is_counted:
             return self._count_features(texts)
@@ -182,7 +182,7 @@ class DocumentCounter:
         keys, [counts] = sum_cells(pair(terms, documents), np.array([count for _, count in items], np.int64))
         return keys, counts
 
-    def _with_attributes(self, postings: Postings, values: Sequence[Sequence[str]]) -> Postings:
+    def _with_attributes(self, postings: Postings, values: Values) -> Postings:
         """Add values as `Attributes.checked` returns them: categories are terms that no text can hold, numbers stand beside.
 
         A document without values lacks all of them; an unknown category counts as missing.
@@ -227,7 +227,7 @@ class InTurn:
         self._turn = Lock(), make()
         self._process = getpid()
 
-    def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> Postings:
+    def count(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()) -> Postings:
         """Count some documents in valid UTF-8."""
         if self._process != getpid():
             if self._turn[0].locked():
@@ -291,11 +291,12 @@ def _count(in_blocks: Iterable[LabelledBlock], analysis: Analysis, *, keep_all: 
     counter = DocumentCounter(analysis, builder.vocabulary)
     inflected = _inflected(analysis, builder.vocabulary) if analysis.settings.surface_forms else None
     size = analysis.settings.sample
-    collector = DocumentCollector(None if keep_all or needs_documents(analysis.settings) else size)
+    keep_all = keep_all or needs_documents(analysis.settings)
+    collector = DocumentCollector(None if keep_all else size)
     for block in in_blocks:
         parts, sets = (block.texts, block.fields, block.values), None
-        labels = [labels_in(name) for name in block.labels] if several else block.labels
-        for label in chain.from_iterable(labels) if several else labels:
+        labels = list(map(labels_in, block.labels))
+        for label in chain.from_iterable(labels):
             check_label(label)
         if several:
             everything = builder.class_numbers([EVERYTHING])
@@ -311,12 +312,12 @@ def _count(in_blocks: Iterable[LabelledBlock], analysis: Analysis, *, keep_all: 
             builder.add_cells(_count_terms(inflected, readable, builder.vocabulary.find_pairs), classes, block.weights)
     del counter, inflected  # what it remembers of the vocabulary takes as much memory as the vocabulary
     statistics, numbers = builder.freeze()
-    if collector.keeps_all:
+    if keep_all:
         return CorpusCounts.of(statistics, collector.documents(numbers), size)
     return CorpusCounts(statistics, collector.sample(numbers))
 
 
-def content_hashes(texts: Iterable[bytes], fields: Sequence[Fields] = (), values: Sequence[Sequence[str]] = ()) -> Keys:
+def content_hashes(texts: Iterable[bytes], fields: Sequence[Fields] = (), values: Values = ()) -> Keys:
     """Return 64 bits of the SHA-256 of each document, shape (n_docs,)."""
     if any(fields) or any(values):
         texts = map(joined_parts, texts, fields, values)

@@ -213,11 +213,6 @@ class DocumentCollector:
         self._parts: list[CountedDocuments] = []
         self._documents = self._entries = 0
 
-    @property
-    def keeps_all(self) -> bool:
-        """True if all documents are collected."""
-        return self._size is None
-
     def add(
         self,
         postings: Postings,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,12 +11,10 @@ from nbtext.records import NamedTuple
 from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.text.analyzer import TermSequence
-    from nbtext.type_names import Array, Floats, Integers, Mask, Numbers, Whole
+    from nbtext.type_names import AnyArray, Array, Floats, Integers, Mask, Numbers, OfTerms, Whole
 
 
 class DocumentTermMatrix(NamedTuple):
@@ -24,9 +22,9 @@ class DocumentTermMatrix(NamedTuple):
 
     offsets: Whole
     """Bounds of each document's entries, shape (n_docs + 1,)."""
-    terms: NDArray[Any]
+    terms: AnyArray
     """Term ids, distinct within a document, shape (n_entries,); int32 or int64."""
-    counts: NDArray[Any]
+    counts: AnyArray
     """Occurrences of the term in the document, at least 1, shape (n_entries,); as ``terms``. Features in place of counts may have several columns."""
     unknown: Whole
     """Occurrences of terms that are not in the vocabulary, shape (n_docs,)."""
@@ -116,9 +114,9 @@ class Postings(NamedTuple):
     So neighbouring documents of a class add to a cell together, and a block takes one sort of numbers, term above document.
     """
 
-    terms: NDArray[np.integer[Any]]
+    terms: Integers
     """Term ids, shape (n_postings,)."""
-    documents: NDArray[np.integer[Any]]
+    documents: Integers
     """Numbers of documents, shape (n_postings,)."""
     counts: Whole
     """Occurrences of the term in the document, at least 1, shape (n_postings,)."""
@@ -187,20 +185,20 @@ class Postings(NamedTuple):
         return DocumentTermMatrix(offsets(sizes), self.terms.take(order), self.counts.take(order), self.unknown, self.values)
 
 
-def _packed(terms: Integers, documents: Integers, n_documents: int) -> NDArray[np.uint32 | np.uint64]:
+def _packed(terms: Integers, documents: Integers, n_documents: int) -> Integers:
     """Return numbers that are ordered as the pairs (term, document), shape (n,); of 32 bits where these are enough: numpy sorts them faster.
 
     Sorting numbers takes 2 to 4 nanoseconds each where numpy has vector instructions for it (AVX2, AVX-512, NEON), a radix sort of places 7.
     """
     shift = n_documents.bit_length()
     narrow = int(terms.max(initial=0)) < 1 << (32 - shift)
-    keys: NDArray[np.uint32 | np.uint64] = terms.astype(np.uint32 if narrow else np.uint64)
+    keys: Integers = terms.astype(np.uint32 if narrow else np.uint64)
     keys <<= keys.dtype.type(shift)
     keys |= documents.astype(keys.dtype)
     return keys
 
 
-def _unpacked(keys: NDArray[np.uint32 | np.uint64], n_documents: int) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
+def _unpacked(keys: Integers, n_documents: int) -> tuple[Integers, Integers]:
     """Return the terms and documents of packed keys, shapes (n,), as signed numbers of as many bits as the keys."""
     shift, signed = n_documents.bit_length(), np.dtype(f"i{keys.itemsize}")
     return (keys >> keys.dtype.type(shift)).view(signed), (keys & keys.dtype.type((1 << shift) - 1)).view(signed)
@@ -215,7 +213,7 @@ def run_starts(*columns: Array) -> Whole:
     return np.flatnonzero(differs)
 
 
-def stable_order(numbers: NDArray[np.integer[Any]]) -> Whole:
+def stable_order(numbers: Integers) -> Whole:
     """Return the stable order of numbers below 2**32, shape (n,): sort by their lower, then their upper 16 bits, which numpy does by radix.
 
     Four to eight nanoseconds a number, against fifty for a sort by comparison.
@@ -236,7 +234,7 @@ FEW_PRODUCTS = 8
 """Rows of so many classes that at most this many are added up at once are added whole: ``reduceat`` goes class by class, and adds up to 8 in this order."""
 
 
-def add_weighted_sums(scores: Floats, matrix: DocumentTermMatrix, n_terms: int, weights: Callable[[Whole], Floats]) -> None:
+def add_weighted_sums(scores: Floats, matrix: DocumentTermMatrix, n_terms: int, weights: OfTerms) -> None:
     """Add Σ_j n_jd w_jk to the scores, shape (n_docs, n_classes).
 
     ``weights`` returns w of some terms, shape (n, n_classes); it is called once for each distinct term, with up to `TERM_WEIGHTS_AT_ONCE`

@@ -6,7 +6,7 @@ A float is a whole number times a power of two, so a sum of floats is a fraction
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -14,9 +14,7 @@ from nbtext.errors import UsageError
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import AnyArray, Floats, Whole
 
 MANTISSA = 53
 """Bits of a float's significand."""
@@ -33,9 +31,9 @@ class Moments(NamedTuple):
 
     documents: Whole
     """Documents of the class with a number."""
-    sums: NDArray[Any]
+    sums: AnyArray
     """Σ x, as fractions."""
-    squares: NDArray[Any]
+    squares: AnyArray
     """Σ x², as fractions."""
 
     @classmethod
@@ -106,16 +104,12 @@ class Moments(NamedTuple):
             np.add.at(new, numbers, old)
         return wider
 
-    def equal(self, other: Moments) -> bool:
-        """Return whether all moments are equal."""
-        return all(np.array_equal(mine, theirs) for mine, theirs in zip(self, other, strict=True))
-
     def total(self) -> Moments:
         """Return the moments of all classes together, shapes (1, n_columns)."""
         return Moments(*(part.sum(axis=0, keepdims=True) for part in self))
 
 
-def _exact_sums(values: Floats, groups: Whole, n_groups: int) -> NDArray[Any]:
+def _exact_sums(values: Floats, groups: Whole, n_groups: int) -> AnyArray:
     """Return the sum of each group's values as a fraction, shape (n_groups,); exact for fewer than 2³⁶ values.
 
     Significands are summed as whole numbers by group and power of two.

@@ -6,7 +6,7 @@ order of the documents. They are kept apart from the counts of labelled document
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,11 +17,10 @@ from nbtext.text.hashing import pair
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.type_names import Floats, Integers, Keys, Mask, Numbers, Whole
+    from nbtext.type_names import AnyArray, Floats, Integers, Keys, Mask, Numbers, OfTerms, Whole
 
 
 class SoftCounter:
@@ -33,7 +32,7 @@ class SoftCounter:
         by_document = _sparse(matrix.counts, matrix.terms, matrix.offsets, (matrix.n_documents, labelled.n_terms))
         self._by_term = by_document.T.tocsr()
 
-    def scores(self, known: Mask, weights: Callable[[Whole], Floats]) -> Floats:
+    def scores(self, known: Mask, weights: OfTerms) -> Floats:
         """Return Σ_j n_jd w_jk over known terms, a mask of shape (n_terms,); shape (n_docs, n_classes). ``weights`` returns w of some terms."""
         scores = np.zeros((self._by_term.shape[1], self._labelled.n_classes))
         for terms, part in self._blocks():
@@ -59,7 +58,7 @@ class SoftCounter:
         keys, sums = self._sums(shares, columns)
         return self._labelled.with_cells(shares.sum(axis=0), keys, *sums)
 
-    def _sums(self, shares: Numbers, columns: Callable[[NDArray[Any]], list[Whole]]) -> tuple[Keys, list[Whole]]:
+    def _sums(self, shares: Numbers, columns: Callable[[AnyArray], list[Whole]]) -> tuple[Keys, list[Whole]]:
         """Return the keys (term, class) of the cells in which documents with the term have a share, and the sums of each column there.
 
         ``columns`` makes them of counts.

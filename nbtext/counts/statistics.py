@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.moments import Moments
-    from nbtext.type_names import Integers, Keys, Mask, Numbers, Whole
+    from nbtext.type_names import AnyArray, Integers, Keys, Mask, Numbers, Whole
 
 Number = TypeVar("Number", bound="np.integer | np.floating | np.bool_")
 
@@ -134,7 +134,7 @@ class ClassStatistics:
         return np.divmod(np.arange(self.class_documents.size), len(self.layers))
 
     @property
-    def cells(self) -> tuple[NDArray[Any], ...]:
+    def cells(self) -> tuple[AnyArray, ...]:
         """What is counted of each cell: counts, documents, and logs if there are any, each of shape (n_cells,)."""
         cells = (self.cell_counts, self.cell_documents)
         return cells if self.cell_logs is None else (*cells, self.cell_logs)
@@ -180,7 +180,7 @@ class ClassStatistics:
         """Return the same statistics in units of 1 / ``unit``, a multiple of their own."""
         return self if unit == self.unit else replace(self, **self.scaled(np.full(self.class_documents.size, unit // self.unit)), unit=unit)
 
-    def with_cells(self, documents: NDArray[Any], keys: Keys, *cells: NDArray[Any]) -> ClassStatistics:
+    def with_cells(self, documents: AnyArray, keys: Keys, *cells: AnyArray) -> ClassStatistics:
         """Return other counts of the same terms: documents of each column, and cells sorted by key (term, column), as `cells` has them."""
         terms, numbers = unpair(keys)
         bounds, (counts, holding, *logs) = offsets(np.bincount(terms, minlength=self.n_terms)), cells
@@ -290,14 +290,13 @@ class ClassStatistics:
         return running[self.term_offsets[1:]] ^ running[self.term_offsets[:-1]]
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ClassStatistics):
-            return NotImplemented
         return (
-            self.classes == other.classes
+            isinstance(other, ClassStatistics)
+            and self.classes == other.classes
             and self.vocabulary == other.vocabulary
             and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
             and (self.attributes, self.unit, self.layers) == (other.attributes, other.unit, other.layers)
-            and (self.moments is None or other.moments is None or self.moments.equal(other.moments))
+            and (self.moments is None or other.moments is None or all(map(np.array_equal, self.moments, other.moments)))
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -366,7 +365,7 @@ class ClassStatistics:
         )
         return CountedStatistics(statistics, Renumbering(new_terms, new_columns, len(statistics.layers)))
 
-    def _over_classes(self, cells: NDArray[Any]) -> NDArray[Any]:
+    def _over_classes(self, cells: AnyArray) -> AnyArray:
         if cells.dtype.kind == "f":  # for weighted counts, differences of running sums would not be exact
             return np.bincount(self.cell_terms, cells, self.n_terms)
         running = offsets(cells)

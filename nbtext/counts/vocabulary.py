@@ -218,9 +218,6 @@ class GrowingVocabulary:
         self._ids: defaultdict[str, int] = defaultdict(count(step=2).__next__)
         self._pairs = KeyTable()
 
-    def __len__(self) -> int:
-        return len(self._ids) + len(self._pairs)
-
     def find(self, terms: Sequence[str]) -> list[int]:
         """Return the id of each single term; add new terms."""
         return list(map(self._ids.__getitem__, terms))

@@ -108,19 +108,14 @@ def held_out(models: LanguageModels, matrix: DocumentTermMatrix, classes: Whole)
     matrix = matrix.of_terms(~is_category(models.statistics.vocabulary))
     known = matrix.of_terms(models.selected)
     unknown = matrix.lengths - known.lengths + matrix.unknown
-    of_entry = classes[known.entry_documents]
-    log_likelihood = np.bincount(of_entry, known.counts * _log_probability(models, known.terms, of_entry), n_classes).astype(np.float64)
+    of_entry, statistics = classes[known.entry_documents], models.statistics
+    cells = find_sorted(pair(statistics.cell_terms, statistics.cell_classes), pair(known.terms, of_entry))
+    counts = np.append(statistics.cell_counts, 0)[cells]  # the last, 0, where the class has not the term
+    log_probability = log(models.estimated(known.terms, counts, models.class_tokens[of_entry]))
+    log_likelihood = np.bincount(of_entry, known.counts * log_probability, n_classes).astype(np.float64)
     tokens_of, unknown_of = (np.bincount(classes, each, n_classes).astype(np.int64) for each in (known.lengths + unknown, unknown))
     log_likelihood += times_log(unknown_of, models.log_unseen())
     return HeldOutText(np.bincount(classes, minlength=n_classes), tokens_of, unknown_of, log_likelihood)
-
-
-def _log_probability(models: LanguageModels, terms: Whole, classes: Whole) -> Floats:
-    """Return log φ_jk of pairs of a selected term and a class, shape (n,)."""
-    statistics = models.statistics
-    cells = find_sorted(pair(statistics.cell_terms, statistics.cell_classes), pair(terms, classes))
-    counts = np.append(statistics.cell_counts, 0)[cells]  # the last, 0, where the class has not the term
-    return log(models.estimated(terms, counts, models.class_tokens[classes]))
 
 
 class Fit(NamedTuple):

@@ -264,7 +264,8 @@ def score_shards(
     if jobs != 1:
         from nbtext.parallel.processes import in_order
 
-        tasks = in_order(_score_shard, scoring, shards, jobs, is_ours=_may_be_large)
+        # scores of a whole file or stream are not to be kept until all are there
+        tasks = in_order(_score_shard, scoring, shards, jobs, is_ours=lambda shard: shard.part == WHOLE_FILE and shard.files is None)
     for shard, done in tasks:
         for block, outcome in _score(scoring, shard, _beyond(heard, documents, read)) if done is None else done:
             documents, read = documents + outcome.documents, read + outcome.read
@@ -280,11 +281,6 @@ def score_shards(
 def _beyond(heard: Heard | None, documents: int, read: int) -> Heard | None:
     """Return what is to be told of further documents and bytes."""
     return heard and (lambda seen, n_bytes: heard(documents + seen, read + n_bytes))
-
-
-def _may_be_large(shard: Shard) -> bool:
-    """Return whether a shard is a whole file or stream, whose scores are not to be kept until all are there."""
-    return shard.part == WHOLE_FILE and shard.files is None
 
 
 def _score_shard(scoring: Scoring, shard: Shard) -> list[Scored]:

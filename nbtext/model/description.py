@@ -44,11 +44,6 @@ def similar_labels(labels: Iterable[str]) -> str | None:
     return listed(found, SHOWN) or None
 
 
-def is_class_each(n_classes: int, n_documents: float) -> bool:
-    """Return whether labels are probably no classes: there are many, and hardly fewer than documents."""
-    return n_classes > max(FEW_CLASSES, MANY_CLASSES * n_documents) or n_classes == n_documents > FEW_DOCUMENTS
-
-
 def describe(model: FittedModel) -> str:
     """Return the size of a model, its smoothing and what ``auto`` chose in one line."""
     statistics, learnt = model.counts.labelled, model.learnt
@@ -121,8 +116,9 @@ def _wrong_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Fi
     """Yield the signs that other columns than those of label and text were read, or a header as a document."""
     if not reading.has_columns:
         return
-    if is_class_each(statistics.n_classes, statistics.n_documents):
-        each = f"{quantity(statistics.n_classes, 'class')}, {quantity(statistics.n_documents, 'document')}"
+    n_classes, n_documents = statistics.n_classes, statistics.n_documents
+    if n_classes > max(FEW_CLASSES, MANY_CLASSES * n_documents) or n_classes == n_documents > FEW_DOCUMENTS:
+        each = f"{quantity(n_classes, 'class')}, {quantity(n_documents, 'document')}"
         yield Finding("columns", WARNING, f"nearly every document is a class of its own: {each}", "see --label-column and --text-column")
     for label, size in zip(statistics.classes, statistics.class_documents.tolist(), strict=True):
         if size == 1 and is_column_name(label):

@@ -60,12 +60,12 @@ class GivenLabels:
             columns = list(getattr(labels, "columns", range(labels.shape[1])))
             self.indicator = Indicator(columns, hasattr(labels, "toarray"))
             matrix = labels.toarray() if self.indicator.is_sparse else np.asarray(labels)
-            if hasattr(labels, "columns") and len(columns) == 1 and not np.isin(matrix, (0, 1)).all():
+            if np.isin(matrix, (0, 1)).all():
+                self._labels = ([columns[place] for place in np.flatnonzero(row)] for row in matrix)
+            elif hasattr(labels, "columns") and len(columns) == 1:
                 self.indicator, self._labels = None, matrix[:, 0].tolist()
-                return
-            if not np.isin(matrix, (0, 1)).all():
+            else:
                 raise UsageError("labels in two dimensions are 0 or 1", hint="give each text one label, or a list of labels")
-            self._labels = ([columns[place] for place in np.flatnonzero(row)] for row in matrix)
 
     def __iter__(self) -> Iterator[str]:
         """Yield the name of each label's class, or of a list, tuple or set the set of labels."""
@@ -76,8 +76,7 @@ class GivenLabels:
                 self.kind = several.kind
                 continue
             kind = _kind(label)
-            if self.kind is None:
-                self.kind = kind
+            self.kind = self.kind or kind
             if kind != self.kind:
                 raise UsageError(
                     f"the label {label!r} is no {self.kind}, as others are", where=f"labels[{place}]", hint="give all labels one type"

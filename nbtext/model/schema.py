@@ -113,7 +113,7 @@ RESERVED = {
 """Arrays of later versions, which need no other format: this one refuses them."""
 
 
-def encoded(values: Mapping[str, Numbers | bytes | None]) -> dict[str, Numbers]:
+def encoded(values: Mapping[str, Numbers | bytes | None]) -> Arrays:
     """Return values as the arrays of a model file; raise `UsageError` for counts that `decoded` would refuse."""
     return {name: _encoded(value, ARRAYS[name].kind) for name, value in values.items() if value is not None}
 
@@ -126,7 +126,7 @@ def _encoded(value: Numbers | bytes, kind: str) -> Numbers:
     return value.astype(np.min_scalar_type(int(value.max(initial=0)))) if kind in (WHOLE, LONG) else value
 
 
-def decoded(arrays: Arrays, n_layers: int) -> tuple[dict[str, Any], dict[str, Numbers]]:
+def decoded(arrays: Arrays, n_layers: int) -> tuple[dict[str, Any], Arrays]:
     """Return what arrays of a model file hold, by name, missing ones empty, and those of the classifier; raise `ModelError` unless they follow the schema."""
     sizes = {"layers": n_layers, "yes or no": 2}
     found = {each.name: _decoded(each, arrays.get(each.name), sizes) for each in ARRAYS.values()}
@@ -314,7 +314,7 @@ OF_UNLABELLED = {
 """The arrays of the counts of unlabelled documents, which have columns of their own now."""
 
 
-def converted(settings: Mapping[str, Parsed], arrays: Arrays) -> tuple[dict[str, Parsed], dict[str, Numbers], dict[str, Numbers]]:
+def converted(settings: Mapping[str, Parsed], arrays: Arrays) -> tuple[dict[str, Parsed], Arrays, Arrays]:
     """Return settings and arrays of format 1 as those of format 2, and those of the counts of unlabelled documents, which stand apart."""
     found = {name: value for name, value in settings.items() if name != "unit"}
     found["layers"] = [["", settings.get("unit", 1), None]]

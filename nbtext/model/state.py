@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from nbtext.fitted_model import (
 from nbtext.label_sets import LabelSets, have_several
 from nbtext.model.schema import FITTED, LABEL_KINDS, MOST, checked_settings, converted, decoded, encoded, plain
 from nbtext.ragged import offsets, rise_in_rows
-from nbtext.settings import NLTK_STEMMERS, Declared, Reading, Settings
+from nbtext.settings import NLTK_STEMMERS, Reading, Settings
 from nbtext.text.hashing import unpair
 from nbtext.text.surfaces import PAIRS, unspaced_runs
 from nbtext.typicality import BANDS, LEVELS, Profile, Spread, Typicality
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
 
     Parts = Mapping[str, Any]
     """What the arrays of a model file hold, by name."""
-
-Kind = TypeVar("Kind", bound=Declared)
 
 MOST_COLUMNS = 1 << 24
 """Labels times layers; each column takes eight bytes of memory, also where a file has none."""
@@ -79,7 +77,7 @@ def versions(settings: Settings) -> dict[str, str]:
     return {"nbtext": __version__, "PyStemmer": Stemmer.version()}
 
 
-def to_plain(model: FittedModel) -> tuple[dict[str, object], dict[str, Numbers]]:
+def to_plain(model: FittedModel) -> tuple[dict[str, object], Arrays]:
     """Return settings and arrays for `nbtext.store.write_model_file`."""
     learnt, statistics = model.learnt, model.counts.statistics
     calibration, profile, left_out = learnt.calibration, learnt.profile, learnt.left_out
@@ -126,7 +124,7 @@ def from_plain(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
     if "classes" in arrays:
         plain, arrays, unlabelled = converted(plain, arrays)
     values = checked_settings(plain)
-    settings = replace(_declared(Settings, values["training"]), reading=_declared(Reading, values["reading"]))
+    settings = _settings(values["training"], values["reading"])
     part, fitted = decoded(arrays, len(values["layers"]))
     seeds = [Seed(label, tuple(term), amount) for label, term, amount in values["seeds"]]
     require(all(seed.term for seed in seeds), "a seed word is no term")
@@ -153,11 +151,11 @@ def from_plain(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
     return model
 
 
-def _declared(kind: type[Kind], plain: Parsed) -> Kind:
+def _settings(training: Parsed, reading: Parsed) -> Settings:
     """Return plain settings, checked; text is UTF-8 or, as in names of files and columns, bytes that Python carries as such."""
     try:
-        json.dumps(plain, ensure_ascii=False).encode("utf-8", "surrogateescape")
-        return kind.of_file(plain)
+        json.dumps((training, reading), ensure_ascii=False).encode("utf-8", "surrogateescape")
+        return replace(Settings.of_file(training), reading=Reading.of_file(reading))
     except (UsageError, AttributeError, TypeError, OverflowError, UnicodeEncodeError) as problem:
         raise ModelError(f"the model has settings that this nbtext does not know: {str(problem)[:200]}") from None
 
@@ -228,13 +226,15 @@ def _learnt(part: Parts, values: Mapping[str, Parsed], settings: Settings, stati
     """Return what was estimated, but for what follows from the counts and what the classifier fitted."""
     smoothing, selected = float(values["smoothing"]), part["selected"].astype(np.bool_)
     require(is_possible_smoothing(smoothing, statistics.n_terms, settings), "its smoothing is not what its settings say")
+    figures, answers = values["profile"], part["answers"][int(have_several(statistics.classes)) :]
+    require((figures is None) == (not answers.size), "its answers do not go with its profile")
     return Learnt(
         selected if selected.size else np.ones(statistics.n_terms, np.bool_),
         smoothing,
         _calibration(part, values, statistics),
         values["calibration"],
         _typicality(part["typicality"]),
-        _profile(values["profile"], part["answers"][int(have_several(statistics.classes)) :]),
+        None if figures is None else Profile({name: Spread(*figure) for name, figure in figures.items()}, answers),
         choices=_choices(values["choices"]),
         unlabelled=values["unlabelled"] and UnlabelledFigures(**values["unlabelled"]),
         left_out=_left_out(part, statistics.classes),
@@ -276,11 +276,6 @@ def _typicality(array: Floats) -> Typicality | None:
     return Typicality(quantiles)
 
 
-def _profile(figures: Parsed, answers: Whole) -> Profile | None:
-    require((figures is None) == (not answers.size), "its answers do not go with its profile")
-    return None if figures is None else Profile({name: Spread(*figure) for name, figure in figures.items()}, answers)
-
-
 def _left_out_to_plain(posteriors: LeftOutPosteriors) -> dict[str, Numbers | None]:
     """Return −log p in single precision, the labels, and the weights unless all are 1."""
     with np.errstate(over="ignore"):  # a number far from all others is as good as impossible
@@ -315,7 +310,7 @@ def _require_labels(sizes: Whole, labels: Whole, n_documents: int, whose: str, m
     require(sorted_sets, f"the labels of its {whose} are not sorted")
 
 
-def counts_to_plain(counts: CorpusCounts) -> dict[str, Numbers]:
+def counts_to_plain(counts: CorpusCounts) -> Arrays:
     """Return the arrays of counts."""
     statistics, documents = counts.statistics, counts.sample.documents
     vocabulary, labels = statistics.vocabulary, [label.encode() for label in statistics.classes]

@@ -271,13 +271,13 @@ def terms_and_smoothing(
         counts = replace(counts, statistics=statistics)
         choices = choose(counts, settings, selected, documents, pairs_only=bool(weights.seeds))
     selected &= ~dropped_terms(statistics.vocabulary, settings, choices)
-    training = Training(statistics, selected, np.nan, settings, documents, counts.sample.documents)
     own = own_pseudo_counts(statistics, settings)
-    learnt = Learnt(selected, _smoothing(training, choices), own=own, choices=choices, weights=weights)
-    if settings.top is None:
-        return learnt
-    selected = _top(statistics, learnt, settings)
-    return replace(learnt, selected=selected, smoothing=_smoothing(replace(training, selected=selected), choices))
+    training = Training(statistics, selected, np.nan, settings, documents, counts.sample.documents, own)
+    smoothing = _smoothing(training, choices)
+    if settings.top is not None:
+        training = replace(training, selected=_top(replace(training, smoothing=smoothing)))
+        smoothing = _smoothing(training, choices)
+    return Learnt(training.selected, smoothing, own=own, choices=choices, weights=weights)
 
 
 def choices_of(counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> Choices:
@@ -293,12 +293,12 @@ def without_dropped(documents: CountedDocuments, statistics: ClassStatistics, le
     return replace(documents, matrix=documents.matrix.of_terms(~dropped)) if dropped.any() else documents
 
 
-def _top(statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> Mask:
+def _top(training: Training) -> Mask:
     from nbtext.selection import rank
 
-    models = training_of(statistics, learnt, settings).language_models(statistics)
-    best = rank(models, class_prior(settings.class_prior, statistics), settings.by, settings.top).terms
-    selected = np.zeros_like(learnt.selected)
+    statistics, settings = training.statistics, training.settings
+    best = rank(training.language_models(statistics), class_prior(settings.class_prior, statistics), settings.by, settings.top).terms
+    selected = np.zeros_like(training.selected)
     selected[best] = True
     return selected
 
@@ -312,7 +312,7 @@ def _training(
         return training
     within = _within_document_limits(statistics, settings.min_df, settings.max_df)
     within &= ~dropped_terms(statistics.vocabulary, settings, learnt.choices)
-    return replace(training, choose=lambda fewer: _top(fewer, replace(learnt, selected=within & fewer.held), settings))
+    return replace(training, choose=lambda fewer: _top(replace(training, statistics=fewer, selected=within & fewer.held)))
 
 
 def _within_document_limits(statistics: ClassStatistics, min_df: int, max_df: float) -> Mask:

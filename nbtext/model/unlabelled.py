@@ -23,7 +23,7 @@ from nbtext.classifiers.complement import ComplementNaiveBayes
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets, is_known, with_ngram_parts
 from nbtext.counts.counting import Analysis, count
-from nbtext.counts.documents import NO_DOCUMENTS, CountedDocuments, DocumentSample
+from nbtext.counts.documents import NO_DOCUMENTS, DocumentSample
 from nbtext.counts.layers import added, estimated, require_seeded_classes, seed_vocabulary
 from nbtext.counts.soft_counts import SoftCounter
 from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Seed, Weights
@@ -45,12 +45,12 @@ from nbtext.records import NamedTuple
 from nbtext.steps import stepped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from nbtext.corpus.document import Document
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Whole
+    from nbtext.type_names import Floats, OfTerms, Whole
 
 WEIGHTS = (1.0, 0.3, 0.1, 0.03)
 """λ, tried downwards as long as left-out documents become more probable; 0 is tried too."""
@@ -92,14 +92,14 @@ def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, p
     """
     require_fitting(settings, POOL, *[SEVERAL_LABELS] * have_several(counts.statistics.classes))
     require_seeded_classes(learnt.weights.seeds, counts.statistics.classes)
-    if not counts.statistics.n_documents:
-        em = _ExpectationMaximisation.over_all_terms(counts, settings, learnt, pool)
-        _, shares = em.fitted(1.0, [learnt.smoothing])
-        return em.learnt_with(1.0, shares, UnlabelledFigures(em.pool.n_documents, {}), None)
-    if len(counts.sample.documents) < LEAST_LABELLED:
-        found = quantity(len(counts.sample.documents), "labelled document")
+    n_sampled = len(counts.sample.documents)
+    if counts.statistics.n_documents and n_sampled < LEAST_LABELLED:
+        found = quantity(n_sampled, "labelled document")
         raise UsageError(f"{found} cannot show how much unlabelled ones help", hint=f"label {LEAST_LABELLED} or more")
     em = _ExpectationMaximisation.over_all_terms(counts, settings, learnt, pool)
+    if not counts.statistics.n_documents:
+        _, shares = em.fitted(1.0, [learnt.smoothing])
+        return em.learnt_with(1.0, shares, UnlabelledFigures(em.pool.n_documents, {}), None)
     trials = {0.0: em.trial(0.0)}
     losses, before = {0.0: loss_after_calibration(trials[0.0].unseen)}, np.inf
     for weight in stepped(WEIGHTS, "weight"):
@@ -135,7 +135,7 @@ def without_unlabelled(counts: CorpusCounts) -> CorpusCounts:
     return counts.restricted(counts.statistics.held)
 
 
-def _against_the_rest(model: MultinomialNaiveBayes) -> Callable[[Whole], Floats]:
+def _against_the_rest(model: MultinomialNaiveBayes) -> OfTerms:
     """Return a function of terms that returns (1 − 1/K) (log φ_jk − log θ_jk), θ_k the language model of all classes but k.
 
     The factor keeps the scale of log φ, for which calibration was learnt: where classes differ little, the difference of −log θ between two of them is
@@ -220,15 +220,12 @@ class _ExpectationMaximisation:
         for fold in range(FOLDS):
             rows = np.flatnonzero(folds == fold)
             model, _ = self.fitted(weight, smoothing, subsets.without(rows))
-            parts.append(self._scored(model, sample.rows(rows)))
+            documents = sample.rows(rows)
+            known = documents.matrix.of_terms(model.known())
+            scores, _ = model.joint_log_likelihood(weighted(known, self.settings.weighting, self.counts.statistics))
+            unknown, weights = documents.matrix.tokens - known.lengths, documents.natural_weights(self._labelled)
+            parts.append(Unseen(scores, known.lengths, unknown, documents.classes, weights))
         return _Trial(shares, Unseen(*(np.concatenate(column) for column in zip(*parts, strict=True))))
-
-    def _scored(self, model: MultinomialNaiveBayes, documents: CountedDocuments) -> Unseen:
-        matrix = documents.matrix
-        known = matrix.of_terms(model.known())
-        scores, _ = model.joint_log_likelihood(weighted(known, self.settings.weighting, self.counts.statistics))
-        weights = documents.natural_weights(self._labelled)
-        return Unseen(scores, known.lengths, matrix.tokens - known.lengths, documents.classes, weights)
 
     def fitted(
         self, weight: float, smoothing: list[float], labelled: ClassStatistics | None = None
