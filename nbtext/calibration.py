@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from nbtext.type_names import Floats, Truth, Whole
 
+    FitCalibration = Callable[..., "Calibration"]
     Loss = Callable[[Floats], tuple[float, Floats, Floats]]
 
 MOST_STEPS = 50
@@ -212,7 +213,7 @@ def _log_odds(posterior: Floats) -> Floats:
         return np.clip(posterior - np.log(-np.expm1(np.minimum(posterior, -1e-300))), -LARGEST_LOG, LARGEST_LOG)
 
 
-METHODS: dict[str, Callable[..., Calibration]] = {
+METHODS: dict[str, FitCalibration] = {
     "length": by_length,
     "temperature": by_temperature,
     "isotonic": isotonic,

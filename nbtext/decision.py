@@ -27,9 +27,9 @@ from nbtext.errors import UsageError, did_you_mean
 from nbtext.records import NamedTuple, dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Floats, Mask, Names, Whole
 
 Other = TypeVar("Other")
 
@@ -57,7 +57,7 @@ def _zero_one_costs(n_classes: int) -> Costs:
     return Costs(1.0 - np.eye(n_classes), np.full(n_classes, np.inf))
 
 
-def costs_from(tables: Mapping[str, object], classes: Sequence[str]) -> Costs:
+def costs_from(tables: Mapping[str, object], classes: Names) -> Costs:
     """Return the costs of a table for each true class; raise `UsageError` for unknown classes and for costs that are no finite number.
 
     If one class has a cost of abstaining, that of others is 1 by default. There is none if a class is called `ABSTAIN`.
@@ -84,7 +84,7 @@ def costs_from(tables: Mapping[str, object], classes: Sequence[str]) -> Costs:
 MOST_COST = 1e300
 
 
-def thresholds_by_costs(tables: Mapping[str, object], labels: Sequence[str]) -> tuple[float, ...]:
+def thresholds_by_costs(tables: Mapping[str, object], labels: Names) -> tuple[float, ...]:
     """Return the probability from which giving each of several labels is expected to cost less than not giving it.
 
     The table of a label has its costs ``missed`` and ``false``, 1 by default: p · missed > (1 − p) · false. Raise `UsageError` for others.
@@ -106,7 +106,7 @@ def thresholds_by_costs(tables: Mapping[str, object], labels: Sequence[str]) -> 
     return tuple(each["false"] / (each["missed"] + each["false"]) for each in costs.values())
 
 
-def per_class(given: Mapping[str, float], classes: Sequence[str], option: str, others: Other) -> tuple[float | Other, ...]:
+def per_class(given: Mapping[str, float], classes: Names, option: str, others: Other) -> tuple[float | Other, ...]:
     """Return the number of each class, ``others`` where none is given; raise `UsageError` for an unknown class."""
     for label in given:
         if label not in classes:
@@ -186,7 +186,7 @@ class AnswerThreshold(NamedTuple):
     """p(answer | d) must exceed it: the same threshold."""
 
 
-def answer_threshold(costs: Costs, prior: Floats, classes: Sequence[str]) -> AnswerThreshold | None:
+def answer_threshold(costs: Costs, prior: Floats, classes: Names) -> AnswerThreshold | None:
     """Return the threshold that decides between two classes; None where a single one does not.
 
     It does not with more classes, with costs of abstaining, if a wrong answer costs no more than a right one, or if a class has no prior.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nbtext.settings import Reading
-    from nbtext.type_names import Fields, Whole
+    from nbtext.type_names import Fields, Names, Whole
 
 BETWEEN_VALUES = "\x1f"
 
@@ -94,7 +94,7 @@ def field_places(text: bytes, fields: Fields) -> Iterator[int]:
         end = begin + len(content)
 
 
-def joined_parts(text: bytes, fields: Fields = (), values: Sequence[str] = ()) -> bytes:
+def joined_parts(text: bytes, fields: Fields = (), values: Names = ()) -> bytes:
     """Return a document as one value of bytes, of which digests are made."""
     if fields:
         text = b"\x1d".join([text, *map(b"\x1c ".join, fields)])
@@ -190,7 +190,7 @@ class Attributes(NamedTuple):
         """The names of counts and real numbers."""
         return self.counts + self.numeric
 
-    def checked(self, values: Sequence[str]) -> tuple[str, ...]:
+    def checked(self, values: Names) -> tuple[str, ...]:
         """Return the values of a document, empty where missing, as they are counted; raises `DocumentError` for a value that is not of its kind."""
         checked = [_category(value) for value in values[: len(self.categorical)]]
         for place, name in enumerate(self.numbers, len(checked)):

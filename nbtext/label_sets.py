@@ -15,7 +15,7 @@ from nbtext.ragged import flat_indices, offsets
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
-    from nbtext.type_names import Mask, Whole
+    from nbtext.type_names import Mask, Names, Whole
 
 EVERYTHING = ""
 """The reserved label that every document has where documents have several."""
@@ -75,7 +75,7 @@ def shown_label(label: str) -> str:
     return BETWEEN_LABELS.join(labels_in(label))
 
 
-def chosen_label(chosen: int | Sequence[bool], classes: Sequence[str]) -> str:
+def chosen_label(chosen: int | Sequence[bool], classes: Names) -> str:
     """Return the class of a number, or of several labels those chosen, as people read them."""
     return classes[chosen] if isinstance(chosen, int) else BETWEEN_LABELS.join(compress(classes, chosen))
 
@@ -95,7 +95,7 @@ def renamed(label: str, old: str, new: str) -> str:
     return label_set(names) if is_set(label) else names[0]
 
 
-def have_several(classes: Sequence[str]) -> bool:
+def have_several(classes: Names) -> bool:
     """Return whether the documents of sorted classes have sets of labels."""
     return classes[:1] == (EVERYTHING,)
 

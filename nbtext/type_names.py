@@ -35,7 +35,9 @@ Arrays = Mapping[str, Numbers]
 Fields = Sequence[tuple[bytes, bytes]]
 """Names, as of `nbtext.document_parts.field_name`, and contents in valid UTF-8 without separators. A name may occur several times. The content without
 a name, which stands last, are items with one space between two, each with its field in front: ``host:example.org type:text/html``."""
-Values = Sequence[Sequence[str]]
+Names = Sequence[str]
+"""Of classes, attributes, documents or anything else, in an order that matters."""
+Values = Sequence[Names]
 """Those of the attributes of each document, or none at all, as `nbtext.document_parts.Attributes` orders them."""
 Parsed: TypeAlias = Any
 """What `json.loads` returned, or would return: its reader checks it."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from nbtext.counts.moments import Moments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Floats, Mask, Names, Whole
 
 PSEUDO_DOCUMENTS = 1.0
 """Pseudo-documents of each class under ``--smoothing auto``."""
@@ -143,7 +143,7 @@ class NormalAttributes:
     variances: Floats
 
     @classmethod
-    def estimate(cls, moments: Moments, smoothing: float, names: Sequence[str], classes: Sequence[str]) -> Self:
+    def estimate(cls, moments: Moments, smoothing: float, names: Names, classes: Names) -> Self:
         """Return means and variances for a number of pseudo-documents.
 
         Raises `UsageError` if a number varies in the corpus but not in a class.

@@ -26,6 +26,7 @@ from nbtext.settings import CLASSIFIERS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from nbtext.calibration import FitCalibration
     from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
@@ -455,7 +456,7 @@ class Classifier(ABC):
         """Return how scores become probabilities by the textbook."""
         return UNCALIBRATED
 
-    def calibrating(self, fit: Callable[..., Calibration]) -> Callable[..., Calibration]:
+    def calibrating(self, fit: FitCalibration) -> FitCalibration:
         """Return the function that fits a calibration to left-out documents: one of `nbtext.calibration.METHODS`, unless the classifier has its own."""
         return fit
 

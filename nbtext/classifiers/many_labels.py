@@ -23,9 +23,7 @@ from nbtext.records import dataclass
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nbtext.calibration import Calibration
+    from nbtext.calibration import FitCalibration
     from nbtext.classifiers.multinomial import MultinomialNaiveBayes
     from nbtext.counts.documents import CountedDocuments
     from nbtext.type_names import Floats, Numbers, Whole
@@ -44,7 +42,7 @@ class LabelScores(Classifier):
         """Return independent labels."""
         return LabelCalibration.none(self.log_prior_odds)
 
-    def calibrating(self, fit: Callable[..., Calibration]) -> Callable[..., Calibration]:
+    def calibrating(self, fit: FitCalibration) -> FitCalibration:
         """Return the function that calibrates all labels together."""
         return partial(by_label, prior=self.log_prior_odds)
 

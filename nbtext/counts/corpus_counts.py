@@ -27,9 +27,7 @@ from nbtext.records import dataclass
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nbtext.type_names import Mask, Numbers, Whole
+    from nbtext.type_names import Mask, Names, Numbers, Whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +133,7 @@ class CorpusCounts:
             return replace(self, statistics=replace(self.statistics, cell_logs=None))
         return replace(self, statistics=with_log_sums(self.statistics, self.documents)) if self.documents else self
 
-    def relabelled(self, labels: Sequence[str]) -> CorpusCounts:
+    def relabelled(self, labels: Names) -> CorpusCounts:
         """Return the counts with a new label for each class; classes with the same label are merged."""
         classes, numbers = _numbered(labels)
         of_class, of_layer = self.statistics.column_parts
@@ -187,7 +185,7 @@ def with_ngram_parts(vocabulary: Vocabulary, kept: Mask) -> Mask:
         kept[parts] = True
 
 
-def relabelled_documents(statistics: ClassStatistics, documents: CountedDocuments, labels: Sequence[str], sample_size: int) -> CorpusCounts:
+def relabelled_documents(statistics: ClassStatistics, documents: CountedDocuments, labels: Names, sample_size: int) -> CorpusCounts:
     """Count documents under a new label for each.
 
     ``statistics`` are those of a corpus that includes the documents; only vocabulary and attributes are taken from them.
@@ -222,7 +220,7 @@ def in_cells(documents: CountedDocuments, unit: int, *, logs: bool) -> list[Whol
     return [counts * weights, weights, *([log_units(counts) * weights] if logs else [])]
 
 
-def _numbered(labels: Sequence[str]) -> tuple[tuple[str, ...], Whole]:
+def _numbered(labels: Names) -> tuple[tuple[str, ...], Whole]:
     """Return the distinct labels, sorted, and the number of each label given."""
     classes = tuple(sorted(set(labels)))
     number = {label: place for place, label in enumerate(classes)}

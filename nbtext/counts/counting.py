@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nbtext.text.ngrams import PairIds
-    from nbtext.type_names import Fields, Keys, Values, Whole
+    from nbtext.type_names import Fields, Keys, Names, Values, Whole
 
     _TermIds = Vocabulary | GrowingVocabulary
 
@@ -53,8 +53,8 @@ class Analysis:
     """How documents become counts: the settings, and the stop words that they name."""
 
     settings: Settings = field(default_factory=Settings)
-    stop_list: Sequence[str] = ()
-    sides: Sequence[str] = tuple(SIDES)
+    stop_list: Names = ()
+    sides: Names = tuple(SIDES)
     """What is counted of forms in scripts without spaces, if the settings leave the choice."""
 
     @classmethod
@@ -64,11 +64,11 @@ class Analysis:
         return cls(settings, stop_words(name, settings.language))
 
     @property
-    def dropped(self) -> Sequence[str]:
+    def dropped(self) -> Names:
         """The words that are not counted."""
         return () if self.settings.counts_stop_words else self.stop_list
 
-    def as_chosen(self, *, stop_words_kept: bool, sides: Sequence[str]) -> Analysis:
+    def as_chosen(self, *, stop_words_kept: bool, sides: Names) -> Analysis:
         """Return the same analysis of what was chosen, where the settings leave a choice."""
         settings = self.settings
         if settings.counts_stop_words and not stop_words_kept:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.counts.statistics import ClassStatistics, Renumbering
-    from nbtext.type_names import Floats, Keys, Mask, Truth, Whole
+    from nbtext.type_names import Floats, Keys, Mask, Names, Truth, Whole
 
 MOST_ENTRIES = 1 << 21
 """Most entries of a sample: 4,096 documents of 512 distinct terms. Of longer documents it has fewer."""
@@ -73,7 +73,7 @@ class CountedDocuments:
             return self.classes
         return LabelSets(self.labels.sizes, self.labels.columns // self.n_layers - 1).mask(n_classes)
 
-    def label_texts(self, classes: Sequence[str]) -> list[str]:
+    def label_texts(self, classes: Names) -> list[str]:
         """Return the label of each document, several as `nbtext.label_sets` writes them, given the labels of class numbers."""
         if self.labels is None:
             return [classes[number] for number in self.classes.tolist()]
@@ -218,7 +218,7 @@ class DocumentCollector:
         postings: Postings,
         classes: Whole,
         hashes: Keys,
-        labels: Sequence[str],
+        labels: Names,
         weights: Whole | None = None,
         sets: LabelSets | None = None,
     ) -> None:
@@ -247,7 +247,7 @@ class DocumentCollector:
         sample = DocumentSample.of(CountedDocuments.joined(self._parts).renumbered(numbers), self._size or 0, self._bound)
         return replace(sample, documents=replace(sample.documents, matrix=sample.documents.matrix.sorted()))
 
-    def _prune(self, labels: Sequence[str]) -> None:
+    def _prune(self, labels: Names) -> None:
         rank = np.empty(len(labels), np.int64)
         rank[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
         joined = CountedDocuments.joined(self._parts)

@@ -23,7 +23,7 @@ from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
     from nbtext.settings import Settings
-    from nbtext.type_names import Whole
+    from nbtext.type_names import Names, Whole
 
 PSEUDO_COUNT = 10.0
 """Of a seed word by default. On 20 Newsgroups without labels, 1 to 1,000 do about equally well."""
@@ -32,7 +32,7 @@ MOST_OF_SEEDS = 1e6
 """The largest pseudo-count of a seed word."""
 
 
-def by_class(seeds: Sequence[Seed], classes: Sequence[str]) -> list[Seed]:
+def by_class(seeds: Sequence[Seed], classes: Names) -> list[Seed]:
     """Return the seeds of some classes: a term against a class becomes one for each of the others."""
     known, found = set(classes), []
     for seed in seeds:
@@ -41,7 +41,7 @@ def by_class(seeds: Sequence[Seed], classes: Sequence[str]) -> list[Seed]:
     return sorted(found)
 
 
-def require_seeded_classes(seeds: Sequence[Seed], classes: Sequence[str]) -> None:
+def require_seeded_classes(seeds: Sequence[Seed], classes: Names) -> None:
     """Raise `UsageError` for a seed of a class that no labelled document has."""
     if others := sorted({seed.label for seed in seeds} - set(classes)):
         raise UsageError(f"--seeds names class {others[0]!r}, and no labelled document has it", hint="see the classes with nbtext inspect")

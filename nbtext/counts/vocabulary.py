@@ -28,7 +28,7 @@ from nbtext.text.surfaces import PAIRS, WORDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.type_names import Keys, Mask, Whole
+    from nbtext.type_names import Keys, Mask, Names, Whole
 
 TERMS_AT_ONCE = 1 << 16
 """Terms copied at once: indexing takes 8 bytes of memory for each byte of text."""
@@ -121,7 +121,7 @@ class Vocabulary:
         self._ids: dict[str, int] | None = None
 
     @classmethod
-    def of(cls, terms: Sequence[str]) -> Vocabulary:
+    def of(cls, terms: Names) -> Vocabulary:
         """Return a vocabulary of single terms, given sorted and distinct."""
         return cls(*_joined(terms), np.empty(0, np.uint64))
 
@@ -149,7 +149,7 @@ class Vocabulary:
         """Return all terms that are not n-grams, by id."""
         return [self.text[start:end].decode() for start, end in pairwise(self.bounds.tolist())]
 
-    def find(self, terms: Sequence[str]) -> list[int]:
+    def find(self, terms: Names) -> list[int]:
         """Return the id of each single term, `UNKNOWN` for terms not in the vocabulary.
 
         Bisect for a few terms, so that loading a model makes no dictionary; make one for many.
@@ -218,7 +218,7 @@ class GrowingVocabulary:
         self._ids: defaultdict[str, int] = defaultdict(count(step=2).__next__)
         self._pairs = KeyTable()
 
-    def find(self, terms: Sequence[str]) -> list[int]:
+    def find(self, terms: Names) -> list[int]:
         """Return the id of each single term; add new terms."""
         return list(map(self._ids.__getitem__, terms))
 
@@ -251,7 +251,7 @@ def _numbered_pairs(ids: Whole, places: Whole, left: Whole, last: Whole) -> Keys
     return np.concatenate(found)
 
 
-def _joined(terms: Sequence[str]) -> tuple[bytes, Whole]:
+def _joined(terms: Names) -> tuple[bytes, Whole]:
     """Return the concatenated UTF-8 of the terms, and their bounds."""
     text = "".join(terms)
     encoded = text.encode()

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from nbtext.corpus.collection import Corpus
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.model.unlabelled import UnlabelledDocuments
-    from nbtext.type_names import Mask, Whole
+    from nbtext.type_names import Mask, Names, Whole
 
 SIMILAR = 0.6
 """Similarity from which a class is suggested for an unknown label, from 0 to 1."""
 
 
-def merged(models: Sequence[TextClassifier], names: Sequence[str]) -> TextClassifier:
+def merged(models: Sequence[TextClassifier], names: Names) -> TextClassifier:
     """Return the model of all documents of some models, otherwise as the first is; ``names`` are for messages.
 
     Raises `UsageError` if one does not count as the first does, or if one cannot be changed exactly.
@@ -148,7 +148,7 @@ def last_equal(texts: NDArray[np.generic]) -> Whole:
     return last[group]
 
 
-def contradictions(last: Whole, labels: Sequence[str], names: Sequence[str]) -> Iterator[Finding]:
+def contradictions(last: Whole, labels: Names, names: Names) -> Iterator[Finding]:
     """Yield the finding that texts are there under several labels, given what `last_equal` returns."""
     numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     of_texts = np.array([numbers[label] for label in labels])
@@ -164,13 +164,13 @@ class Batch(NamedTuple):
 
     counts: CorpusCounts
     fingerprints: NDArray[np.bytes_]
-    names: Sequence[str] = ()
+    names: Names = ()
 
     def labels(self, rows: Whole | slice = slice(None)) -> list[str]:
         """Return the labels of some documents, by default of all."""
         return np.array(self.counts.documents.label_texts(self.counts.statistics.classes), object)[rows].tolist()
 
-    def under(self, rows: Whole, labels: Sequence[str]) -> CorpusCounts:
+    def under(self, rows: Whole, labels: Names) -> CorpusCounts:
         """Return the counts of some documents, each under the label given for it."""
         return relabelled_documents(self.counts.statistics, self.counts.documents.rows(rows), labels, self.counts.sample.size)
 
@@ -178,7 +178,7 @@ class Batch(NamedTuple):
         self,
         counts: CorpusCounts,
         rows: Whole,
-        labels: Sequence[str],
+        labels: Names,
         subtract: Callable[[CorpusCounts, CorpusCounts], CorpusCounts],
     ) -> CorpusCounts:
         """Subtract some documents, each under the label given for it; errors have their numbers in the batch."""

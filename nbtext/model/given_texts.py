@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Label = str | float | np.generic | Sequence[str | float | np.generic]
     Text = str | bytes | Mapping[str, object]
     Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
-    from nbtext.type_names import Array, Fields, Mask, Whole
+    from nbtext.type_names import Array, Fields, Mask, Names, Whole
 
 TEXT = "text"
 """The key of the text where documents are mappings; the others are fields and attributes."""
@@ -106,7 +106,7 @@ class GivenClasses(NamedTuple):
     """The number of each one's name among the sorted names, shape (n_classes,)."""
 
     @classmethod
-    def of(cls, names: Sequence[str], kind: str) -> GivenClasses:
+    def of(cls, names: Names, kind: str) -> GivenClasses:
         """Return the classes of some names, as text unless all names are of that kind: files may have brought new classes to a model of numbers."""
         try:
             classes = np.array([LABEL_KINDS[kind](name) for name in names], object if kind == "text" else None)
@@ -181,7 +181,7 @@ def given_contents(texts: Iterable[Text], reading: Reading) -> Iterator[tuple[An
         yield content
 
 
-def _rows(texts: Iterable[Text], fields: Sequence[str], attributes: Sequence[str]) -> Iterable[object]:
+def _rows(texts: Iterable[Text], fields: Names, attributes: Names) -> Iterable[object]:
     """Return the documents of a data frame or array of two dimensions: its only column, or where documents have keys its rows by the names of columns."""
     shape: tuple[int, ...] = getattr(texts, "shape", ())
     if len(shape) != 2:
@@ -198,7 +198,7 @@ def _rows(texts: Iterable[Text], fields: Sequence[str], attributes: Sequence[str
     return np.asarray(texts)[:, 0]
 
 
-def _content(fields: Sequence[str], attributes: Attributes, given: object) -> tuple[bytes, Fields, tuple[str, ...]]:
+def _content(fields: Names, attributes: Attributes, given: object) -> tuple[bytes, Fields, tuple[str, ...]]:
     if isinstance(given, (str, bytes)):
         given = {TEXT: given}
     if not isinstance(given, Mapping):
