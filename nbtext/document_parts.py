@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from nbtext.settings import Reading
     from nbtext.type_names import Fields, Names, Whole
 
+    Columns = tuple[str, ...]
+
 BETWEEN_VALUES = "\x1f"
 
 FIELDS_KEY = "nbtext_fields"
@@ -169,9 +171,9 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 class Attributes(NamedTuple):
     """The names of attributes by kind: categories, whole numbers from 0, and real numbers."""
 
-    categorical: tuple[str, ...] = ()
-    counts: tuple[str, ...] = ()
-    numeric: tuple[str, ...] = ()
+    categorical: Columns = ()
+    counts: Columns = ()
+    numeric: Columns = ()
 
     @classmethod
     def of(cls, reading: Reading) -> Attributes:
@@ -181,12 +183,12 @@ class Attributes(NamedTuple):
         return cls(tuple(DECLARED.sub("", name) for name in categorical), counts, numeric)
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Columns:
         """All names, in the order of the values of a document."""
         return self.categorical + self.counts + self.numeric
 
     @property
-    def numbers(self) -> tuple[str, ...]:
+    def numbers(self) -> Columns:
         """The names of counts and real numbers."""
         return self.counts + self.numeric
 

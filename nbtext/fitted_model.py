@@ -14,7 +14,7 @@ from nbtext.classifiers.base import Classifier, Training, class_for_several_labe
 from nbtext.counts.counting import Analysis, DocumentCounter, InTurn
 from nbtext.counts.layers import estimated
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix
-from nbtext.counts.statistics import COUNTED_ALONE, ClassStatistics, Seed, Weights, whole_or_float
+from nbtext.counts.statistics import COUNTED_ALONE, ClassStatistics, Seeds, Weights, whole_or_float
 from nbtext.counts.vocabulary import SIDES, Vocabulary, is_category, is_of_side, is_stop_word
 from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED, SEED_WORDS, SEVERAL_LABELS, require_fitting
 from nbtext.label_sets import REST, THE_REST
@@ -219,7 +219,7 @@ def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) ->
     return bool(smoothing == others)
 
 
-def require_learnable(settings: Settings, statistics: ClassStatistics, seeds: Sequence[Seed] = ()) -> None:
+def require_learnable(settings: Settings, statistics: ClassStatistics, seeds: Seeds = ()) -> None:
     """Raise `UsageError` if the settings exclude what a sum of layers has: seed words, weights of documents, several labels of a document, its classes."""
     several = statistics.everything is not None
     require_fitting(settings, *[SEED_WORDS] * bool(seeds), *[DOCUMENT_WEIGHTS] * (statistics.weight_unit != 1), *[SEVERAL_LABELS] * several)

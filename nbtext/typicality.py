@@ -20,9 +20,7 @@ from nbtext.records import NamedTuple, dataclass
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nbtext.type_names import Floats, Whole
-
-    Counts = Whole | Floats
+    from nbtext.type_names import Floats, Numbers, Whole
 
 BANDS = 12
 """Bands of length: 1 token, 2 to 3, 4 to 7, and so on; the last has no upper end."""
@@ -147,14 +145,14 @@ class Profile:
         return cls(figures, np.bincount(answers[answers >= 0], minlength=n_classes))
 
 
-def shares_apart(counts: Counts, training: Counts) -> float | None:
+def shares_apart(counts: Numbers, training: Numbers) -> float | None:
     """Return ½ Σ_k |p_k − q_k| of the shares of two counts, from 0 to 1; None if one of them is all zeros."""
     if not counts.any() or not training.any():
         return None
     return float(np.abs(counts / counts.sum() - training / training.sum()).sum() / 2)
 
 
-def chance_of_shares(counts: Counts, training: Counts) -> float:
+def chance_of_shares(counts: Numbers, training: Numbers) -> float:
     """Return the probability that two counts of the same shares are so far apart: Pearson's χ² over the 2 × K table, without empty columns."""
     table = np.stack((counts, training))
     table = table[:, table.any(axis=0)]

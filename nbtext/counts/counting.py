@@ -289,7 +289,14 @@ def count(documents: Iterable[Document | LabelledBlock], analysis: Analysis, *, 
 def _count(in_blocks: Iterable[LabelledBlock], analysis: Analysis, *, keep_all: bool, several: bool) -> CorpusCounts:
     builder = StatisticsBuilder(Attributes.of(analysis.settings.reading), logs=analysis.settings.sums_logs)
     counter = DocumentCounter(analysis, builder.vocabulary)
-    inflected = _inflected(analysis, builder.vocabulary) if analysis.settings.surface_forms else None
+    inflected = None
+    if analysis.settings.surface_forms:
+        inflected = InflectedWords(
+            analysis.stop_list,
+            analysis.stemmer(),
+            lambda words: builder.vocabulary.find([category_term(FORMS, word) for word in words]),
+            PAIRS if analysis.settings.unspaced == "auto" else analysis.settings.unspaced,
+        )
     size = analysis.settings.sample
     keep_all = keep_all or needs_documents(analysis.settings)
     collector = DocumentCollector(None if keep_all else size)
@@ -333,16 +340,6 @@ def _in_blocks(documents: Iterable[Document | LabelledBlock]) -> Iterator[Labell
             block = LabelledBlock.of([document.label or "" for document in single], texts)
             yield replace(block, fields=fields, values=values, weights=weights if np.any(weights != WEIGHT_UNIT) else None)
         yield from (item for item in items if isinstance(item, LabelledBlock))  # which ends the items
-
-
-def _inflected(analysis: Analysis, vocabulary: _TermIds) -> Analyzer:
-
-    return InflectedWords(
-        analysis.stop_list,
-        analysis.stemmer(),
-        lambda words: vocabulary.find([category_term(FORMS, word) for word in words]),
-        PAIRS if analysis.settings.unspaced == "auto" else analysis.settings.unspaced,
-    )
 
 
 def check_label(label: object) -> None:

@@ -7,13 +7,12 @@ learning tasks (1999), who label documents by keywords to begin EM; here they ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.statistics import COUNTED_ALONE, LOG_UNITS, ClassStatistics, Seed, Weights, sum_cells
+from nbtext.counts.statistics import COUNTED_ALONE, LOG_UNITS, ClassStatistics, Seed, Seeds, Weights, sum_cells
 from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError
@@ -32,7 +31,7 @@ MOST_OF_SEEDS = 1e6
 """The largest pseudo-count of a seed word."""
 
 
-def by_class(seeds: Sequence[Seed], classes: Names) -> list[Seed]:
+def by_class(seeds: Seeds, classes: Names) -> list[Seed]:
     """Return the seeds of some classes: a term against a class becomes one for each of the others."""
     known, found = set(classes), []
     for seed in seeds:
@@ -41,13 +40,13 @@ def by_class(seeds: Sequence[Seed], classes: Names) -> list[Seed]:
     return sorted(found)
 
 
-def require_seeded_classes(seeds: Sequence[Seed], classes: Names) -> None:
+def require_seeded_classes(seeds: Seeds, classes: Names) -> None:
     """Raise `UsageError` for a seed of a class that no labelled document has."""
     if others := sorted({seed.label for seed in seeds} - set(classes)):
         raise UsageError(f"--seeds names class {others[0]!r}, and no labelled document has it", hint="see the classes with nbtext inspect")
 
 
-def seed_vocabulary(seeds: Sequence[Seed]) -> Vocabulary:
+def seed_vocabulary(seeds: Seeds) -> Vocabulary:
     """Return the terms of seeds."""
     vocabulary = GrowingVocabulary()
     for seed in seeds:
@@ -57,7 +56,7 @@ def seed_vocabulary(seeds: Sequence[Seed]) -> Vocabulary:
     return vocabulary.freeze()[0]
 
 
-def weights_of(counted: ClassStatistics, settings: Settings, seeds: Sequence[Seed] = ()) -> Weights:
+def weights_of(counted: ClassStatistics, settings: Settings, seeds: Seeds = ()) -> Weights:
     """Return the weights of a model that is trained on the counted documents."""
     return Weights(None if settings.class_weight is None else balancing_factors(counted.of_documents), seeds)
 
@@ -100,7 +99,7 @@ def added(labelled: ClassStatistics, soft: ClassStatistics, factor: float) -> Cl
     return labelled.with_cells(labelled.class_documents + factor * soft.class_documents, keys, *cells)
 
 
-def seed_statistics(seeds: Sequence[Seed], labelled: ClassStatistics) -> ClassStatistics:
+def seed_statistics(seeds: Seeds, labelled: ClassStatistics) -> ClassStatistics:
     """Return the pseudo-counts as statistics with vocabulary and classes of ``labelled``, float64, without terms and classes that are not in these.
 
     A class without documents has one pseudo-document, so that a prior is possible.

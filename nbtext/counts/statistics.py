@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import compress
@@ -20,7 +21,7 @@ from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import KeyTable, pair, unpair
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -66,12 +67,15 @@ class Seed(NamedTuple):
     """In the class; of a term against it, as a negative number, in every other class."""
 
 
+Seeds = Sequence[Seed]
+
+
 class Weights(NamedTuple):
     """What the documents of a class weigh beside their own weights, and the seed words that join their counts."""
 
     classes: Whole | None = None
     """In units of 1 / `WEIGHT_UNIT`, shape (n_classes,); None if all are 1."""
-    seeds: Sequence[Seed] = ()
+    seeds: Seeds = ()
 
 
 COUNTED_ALONE = Weights()

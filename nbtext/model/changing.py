@@ -51,8 +51,11 @@ def merged(models: Sequence[TextClassifier], names: Names) -> TextClassifier:
     for model, name in zip(models, names, strict=True):
         difference = counting_difference(first, model)
         if difference is not None:
-            hint = f"train both with the same {difference}"
-            raise UsageError(f"cannot be added to {names[0]}: they do not count alike, by {difference}", where=name, hint=hint)
+            raise UsageError(
+                f"cannot be added to {names[0]}: they do not count alike, by {difference}",
+                where=name,
+                hint=f"train both with the same {difference}",
+            )
         try:
             require_additive(model.settings, model.counts)
         except UsageError as problem:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.parallel.processes import Share
 
+    Note = Callable[[Document], Any]
     NumberedShard = tuple[int, Shard]
     """With its place in the corpus."""
     from nbtext.fitted_model import FittedModel
@@ -65,7 +66,7 @@ class Counting(NamedTuple):
 
     source: Source
     analysis: Analysis
-    note: Callable[[Document], Any] | None = None
+    note: Note | None = None
     """Returns what is to be kept of each document, if all are to be kept as counts, with their names."""
 
 
@@ -91,7 +92,7 @@ def columns_of(document: Document) -> tuple[str, ...]:
 
 
 def count_corpus(
-    analysis: Analysis, corpus: Corpus, jobs: int = 1, scheduler: str | None = None, note: Callable[[Document], Any] | None = None
+    analysis: Analysis, corpus: Corpus, jobs: int = 1, scheduler: str | None = None, note: Note | None = None
 ) -> CountedCorpus:
     """Count a labelled corpus, in so many processes or on a cluster; with ``note`` keep all documents, with their names and what it returns for each.
 
@@ -111,9 +112,7 @@ def count_corpus(
     return CountedCorpus(counts, names, notes)
 
 
-def _count_here(
-    analysis: Analysis, corpus: Corpus, jobs: int, note: Callable[[Document], Any] | None, heard: Heard | None
-) -> list[PartialCounts]:
+def _count_here(analysis: Analysis, corpus: Corpus, jobs: int, note: Note | None, heard: Heard | None) -> list[PartialCounts]:
     from nbtext.parallel.processes import cores, side_by_side
 
     jobs = 1 if any(map(can_be_read_here_only, corpus.paths)) else jobs or cores()

@@ -19,7 +19,7 @@ from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import MOST_ENTRIES, MOST_TERMS, CountedDocuments, DocumentSample
 from nbtext.counts.layers import weights_of
 from nbtext.counts.matrix import DocumentTermMatrix
-from nbtext.counts.statistics import CELLS, ClassStatistics, Layer, Seed, log_units
+from nbtext.counts.statistics import CELLS, ClassStatistics, Layer, Seed, Seeds, log_units
 from nbtext.counts.vocabulary import Vocabulary, is_category, sorted_order
 from nbtext.document_parts import LARGEST, LARGEST_COUNT, SMALLEST, WEIGHT_UNIT, Attributes
 from nbtext.errors import ModelError, UsageError, malformed, require
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from nbtext.counts.moments import Moments
     from nbtext.type_names import Arrays, Floats, Numbers, Parsed, Whole
 
+    Plain = Mapping[str, Parsed]
     Parts = Mapping[str, Any]
     """What the arrays of a model file hold, by name."""
 
@@ -222,7 +223,7 @@ def _fraction(line: str) -> Fraction:
     return Fraction(int(whole_number), 1 << int(power))
 
 
-def _learnt(part: Parts, values: Mapping[str, Parsed], settings: Settings, statistics: ClassStatistics) -> Learnt:
+def _learnt(part: Parts, values: Plain, settings: Settings, statistics: ClassStatistics) -> Learnt:
     """Return what was estimated, but for what follows from the counts and what the classifier fitted."""
     smoothing, selected = float(values["smoothing"]), part["selected"].astype(np.bool_)
     require(is_possible_smoothing(smoothing, statistics.n_terms, settings), "its smoothing is not what its settings say")
@@ -249,7 +250,7 @@ def _choices(plain: Parsed) -> Choices:
     return Choices(**{**plain, **tests, "sides": tuple(plain["sides"])})
 
 
-def _calibration(part: Parts, values: Mapping[str, Parsed], statistics: ClassStatistics) -> Calibration:
+def _calibration(part: Parts, values: Plain, statistics: ClassStatistics) -> Calibration:
     temperature, places, shares = values["temperature"], part["curve_places"], part["curve_shares"]
     require(places.size == shares.size != 1 and np.all(np.diff(places) >= 0), "its calibration curve does not go on")
     require(np.all((shares > 0) & (shares <= 1)) and np.all(np.diff(shares) >= 0), "its calibration curve does not rise")
@@ -343,7 +344,7 @@ def counts_to_plain(counts: CorpusCounts) -> Arrays:
     )
 
 
-def _counts(part: Parts, values: Mapping[str, Parsed], settings: Settings, seeds: Sequence[Seed], unlabelled: Parts | None) -> CorpusCounts:
+def _counts(part: Parts, values: Plain, settings: Settings, seeds: Seeds, unlabelled: Parts | None) -> CorpusCounts:
     """Return the counts; in format 1 those of unlabelled documents stand apart."""
     vocabulary, rows = _vocabulary(part), values["layers"]
     counted, names = [name for name, _, weight in rows if weight is None], {name for name, *_ in rows}

@@ -39,11 +39,11 @@ from nbtext.text.words import words
 from nbtext.typicality import Profile, Typicality
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.counts.statistics import ClassStatistics, Seed, Weights
+    from nbtext.counts.statistics import ClassStatistics, Seed, Seeds, Weights
     from nbtext.type_names import Floats, Mask
 
 
@@ -57,9 +57,9 @@ def require_words_or_categories(settings: Settings) -> None:
     for word in settings.smoothing if isinstance(settings.smoothing, dict) else ():
         name, equals, _ = word.partition("=")
         if equals and name in numbers:
-            hint = "leave the line out"
             raise UsageError(
-                f"--smoothing names {word!r}, a number at {name!r}, and is for terms and for values of --categorical", hint=hint
+                f"--smoothing names {word!r}, a number at {name!r}, and is for terms and for values of --categorical",
+                hint="leave the line out",
             )
 
 
@@ -83,8 +83,10 @@ def _smoothing_by_term(numbers: Mapping[str, float], analysis: Analysis) -> Give
     first: dict[Term, str] = {}
     for word, term in zip(named, terms_of_words(named, analysis, "--smoothing"), strict=True):
         if own.setdefault(term, numbers[word]) != numbers[word]:
-            hint = "give one of them, or both the same"
-            raise UsageError(f"--smoothing has two numbers for {' '.join(term)!r}, by {first[term]!r} and {word!r}", hint=hint)
+            raise UsageError(
+                f"--smoothing has two numbers for {' '.join(term)!r}, by {first[term]!r} and {word!r}",
+                hint="give one of them, or both the same",
+            )
         first.setdefault(term, word)
     return GivenSmoothing(numbers[ALL_OTHERS], own, numbers)
 
@@ -118,7 +120,7 @@ def _field_of(word: str, reading: Reading) -> bytes:
     return field_name(name) if field_name(name) in tagged else b""
 
 
-def seed_terms(seeds: Sequence[Seed], analysis: Analysis) -> list[Seed]:
+def seed_terms(seeds: Seeds, analysis: Analysis) -> list[Seed]:
     """Return seeds with terms in place of words; raise `UsageError` for a word that no document could hold."""
     terms = terms_of_words([seed.term[0] for seed in seeds], analysis, "--seeds")
     return sorted(seed._replace(term=term) for seed, term in zip(seeds, terms, strict=True))
@@ -150,7 +152,7 @@ def learn(
     settings: Settings,
     documents: CountedDocuments | None = None,
     choices: Choices | None = None,
-    seeds: Sequence[Seed] = (),
+    seeds: Seeds = (),
 ) -> Learnt:
     """Choose terms, smoothing and calibration, and fit what the statistics alone do not give.
 
@@ -186,10 +188,9 @@ def left_out_posteriors(model: FittedModel) -> LeftOutPosteriors:
     if learnt.left_out is not None:
         return learnt.left_out
     if needs_documents(settings):
-        hint = "train it again, with calibration and a --sample above 0"
         raise UsageError(
             f"--classifier {settings.classifier} kept no answers to left-out documents, so coverage and precision cannot be promised",
-            hint=hint,
+            hint="train it again, with calibration and a --sample above 0",
         )
     sample = scored_sample(without_dropped(model.counts.sample.documents, statistics, learnt, settings), statistics)
     if not len(sample):
@@ -282,9 +283,8 @@ def terms_and_smoothing(
 
 def choices_of(counts: CorpusCounts, settings: Settings, documents: CountedDocuments | None = None) -> Choices:
     """Return what ``auto`` stands for in a model of this corpus, whose documents may be given; raises as `learn` does."""
-    statistics = estimated(counts.statistics, weights_of(counts.statistics, settings))
-    within = _within_document_limits(statistics, settings.min_df, settings.max_df)
-    return choose(replace(counts, statistics=statistics), settings, within, documents)
+    weights = weights_of(counts.statistics, settings)
+    return terms_and_smoothing(counts, replace(settings, top=None), weights, documents).choices
 
 
 def without_dropped(documents: CountedDocuments, statistics: ClassStatistics, learnt: Learnt, settings: Settings) -> CountedDocuments:

@@ -26,7 +26,7 @@ from nbtext.counts.counting import Analysis, count
 from nbtext.counts.documents import NO_DOCUMENTS, DocumentSample
 from nbtext.counts.layers import added, estimated, require_seeded_classes, seed_vocabulary
 from nbtext.counts.soft_counts import SoftCounter
-from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Seed, Weights
+from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Seeds, Weights
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.counts.weighting import weighted
 from nbtext.document_parts import WEIGHT_UNIT
@@ -45,7 +45,7 @@ from nbtext.records import NamedTuple
 from nbtext.steps import stepped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from nbtext.corpus.document import Document
     from nbtext.counts.matrix import DocumentTermMatrix
@@ -115,7 +115,7 @@ def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, p
     return em.learnt_with(best, trials[best].shares, figures, trials[best].unseen)
 
 
-def nothing_labelled(seeds: Sequence[Seed], settings: Settings) -> tuple[CorpusCounts, Learnt]:
+def nothing_labelled(seeds: Seeds, settings: Settings) -> tuple[CorpusCounts, Learnt]:
     """Return the counts of no documents, of the classes and terms of seeds, and what is learnt from them: nothing."""
     classes, none = tuple(sorted({seed.label for seed in seeds})), np.zeros(0, np.int64)
     logs = none if settings.sums_logs else None
@@ -130,8 +130,10 @@ def without_unlabelled(counts: CorpusCounts) -> CorpusCounts:
     """Return the counts with the terms of labelled documents alone; raise `UsageError` if there are no such documents."""
     counts = counts.of_documents()
     if not counts.statistics.n_documents:
-        hint = "train it again, with labelled documents or others without labels"
-        raise UsageError("the model has learnt from seed words and unlabelled documents alone, so nothing would be left", hint=hint)
+        raise UsageError(
+            "the model has learnt from seed words and unlabelled documents alone, so nothing would be left",
+            hint="train it again, with labelled documents or others without labels",
+        )
     return counts.restricted(counts.statistics.held)
 
 
