@@ -18,7 +18,7 @@ import numpy as np
 
 from nbtext.counts.documents import MOST_TERMS, NO_DOCUMENTS, CountedDocuments, DocumentSample
 from nbtext.counts.layers import added, estimated
-from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Renumbering, log_units, sum_cells
+from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Layers, Renumbering, log_units, sum_cells
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.errors import UsageError
 from nbtext.label_sets import EVERYTHING, LabelSets, have_several, is_set, labels_in, shown_label
@@ -152,7 +152,7 @@ class CorpusCounts:
         places = np.arange(counts.n_classes) * len(layers) + len(layers) - 1
         return replace(found, statistics=added(found.statistics, counts.regrouped(places, counts.classes, layers), 1))
 
-    def _regrouped(self, numbers: Whole, classes: tuple[str, ...], layers: tuple[Layer, ...]) -> CorpusCounts:
+    def _regrouped(self, numbers: Whole, classes: tuple[str, ...], layers: Layers) -> CorpusCounts:
         """Return the counts of other classes and layers, as `ClassStatistics.regrouped` takes them."""
         documents = self.sample.documents.renumbered(Renumbering(np.arange(self.statistics.n_terms), numbers, len(layers)))
         sample = DocumentSample.of(documents, self.sample.size, self.sample.bound)

@@ -306,9 +306,8 @@ def _count(in_blocks: Iterable[LabelledBlock], analysis: Analysis, *, keep_all: 
         for label in chain.from_iterable(labels):
             check_label(label)
         if several:
-            everything = builder.class_numbers([EVERYTHING])
+            classes = np.repeat(builder.class_numbers([EVERYTHING]), len(block))
             sets = LabelSets.of([builder.class_numbers(names).tolist() for names in labels]).rows(block.classes)
-            classes = np.repeat(everything, len(block))
         else:
             classes = builder.class_numbers(block.labels)[block.classes]
         postings = counter.count(*parts)

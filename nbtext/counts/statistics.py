@@ -53,6 +53,8 @@ class Layer(NamedTuple):
     """Derived counts are in units of 1 / ``unit``; None for that of all counts of documents."""
 
 
+Layers = tuple[Layer, ...]
+
 UNLABELLED = "unlabelled"
 """The derived layer that unlabelled documents make."""
 
@@ -113,7 +115,7 @@ class ClassStatistics:
     """Sums of the numbers beside the texts; None if there are no numbers."""
     unit: int = 1
     """All counts of documents are in units of 1 / ``unit``, whole numbers still: more than 1 if documents have weights."""
-    layers: tuple[Layer, ...] = (Layer(),)
+    layers: Layers = (Layer(),)
     """Those of documents by name, the first without one; then the derived ones."""
     counted: ClassStatistics | None = None
     """Of a sum, in documents and tokens, as `nbtext.counts.layers.estimated` returns it, the whole numbers that documents are subtracted from."""
@@ -191,7 +193,7 @@ class ClassStatistics:
         found = replace(self, class_documents=documents, term_offsets=bounds, cell_classes=numbers)
         return replace(found, cell_counts=counts, cell_documents=holding, cell_logs=logs[0] if logs else None)
 
-    def regrouped(self, numbers: Whole, classes: tuple[str, ...], layers: tuple[Layer, ...]) -> ClassStatistics:
+    def regrouped(self, numbers: Whole, classes: tuple[str, ...], layers: Layers) -> ClassStatistics:
         """Return the counts of other classes and layers, given the new number of each column, −1 to leave it out; add up those of the same number."""
         kept, of_cells, n_columns = numbers >= 0, numbers[self.cell_classes], len(classes) * len(layers)
         keys, cells = sum_cells(*(each[of_cells >= 0] for each in (pair(self.cell_terms, of_cells), *self.cells)))

@@ -19,7 +19,7 @@ from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import MOST_ENTRIES, MOST_TERMS, CountedDocuments, DocumentSample
 from nbtext.counts.layers import weights_of
 from nbtext.counts.matrix import DocumentTermMatrix
-from nbtext.counts.statistics import CELLS, ClassStatistics, Layer, Seed, Seeds, log_units
+from nbtext.counts.statistics import CELLS, ClassStatistics, Layer, Layers, Seed, Seeds, log_units
 from nbtext.counts.vocabulary import Vocabulary, is_category, sorted_order
 from nbtext.document_parts import LARGEST, LARGEST_COUNT, SMALLEST, WEIGHT_UNIT, Attributes
 from nbtext.errors import ModelError, UsageError, malformed, require
@@ -372,7 +372,7 @@ def _counts(part: Parts, values: Plain, settings: Settings, seeds: Seeds, unlabe
     return counts
 
 
-def _table(part: Parts, vocabulary: Vocabulary, labels: tuple[str, ...], layers: tuple[Layer, ...], settings: Settings) -> ClassStatistics:
+def _table(part: Parts, vocabulary: Vocabulary, labels: tuple[str, ...], layers: Layers, settings: Settings) -> ClassStatistics:
     """Return the statistics of arrays, whose columns and cells are checked."""
     cell_columns, documents, bounds = part["cell_columns"], part["column_documents"], offsets(part["term_cells"])
     attributes = Attributes.of(settings.reading)
