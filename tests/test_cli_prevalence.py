@@ -106,3 +106,11 @@ def test_answers_for_the_shares_of_other_documents(desk: Path) -> None:
     assert after > before
     fail(2, "classify --text hello --prior-from -")
     fail(2, "classify --text hello --prior-from", waste, "--coverage", "0.9")
+
+
+def test_documents_whose_shares_count_are_read_as_those_that_are_answered(desk: Path) -> None:
+    bins, cars = "the bin was not emptied again so please empty it", "no place to park a car near the station"
+    write("two.csv", f"one,two\n{cars},{bins}\n{cars},{bins}\n")
+    write("one.csv", f"one\n{cars}\n{cars}\n")
+    of_both, of_one = (succeed("classify two.csv --text-column one -o jsonl --prior-from", path).text for path in ("two.csv", "one.csv"))
+    assert of_both == of_one

@@ -89,7 +89,6 @@ def command(model_path: str, output: str | None, limit: int | None, **options: A
       nbtext classify --mail-filter < letter.txt
     """
     from nbtext.cli.corpus import CommandCorpus, corpus_paths, reading_of, recognised
-    from nbtext.cli.promises import for_prior, promised
     from nbtext.corpus.document import WHOLE_RECORD
     from nbtext.corpus.reading import column_names
     from nbtext.model.corpus_work import score_corpus
@@ -121,7 +120,7 @@ def command(model_path: str, output: str | None, limit: int | None, **options: A
         paths, reading, options, labelled=False, columns=kept,
         progress=output == "table" or not sys.stdout.isatty(),  # while documents are read nothing else is drawn
     )  # fmt: skip
-    rule, sets = promised(options, model)
+    rule, sets = option.answer_rules(options, model)
     top_k = min(limit or len(model.classes) * options["scores"], len(model.classes))
     form = AnswerForm(
         output, top_k, rule.costs is not None, options["scores"], at_once == 1, safe, kept, options["coverage"], model.fitted.several_labels
@@ -133,6 +132,8 @@ def command(model_path: str, output: str | None, limit: int | None, **options: A
         drift = DriftWatch(model, model_path)
     blocks = score_corpus(model.fitted, documents, options["jobs"], at_once)
     if options["prior_from"]:
+        from nbtext.cli.promises import for_prior
+
         blocks = for_prior(blocks, model, options)
     watched = blocks if drift is None else drift.watched(blocks)
     answers = answers_to(watched, model.fitted, rule, min_typicality=options["min_typicality"], top_k=top_k, sets=sets)

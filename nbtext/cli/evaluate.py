@@ -62,7 +62,7 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
       nbtext evaluate test.csv --model topics.joblib --training messages.csv
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
-    from nbtext.cli.promises import for_prior, promised
+    from nbtext.cli.promises import for_prior
     from nbtext.decision import answer_threshold
     from nbtext.evaluation.judging import judge_scored
     from nbtext.exclusions import MISTAKES, SEVERAL_LABELS, require_fitting
@@ -75,7 +75,7 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
 
     model = option.load_model(model_path)
     asked = gates(options, len(model.classes))
-    rule, set_rule = promised(options, model)
+    rule, set_rule = option.answer_rules(options, model)
     tally = None if set_rule is None else SetTally(set_rule, model.classes)
     paths, by, errors = corpus_paths(options), tuple(dict.fromkeys(by)), options["errors"]
     if errors is not None:

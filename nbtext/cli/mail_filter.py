@@ -31,7 +31,6 @@ def filter_message(model_path: str, options: option.Options) -> None:
         if options["corpus"] not in ((), ("-",)):
             raise UsageError("--mail-filter reads one message on standard input", hint="leave out CORPUS")
         from nbtext.cli.corpus import reading_of
-        from nbtext.cli.promises import promised
         from nbtext.corpus.document import too_large
         from nbtext.corpus.reading import read_bytes
         from nbtext.scoring import answers_to, scored
@@ -46,7 +45,7 @@ def filter_message(model_path: str, options: option.Options) -> None:
         document = read_bytes("standard input", message.content + rest, reading)
         if len(start) + len(rest) > limit:
             document = document._replace(problem=too_large(limit))
-        rule, _ = promised(options, model)
+        rule, _ = option.answer_rules(options, model)
         [answer] = messages.reported(
             answers_to(scored(model.fitted, [document]), model.fitted, rule, min_typicality=options["min_typicality"])
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from functools import reduce
 from math import inf, nan
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
@@ -12,7 +13,7 @@ import click
 
 from nbtext.cli import messages, panels
 from nbtext.cli.config import JUDGED, MODEL, Address, InputPath, OutputPath, PathList
-from nbtext.errors import NbtextError, UsageError
+from nbtext.errors import NbtextError, UsageError, quantity
 from nbtext.report.forms import excel_safe
 from nbtext.settings import ANALYSIS, BY_EVIDENCE, INPUT, LANGUAGES, READING, SEARCH, TRAINING, Parameter, Reading
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from nbtext.decision import DecisionRule
     from nbtext.model import TextClassifier
+    from nbtext.promises.prediction_sets import SetRule
 
     class LockSettings(TypedDict):
         """Settings of lock and replacement, arguments of the functions of `nbtext.model.locked_model`."""
@@ -279,7 +281,7 @@ answer_options = several(
         multiple=True, metavar="PATH", type=PATH,
     ),
 )  # fmt: skip
-"""For `promised` and `for_prior` of `nbtext.cli.promises`."""
+"""For `answer_rules`, and `for_prior` of `nbtext.cli.promises`."""
 
 
 def decision_rule(options: Options, classes: Sequence[str], *, several: bool = False) -> DecisionRule:
@@ -299,6 +301,42 @@ def decision_rule(options: Options, classes: Sequence[str], *, several: bool = F
     if ABSTAIN in classes:
         messages.notice(f"the model has a class named {ABSTAIN}: {options['costs']} prices that class, and giving no answer is free")
     return DecisionRule(costs, least)
+
+
+def answer_rules(options: Options, model: TextClassifier) -> tuple[DecisionRule, SetRule | None]:
+    """Return the rule of the options for answers, which keeps ``--min-precision`` too, and the rule of ``--coverage`` or None.
+
+    Warn of what these promises cost: of classes that every set has, and of those that are never the answer. Raises `UsageError` for an unknown class,
+    and as `decision_rule` and `set_rule` do.
+    """
+    rule, sets, by_class = decision_rule(options, model.classes, several=model.fitted.several_labels), None, options["by_class"]
+    if (decide := options["decide"]) != "document":
+        if decide == "label":
+            from nbtext.decision import label_thresholds
+            from nbtext.model.training import left_out_posteriors
+
+            decide = label_thresholds(left_out_posteriors(model.fitted).log_posterior)
+        rule = replace(rule, labels_from=decide)
+    if (coverage := options["coverage"]) is not None:
+        from nbtext.model.training import left_out_posteriors
+        from nbtext.promises.prediction_sets import least_documents, set_rule
+
+        sets = set_rule(left_out_posteriors(model.fitted), model.classes, coverage, by_class=by_class)
+        if sets.always:
+            few = f"fewer than {least_documents(coverage):,} of their training documents were left out"
+            messages.warn(f"every set contains {quantity(len(sets.always), 'class')}, such as {sets.always[0]}: {few}")
+    if (precision := options["min_precision"]) is not None:
+        from nbtext.cli.promises import thresholds_of
+        from nbtext.promises.precision import precise_from
+
+        thresholds = thresholds_of(precision, model, rule, by_class=by_class)
+        never = [each.label for each in thresholds if each.probability is None]
+        if never:
+            some = never[0] if len(never) == 1 else f"{quantity(len(never), 'class')}, such as {never[0]}"
+            which = "no answers" if len(never) == len(thresholds) else f"no answers with {some}"
+            messages.warn(f"{which}: the documents left out in training do not show that precision; see nbtext inspect --thresholds")
+        rule = replace(rule, precise_from=precise_from(thresholds))
+    return rule, sets
 
 
 messages_options = several(
