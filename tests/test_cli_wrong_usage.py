@@ -254,6 +254,8 @@ FILES = {"open.csv": 'a,text\nb,"c\n', "prior": "cats\t1\n", "list": "pets\n"}
         ("report pets --to pets/cats/report.html", 2, "would be read and overwritten; choose another --to"),
         ("report --files-from list --to list", 2, "would be read and overwritten; choose another --to"),
         ("report pets --training -", 2, "--training is read twice"),
+        ("train pets -m -", 2, "--model needs the name of a file"),
+        ("classify pets --drift -", 2, "--drift needs the name of a file"),
         ("report pets --to ''", 2, "--to needs the name of a file"),
         ("report pets --to -", 2, "--to needs the name of a file"),
         ("report pets --to no/such/folder/page.html", 4, "the folder does not exist"),

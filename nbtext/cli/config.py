@@ -87,6 +87,12 @@ class OutputPath(InputPath):
         super().__init__()
         self._own = own
 
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the path; raise `UsageError` for none, and for standard output, which cannot be replaced as a file is."""
+        if value in ("", "-") and param is not None:
+            raise UsageError(f"{param.opts[-1]} needs the name of a file")
+        return str(super().convert(value, param, ctx))
+
     def require_harmless(self, path: str, folder: Path) -> None:
         """Raise `UsageError` for a path outside the folder, or one of a file that nbtext did not write there."""
         super().require_harmless(path, folder)

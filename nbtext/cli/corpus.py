@@ -299,8 +299,6 @@ def check_output_file(path: str | None, option: str, inputs: Sequence[str | None
 
     if path is None:
         return
-    if path in ("", "-"):
-        raise UsageError(f"{option} needs the name of a file")
     require_distinct(path, inputs, option)
     check_replaceable(path)
 
