@@ -132,7 +132,7 @@ def command(model_path: str, output: str | None, limit: int | None, **options: A
         drift = DriftWatch(model, model_path)
     blocks = score_corpus(model.fitted, documents, options["jobs"], at_once)
     if options["prior_from"]:
-        from nbtext.cli.promises import for_prior
+        from nbtext.cli.shares import for_prior
 
         blocks = for_prior(blocks, model, options)
     watched = blocks if drift is None else drift.watched(blocks)

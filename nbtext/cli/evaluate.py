@@ -62,7 +62,7 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
       nbtext evaluate test.csv --model topics.joblib --training messages.csv
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
-    from nbtext.cli.promises import for_prior
+    from nbtext.cli.shares import for_prior
     from nbtext.decision import answer_threshold
     from nbtext.evaluation.judging import judge_scored
     from nbtext.exclusions import MISTAKES, SEVERAL_LABELS, require_fitting

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtext.cli import messages, option, panels
-from nbtext.cli.promises import thresholds_of
 
 
 @panels.command("inspect")
@@ -96,7 +95,7 @@ def command(model_path: str, limit: int, output: str, **options: Any) -> None:
     if options["similarity"]:
         parts["similarity"] = overview.similarity(model, labels), models.print_similarity
     if (asked := options["thresholds"]) is not None:
-        parts["thresholds"] = thresholds_of(asked, model, DecisionRule(), by_class=options["by_class"]), models.print_thresholds
+        parts["thresholds"] = option.thresholds_of(asked, model, DecisionRule(), by_class=options["by_class"]), models.print_thresholds
     if held_out := options["held_out"]:
         documents = documents_for(model, held_out, options, labelled=True)
         perplexities = overview.perplexities(model, documents.readable())

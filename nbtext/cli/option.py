@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from nbtext.decision import DecisionRule
     from nbtext.model import TextClassifier
+    from nbtext.promises.precision import PrecisionThreshold
     from nbtext.promises.prediction_sets import SetRule
 
     class LockSettings(TypedDict):
@@ -281,7 +282,7 @@ answer_options = several(
         multiple=True, metavar="PATH", type=PATH,
     ),
 )  # fmt: skip
-"""For `answer_rules`, and `for_prior` of `nbtext.cli.promises`."""
+"""For `answer_rules`, and `for_prior` of `nbtext.cli.shares`."""
 
 
 def decision_rule(options: Options, classes: Sequence[str], *, several: bool = False) -> DecisionRule:
@@ -326,7 +327,6 @@ def answer_rules(options: Options, model: TextClassifier) -> tuple[DecisionRule,
             few = f"fewer than {least_documents(coverage):,} of their training documents were left out"
             messages.warn(f"every set contains {quantity(len(sets.always), 'class')}, such as {sets.always[0]}: {few}")
     if (precision := options["min_precision"]) is not None:
-        from nbtext.cli.promises import thresholds_of
         from nbtext.promises.precision import precise_from
 
         thresholds = thresholds_of(precision, model, rule, by_class=by_class)
@@ -337,6 +337,18 @@ def answer_rules(options: Options, model: TextClassifier) -> tuple[DecisionRule,
             messages.warn(f"{which}: the documents left out in training do not show that precision; see nbtext inspect --thresholds")
         rule = replace(rule, precise_from=precise_from(thresholds))
     return rule, sets
+
+
+def thresholds_of(
+    asked: float | dict[str, float], model: TextClassifier, rule: DecisionRule, *, by_class: bool
+) -> tuple[PrecisionThreshold, ...]:
+    """Return the thresholds of a precision for all answers, or of those for single classes; raise `UsageError` for an unknown class."""
+    from nbtext.decision import per_class
+    from nbtext.model.training import left_out_posteriors
+    from nbtext.promises.precision import precision_thresholds
+
+    wanted = asked if isinstance(asked, float) else per_class(asked, model.classes, "--min-precision", None)
+    return precision_thresholds(left_out_posteriors(model.fitted), model.classes, rule, wanted, by_class=by_class)
 
 
 messages_options = several(

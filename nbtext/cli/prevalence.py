@@ -33,7 +33,7 @@ def command(model_path: str, output: str, by: str | None, **options: Any) -> Non
     from itertools import chain, islice
 
     from nbtext.cli.corpus import corpus_paths, documents_for
-    from nbtext.cli.promises import likelihoods_of
+    from nbtext.cli.shares import likelihoods_of
     from nbtext.errors import quantity
     from nbtext.evaluation.drift_log import DriftWatch, beyond_prior_shift
     from nbtext.model.corpus_work import score_corpus

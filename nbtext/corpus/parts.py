@@ -136,7 +136,7 @@ def _cut(stream: BufferedReader, size: int, records: _Records, packed: BufferedR
         if not end and wanted <= size + LONGEST_RECORD:
             wanted *= 2
             continue
-        if not content[:end].removeprefix(BOM_UTF8 if not start else b"").strip():  # no end, or empty lines that a header may follow
+        if not end or not (start or content[:end].removeprefix(BOM_UTF8).strip()):  # a header may follow empty lines
             break
         read_before, read = read, packed.tell() if packed else 0
         yield FilePart(start, start + end, lines, before, bytes(content[:end]) if packed else None, read - read_before)

@@ -1,4 +1,4 @@
-"""What is promised by the posteriors of left-out documents: sets that hold the true class, answers of a given precision, class shares of other documents."""
+"""Class shares of other documents, as left-out documents correct them."""
 
 from __future__ import annotations
 
@@ -12,23 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from nbtext.cli.option import Options
-    from nbtext.decision import DecisionRule
     from nbtext.model import TextClassifier
     from nbtext.promises.class_shares import Likelihoods
-    from nbtext.promises.precision import PrecisionThreshold
     from nbtext.scoring import ScoredBlock
-
-
-def thresholds_of(
-    asked: float | dict[str, float], model: TextClassifier, rule: DecisionRule, *, by_class: bool
-) -> tuple[PrecisionThreshold, ...]:
-    """Return the thresholds of a precision for all answers, or of those for single classes; raise `UsageError` for an unknown class."""
-    from nbtext.decision import per_class
-    from nbtext.model.training import left_out_posteriors
-    from nbtext.promises.precision import precision_thresholds
-
-    wanted = asked if isinstance(asked, float) else per_class(asked, model.classes, "--min-precision", None)
-    return precision_thresholds(left_out_posteriors(model.fitted), model.classes, rule, wanted, by_class=by_class)
 
 
 def likelihoods_of(model: TextClassifier) -> Likelihoods:
