@@ -407,14 +407,16 @@ def _removal_by_sums(changes: _ChangedDocument, eligible: Whole) -> _Cover | Non
     if model.settings.ngrams > 1 or matrix.terms.size * model.statistics.n_classes > MOST_CELLS:
         return None
     names, places = changes.name_of[located.words[known]], np.searchsorted(matrix.terms, located.terms[known])
-    words_of_terms = np.unique(np.stack((places, names)), axis=1)
-    if not _adds_up(model) and words_of_terms.shape[1] > matrix.terms.size:
+    pairs, pair_of = np.unique(names * matrix.terms.size + places, return_inverse=True)
+    if not _adds_up(model) and pairs.size > matrix.terms.size:
         return None
     parts = class_contributions(model.classifier.of_texts, matrix)
     if parts is None or changes.log_prior is None:
         return None
     of_names = np.zeros((len(changes.names), parts.shape[1]))
-    np.add.at(of_names, names, (located.shares[known] / matrix.counts[places])[:, np.newaxis] * _possible(parts)[places])
+    names, places = np.divmod(pairs, matrix.terms.size)
+    shares = np.bincount(pair_of, located.shares[known], minlength=pairs.size) / matrix.counts[places]
+    np.add.at(of_names, names, shares[:, np.newaxis] * _possible(parts)[places])
     scores = changes.scores
     if not np.isfinite(scores[[changes.wanted, *rivals.tolist()]]).all():
         scores = _possible(changes.log_prior) + of_names.sum(axis=0)

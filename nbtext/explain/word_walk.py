@@ -54,6 +54,9 @@ MISSING = "missing"
 MOST_REMEMBERED = 1 << 18
 """Surface forms whose words are kept, so that each form is analysed once."""
 
+BYTES_AT_ONCE = 1 << 17
+"""Of a part whose surface forms are found at once: each takes a hundred bytes meanwhile."""
+
 _FEATURE = re.compile(rb"\S+")
 """A counted feature, ``name:count``."""
 
@@ -259,13 +262,18 @@ class WordWalker:
         self, document: bytes, parts: Sequence[_Part], *, pairs: bool
     ) -> tuple[Whole, Whole, Whole, Whole, list[LocatedForm]]:
         """Return where each word begins and ends, its part and the number of its form, shapes (n_words,), and the forms."""
-        places, numbers = [], []
+        places, numbers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         number_of = defaultdict[str, defaultdict[bytes, int]](partial(defaultdict, count().__next__))
         for part in parts:
             number = number_of[part.prefix].__getitem__
-            between = re.split(b"(%b)" % part.pattern.pattern, document[part.begin : part.end])
-            places.append(part.begin + np.cumsum(np.fromiter(map(len, between), np.int64, len(between)))[:-1:2])
-            numbers.append(np.fromiter(map(number, between[1::2]), np.int64))
+            begin, split = part.begin, re.compile(b"(%b)" % part.pattern.pattern).split
+            while begin < part.end:
+                space = document.find(b" ", begin + BYTES_AT_ONCE, part.end)  # which no form holds
+                end = space if space > 0 else part.end
+                between = split(document[begin:end] if part.pattern in (_FEATURE, _ITEM) else document[begin:end].lower())
+                places.append(begin + np.cumsum(np.fromiter(map(len, between), np.int64, len(between)))[:-1:2])
+                numbers.append(np.fromiter(map(number, between[1::2]), np.int64))
+                begin = end
         forms, rows = dict[LocatedForm, int](), []
         for _, prefix, surface in sorted((number, prefix, form) for prefix, found in number_of.items() for form, number in found.items()):
             located = self._located(prefix, surface, pairs)
@@ -319,8 +327,11 @@ class WordWalker:
                 parts.append(_Part(begin, begin + len(content), pattern, f"{name.decode()}:"))
             else:
                 parts += [_Part(begin + item.start(), begin + item.end(), _ITEM, _AS_IT_STANDS) for item in _ITEM.finditer(content)]
+        lines = encoded_lines([text]).get(0) if self._drops_lines else None
+        if not lines:
+            return document, parts, document
         readable = bytearray(document)
-        for begin, end in encoded_lines([text]).get(0, []) if self._drops_lines else ():
+        for begin, end in lines:
             readable[begin:end] = bytes(end - begin)
         return document, parts, bytes(readable)
 
