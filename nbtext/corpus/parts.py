@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     """From content that begins with a record, and its place in the file, to the end of the last record before others, 0 if there is none, and the
     line ends and records up to there; None if the content is not of the format, or ends of records are not known in it."""
 
-BYTES, FILES = 1 << 22, 256
+BYTES, FILES = 1 << 22, 1 << 10
 """About the most that a shard holds, unless a single document is larger."""
 
 BYTES_HERE = BYTES >> 2
-"""About what a shard for a process of this machine holds: scores take more memory than counts, and processes end together."""
+"""About what a shard to be scored by a process of this machine holds: scores take more memory than counts, and processes end together."""
 
 SMALL_FILE = 1 << 12
 """Bytes that a smaller file of a directory counts for: opening it takes as long as counting so many."""

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-WORTH_COUNTING = 12
+WORTH_COUNTING = 3
 """Shards for each process; with fewer its start and the sum of its counts take longer than it saves."""
 
 MOST_LOOKED_AT = 8
@@ -118,7 +118,7 @@ def _count_here(analysis: Analysis, corpus: Corpus, jobs: int, note: Note | None
     jobs = 1 if any(map(can_be_read_here_only, corpus.paths)) else jobs or cores()
     of_corpus, source = corpus.whole()
     if jobs > 1:
-        of_corpus, of_shards = corpus.in_shards(BYTES_HERE)
+        of_corpus, of_shards = corpus.in_shards()
         beginning = list(islice(of_corpus, WORTH_COUNTING * min(jobs, MOST_LOOKED_AT)))
         worthwhile = len(beginning) // WORTH_COUNTING
         jobs = jobs if worthwhile == min(jobs, MOST_LOOKED_AT) else worthwhile
