@@ -19,6 +19,7 @@ from nbtext.corpus.document import Document, contents
 from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.document_parts import field_places, shown, without_separators
+from nbtext.explain import word_walk
 from nbtext.explain.word_walk import WordWalker
 from nbtext.settings import Settings
 from nbtext.text.analyzer import UNKNOWN
@@ -126,6 +127,19 @@ def test_words_have_the_terms_that_are_counted(number: int, document: Document) 
         term for term in matrix.terms.tolist() if not selected[term]
     }
     assert all(displayed_term(vocabulary.term(term.term_id)) == term.term for term in every if term.term_id is not None)
+
+
+@example(0, ENCODED, 7)
+@given(st.sampled_from(range(len(SETTINGS))), documents_with_fields, st.integers(1, 40))
+def test_a_text_that_is_taken_piece_by_piece_has_the_words_of_the_whole(number: int, document: Document, size: int) -> None:
+    walker = WordWalker.of_model(model_of(number).fitted)
+    whole = walker.locate(document.text, document.fields)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(word_walk, "BYTES_AT_ONCE", size)
+        in_pieces = walker.locate(document.text, document.fields)
+    assert in_pieces.forms == whole.forms
+    for name in {*whole._fields} - {"forms"}:
+        np.testing.assert_array_equal(getattr(in_pieces, name), getattr(whole, name))
 
 
 @example(0, ENCODED)

@@ -55,7 +55,10 @@ MOST_REMEMBERED = 1 << 18
 """Surface forms whose words are kept, so that each form is analysed once."""
 
 BYTES_AT_ONCE = 1 << 17
-"""Of a part whose surface forms are found at once: each takes a hundred bytes meanwhile."""
+"""Bytes of a text whose surface forms are found at once; each form takes a hundred bytes meanwhile."""
+
+_SPACE = re.compile(rb"[ \n]")
+"""What stands in no surface form."""
 
 _FEATURE = re.compile(rb"\S+")
 """A counted feature, ``name:count``."""
@@ -268,8 +271,8 @@ class WordWalker:
             number = number_of[part.prefix].__getitem__
             begin, split = part.begin, re.compile(b"(%b)" % part.pattern.pattern).split
             while begin < part.end:
-                space = document.find(b" ", begin + BYTES_AT_ONCE, part.end)  # which no form holds
-                end = space if space > 0 else part.end
+                space = _SPACE.search(document, begin + BYTES_AT_ONCE, part.end)
+                end = space.start() if space else part.end
                 between = split(document[begin:end] if part.pattern in (_FEATURE, _ITEM) else document[begin:end].lower())
                 places.append(begin + np.cumsum(np.fromiter(map(len, between), np.int64, len(between)))[:-1:2])
                 numbers.append(np.fromiter(map(number, between[1::2]), np.int64))
