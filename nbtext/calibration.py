@@ -157,18 +157,20 @@ def divisor_loss(scores: Floats, truth: Whole, x: Floats, weights: Floats, centr
     """
     scores = np.maximum(scores - scores.max(axis=2, keepdims=True), IMPOSSIBLE)
     design, rows = np.stack((np.ones_like(x), x), axis=1), np.arange(truth.size)
+    posterior, expected = np.empty_like(scores[:, 0]), np.empty_like(scores)  # kept: to make them anew takes as long as to fill them
 
     def loss(flat: Floats) -> tuple[float, Floats, Floats]:
         parameters = flat.reshape(centre.shape)
         factors = np.exp(np.clip(design @ parameters.T, -LARGEST_LOG, LARGEST_LOG))
-        pooled = np.einsum("dm,dmk->dk", factors, scores)
+        pooled = np.einsum("dm,dmk->dk", factors, scores, out=posterior)
         pooled -= pooled.max(axis=1, keepdims=True)
-        posterior = np.exp(pooled)
+        of_truth = pooled[rows, truth]
+        np.exp(pooled, out=posterior)
         total = posterior.sum(axis=1)
-        posterior /= total[:, np.newaxis]
+        np.divide(posterior, total[:, np.newaxis], out=posterior)
         distance = (parameters - centre).ravel()
-        value = float((weights * (np.log(total) - pooled[rows, truth])).sum() + distance @ distance / 2)
-        expected = posterior[:, np.newaxis] * scores
+        value = float((weights * (np.log(total) - of_truth)).sum() + distance @ distance / 2)
+        np.multiply(posterior[:, np.newaxis], scores, out=expected)
         mean = expected.sum(axis=2)
         covariance = np.einsum("dmk,dnk->dmn", expected, scores) - mean[:, :, np.newaxis] * mean[:, np.newaxis]
         slopes = factors[:, :, np.newaxis] * design[:, np.newaxis]

@@ -121,8 +121,8 @@ def log_posterior(joint_log_likelihood: Floats) -> Floats:
     """
     highest = joint_log_likelihood.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
-        shifted = joint_log_likelihood - highest
-        posterior: Floats = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+        posterior: Floats = joint_log_likelihood - highest
+        posterior -= np.log(np.exp(posterior).sum(axis=1, keepdims=True))
     return posterior
 
 

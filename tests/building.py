@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
@@ -12,6 +14,7 @@ from nbtext.counts.documents import CountedDocuments
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import ClassStatistics, StatisticsBuilder
 from nbtext.counts.vocabulary import Vocabulary
+from nbtext.language_model import dirichlet
 from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.ragged import offsets
 from nbtext.settings import Settings
@@ -20,7 +23,7 @@ from nbtext.text.ngrams import with_ngrams
 from tests import oracle
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -98,6 +101,16 @@ def language_models(
     terms = [statistics.vocabulary.term(number) for number in range(statistics.n_terms)]
     selected = np.array([over is None or term in over for term in terms], np.bool_)
     return LanguageModels(statistics, selected, smoothing, shape, estimate)
+
+
+@contextmanager
+def summing_by_cells(wanted: bool = True) -> Iterator[None]:
+    """Have language models that have added nothing yet sum scores as those of very many classes do."""
+    with pytest.MonkeyPatch.context() as patch:
+        if wanted:
+            patch.setattr(dirichlet, "MANY", 1)
+            patch.setattr(dirichlet, "MOST_HOLDING", 1)
+        yield
 
 
 def multinomial(models: LanguageModels, prior: str | Mapping[str, float] = "empirical") -> MultinomialNaiveBayes:

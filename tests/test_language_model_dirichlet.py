@@ -42,6 +42,7 @@ from tests.building import (
     plain,
     statistics_from_table,
     statistics_of,
+    summing_by_cells,
 )
 
 if TYPE_CHECKING:
@@ -297,6 +298,30 @@ def test_complement_is_scikit_learns_with_an_array_of_pseudo_counts() -> None:
     reference = ComplementNB(alpha=alpha).fit(table, labels)
     asked, _, _ = dense([("x", terms) for terms in ASKED], of.statistics)
     assert scores_of(ComplementNaiveBayes.estimate(of), of.statistics) == pytest.approx(asked @ reference.feature_log_prob_.T, rel=1e-12)
+
+
+@given(
+    strategies.lettered_corpora,
+    st.sampled_from([0.25, 1.0]),
+    st.sampled_from(["mean", "map"]),
+    st.sets(st.sampled_from("abcdef"), min_size=1),
+)
+def test_scores_summed_by_cells_are_those_of_all_classes(
+    corpus: list[oracle.Labelled], smoothing: float, estimate: str, over: set[str]
+) -> None:
+    statistics = statistics_of(corpus)
+    rows = matrix_of([terms for _, terms in corpus], statistics.vocabulary)
+    held = sorted(over & {term for _, terms in corpus for term in terms})
+    wanted, of_all, of_each = (multinomial(language_models(statistics, smoothing, "symmetric", estimate, held or None)) for _ in range(3))
+    scores, lengths = wanted.joint_log_likelihood(rows)
+    with summing_by_cells():
+        found = of_all.joint_log_likelihood(rows)
+        alone = [of_each.joint_log_likelihood(rows.rows(np.array([row])))[0][0] for row in range(len(corpus))]
+    assert wanted.language_models.log_gains is None
+    assert (of_all.language_models.log_gains is None) == (not statistics.n_terms)
+    assert found[0] == pytest.approx(scores, rel=1e-12, abs=1e-12)
+    assert found[1].tolist() == lengths.tolist()
+    assert np.array_equal(found[0], alone)  # to the last bit
 
 
 @pytest.mark.parametrize("estimate", ["mean", "map"])

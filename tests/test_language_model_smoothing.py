@@ -36,7 +36,15 @@ from nbtext.language_model.smoothing import (
 )
 from tests import oracle, strategies
 from tests.budget import examples
-from tests.building import counted_documents, every_term, language_models, multinomial, statistics_from_table, statistics_of
+from tests.building import (
+    counted_documents,
+    every_term,
+    language_models,
+    multinomial,
+    statistics_from_table,
+    statistics_of,
+    summing_by_cells,
+)
 
 if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
@@ -310,15 +318,17 @@ def prior_of(counts: oracle.Counts, kind: str) -> dict[str, float]:
     st.sampled_from([("mean", 1.0), ("mean", 0.25), ("map", 0.5), ("mean", 0.0), ("ml", 0.0)]),
     st.sampled_from(PRIORS),
     st.sets(st.sampled_from("abcdef"), min_size=1),
+    st.booleans(),
 )
 def test_leave_one_out_equals_an_estimate_without_the_document(
-    corpus: Corpus, shape: str, estimate: tuple[str, float], prior: str, over: set[str]
+    corpus: Corpus, shape: str, estimate: tuple[str, float], prior: str, over: set[str], by_cells: bool
 ) -> None:
     name, smoothing = estimate
     statistics = statistics_of(corpus)
     over = {term for term in over if any(term in terms for _, terms in corpus)}
     models = language_models(statistics, smoothing, shape, name, over=list(over))
-    left_out = multinomial(models, prior).leave_one_out(counted_documents(corpus, statistics))
+    with summing_by_cells(by_cells):
+        left_out = multinomial(models, prior).leave_one_out(counted_documents(corpus, statistics))
     for row, (_, terms) in enumerate(corpus):
         others = [document for place, document in enumerate(corpus) if place != row]
         counts = oracle.count(others)

@@ -534,8 +534,12 @@ class LinearClassifier(AdditiveClassifier):
         known = self.known()
         matrix = matrix if known.all() else matrix.of_terms(known)
         scores = np.tile(self.bias, (matrix.n_documents, 1))
-        add_weighted_sums(scores, self.features(matrix), known.size, self.weights)
+        self.add_to(scores, self.features(matrix))
         return scores, matrix.lengths
+
+    def add_to(self, scores: Floats, features: DocumentTermMatrix) -> None:
+        """Add weights times features to the scores, shape (n_docs, n_classes)."""
+        add_weighted_sums(scores, features, self.training.statistics.n_terms, self.weights)
 
     def term_scores(self, terms: Whole, amounts: Numbers) -> Floats:
         """Return weights times features, shape (n, n_classes), in nats."""

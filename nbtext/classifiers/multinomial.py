@@ -125,6 +125,10 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
         """Return log φ_jk, shape (n, n_classes), in nats."""
         return self.language_models.log_probability(terms)
 
+    def add_to(self, scores: Floats, features: DocumentTermMatrix) -> None:
+        """Add log φ_jk times features."""
+        self.language_models.add_log_probabilities(scores, features)
+
     def against(self, everything: Self, terms: Whole) -> Floats:
         """Return log φ_jk − log φ_j,rest, shape (n, n_classes), in nats."""
         return self.weights(terms) - log(self.language_models.of_rest(everything.language_models, terms))

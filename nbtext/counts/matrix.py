@@ -249,6 +249,16 @@ def add_weighted_sums(scores: Floats, matrix: DocumentTermMatrix, n_terms: int, 
         _add_products(scores, documents[here], entry_term[here] - begin, matrix.counts[here], part)
 
 
+def add_cell_sums(scores: Floats, matrix: DocumentTermMatrix, bounds: Whole, classes: Whole, weights: Floats) -> None:
+    """Add Σ_j n_jd w_jk to the scores, shape (n_docs, n_classes), of weights that are 0 but in cells.
+
+    Those of term j are ``[bounds[j], bounds[j + 1])`` of ``classes``, distinct within a term, and of ``weights``, both of shape (n_cells,).
+    """
+    columns = (matrix.entry_documents, matrix.counts, bounds[matrix.terms], bounds[matrix.terms + 1])
+    for document, count, begin, end in zip(*(column.tolist() for column in columns), strict=True):
+        np.add.at(scores[document], classes[begin:end], count * weights[begin:end])
+
+
 def _distinct(terms: Whole, n_terms: int) -> tuple[Whole, Whole]:
     """Return the distinct terms, ascending, and the place of each term among them."""
     if terms.size * 16 < n_terms:  # few tokens and a large vocabulary: sorting is cheaper than an array of all terms

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from nbtext.exclusions import LEAVE_ONE_OUT, needs_documents, require_fitting
 from nbtext.fitted_model import Choices, Learnt, classifier
 from nbtext.metrics.evaluation import accuracy_and_macro_f1, known_result
 from nbtext.metrics.intervals import Bootstrap, Interval
+from nbtext.metrics.ranking import SCORES_KEPT
 from nbtext.metrics.results import IF_KNOWN, EvaluationResult, json_values
 from nbtext.metrics.several_labels import evaluation_of
 from nbtext.model.choosing import has_choice
@@ -38,7 +40,7 @@ from nbtext.records import NamedTuple
 from nbtext.steps import stepped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model.corpus_work import CountedCorpus
@@ -46,10 +48,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Mask, Parsed, Truth, Whole
 
 WORTH_PROCESSES = 1 << 22
-"""Entries of the document-term matrix times folds; with fewer, folds take less time than the start of processes saves."""
-
-MOST_SENT = 1 << 23
-"""Probabilities of a fold's documents that are sent by another process, 64 MiB; with more, this process judges all folds."""
+"""Entries of the document-term matrix times folds, or probabilities; with fewer, folds take less time than the start of processes saves."""
 
 NEVER_TESTED = -1
 """In place of a fold's number: documents before the first fold, which only train models."""
@@ -189,12 +188,18 @@ class HeldOutEvaluation:
     infinite, and ``known`` in the result is without it.
     """
 
-    def __init__(self, statistics: ClassStatistics, rule: DecisionRule = DecisionRule(), blocks: Iterable[HeldOutBlock] = ()) -> None:
+    def __init__(
+        self,
+        statistics: ClassStatistics,
+        rule: DecisionRule = DecisionRule(),
+        blocks: Iterable[HeldOutBlock] = (),
+        scores_kept: int = SCORES_KEPT,
+    ) -> None:
         """Begin with the documents of some blocks."""
         self._rule = rule
         self._parts: list[tuple[Whole, Mask, Floats]] = []
         """The number in the corpus of each document judged, whether its class had others in training, and the probability of its answer."""
-        self.evaluation = evaluation_of(statistics, rule.costs)
+        self.evaluation = evaluation_of(statistics, rule.costs, scores_kept=scores_kept)
         for block in blocks:
             self.add(block)
 
@@ -215,6 +220,11 @@ class HeldOutEvaluation:
         self.evaluation.judge(
             block.classes, block.log_posterior, answers if block.classes.ndim == 1 else self._rule.members(block.log_posterior)
         )
+
+    def join(self, other: HeldOutEvaluation) -> None:
+        """Add the documents that another one of the same corpus judged."""
+        self._parts += other._parts
+        self.evaluation.join(other.evaluation)
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return the figures; ``unknown_documents`` are those of a class without training documents."""
@@ -386,6 +396,7 @@ class _FoldTraining(NamedTuple):
     parameters: Settings
     folds_of_repeats: Sequence[Folds]
     choices: Choices
+    judge: Callable[[Iterable[HeldOutBlock]], object]
 
 
 class _JudgedFold(NamedTuple):
@@ -394,33 +405,30 @@ class _JudgedFold(NamedTuple):
     n_terms: int
     """Selected terms of the model."""
     smoothing: float
-    blocks: Iterable[HeldOutBlock]
-    """The test documents."""
+    judgement: Any
+    """What comes of its test documents."""
 
 
 def judge_folds(
-    subsets: Subsets, parameters: Settings, folds_of_repeats: Sequence[Folds], jobs: int = 1
+    subsets: Subsets,
+    parameters: Settings,
+    folds_of_repeats: Sequence[Folds],
+    judge: Callable[[Iterable[HeldOutBlock]], object],
+    jobs: int = 1,
 ) -> Iterator[tuple[_FoldTask, _JudgedFold]]:
-    """Yield what comes of each fold of each repeat, in order, judged by ``jobs`` processes if that is faster."""
-    training = _FoldTraining(subsets, parameters, folds_of_repeats, choices_of_corpus(subsets, parameters))
+    """Yield what ``judge`` makes of the test documents of each fold of each repeat, in order, in ``jobs`` processes if that is faster."""
+    training = _FoldTraining(subsets, parameters, folds_of_repeats, choices_of_corpus(subsets, parameters), judge)
     tasks = [_FoldTask(repeat, fold) for repeat, folds in enumerate(folds_of_repeats) for fold in range(folds.n_folds)]
-    is_long = subsets.documents.matrix.terms.size * len(tasks) >= WORTH_PROCESSES
-    largest = max(int(np.bincount(folds.numbers - NEVER_TESTED).max()) for folds in folds_of_repeats)
-    is_small = largest * subsets.statistics.n_classes <= MOST_SENT
-    for task, found in stepped(in_order(_judge_elsewhere, training, tasks, jobs if is_long and is_small else 1), "fold", len(tasks)):
+    work = max(subsets.documents.matrix.terms.size * len(tasks), len(subsets) * subsets.statistics.n_classes)
+    for task, found in stepped(in_order(_judge, training, tasks, jobs if work >= WORTH_PROCESSES else 1), "fold", len(tasks)):
         yield task, found or _judge(training, task)
 
 
 def _judge(training: _FoldTraining, task: _FoldTask) -> _JudgedFold:
-    """Learn from the training documents of a fold, and score its test documents."""
+    """Learn from the training documents of a fold, and judge its test documents."""
     masks = training.folds_of_repeats[task.repeat].masks(task.fold)
     learnt, blocks = train_and_score(training.subsets, training.parameters, *masks, training.choices)
-    return _JudgedFold(int(np.count_nonzero(learnt.selected)), learnt.smoothing, blocks)
-
-
-def _judge_elsewhere(training: _FoldTraining, task: _FoldTask) -> _JudgedFold:
-    judged = _judge(training, task)
-    return judged._replace(blocks=list(judged.blocks))
+    return _JudgedFold(int(np.count_nonzero(learnt.selected)), learnt.smoothing, training.judge(blocks))
 
 
 def cross_validate(
@@ -430,17 +438,17 @@ def cross_validate(
 
     Raise `UsageError` if the parameters leave no term, or no class possible, in a fold.
     """
-    repeats = [HeldOutEvaluation(subsets.statistics, rule) for _ in folds_of_repeats]
-    pooled = repeats[0] if len(repeats) == 1 else HeldOutEvaluation(subsets.statistics, rule)
+    statistics = subsets.statistics
+    repeats = [HeldOutEvaluation(statistics, rule) for _ in folds_of_repeats]
+    pooled = repeats[0] if len(repeats) == 1 else HeldOutEvaluation(statistics, rule)
+    kept = SCORES_KEPT if len(subsets) * statistics.n_classes <= SCORES_KEPT else 0
     figures = []
-    for task, fold in judge_folds(subsets, parameters, folds_of_repeats, jobs):
-        judged_here = repeats[task.repeat]
-        before = judged_here.evaluation.n
-        for block in fold.blocks:
-            for pool in {judged_here, pooled}:
-                pool.add(block)
-        judged = judged_here.evaluation.judged
-        rates = accuracy_and_macro_f1(judged.of(np.arange(before, judged.n)), subsets.statistics.n_classes)
+    for task, fold in judge_folds(
+        subsets, parameters, folds_of_repeats, partial(HeldOutEvaluation, statistics, rule, scores_kept=kept), jobs
+    ):
+        for pool in {repeats[task.repeat], pooled}:
+            pool.join(fold.judgement)
+        rates = accuracy_and_macro_f1(fold.judgement.evaluation.judged, statistics.n_classes)
         n_training, n_test = (int(np.count_nonzero(mask)) for mask in folds_of_repeats[task.repeat].masks(task.fold))
         smoothing = float(f"{fold.smoothing:.6g}")
         figures.append(_FoldFigures(task.repeat + 1, task.fold + 1, n_training, n_test, fold.n_terms, smoothing, *rates))

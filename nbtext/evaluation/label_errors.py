@@ -5,6 +5,7 @@ Source: C. Brodley, M. Friedl, Identifying mislabeled training data (1999), with
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,11 +17,12 @@ from nbtext.label_sets import chosen_label
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.calibration import LeftOutPosteriors
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.evaluation.cross_validation import HeldOutBlock
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Truth, Whole
 
@@ -76,6 +78,11 @@ class Suspects(NamedTuple):
         for row, label, suggested, log_odds, probability in zip(*(column[:limit].tolist() for column in self), strict=True):
             yield Suspect(names[row], chosen_label(label, classes), chosen_label(suggested, classes), log_odds, probability, texts[row])
 
+    @classmethod
+    def joined(cls, parts: Iterable[Suspects]) -> Suspects:
+        """Return those of all parts, in order."""
+        return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
     def at(self, places: Mask | Whole) -> Suspects:
         """Return some of the documents."""
         return Suspects._make(column[places] for column in self)
@@ -91,18 +98,21 @@ def suspects(
     the length of a document, so that long documents would come first.
     """
     if class_for(statistics, parameters).subtracts_exactly(parameters, statistics.unit):
-        blocks = leave_one_out_blocks(statistics, documents, parameters)
+        found = _suspects_among(min_log_odds, leave_one_out_blocks(statistics, documents, parameters))
     else:
         folds = stratified_folds(documents.strata, min(FOLDS_OF_OTHERS, len(documents)), np.random.default_rng(0))
-        judged = judge_folds(Subsets(statistics, documents), parameters, [folds], jobs)
-        blocks = (block for _, fold in judged for block in fold.blocks)
+        judged = judge_folds(Subsets(statistics, documents), parameters, [folds], partial(_suspects_among, min_log_odds), jobs)
+        found = Suspects.joined(fold.judgement for _, fold in judged)
+    return found.at(np.lexsort((found.rows, -found.log_odds)))
+
+
+def _suspects_among(min_log_odds: float, blocks: Iterable[HeldOutBlock]) -> Suspects:
     parts = []
     for block in blocks:
         suggested, of_suggested, log_odds = _alternatives(block.classes, block.log_posterior)
         kept = block.known & (log_odds > min_log_odds)
         parts.append(Suspects(block.rows, block.classes, suggested, log_odds, np.exp(of_suggested)).at(kept))
-    found = Suspects(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-    return found.at(np.lexsort((found.rows, -found.log_odds)))
+    return Suspects.joined(parts)
 
 
 def _alternatives(truth: Truth, log_posterior: Floats) -> tuple[Truth, Floats, Floats]:

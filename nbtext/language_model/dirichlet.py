@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.counts.matrix import add_cell_sums, add_weighted_sums
 from nbtext.ragged import find_sorted
 from nbtext.records import dataclass
 
@@ -133,6 +134,9 @@ def times_log(number: Numbers, log_probability: Floats) -> Floats:
 SPARSE = 8
 """Classes for each that a term occurs in, from which probabilities of those it occurs in are computed apart."""
 
+MANY, MOST_HOLDING = 1 << 12, 1 / 4
+"""Classes from which scores are summed over those that hold each term alone, if these are at most such a share for a token of the corpus."""
+
 
 @dataclass(frozen=True, eq=False)
 class LanguageModels:
@@ -231,6 +235,32 @@ class LanguageModels:
     def same_where_unseen(self) -> bool:
         """True if all terms have the same probability in a class without them."""
         return self.prior_shape == "symmetric" and not len(self.own)
+
+    @cached_property
+    def log_gains(self) -> Floats | None:
+        """log(m_jk + A) − log A of each cell, shape (n_cells,); None unless there are `MANY` classes of which few hold a token's term."""
+        of_terms, n_classes = self.statistics.term_counts, self.statistics.n_classes
+        if n_classes < MANY or not self.same_where_unseen or not self.pseudo_tokens:
+            return None
+        holding = of_terms @ np.diff(self.statistics.term_offsets)
+        return np.log(self.statistics.cell_counts / self.smoothing + 1) if MOST_HOLDING * n_classes * of_terms.sum() >= holding else None
+
+    def add_log_counts(self, scores: Floats, matrix: DocumentTermMatrix) -> None:
+        """Add Σ_j n_jd log(m_jk + A_j) to the scores, shape (n_docs, n_classes), in nats; not for the prior shape ``background``."""
+        counts = self.statistics
+        if self.log_gains is None:
+            add_weighted_sums(scores, matrix, counts.n_terms, lambda terms: log(counts.counts_of(terms) + self.pseudo_counts(terms)[0]))
+        else:
+            scores += matrix.sums[:, np.newaxis] * np.log(self.smoothing)
+            add_cell_sums(scores, matrix, counts.term_offsets, counts.cell_classes, self.log_gains)
+
+    def add_log_probabilities(self, scores: Floats, matrix: DocumentTermMatrix) -> None:
+        """Add Σ_j n_jd log φ_jk to the scores, shape (n_docs, n_classes), in nats."""
+        if self.log_gains is None:
+            add_weighted_sums(scores, matrix, self.statistics.n_terms, self.log_probability)
+        else:
+            self.add_log_counts(scores, matrix)
+            scores -= matrix.sums[:, np.newaxis] * np.log(self.class_tokens + self.pseudo_tokens)
 
     def log_probability(self, terms: Whole) -> Floats:
         """Return log φ_jk in nats, shape (n, n_classes); −inf where maximum likelihood is 0.

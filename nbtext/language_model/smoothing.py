@@ -345,24 +345,23 @@ def leave_one_out(
         class_tokens = np.round(class_tokens, 6)  # sums of weights are multiples of a millionth
     of_entry, scores = matrix.entry_documents, np.zeros((len(documents), statistics.n_classes))
 
-    def log_counts(terms: Whole, pseudo_counts: Floats) -> Floats:
-        """Return log(m_jk + α_j), shape (n, n_classes)."""
-        return log(statistics.counts_of(terms) + pseudo_counts)
-
     if models.prior_shape == "symmetric":
         added = models.pseudo_counts(matrix.terms)[0][:, 0]
         total = models.pseudo_tokens_without(vanishing)
-        add_weighted_sums(scores, matrix, statistics.n_terms, lambda terms: log_counts(terms, models.pseudo_counts(terms)[0]))
+        models.add_log_counts(scores, matrix)
     else:  # the background depends on the document, so each entry has weights of its own
         added = models.smoothing * remaining / (models.class_tokens.sum() - selected_tokens)[of_entry]
         total = np.full(len(documents), models.smoothing)
         each = matrix._replace(terms=np.arange(matrix.terms.size))
-        add_weighted_sums(scores, each, each.terms.size, lambda entries: log_counts(matrix.terms[entries], added[entries, np.newaxis]))
+        add_weighted_sums(
+            scores, each, each.terms.size, lambda entries: log(statistics.counts_of(matrix.terms[entries]) + added[entries, np.newaxis])
+        )
     counts = statistics.counts_in(matrix.terms, documents.classes[of_entry])
     change = matrix.counts * (log(counts - in_class + added) - log(counts + added))
     scores[own_class] += np.bincount(of_entry, change, minlength=len(documents))
+    class_tokens += total[:, np.newaxis]
     with np.errstate(invalid="ignore"):
-        scores -= times_log(matrix.sums[:, np.newaxis], log(class_tokens + total[:, np.newaxis]))
+        scores -= times_log(matrix.sums[:, np.newaxis], log(class_tokens))
     scores[np.isnan(scores)] = -np.inf  # 0/0: a class of no tokens and no pseudo-counts has seen no term
     are_weights = tokens.counts is not documents.matrix.counts
     lengths = (tokens.of_terms(models.selected).of_entries(others) if are_weights else matrix).lengths

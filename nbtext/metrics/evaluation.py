@@ -5,7 +5,7 @@ Of each document 36 bytes are kept (`nbtext.metrics.outcomes`), and the scores f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -120,12 +120,19 @@ class Evaluation:
 
     def judge(self, truth: Truth, log_posterior: Floats, answers: Truth | None = None) -> None:
         """Judge documents as `add` does by the numbers of their true classes, or of several labels by a mask."""
-        log_posterior = np.where(np.isnan(log_posterior[:, :1]), -np.log(log_posterior.shape[1]), log_posterior)
+        if np.isnan(log_posterior[:, 0]).any():
+            log_posterior = np.where(np.isnan(log_posterior[:, :1]), -np.log(log_posterior.shape[1]), log_posterior)
         self._parts.append(self._judged(truth, log_posterior.argmax(axis=1) if answers is None else answers, log_posterior))
         self._room -= log_posterior.size
         self._scores.append(log_posterior)
         if not self.ranked:
             self._scores.clear()
+
+    def join(self, other: Self) -> None:
+        """Add the documents that another evaluation of the same classes judged; none of them has an unknown label."""
+        self._parts += other._parts
+        self._room -= other.n * self._n_known
+        self._scores = [*self._scores, *other._scores] if self.ranked else []
 
     def _truth(self, labels: Sequence[str]) -> Truth:
         return np.array(self._numbers_of(labels), np.int64)

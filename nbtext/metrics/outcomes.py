@@ -120,8 +120,9 @@ def log_posterior_of(truth: Whole, log_posterior: Floats) -> Floats:
 
 def brier_score(log_posterior_of_truth: Floats, log_posterior: Floats) -> Floats:
     """Return Σ_k (p_k − [k is the true class])² of each document, shape (n_docs,), from 0 to 2 (G. Brier, 1950, eq. 2)."""
-    squares = (np.exp(log_posterior) ** 2).sum(axis=1)
-    return np.maximum(squares - 2 * np.exp(log_posterior_of_truth) + 1, 0)  # rounding may leave −1e-16
+    squares = np.exp(log_posterior)
+    squares *= squares
+    return np.maximum(squares.sum(axis=1) - 2 * np.exp(log_posterior_of_truth) + 1, 0)  # rounding may leave −1e-16
 
 
 def rank_of_truth(truth: Whole, log_posterior: Floats) -> Whole:
@@ -129,8 +130,8 @@ def rank_of_truth(truth: Whole, log_posterior: Floats) -> Whole:
     n_classes = log_posterior.shape[1]
     of_truth = log_posterior_of(truth, log_posterior)[:, np.newaxis]
     earlier = np.arange(n_classes) < truth[:, np.newaxis]
-    rank: Whole = ((log_posterior > of_truth) | ((log_posterior == of_truth) & earlier)).sum(axis=1)
-    return np.where(truth < n_classes, rank, n_classes)
+    before = (log_posterior > of_truth) | ((log_posterior == of_truth) & earlier)
+    return np.where(truth < n_classes, np.count_nonzero(before, axis=1), n_classes)
 
 
 BINS = 15

@@ -7,7 +7,7 @@ techniques (2002), for nDCG. Defined as in scikit-learn; a document without labe
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -41,6 +41,11 @@ class SetEvaluation(Evaluation):
     def _rankings(self) -> list[Floats]:
         """The `ranking_figures` of each part."""
         return []
+
+    def join(self, other: Self) -> None:
+        """Add the documents that another evaluation of the same labels judged."""
+        super().join(other)
+        self._rankings.extend(other._rankings)
 
     def _truth(self, labels: Sequence[str]) -> Truth:
         rows = [self._numbers_of(labels_in(label)) for label in labels]
