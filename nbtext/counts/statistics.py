@@ -468,8 +468,8 @@ class StatisticsBuilder:
             self._moments = Moments.zero(0, len(attributes.numbers))
         self._classes: dict[str, int] = {}
         self._class_documents = np.zeros(16, np.int64)
-        self._cells = KeyTable(bits=18)
-        self._sums = [np.zeros(1 << 16, np.int64) for _ in CELLS[: 3 if logs else 2]]
+        self._cells = KeyTable(bits=13)
+        self._sums = [np.zeros(1 << 11, np.int64) for _ in CELLS[: 3 if logs else 2]]
         self._unit = 1
 
     @property

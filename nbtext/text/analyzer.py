@@ -74,7 +74,7 @@ class Analyzer:
         self.stem = stem
         self._term_ids = term_ids
         self._table = SurfaceTable()
-        self._meaning = np.full(1 << 16, _NEW, np.int32)
+        self._meaning = np.full(1 << 13, _NEW, np.int32)
         self._meaning[LONG_FORM] = _DROPPED  # each of these is analysed at every occurrence
         self._several = GrowingRows()
         self._fields: defaultdict[bytes, int] = defaultdict()  # numbers by name, handed out when a name first occurs

@@ -138,8 +138,8 @@ class SurfaceTable:
     """
 
     def __init__(self) -> None:
-        self._words = KeyTable(bits=19)
-        self._chains = KeyTable(bits=16)
+        self._words = KeyTable(bits=14)
+        self._chains = KeyTable(bits=12)
 
     @property
     def limit(self) -> int:
