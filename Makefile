@@ -29,8 +29,8 @@ types: $(VENV)/.ready
 # One more than there are processors, since a test often waits for a process or a disk.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # Many interpreters are started: they share compiled modules, also where the environment says that none are to be written.
-# The workers take the processors; threads of their own would only wait for each other.
-PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup
+# The workers take the processors; threads of their own would only wait for each other. They steal tests: loadgroup looks through all at each.
+PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 unit: $(VENV)/.ready
 	$(PYTEST)

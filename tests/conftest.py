@@ -35,7 +35,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         marks = {mark.name for mark in item.iter_markers()}
         (kept if (marks & wanted if exhaustive() else "exhaustive" not in marks) else left).append(item)
-    items[:] = kept
+    # The tests of a group come first: one worker begins with them, and others steal from its end, so that a group stays together.
+    items[:] = sorted(kept, key=lambda item: item.get_closest_marker("xdist_group") is None)
     config.hook.pytest_deselected(items=left)
 
 
@@ -87,10 +88,18 @@ def labels_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def pets_model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file of a model of `PETS`."""
+    path = tmp_path_factory.mktemp("pets") / "nbtext.joblib"
+    of_pets().save(str(path))
+    return path.read_bytes()
+
+
 @pytest.fixture
-def pets(tmp_path: Path) -> Path:
+def pets(tmp_path: Path, pets_model: bytes) -> Path:
     """A folder with a corpus of two classes in ``pets`` and its model as ``nbtext.joblib``."""
-    of_pets().save("nbtext.joblib")
+    (tmp_path / "nbtext.joblib").write_bytes(pets_model)
     corpus(tmp_path / "pets", PETS)
     return tmp_path
 
