@@ -137,14 +137,18 @@ def stop_words(name: str, language: str) -> list[str]:
         name = language
     if name in ("none", *UNSPACED_LANGUAGES):
         return []
-    if name == "english":
+    return list(_stop_words_of(name)) if name in LANGUAGES else sorted(set(words(_read(name), unspaced=True)))
+
+
+@cache
+def _stop_words_of(language: str) -> list[str]:
+    """Return the stop list of a language; who trains many models needs it for each."""
+    if language == "english":
         listed = Path(__file__).with_name("stop_words_english.txt").read_text(encoding="utf-8")
-    elif name in LANGUAGES:
+    else:
         from stop_words import get_stop_words
 
-        listed = "\n".join(_redecoded(word, MISREAD.get(name, "latin-1")) for word in get_stop_words(name))
-    else:
-        listed = _read(name)
+        listed = "\n".join(_redecoded(word, MISREAD.get(language, "latin-1")) for word in get_stop_words(language))
     return sorted(set(words(listed, unspaced=True)))
 
 
