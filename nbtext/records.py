@@ -2,17 +2,18 @@
 
 `dataclasses.dataclass` and `typing.NamedTuple` compile the methods of each class; for those of one answer that takes a fifth of the whole command.
 Here all classes share their methods. Making a named tuple takes a third longer than a standard one, with fields given by name a microsecond more. A
-dataclass looks its fields up, which takes some microseconds: where many instances are made, use the standard one.
+dataclass takes some microseconds: where many instances are made, use the standard one.
 """
 
 from __future__ import annotations
 
 from dataclasses import MISSING, FrozenInstanceError, fields
 from dataclasses import dataclass as _standard
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for a type checker they are the standard ones
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from dataclasses import dataclass as dataclass  # noqa: PLC0414
     from typing import NamedTuple as NamedTuple  # noqa: PLC0414
 else:
@@ -97,8 +98,8 @@ def _completed(cls: Any, values: tuple[object, ...], named: dict[str, object]) -
 
 def _initialise(self: Any, *values: object, **named: object) -> None:  # noqa: ANN401 - any dataclass
     """Set the fields as given, or to their defaults; raise TypeError for a missing argument or one too many."""
-    places = [each.name for each in fields(self) if each.init and not each.kw_only]
-    found = {each.name: each.default if each.default_factory is MISSING else each.default_factory() for each in fields(self)}
+    places, found, made = _parameters(self.__class__)
+    found = found | {name: make() for name, make in made.items()}
     known = set(found) - set(places[: len(values)])
     found |= {**dict(zip(places, values, strict=False)), **named}
     if len(values) > len(places) or not known.issuperset(named) or any(value is MISSING for value in found.values()):
@@ -106,6 +107,18 @@ def _initialise(self: Any, *values: object, **named: object) -> None:  # noqa: A
     vars(self).update(found)
     if hasattr(self, "__post_init__"):
         self.__post_init__()
+
+
+@cache
+def _parameters(cls: type) -> tuple[list[str], dict[str, object], dict[str, Callable[[], object]]]:
+    """Return the fields of a dataclass that may be given by place, all with their defaults or MISSING, and what makes a default anew."""
+    every = fields(cls)
+    places = [each.name for each in every if each.init and not each.kw_only]
+    return (
+        places,
+        {each.name: each.default for each in every},
+        {each.name: each.default_factory for each in every if each.default_factory is not MISSING},
+    )
 
 
 def _values(self: Any) -> dict[str, object]:  # noqa: ANN401

@@ -179,10 +179,13 @@ def psi_rise(start: Floats, steps: Numbers) -> Floats:
     """
     if start.size != 1 or not np.array_equal(steps, np.floor(steps)):
         return psi(start + steps) - psi(start)
-    sums = np.zeros(SUMMED + 1)
-    np.cumsum(1 / (start + np.arange(SUMMED)), out=sums[1:])
-    found: Floats = sums[np.minimum(steps, SUMMED).astype(np.int64)]
-    far = np.flatnonzero(steps > SUMMED)
+    most = int(min(steps.max(initial=0), SUMMED))
+    sums = np.zeros(most + 1)
+    np.cumsum(1 / (start + np.arange(most)), out=sums[1:])
+    found: Floats = sums[np.minimum(steps, most).astype(np.int64)]
+    far = np.flatnonzero(steps > most)
+    if not far.size:
+        return found
     low, high = start + SUMMED, start + steps[far]
     first, second, fourth = (1 / low**power - 1 / high**power for power in (1, 2, 4))
     found[far] += np.log1p((high - low) / low) + first / 2 + second / 12 - fourth / 120
