@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -35,12 +36,20 @@ def test_help_by_either_name(command: list[str]) -> None:
     assert "-h, --help" in helped.text
 
 
+@cache
+def helps(width: int) -> dict[str, str]:
+    """All that is said of commands and topics on a terminal so wide, by one process; `test_help_by_either_name` has one for each."""
+    names = (*COMMANDS, *OLD_COMMANDS)
+    lines = ["-h", "help", *(f"help {name}" for name in ("commands", *TOPICS, *COMMANDS)), *(f"{name} --help" for name in names)]
+    lines += [f"{name} --help-all" for name in names]
+    code = "import sys; from nbtext.cli.main import run; sys.exit(max(run(line.split()) or print(end='\\f') or 0 for line in sys.argv[1:]))"
+    return dict(zip(lines, succeeded(python(code, *lines, env={"COLUMNS": str(width)})).text.split("\f")[:-1], strict=True))
+
+
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_no_help_is_wider_than_the_terminal(width: int) -> None:
-    arguments = [["-h"], ["help"], ["help", "commands"], *(["help", topic] for topic in TOPICS)]
-    for command in [*arguments, *([name, option] for name in (*COMMANDS, *OLD_COMMANDS) for option in ("--help", "--help-all"))]:
-        lines = succeed(*command, env={"COLUMNS": str(width)}).text.splitlines()
-        assert max(map(len, lines)) <= width, command
+    for line, text in helps(width).items():
+        assert max(map(len, text.splitlines())) <= width, line
 
 
 def test_a_narrow_help_has_the_same_words_and_its_commands_can_be_pasted() -> None:
@@ -67,7 +76,7 @@ def test_help_commands_has_a_line_for_each_and_the_options() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_shows_what_is_used_most_and_help_all_the_rest(command: str) -> None:
-    short, everything = (succeed(command, option, env={"COLUMNS": "80"}).text for option in ("--help", "--help-all"))
+    short, everything = (helps(80)[f"{command} {option}"] for option in ("--help", "--help-all"))
     assert len(short.splitlines()) <= 63
     options = [each for each in command_named(command).params if isinstance(each, click.Option) and not each.hidden]
     used = set(" ".join(examples(command)).replace("=", " ").split())
@@ -156,7 +165,7 @@ def test_what_is_unknown_is_told_in_one_line(arguments: list[str]) -> None:
 
 
 def examples(command: str) -> list[str]:
-    text = succeed(command, "--help", env={"COLUMNS": "200"}).text
+    text = helps(200)[f"{command} --help"]
     found = re.search(r"^Examples:\n((?:  .*\n)+)", text, re.MULTILINE)
     assert found is not None
     return [line.strip() for line in found[1].splitlines()]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
+import shutil
 import sys
 import tarfile
 from typing import TYPE_CHECKING, Any
@@ -41,9 +43,10 @@ def directory(folder: Path) -> None:
     corpus(folder, {f"{label}/{number // 10}/{number}": text for number, (label, text) in enumerate(ROWS)})
 
 
-@pytest.fixture
-def corpora(tmp_path: Path) -> Path:
-    """A folder with one corpus in many forms."""
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one corpus in many forms, and a model of it."""
+    tmp_path = tmp_path_factory.mktemp("corpora")
     directory(tmp_path / "dir")
     corpus(tmp_path / "classes", {f"{label}.txt": "".join(f"{text}\n" for name, text in ROWS if name == label) for label in TEXTS})
     with tarfile.open(tmp_path / "packed.tar.gz", "w:gz") as archive:
@@ -73,7 +76,14 @@ def corpora(tmp_path: Path) -> Path:
     }
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
+    succeed("train plain.tsv -m model", cwd=tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def corpora(tmp_path: Path, made: Path) -> Path:
+    """A folder with `made`, whose files are shared with other tests: others may be written beside them."""
+    return shutil.copytree(made, tmp_path, copy_function=os.link, dirs_exist_ok=True)
 
 
 def trained(folder: Path, jobs: str, *arguments: str, size: str = "100") -> tuple[Result, bytes]:
@@ -185,12 +195,6 @@ def test_what_cannot_be_trained_on_fails_as_in_one_process(corpora: Path, argume
     assert trained(corpora, "2", *arguments) == first
 
 
-@pytest.fixture
-def model(corpora: Path) -> str:
-    succeed("train plain.tsv -m model")
-    return "model"
-
-
 @pytest.mark.repeated
 @pytest.mark.parametrize(
     "arguments",
@@ -213,21 +217,23 @@ def model(corpora: Path) -> str:
     ],
     ids=" ".join,
 )
-def test_answers_come_in_order_and_are_the_same(corpora: Path, model: str, arguments: tuple[str, ...]) -> None:
+def test_answers_come_in_order_and_are_the_same(corpora: Path, arguments: tuple[str, ...]) -> None:
     (corpora / "bad").mkdir()
     write("bad.tsv", table().replace(b"a kitten", b"\0" * 9 + b"a\tkitten", 3))
     corpus(corpora / "bad", {f"{number}": "\0" if number in (7, 8) else "a cat" for number in range(12)})
-    results = [small("classify", *arguments, "-m", model, "--output", "jsonl", "--scores", "-v", "-j", jobs, cwd=corpora) for jobs in JOBS]
+    results = [
+        small("classify", *arguments, "-m", "model", "--output", "jsonl", "--scores", "-v", "-j", jobs, cwd=corpora) for jobs in JOBS
+    ]
     assert results[0].out or results[0].notes
     assert results[1:] == [results[0]] * (len(results) - 1)
 
 
 @pytest.mark.repeated
-def test_evaluation_is_the_same_to_the_last_digit(corpora: Path, model: str) -> None:
+def test_evaluation_is_the_same_to_the_last_digit(corpora: Path) -> None:
     runs = []
     for jobs in JOBS:
         more = ("--errors", "mistakes", "--training", "plain.tsv", "--by", "1", "-o", "json")
-        result = small("evaluate", "long.tsv", "latin.tsv", "-m", model, *more, "-v", "-j", jobs, cwd=corpora)
+        result = small("evaluate", "long.tsv", "latin.tsv", "-m", "model", *more, "-v", "-j", jobs, cwd=corpora)
         runs.append((result, (corpora / "mistakes").read_bytes()))
     assert json.loads(runs[0][0].out)["n"] == 3 * len(ROWS) + 1
     assert runs[1:] == [runs[0]] * (len(runs) - 1)
@@ -253,10 +259,10 @@ def test_cross_validation_is_the_same_to_the_last_digit(corpora: Path, arguments
 
 
 @pytest.mark.parametrize("change", ["spawn", "alone"])
-def test_new_interpreters_and_no_other_process_give_the_same(corpora: Path, model: str, change: str) -> None:
+def test_new_interpreters_and_no_other_process_give_the_same(corpora: Path, change: str) -> None:
     size = f"1000:{change}"
     assert trained(corpora, "2", "plain.tsv", size=size) == trained(corpora, "1", "plain.tsv")
-    answers = [small("classify", "plain.tsv", "-m", model, "-j", jobs, cwd=corpora, size=size) for jobs in ("1", "2")]
+    answers = [small("classify", "plain.tsv", "-m", "model", "-j", jobs, cwd=corpora, size=size) for jobs in ("1", "2")]
     assert succeeded(answers[0]).out == succeeded(answers[1]).out
 
 

@@ -10,7 +10,8 @@ import pytest
 from nbtext.cli.help import TOPICS
 from nbtext.cli.main import COMMANDS
 from nbtext.settings import FORMATS
-from tests.process import REPOSITORY, fail, nbtext, succeed
+from tests.process import REPOSITORY, fail, succeed
+from tests.test_cli_help import helps
 
 
 def test_without_a_topic_they_are_listed() -> None:
@@ -35,8 +36,8 @@ def test_each_text_is_a_topic() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_a_command_is_its_help(command: str) -> None:
-    for columns in ("60", "100", "200"):
-        assert nbtext("help", command, env={"COLUMNS": columns}) == succeed(command, "--help", env={"COLUMNS": columns})
+    for width in (60, 100, 200):
+        assert helps(width)[f"help {command}"] == helps(width)[f"{command} --help"]
 
 
 def test_unknown_topics_are_told_in_one_line() -> None:
