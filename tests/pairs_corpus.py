@@ -10,6 +10,7 @@ import lzma
 import random
 import tarfile
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -231,5 +232,5 @@ COMPRESSIONS: dict[str | None, Callable[[bytes], bytes]] = {
     None: bytes,
     "gz": lambda content: gzip.compress(content, mtime=0),
     "bz2": bz2.compress,
-    "xz": lzma.compress,
+    "xz": partial(lzma.compress, preset=0),
 }
