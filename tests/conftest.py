@@ -27,6 +27,7 @@ settings.register_profile("room", settings.get_profile("nbtext"), max_examples=U
 settings.load_profile("nbtext")
 
 
+@pytest.hookimpl(trylast=True)  # hypothesis marks its tests before
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Choose the tests of `make test`, or with the profile ``exhaustive`` of hypothesis those of `make test-exhaustive`."""
     wanted = {"exhaustive", "repeated", "hypothesis"}
