@@ -245,6 +245,11 @@ class LanguageModels:
         holding = of_terms @ np.diff(self.statistics.term_offsets)
         return np.log(self.statistics.cell_counts / self.smoothing + 1) if MOST_HOLDING * n_classes * of_terms.sum() >= holding else None
 
+    @cached_property
+    def log_totals(self) -> Floats:
+        """log(N_k + α_0), shape (n_classes,)."""
+        return np.log(self.class_tokens + self.pseudo_tokens)
+
     def add_log_counts(self, scores: Floats, matrix: DocumentTermMatrix) -> None:
         """Add Σ_j n_jd log(m_jk + A_j) to the scores, shape (n_docs, n_classes), in nats; not for the prior shape ``background``."""
         counts = self.statistics
@@ -260,7 +265,7 @@ class LanguageModels:
             add_weighted_sums(scores, matrix, self.statistics.n_terms, self.log_probability)
         else:
             self.add_log_counts(scores, matrix)
-            scores -= matrix.sums[:, np.newaxis] * np.log(self.class_tokens + self.pseudo_tokens)
+            scores -= matrix.sums[:, np.newaxis] * self.log_totals
 
     def log_probability(self, terms: Whole) -> Floats:
         """Return log φ_jk in nats, shape (n, n_classes); −inf where maximum likelihood is 0.

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
+from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, in_blocks
 from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST, LanguageModels, log, times_log
 from nbtext.records import NamedTuple
 
@@ -342,10 +342,6 @@ def leave_one_out(
     statistics, tokens, own_class = models.statistics, tokens or documents.matrix, (np.arange(len(documents)), documents.classes)
     matrix, in_class, remaining, vanishing, selected_tokens, others = without_themselves(statistics, models.selected, documents)
 
-    class_tokens = np.tile(models.class_tokens, (len(documents), 1))
-    class_tokens[own_class] -= selected_tokens
-    if statistics.weight_unit != 1:
-        class_tokens = np.round(class_tokens, 6)  # sums of weights are multiples of a millionth
     of_entry, scores = matrix.entry_documents, np.zeros((len(documents), statistics.n_classes))
 
     if models.prior_shape == "symmetric":
@@ -362,9 +358,14 @@ def leave_one_out(
     counts = statistics.counts_in(matrix.terms, documents.classes[of_entry])
     change = matrix.counts * (log(counts - in_class + added) - log(counts + added))
     scores[own_class] += np.bincount(of_entry, change, minlength=len(documents))
-    class_tokens += total[:, np.newaxis]
-    with np.errstate(invalid="ignore"):
-        scores -= times_log(matrix.sums[:, np.newaxis], log(class_tokens))
+    sums = matrix.sums
+    for rows in in_blocks(own_class[0], statistics.n_classes, TERM_WEIGHTS_AT_ONCE):
+        class_tokens = np.tile(models.class_tokens, (rows.size, 1))
+        class_tokens[np.arange(rows.size), documents.classes[rows]] -= selected_tokens[rows]
+        if statistics.weight_unit != 1:
+            class_tokens = np.round(class_tokens, 6)  # sums of weights are multiples of a millionth
+        with np.errstate(invalid="ignore"):
+            scores[rows] -= times_log(sums[rows, np.newaxis], log(class_tokens + total[rows, np.newaxis]))
     scores[np.isnan(scores)] = -np.inf  # 0/0: a class of no tokens and no pseudo-counts has seen no term
     are_weights = tokens.counts is not documents.matrix.counts
     lengths = (tokens.of_terms(models.selected).of_entries(others) if are_weights else matrix).lengths
