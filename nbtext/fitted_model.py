@@ -319,7 +319,11 @@ class FittedModel:
 
     def score(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()) -> ScoredTexts:
         """Score some documents, at most `documents_at_once`."""
-        return self.score_counts(self.counter.count(texts, fields, values).matrix())
+        return self.score_counts(self.counts_of(texts, fields, values))
+
+    def counts_of(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()) -> DocumentTermMatrix:
+        """Return the counts of some documents, as many as fit into memory."""
+        return self.counter.count(texts, fields, values).matrix()
 
     def score_counts(self, matrix: DocumentTermMatrix) -> ScoredTexts:
         """Score the counts of some texts, at most `documents_at_once`."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from nbtext.corpus.document import Document, contents, size_of
+from nbtext.counts.matrix import in_blocks
 from nbtext.decision import IMPRECISE, DecisionRule, log_odds
 from nbtext.errors import DocumentError, UsageError
 from nbtext.label_sets import MARK, labels_in
@@ -120,8 +121,10 @@ class ScoredBlock(NamedTuple):
 
 def scored(model: FittedModel, documents: Iterable[Document], at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
     """Score a stream of documents, at most ``at_once`` at a time; those that could not be read count as empty."""
-    for block in blocks(documents, size_of, min(at_once, model.documents_at_once)):
-        yield ScoredBlock(block, *model.score(*contents(block)))
+    for block in blocks(documents, size_of, at_once):
+        counts = model.counts_of(*contents(block))
+        for rows in in_blocks(np.arange(len(block)), 1, model.documents_at_once):
+            yield ScoredBlock(block[rows[0] : rows[-1] + 1], *model.score_counts(counts.rows(rows)))
 
 
 def lacking(document: Document) -> str:

@@ -100,6 +100,8 @@ class Evaluation:
         """Log posteriors of all documents; none once they are more than there is room for."""
         self._room = scores_kept
         self._parts: list[Judged] = []
+        self.n = 0
+        """Documents judged."""
 
     def add(
         self, labels: Sequence[str], log_posterior: Floats, answers: Truth | None = None, columns: Sequence[Sequence[str]] = ()
@@ -123,6 +125,7 @@ class Evaluation:
         if np.isnan(log_posterior[:, 0]).any():
             log_posterior = np.where(np.isnan(log_posterior[:, :1]), -np.log(log_posterior.shape[1]), log_posterior)
         self._parts.append(self._judged(truth, log_posterior.argmax(axis=1) if answers is None else answers, log_posterior))
+        self.n += len(truth)
         self._room -= log_posterior.size
         self._scores.append(log_posterior)
         if not self.ranked:
@@ -131,6 +134,7 @@ class Evaluation:
     def join(self, other: Self) -> None:
         """Add the documents that another evaluation of the same classes judged; none of them has an unknown label."""
         self._parts += other._parts
+        self.n += other.n
         self._room -= other.n * self._n_known
         self._scores = [*self._scores, *other._scores] if self.ranked else []
 
@@ -143,13 +147,9 @@ class Evaluation:
     def _numbers_of(self, labels: Sequence[str]) -> list[int]:
         """Return the numbers of labels, new ones of those that the classifier does not know."""
         numbers = [self._number.setdefault(label, len(self._number)) for label in labels]
-        self.classes = list(self._number)
+        if len(self._number) > len(self.classes):
+            self.classes = list(self._number)
         return numbers
-
-    @property
-    def n(self) -> int:
-        """Documents judged."""
-        return sum(part.n for part in self._parts)
 
     @property
     def unknown_labels(self) -> list[str]:
