@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from nbtext.type_names import Names
+
+    Rows = Sequence[Sequence[str]]
+
     from nbtext.settings import Reading
 
 LABEL_NAMES = (
@@ -134,7 +138,7 @@ def table_format(start: bytes, *, complete: bool) -> str | None:
     return "csv" if names & set(LABEL_NAMES) and names & set(TEXT_NAMES) else None
 
 
-def is_table(rows: Sequence[Sequence[str]], trained: Reading) -> bool:
+def is_table(rows: Rows, trained: Reading) -> bool:
     """Return whether rows are those of a table like the one of training, and not of a text in which there is a delimiter."""
     first = rows[0]
     if names_a_column(trained):
@@ -145,7 +149,7 @@ def is_table(rows: Sequence[Sequence[str]], trained: Reading) -> bool:
     return len(first) >= int(text) and not all(cell.startswith(" ") for cell in first[1:]) if text.isdigit() else True
 
 
-def recognise(rows: Sequence[Sequence[str]], reading: Reading, *, labelled: bool) -> Reading:
+def recognise(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
     """Return the settings with the columns that the first rows of a table show, where they do not say them.
 
     Nothing changes where a table is as documented: label in column 1, text in column 2, no header. Raise `UsageError` if neither the settings nor
@@ -258,7 +262,7 @@ def _last_word(name: str) -> str:
     return words[-1].casefold() if words else ""
 
 
-def names_a_column(reading: Reading, others: Sequence[str] = ()) -> bool:
+def names_a_column(reading: Reading, others: Names = ()) -> bool:
     """Return whether the settings imply a header line: as set, else if any column is given by name, even if it is not needed now."""
     if reading.header is not None:
         return bool(reading.header)
@@ -271,7 +275,7 @@ def _given_columns(reading: Reading) -> list[str]:
     return [column for column in given if column not in (None, NO_TEXT)]
 
 
-def refuse_header(rows: Sequence[Sequence[str]], reading: Reading, others: Sequence[str] = ()) -> None:
+def refuse_header(rows: Rows, reading: Reading, others: Names = ()) -> None:
     """Raise `UsageError` if columns are given by number and the first row looks like a header, unless the settings say whether it is one."""
     if reading.header is not None or names_a_column(reading, others) or not _given_columns(reading):
         return
@@ -283,7 +287,7 @@ def refuse_header(rows: Sequence[Sequence[str]], reading: Reading, others: Seque
         )
 
 
-def doubts(rows: Sequence[Sequence[str]], reading: Reading, folder: Path, *, all_learnt: bool) -> Iterator[tuple[str, str]]:
+def doubts(rows: Rows, reading: Reading, folder: Path, *, all_learnt: bool) -> Iterator[tuple[str, str]]:
     """Yield what may be wrong with how a table is read, and what to do.
 
     Texts may be paths, of files seen from its folder or from here. If all rows are to be learnt, another column may have longer texts, or name rows
@@ -326,7 +330,7 @@ def header_names(row: Sequence[str], encoding: str) -> list[str]:
     return [column_name(cell.encode("utf-8", "surrogateescape"), encoding) for cell in row]
 
 
-def _written(place: int, names: Sequence[str]) -> str:
+def _written(place: int, names: Names) -> str:
     """Return a column as options have it: by its name if that is the only one so called and is no number, else by its number."""
     name = names[place] if names else ""
     is_usable = (
@@ -340,7 +344,7 @@ def _written(place: int, names: Sequence[str]) -> str:
     return name if is_usable else str(place + 1)
 
 
-def _begins_with_header(rows: Sequence[Sequence[str]]) -> bool:
+def _begins_with_header(rows: Rows) -> bool:
     """Return whether the first row looks like a header: it has well-known names, or its values do not occur below."""
     first, below = [cell.strip() for cell in rows[0]], rows[1:]
     given = [_plain(name) for name in first if name]
@@ -357,7 +361,7 @@ def _begins_with_header(rows: Sequence[Sequence[str]]) -> bool:
     return above_numbers or is_known or (len(below) >= _MANY_ROWS and _is_unlike(first, below))
 
 
-def _is_unlike(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+def _is_unlike(first: Sequence[str], below: Rows) -> bool:
     """Return whether a row, of which no value occurs below it, is above classes, which repeat, and much shorter than most texts."""
     columns = [column for column in _columns(below, first) if column.name]
     shorter = (len(column.name) < min(column.short, column.length / 2) for column in columns if column.is_text)
@@ -368,7 +372,7 @@ def _are_numbers(values: Iterable[str]) -> bool:
     return all(_NUMBER.fullmatch(value.strip()) for value in values)
 
 
-def _columns(rows: Sequence[Sequence[str]], names: Sequence[str]) -> list[_Column]:
+def _columns(rows: Rows, names: Names) -> list[_Column]:
     found = []
     for place, name in enumerate(names or [str(place) for place in range(1, len(rows[0]) + 1)]):
         values = [row[place] for row in rows]
@@ -391,7 +395,7 @@ def _columns(rows: Sequence[Sequence[str]], names: Sequence[str]) -> list[_Colum
     return found
 
 
-def _text_and_label(columns: Sequence[_Column], reading: Reading, wanted: Sequence[str], *, known: bool) -> dict[str, int]:
+def _text_and_label(columns: Sequence[_Column], reading: Reading, wanted: Names, *, known: bool) -> dict[str, int]:
     """Return the places of the wanted columns as far as their names, where they are known, or their values show them."""
     given = {_place(name, columns) for name in _given_columns(reading)}
     free = [column for column in columns if column.place not in given]
@@ -422,18 +426,18 @@ def _longer_text(columns: Sequence[_Column]) -> _Column | None:
     return next((column for column in columns if column.is_text and column.length > 2 * columns[1].length), None)
 
 
-def _named(columns: Sequence[_Column], names: Sequence[str]) -> list[_Column]:
+def _named(columns: Sequence[_Column], names: Names) -> list[_Column]:
     return [column for name in names for column in columns if _plain(column.name) == name]
 
 
-def _best_text(columns: Sequence[_Column], names: Sequence[str]) -> int | None:
+def _best_text(columns: Sequence[_Column], names: Names) -> int | None:
     texts = sorted((column for column in columns if column.is_text), key=lambda column: -column.length)
     clear = texts[:1] if len(texts) == 1 or (texts and texts[0].length > 2 * texts[1].length) else []
     found = _named(columns, names)[:1] or [column for column in texts if _last_word(column.name) in names] or clear
     return found[0].place if len(found) == 1 else None
 
 
-def _best_label(columns: Sequence[_Column], names: Sequence[str], *, is_last: bool) -> int | None:
+def _best_label(columns: Sequence[_Column], names: Names, *, is_last: bool) -> int | None:
     found = (
         _named(columns, names)
         or [column for column in columns if len(word := _last_word(column.name)) > 1 and word in names and not column.is_distinct]
@@ -450,7 +454,7 @@ def _place(name: str, columns: Sequence[_Column]) -> int | None:
     return next((column.place for column in columns if column.name == name), None)
 
 
-def _doubtful(columns: Sequence[_Column], lacking: Sequence[str]) -> UsageError:
+def _doubtful(columns: Sequence[_Column], lacking: Names) -> UsageError:
     shown = ", ".join(f"{cut_short(column.name, 30)} ({cut_short(column.example, 30)!r})" for column in columns[:12])
     which = " and which ".join({"label_column": "the class", "text_column": "the text"}[name] for name in lacking)
     options = " and ".join(f"--{name.replace('_', '-')}" for name in lacking)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nbtext.metrics.evaluation import Evaluation
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Reading
-    from nbtext.type_names import Floats, Mask, Truth, Whole
+    from nbtext.type_names import Floats, Mask, Names, Truth, Whole
 
 BINS_PER_DEVIATION = 64
 """Bins of a standard deviation within which redrawn values count as equal; this leaves out 1/(12 · 64²) of their variance."""
@@ -237,7 +237,7 @@ def compare(a: TextClassifier, b: TextClassifier, documents: Iterable[Document],
     return comparison
 
 
-def _renumbered(side: Evaluation, numbers: Truth, names: Sequence[str]) -> Truth:
+def _renumbered(side: Evaluation, numbers: Truth, names: Names) -> Truth:
     """Return classes or masks of labels as places in ``names``, which holds the classes of both models, sorted."""
     place = {name: number for number, name in enumerate(names)}
     places = np.array([*(place[name] for name in side.classes), -1], np.int64)  # −1: no answer stays none
@@ -322,7 +322,7 @@ def _side(evaluation: Evaluation) -> SideResult:
     return SideResult(**{name: getattr(result, name) for name in FIGURES}, intervals=intervals, unknown_labels=result.unknown_labels)
 
 
-def _changes(cells: _AnswerCells, names: Sequence[str]) -> tuple[_ChangedAnswer, ...]:
+def _changes(cells: _AnswerCells, names: Names) -> tuple[_ChangedAnswer, ...]:
     differ = np.flatnonzero(cells.a != cells.b)
     rows = zip(*(column[differ].tolist() for column in cells), strict=True)
     labels = [*names, None]  # −1, no answer, is the last

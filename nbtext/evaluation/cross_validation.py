@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model.corpus_work import CountedCorpus
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Parsed, Truth, Whole
+    from nbtext.type_names import Floats, Mask, Names, Parsed, Truth, Whole
 
 WORTH_PROCESSES = 1 << 22
 """Entries of the document-term matrix times folds, or probabilities; with fewer, folds take less time than the start of processes saves."""
@@ -125,7 +125,7 @@ def ordered_folds(times: Whole | Floats, n_folds: int) -> Folds:
     return Folds(np.searchsorted(begins, place, side="right") + NEVER_TESTED, n_folds, ordered=True)
 
 
-def _times_of(values: Sequence[str], names: Sequence[str]) -> Whole:
+def _times_of(values: Sequence[str], names: Names) -> Whole:
     """Return the rank in time of each value of a column: as numbers if all of them are, else as text, as ISO 8601 dates and times in one zone sort.
 
     ``names`` are those of the documents. Raise `UsageError` for a document without a value.

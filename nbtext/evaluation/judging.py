@@ -10,11 +10,12 @@ from nbtext.metrics.several_labels import evaluation_of
 from nbtext.scoring import ScoredBlock, scored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from nbtext.corpus.document import Document
     from nbtext.metrics.evaluation import Evaluation
     from nbtext.model.text_classifier import TextClassifier
+    from nbtext.type_names import Names
 
 
 def judge(model: TextClassifier, documents: Iterable[Document], rule: DecisionRule = DecisionRule()) -> Evaluation:
@@ -30,7 +31,7 @@ def judge_scored(
     model: TextClassifier,
     rule: DecisionRule,
     *,
-    by: Sequence[str] = (),
+    by: Names = (),
     look: Callable[[ScoredBlock, Decision], object] | None = None,
 ) -> Evaluation:
     """Evaluate documents that the model has scored, as `judge` does; ``by`` names the columns that they carry, to slice by.

@@ -17,14 +17,14 @@ from nbtext.label_sets import chosen_label
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from nbtext.calibration import LeftOutPosteriors
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.evaluation.cross_validation import HeldOutBlock
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Truth, Whole
+    from nbtext.type_names import Floats, Mask, Names, Truth, Whole
 
 FOLDS_OF_OTHERS = 10
 """For classifiers that cannot leave out one document at a time."""
@@ -73,7 +73,7 @@ class Suspects(NamedTuple):
     probabilities: Floats
     """p(suggested | d)."""
 
-    def named(self, names: Sequence[str], texts: Sequence[str], classes: Sequence[str], limit: int | None = None) -> Iterator[Suspect]:
+    def named(self, names: Names, texts: Names, classes: Names, limit: int | None = None) -> Iterator[Suspect]:
         """Yield the documents, at most ``limit``, by their names and the names of their classes, with their texts."""
         for row, label, suggested, log_odds, probability in zip(*(column[:limit].tolist() for column in self), strict=True):
             yield Suspect(names[row], chosen_label(label, classes), chosen_label(suggested, classes), log_odds, probability, texts[row])

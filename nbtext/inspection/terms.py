@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.type_names import Fields, Floats, Whole
+    from nbtext.type_names import Fields, Floats, Names, Whole
 
     Forms = list[tuple[str, int]]
 
@@ -269,7 +269,7 @@ def class_size(model: TextClassifier, number: int) -> tuple[float, float, float]
     return whole_or_float(documents), whole_or_float(model.fitted.class_tokens[number]), float(model.fitted.classifier.prior[number])
 
 
-def class_details(model: TextClassifier, labels: Sequence[str], top: int) -> dict[str, ClassDetails]:
+def class_details(model: TextClassifier, labels: Names, top: int) -> dict[str, ClassDetails]:
     """Return each class with its ``top`` terms by each of `MEASURES`; raise `UsageError` for a class that the model does not have."""
     classes = np.array([class_number(model.fitted, label) for label in labels], np.int64)
     models, prior, probabilities = model.fitted.language_models, model.fitted.classifier.prior, term_probabilities(model)
@@ -316,7 +316,7 @@ def lift(probability: Floats, corpus: Floats) -> Floats:
 
 
 def _best_terms(
-    model: TextClassifier, classes: Whole, top: int, measures: Sequence[str], tables: Callable[[Whole], Mapping[str, Floats]], width: int
+    model: TextClassifier, classes: Whole, top: int, measures: Names, tables: Callable[[Whole], Mapping[str, Floats]], width: int
 ) -> list[list[list[_TermValue]]]:
     """Return for each class, by each measure, the ``top`` selected terms with the largest values above 0.
 

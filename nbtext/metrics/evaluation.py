@@ -48,10 +48,8 @@ from nbtext.metrics.results import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from nbtext.decision import Costs
-    from nbtext.type_names import Floats, Truth, Whole
+    from nbtext.type_names import Floats, Names, Truth, Values, Whole
 
 MOST_VALUES = 1000
 """Different values of a column to slice by; a column with more identifies documents."""
@@ -82,11 +80,11 @@ class Evaluation:
 
     def __init__(
         self,
-        classes: Sequence[str],
+        classes: Names,
         *,
         costs: Costs | None = None,
         class_documents: Whole | Floats | None = None,
-        by: Sequence[str] = (),
+        by: Names = (),
         scores_kept: int = SCORES_KEPT,
     ) -> None:
         self.classes = list(classes)
@@ -103,9 +101,7 @@ class Evaluation:
         self.n = 0
         """Documents judged."""
 
-    def add(
-        self, labels: Sequence[str], log_posterior: Floats, answers: Truth | None = None, columns: Sequence[Sequence[str]] = ()
-    ) -> None:
+    def add(self, labels: Names, log_posterior: Floats, answers: Truth | None = None, columns: Values = ()) -> None:
         """Judge documents by their true labels and log p(C_k | d), shape (n_docs, n_classes), in nats.
 
         A row of nan, where no class is possible, counts as if all classes were equally probable.
@@ -138,13 +134,13 @@ class Evaluation:
         self._room -= other.n * self._n_known
         self._scores = [*self._scores, *other._scores] if self.ranked else []
 
-    def _truth(self, labels: Sequence[str]) -> Truth:
+    def _truth(self, labels: Names) -> Truth:
         return np.array(self._numbers_of(labels), np.int64)
 
     def _judged(self, truth: Truth, answers: Truth, log_posterior: Floats) -> Judged:
         return judge_documents(truth, answers, log_posterior)
 
-    def _numbers_of(self, labels: Sequence[str]) -> list[int]:
+    def _numbers_of(self, labels: Names) -> list[int]:
         """Return the numbers of labels, new ones of those that the classifier does not know."""
         numbers = [self._number.setdefault(label, len(self._number)) for label in labels]
         if len(self._number) > len(self.classes):

@@ -19,11 +19,9 @@ from nbtext.metrics.ranking import SCORES_KEPT, RankingFigures
 from nbtext.metrics.results import Baselines, ClassPrior, LargestClass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.decision import Costs
-    from nbtext.type_names import Floats, Mask, Truth, Whole
+    from nbtext.type_names import Floats, Mask, Names, Truth, Whole
 
 RANKING = (*(f"precision_at_{k}" for k in DEPTHS), f"ndcg_at_{DEPTHS[-1]}", "lrap")
 
@@ -47,7 +45,7 @@ class SetEvaluation(Evaluation):
         super().join(other)
         self._rankings.extend(other._rankings)
 
-    def _truth(self, labels: Sequence[str]) -> Truth:
+    def _truth(self, labels: Names) -> Truth:
         rows = [self._numbers_of(labels_in(label)) for label in labels]
         return LabelSets.of(rows).mask(len(self.classes))
 
@@ -136,9 +134,7 @@ def ranking_figures(truth: Mask, log_posterior: Floats) -> Floats:
     ))  # fmt: skip
 
 
-def evaluation_of(
-    statistics: ClassStatistics, costs: Costs | None = None, by: Sequence[str] = (), scores_kept: int = SCORES_KEPT
-) -> Evaluation:
+def evaluation_of(statistics: ClassStatistics, costs: Costs | None = None, by: Names = (), scores_kept: int = SCORES_KEPT) -> Evaluation:
     """Return the evaluation of a classifier that was trained on these counts; arguments are as `Evaluation` takes them."""
     labels, kind = list(filter(None, statistics.classes)), Evaluation
     documents: Floats | Whole = statistics.class_documents

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from nbtext.calibration import LeftOutPosteriors
     from nbtext.metrics.outcomes import Judged
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Floats, Mask, Names, Whole
 
 ERROR = 0.05
 """Probability that the promise does not hold."""
@@ -68,7 +68,7 @@ class PrecisionThreshold(NamedTuple):
 
 def precision_thresholds(
     posteriors: LeftOutPosteriors,
-    classes: Sequence[str],
+    classes: Names,
     rule: DecisionRule,
     asked: float | Sequence[float | None],
     *,

@@ -24,12 +24,12 @@ from nbtext.metrics.intervals import NORMAL_95, Interval, wilson_interval
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from nbtext.calibration import LeftOutPosteriors
     from nbtext.metrics.results import EvaluationResult
     from nbtext.scoring import ScoredBlock
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Floats, Mask, Names, Whole
 
 
 class SetRule(NamedTuple):
@@ -58,7 +58,7 @@ def least_documents(coverage: float) -> int:
     return max(ceil(round(1 / (1 - coverage), 9)) - 1, 1)
 
 
-def set_rule(posteriors: LeftOutPosteriors, classes: Sequence[str], coverage: float, *, by_class: bool = False) -> SetRule:
+def set_rule(posteriors: LeftOutPosteriors, classes: Names, coverage: float, *, by_class: bool = False) -> SetRule:
     """Return the rule that keeps a coverage; raise `UsageError` if too few documents were left out."""
     (documents, labels), needed = posteriors.pairs(), least_documents(coverage)
     of_truth, weights, n_labels = posteriors.log_posterior[documents, labels], posteriors.weights[documents], np.bincount(documents)
@@ -123,10 +123,10 @@ class SetTally:
     """Counts sets that hold the true class, as documents come."""
 
     rule: SetRule
-    classes: Sequence[str]
+    classes: Names
     _parts: list[tuple[Whole, Whole, Whole, Mask]] = field(default_factory=list)
 
-    def add(self, log_posterior: Floats, labels: Sequence[str]) -> None:
+    def add(self, log_posterior: Floats, labels: Names) -> None:
         """Count documents by log p(C_k | d), shape (n_docs, n_classes), and their true classes or sets of labels; an unknown one is in no set."""
         number = {label: place for place, label in enumerate(self.classes)}
         truth = LabelSets.of([[number.get(each, -1) for each in labels_in(label)] for label in labels])
