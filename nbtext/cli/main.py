@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gc
 import io
 import os
 import signal
@@ -152,7 +151,6 @@ def main() -> NoReturn:
         with contextlib.suppress(OSError), open("/proc/cpuinfo", "rb") as processors:  # noqa: PTH123 - pathlib is not imported yet
             if is_zen_4(processors.read(1024)):
                 os.environ.setdefault("NPY_DISABLE_CPU_FEATURES", WIDE_FEATURES)
-    gc.set_threshold(100_000)  # many strings, few cycles
     status = run(sys.argv[1:])
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.flush()

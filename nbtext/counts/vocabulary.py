@@ -51,6 +51,8 @@ _MARK = BETWEEN_VALUES
 SIDES = {PAIRS: "\x1d", WORDS: "\x1e"}
 """Last character of the terms of surface forms with characters of scripts without spaces, where these are counted as pairs and as words."""
 
+_ENDS = _MARK + "".join(SIDES.values())
+
 
 def category_term(name: str, value: str) -> str:
     """Return the term of a value of a categorical attribute."""
@@ -59,7 +61,7 @@ def category_term(name: str, value: str) -> str:
 
 def displayed_term(term: str) -> str:
     """Return a term as people read it: that of a category as ``name=value``, that of a stop word as the word, any other as it is."""
-    return "=".join(term[1:].split(_MARK, 1)) if term.startswith(_MARK) else term.rstrip(_MARK + "".join(SIDES.values()))
+    return "=".join(term[1:].split(_MARK, 1)) if term.startswith(_MARK) else term.rstrip(_ENDS)
 
 
 def stop_word_term(word: str) -> str:
