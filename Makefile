@@ -35,7 +35,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytes
 unit: $(VENV)/.ready
 	$(PYTEST)
 
-# The same properties over every system call, hundreds of kills and many more examples; the site and the public corpora, where they are.
+# The same properties over every system call, hundreds of kills and twice the examples; the site and the public corpora, where they are.
 test-exhaustive: $(VENV)/.ready
 	$(PYTEST) --hypothesis-profile exhaustive
 

@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 USUAL = 20
 """How many examples a property gets that asks for no other number."""
 
-EXHAUSTIVELY = 3
+EXHAUSTIVELY = 2
 """How many times as many examples of each property the profile ``exhaustive`` tries."""
 
 OF_ROOM = 3
