@@ -319,9 +319,9 @@ class FittedModel:
 
     def score(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()) -> ScoredTexts:
         """Score some documents, at most `documents_at_once`."""
-        return self.score_counts(self.counts_of(texts, fields, values))
+        return self.score_counts(self.counted(texts, fields, values))
 
-    def counts_of(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()) -> DocumentTermMatrix:
+    def counted(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()) -> DocumentTermMatrix:
         """Return the counts of some documents, as many as fit into memory."""
         return self.counter.count(texts, fields, values).matrix()
 

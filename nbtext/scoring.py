@@ -122,7 +122,7 @@ class ScoredBlock(NamedTuple):
 def scored(model: FittedModel, documents: Iterable[Document], at_once: int = BLOCK_DOCUMENTS) -> Iterator[ScoredBlock]:
     """Score a stream of documents, at most ``at_once`` at a time; those that could not be read count as empty."""
     for block in blocks(documents, size_of, at_once):
-        counts = model.counts_of(*contents(block))
+        counts = model.counted(*contents(block))
         for rows in in_blocks(np.arange(len(block)), 1, model.documents_at_once):
             yield ScoredBlock(block[rows[0] : rows[-1] + 1], *model.score_counts(counts.rows(rows)))
 

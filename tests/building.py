@@ -108,7 +108,7 @@ def summing_by_cells(wanted: bool = True) -> Iterator[None]:
     """Have language models that have added nothing yet sum scores as those of very many classes do."""
     with pytest.MonkeyPatch.context() as patch:
         if wanted:
-            patch.setattr(dirichlet, "MANY", 1)
+            patch.setattr(dirichlet, "MANY_CLASSES", 1)
             patch.setattr(dirichlet, "MOST_HOLDING", 1)
         yield
 

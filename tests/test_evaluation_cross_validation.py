@@ -235,6 +235,17 @@ def test_processes_judge_folds_as_one_does(jobs: int, monkeypatch: pytest.Monkey
         cross_validate(*few_terms(), [Folds(np.array([0, 1, 0]), 2)], jobs=jobs)
 
 
+def test_scores_are_kept_for_ranking_if_those_of_all_tested_documents_are_few_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    statistics, rows, parameters = counted(DESK, top=50)
+    folds = ordered_folds(np.arange(len(DESK)), 2)
+    tested = np.count_nonzero(folds.numbers != NEVER_TESTED)
+    assert tested < len(DESK)
+    for room, ranked in ((tested * statistics.n_classes, True), (tested * statistics.n_classes - 1, False)):
+        monkeypatch.setattr(cross_validation, "SCORES_KEPT", room)
+        result = cross_validate(Subsets(statistics, rows), parameters, [folds]).result(Bootstrap(0))
+        assert (result.macro_roc_auc is not None) == ranked
+
+
 def test_what_no_class_can_say_has_no_answer() -> None:
     documents = [("a", b"ant"), ("a", b"ant ape"), ("b", b"bee"), ("b", b"bee bat")]
     statistics, rows, parameters = counted(documents, estimate="ml", stemmer="none")

@@ -249,6 +249,7 @@ def test_the_strength_found_is_the_one_that_scipy_finds(shape: str, seed: int) -
     statistics, documents = counted(drawn(seed))
     tokens = left_out_tokens(statistics, every_term(statistics), shape, documents)
     found = _likeliest_strength(tokens, 1e-6, 1e4)
+    assert found is not None
     limits = (math.log(1e-6), math.log(1e4))
     options = {"xatol": 1e-10}
     best = minimize_scalar(lambda x: -left_out_log_likelihood(tokens, math.exp(x)), bounds=limits, method="bounded", options=options)
@@ -284,6 +285,12 @@ def test_documents_that_say_nothing_get_a_tenth_per_term(shape: str, corpus: Cor
     statistics, documents = counted(corpus)
     found = smoothing_by_leave_one_out(statistics, every_term(statistics), shape, documents)
     assert found == pytest.approx(0.1 * (1 if shape == "symmetric" else max(statistics.n_terms, 1)))
+
+
+def test_a_likelihood_that_is_flat_up_to_rounding_gets_a_tenth_per_term() -> None:
+    """It is −2 log 2 at every strength, which cancels: rounding would choose one, another for each order of the documents."""
+    statistics, documents = counted([("x", []), ("x", []), ("y", ["bee"]), ("y", ["bee", "cat"]), ("x", ["bee"])])
+    assert smoothing_by_leave_one_out(statistics, every_term(statistics), "symmetric", documents) == 0.1
 
 
 def texts(corpus: Corpus) -> tuple[list[str], list[str]]:

@@ -534,10 +534,10 @@ class LinearClassifier(AdditiveClassifier):
         known = self.known()
         matrix = matrix if known.all() else matrix.of_terms(known)
         scores = np.tile(self.bias, (matrix.n_documents, 1))
-        self.add_to(scores, self.features(matrix))
+        self.add_term_scores(scores, self.features(matrix))
         return scores, matrix.lengths
 
-    def add_to(self, scores: Floats, features: DocumentTermMatrix) -> None:
+    def add_term_scores(self, scores: Floats, features: DocumentTermMatrix) -> None:
         """Add weights times features to the scores, shape (n_docs, n_classes)."""
         add_weighted_sums(scores, features, self.training.statistics.n_terms, self.weights)
 

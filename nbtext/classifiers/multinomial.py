@@ -125,8 +125,8 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
         """Return log φ_jk, shape (n, n_classes), in nats."""
         return self.language_models.log_probability(terms)
 
-    def add_to(self, scores: Floats, features: DocumentTermMatrix) -> None:
-        """Add log φ_jk times features."""
+    def add_term_scores(self, scores: Floats, features: DocumentTermMatrix) -> None:
+        """Add log φ_jk times features to the scores, shape (n_docs, n_classes), in nats."""
         self.language_models.add_log_probabilities(scores, features)
 
     def against(self, everything: Self, terms: Whole) -> Floats:

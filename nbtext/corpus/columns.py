@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from nbtext.settings import Reading
     from nbtext.type_names import Names
 
     Rows = Sequence[Sequence[str]]
-
-    from nbtext.settings import Reading
 
 LABEL_NAMES = (
     "label", "labels", "class", "category", "target", "topic", "intent", "sentiment", "tag", "y",

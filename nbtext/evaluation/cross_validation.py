@@ -441,7 +441,8 @@ def cross_validate(
     statistics = subsets.statistics
     repeats = [HeldOutEvaluation(statistics, rule) for _ in folds_of_repeats]
     pooled = repeats[0] if len(repeats) == 1 else HeldOutEvaluation(statistics, rule)
-    kept = SCORES_KEPT if len(subsets) * statistics.n_classes <= SCORES_KEPT else 0
+    tested = max(int(np.count_nonzero(folds.numbers != NEVER_TESTED)) for folds in folds_of_repeats)
+    kept = SCORES_KEPT if tested * statistics.n_classes <= SCORES_KEPT else 0
     figures = []
     for task, fold in judge_folds(
         subsets, parameters, folds_of_repeats, partial(HeldOutEvaluation, statistics, rule, scores_kept=kept), jobs

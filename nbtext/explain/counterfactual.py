@@ -149,7 +149,7 @@ class _ChangedDocument:
         self.located = walker.locate(document.text, document.fields)
         self.names, self.name_of = self.located.surface_words()
         self._changed_counts = cache(self._counts_changed_by)
-        self.matrix = model.counter.count(*contents([document])).matrix()
+        self.matrix = model.counted(*contents([document]))
         self.scores = model.score_counts(self.matrix).scores[0]
         self.log_prior = None if model.several_labels else bias(model.classifier.of_texts, self.matrix)
         possible = np.ones(self.scores.size, np.bool_) if self.log_prior is None else self.log_prior > -np.inf

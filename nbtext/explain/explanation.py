@@ -155,7 +155,7 @@ class Explainer:
             rivals = runner_up(np.nan_to_num(block.log_posterior, nan=-inf), np.maximum(answers, 0))
             if self._against is not None:
                 rivals = np.where(answers == self._against, rivals, self._against)
-            matrix = self._model.counter.count(*contents(block.documents)).matrix()
+            matrix = self._model.counted(*contents(block.documents))
             for row, document in enumerate(block.documents):
                 if document.problem is not None:
                     yield Explained(document.id, None, problem=document.problem)

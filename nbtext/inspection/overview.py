@@ -59,7 +59,6 @@ def perplexities(model: TextClassifier, documents: Iterable[Document]) -> Perple
     Each counts under the language model of its own class, of several labels under each, whatever the classifier. Raise `UsageError` if none has a class of the model.
     """
     number = {label: place for place, label in enumerate(model.classes)}
-    counter = model.fitted.counter
     sums, others = HeldOutText.empty(len(number)), Counter[str]()
     for block in blocks(documents, size_of):
         labelled = [(document, label) for document in block for label in labels_in(document.label or "")]
@@ -67,7 +66,7 @@ def perplexities(model: TextClassifier, documents: Iterable[Document]) -> Perple
         known = [document for document, label in labelled if label in number]
         if known:
             labels = np.array([number[label] for _, label in labelled if label in number])
-            sums = sums.and_of(held_out(model.fitted.language_models, counter.count(*contents(known)).matrix(), labels))
+            sums = sums.and_of(held_out(model.fitted.language_models, model.fitted.counted(*contents(known)), labels))
     if not sums.documents.any():
         raise UsageError("the corpus has no document of a class that the model knows")
     everything = HeldOutText(*(column.sum(keepdims=True) for column in sums))

@@ -134,8 +134,11 @@ def times_log(number: Numbers, log_probability: Floats) -> Floats:
 SPARSE = 8
 """Classes for each that a term occurs in, from which probabilities of those it occurs in are computed apart."""
 
-MANY, MOST_HOLDING = 1 << 12, 1 / 4
-"""Classes from which scores are summed over those that hold each term alone, if these are at most such a share for a token of the corpus."""
+MANY_CLASSES = 1 << 12
+"""Classes from which scores may be summed over those alone that hold each term: with fewer, going through all of them takes less time."""
+
+MOST_HOLDING = 1 / 4
+"""Largest share of the classes that hold the term of a token, on average, for scores to be summed so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,9 +241,9 @@ class LanguageModels:
 
     @cached_property
     def log_gains(self) -> Floats | None:
-        """log(m_jk + A) − log A of each cell, shape (n_cells,); None unless there are `MANY` classes of which few hold a token's term."""
+        """log(m_jk + A) − log A of each cell, shape (n_cells,); None where scores are not summed so, as `MANY_CLASSES` says."""
         of_terms, n_classes = self.statistics.term_counts, self.statistics.n_classes
-        if n_classes < MANY or not self.same_where_unseen or not self.pseudo_tokens:
+        if n_classes < MANY_CLASSES or not self.same_where_unseen or not self.pseudo_tokens:
             return None
         holding = of_terms @ np.diff(self.statistics.term_offsets)
         return np.log(self.statistics.cell_counts / self.smoothing + 1) if MOST_HOLDING * n_classes * of_terms.sum() >= holding else None
@@ -251,7 +254,7 @@ class LanguageModels:
         return np.log(self.class_tokens + self.pseudo_tokens)
 
     def add_log_counts(self, scores: Floats, matrix: DocumentTermMatrix) -> None:
-        """Add Σ_j n_jd log(m_jk + A_j) to the scores, shape (n_docs, n_classes), in nats; not for the prior shape ``background``."""
+        """Add Σ_j n_jd log(m_jk + A_j) to the scores, shape (n_docs, n_classes), in nats."""
         counts = self.statistics
         if self.log_gains is None:
             add_weighted_sums(scores, matrix, counts.n_terms, lambda terms: log(counts.counts_of(terms) + self.pseudo_counts(terms)[0]))

@@ -45,6 +45,9 @@ SUMMED = 1 << 10
 CACHED = 1 << 14
 """Numbers that `psi` takes at once: what it makes of them stays in the processor's cache, which is four times as fast."""
 
+FLAT = 1e-12
+"""Nats per token: a difference of likelihoods that is rounding alone."""
+
 GRID = 49
 """Strengths tried first by leave-one-out, eight a decade, because the likelihood may have several maxima; the highest of these is refined."""
 
@@ -278,10 +281,13 @@ def _slope(tokens: _LeftOutTokens, strength: float) -> float:
     return float(tokens.tokens @ (tokens.base / numerators) - tokens.lengths @ (tokens.base_sums / denominators))
 
 
-def _likeliest_strength(tokens: _LeftOutTokens, weakest: float, strongest: float) -> float:
-    """Return the strength between two that maximises `left_out_log_likelihood`: the best of a grid, refined by bisection of the derivative."""
+def _likeliest_strength(tokens: _LeftOutTokens, weakest: float, strongest: float) -> float | None:
+    """Return the strength between two that maximises `left_out_log_likelihood`, None if all do: the best of a grid, refined by bisection of the derivative."""
     grid = np.geomspace(weakest, strongest, GRID)
-    best = int(np.argmax([left_out_log_likelihood(tokens, strength) for strength in grid.tolist()]))
+    likelihoods = np.array([left_out_log_likelihood(tokens, strength) for strength in grid.tolist()])
+    if np.ptp(likelihoods) <= FLAT * tokens.tokens.sum():
+        return None
+    best = int(np.argmax(likelihoods))
     rises = _slope(tokens, float(grid[best])) > 0
     low, high = (float(grid[np.clip(best + step, 0, GRID - 1)]) for step in ((0, 1) if rises else (-1, 0)))
     return where_it_turns(lambda strength: _slope(tokens, strength), low, high)
@@ -294,9 +300,8 @@ def smoothing_by_leave_one_out(statistics: ClassStatistics, selected: Mask, prio
     """
     tokens = left_out_tokens(statistics, selected, prior_shape, documents)
     per_term = 1.0 if prior_shape == "symmetric" else float(max(tokens.n_terms, 1))
-    if tokens.n_terms < 2 or not tokens.class_tokens.any():
-        return 0.1 * per_term
-    return float(f"{_likeliest_strength(tokens, WEAKEST * per_term, MOST_SMOOTHING * per_term):.6g}")
+    likeliest = _likeliest_strength(tokens, WEAKEST * per_term, MOST_SMOOTHING * per_term) if tokens.class_tokens.any() else None
+    return float(f"{0.1 * per_term if likeliest is None else likeliest:.6g}")
 
 
 class _WithoutThemselves(NamedTuple):
