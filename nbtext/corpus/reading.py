@@ -491,9 +491,9 @@ def _decoded(documents: Iterable[Document], source: Source, folder: str | None =
             if source.where is not None and (columns[n_own - 1] == source.where[0]) is not source.where[1]:
                 continue
             try:
-                path, content = (identity, body) if folder is None else _file_in(folder, body, source)
-                label = _label(label, identity, content, source)
-                found, transcoded, fields = decoder_of(_kind_of_file(path) if kind == BY_NAME else kind)(content)
+                path, body = (identity, body) if folder is None else _file_in(folder, body, source)
+                label = _label(label, identity, body, source)
+                found, transcoded, fields = decoder_of(_kind_of_file(path) if kind == BY_NAME else kind)(body)
                 text = without_separators(found)
                 if text is not found and may_be_binary:
                     refuse_binary(body)
@@ -509,6 +509,8 @@ def _decoded(documents: Iterable[Document], source: Source, folder: str | None =
                 source.notices.transcoded += transcoded
             except Exception as raised:  # noqa: BLE001 - one document never ends a run
                 problem, (text, fields, values) = problem_of(raised), _NOTHING
+        body = found = b""
+        del document  # so that its text is in memory once
         if units:
             yield Document(identity, label, text, fields, values, problem, columns[n_own:], units)
 
