@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from nbtext.fitted_model import FittedModel
     from nbtext.text.surfaces import UnspacedRuns
-    from nbtext.type_names import Fields, Floats, Mask, Whole
+    from nbtext.type_names import AnyArray, Fields, Floats, Ids, Mask, Whole
 
     _Found = tuple[str, int | None, str | None]
     """A term, its id in the model, and why it does not count."""
@@ -131,12 +131,12 @@ class LocatedWords(NamedTuple):
     """The byte after its end, shape (n_words,)."""
     forms: list[LocatedForm]
     """The distinct forms, in the order in which they first occur."""
-    form_of: Whole
+    form_of: Ids
     """The number of each word's form, shape (n_words,)."""
     words: Whole
     """The word of each part of an occurrence of a term, shape (n_parts,)."""
-    terms: Whole
-    """The term, `UNKNOWN` for one not in the vocabulary, shape (n_parts,)."""
+    terms: AnyArray
+    """The term, a whole number, `UNKNOWN` for one not in the vocabulary, shape (n_parts,)."""
     shares: Floats
     """The part of the occurrence: an n-gram belongs to its n words in equal parts. They sum to the occurrences of each term; shape (n_parts,)."""
 
@@ -261,9 +261,7 @@ class WordWalker:
         shares *= located.counts.take(owners)
         return located
 
-    def _located_forms(
-        self, document: bytes, parts: Sequence[_Part], *, pairs: bool
-    ) -> tuple[Whole, Whole, Whole, Whole, list[LocatedForm]]:
+    def _located_forms(self, document: bytes, parts: Sequence[_Part], *, pairs: bool) -> tuple[Whole, Whole, Whole, Ids, list[LocatedForm]]:
         """Return where each word begins and ends, its part and the number of its form, shapes (n_words,), and the forms."""
         places, numbers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         number_of = defaultdict[str, defaultdict[bytes, int]](partial(defaultdict, count().__next__))
@@ -283,13 +281,13 @@ class WordWalker:
             rows.append([place for first, last, form in located for place in (first, last, forms.setdefault(form, len(forms)))])
         surfaces, (begins, ends, form_of) = _gathered(rows, np.concatenate(numbers), 3)
         of_surfaces = np.concatenate(places).take(surfaces)
-        begins += of_surfaces
-        ends += of_surfaces
         part_of = np.searchsorted(np.array([part.begin for part in parts]), of_surfaces, side="right")
-        return begins, ends, part_of, form_of, list(forms)
+        return begins + of_surfaces, ends + of_surfaces, part_of, form_of, list(forms)
 
     def _words_at(self, prefix: str, form: bytes, pairs: bool) -> list[tuple[int, int, LocatedForm]]:  # noqa: FBT001 - a cache takes it so
         """Return where the words of a surface form stand in it, and what they are."""
+        if form.isalnum():  # as most are: a word by itself
+            return [(0, len(form), self._form(prefix, form, self._words_of(prefix, form, None)))]
         found = []
         for begin, end, is_run, side, spans in self._in_pieces(prefix, form):
             if is_run and pairs:
@@ -430,10 +428,10 @@ def _ids(term_ids: Iterable[int | None]) -> tuple[int, ...]:
     return tuple(UNKNOWN if term_id is None else term_id for term_id in term_ids)
 
 
-def _gathered(rows: Sequence[Sequence[int]], row_of: Whole, width: int = 1) -> tuple[Whole, list[Whole]]:
+def _gathered(rows: Sequence[Sequence[int]], row_of: AnyArray, width: int = 1) -> tuple[Whole, list[AnyArray]]:
     """Return for the items of one row after the other, chosen by ``row_of``, the place of the row there, and the columns of the items."""
     sizes = np.array([len(row) for row in rows], np.int64) // width
-    columns = np.array(list(chain.from_iterable(rows)), np.int64).reshape(-1, width).T
+    columns = np.array(list(chain.from_iterable(rows)), np.int32).reshape(-1, width).T
     here = sizes.take(row_of)
     places = flat_indices(offsets(sizes).take(row_of), here)
     return np.repeat(np.arange(row_of.size), here), [column.take(places) for column in columns]
@@ -452,10 +450,7 @@ def _parts(form: bytes, begin: int, end: int) -> list[tuple[int, int]]:
 
     If the parts taken by themselves are other words, as normalising the whole may make them, the piece is one part.
     """
-    written = form[begin:end]
-    if written.isalnum():
-        return [(begin, end)]
-    decoded = written.decode()
+    decoded = form[begin:end].decode()
     found = [match.span() for match in _PART.finditer("".join(map(_kind, decoded)))]
     if [word for first, last in found for word in words(decoded[first:last], unspaced=True)] != words(decoded, unspaced=True):
         return [(begin, end)]
