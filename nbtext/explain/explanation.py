@@ -24,6 +24,7 @@ from nbtext.explain.mistakes import runner_up
 from nbtext.explain.word_walk import LocatedWords, WordWalker
 from nbtext.label_sets import REST, THE_REST
 from nbtext.ragged import offsets
+from nbtext.records import NamedTuple
 from nbtext.scoring import IMPOSSIBLE, ScoredBlock, lacking, scored
 from nbtext.text.analyzer import UNKNOWN
 
@@ -51,8 +52,7 @@ class RuledOut:
     value: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WordContribution:
+class WordContribution(NamedTuple):
     """A surface word of a document, case-folded, all its occurrences, and what it adds."""
 
     word: str
@@ -174,6 +174,7 @@ class Explainer:
             return Explained(document.id, None, IMPOSSIBLE, ruled_out=ruled_out(model, located, matrix, document.values))
         nats, prior, exact = word_contributions(model, located, matrix, pair)
         words = self._words(located, nats)
+        del located, nats  # of a long text they take more memory than all that follows
         attributes = tuple(
             _AttributeContribution(name, value, float(log_odds_of_pair(added[np.newaxis], pair)[0]))
             for name, value, added in attribute_scores(model, matrix, document.values)
@@ -185,8 +186,7 @@ class Explainer:
         if scores[rival] == -inf and not any(map(isinf, known)):
             prior = known[0] = inf  # the other class is ruled out by a term that the document lacks: only under Bernoulli without smoothing
         total = fsum(known) if exact else float(scores[answer] - scores[rival])
-        of_answer = self._classes[answer], float(np.exp(posterior[answer]))
-        of_rival = self._classes[rival], float(np.exp(posterior[rival]))
+        of_answer, of_rival = ((self._classes[number], float(np.exp(posterior[number]))) for number in pair)
         rest = None if exact else 0.0 if isinf(total) else total - fsum(known)
         steps = self._calibration(block, row, pair, posterior)
         found = Explanation(document.id, document.shown, *of_answer, *of_rival, total, prior, words, attributes, rest, steps)
@@ -199,7 +199,7 @@ class Explainer:
         bounds = offsets(np.bincount(name_of, minlength=len(names)))
         occurrences = np.bincount(name_of, located.counts, len(names)).astype(np.int64).tolist()
         spans = np.stack((located.begins.take(order), located.ends.take(order)), axis=1)
-        ordered = nats.take(order)
+        ordered = nats[order]
         forms, found = located.form_of[order[bounds[:-1]]].tolist(), []
         for name, form, times, begin, end in zip(names, forms, occurrences, bounds.tolist(), bounds[1:].tolist(), strict=False):
             known = [number for number in located.forms[form].own if number != UNKNOWN]
