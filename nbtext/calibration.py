@@ -82,7 +82,8 @@ class Calibration:
 
     def log_posterior(self, scores: Floats, lengths: Whole) -> Floats:
         """Return log p(C_k | d) from scores, both of shape (n_docs, n_classes), in nats, and known tokens, shape (n_docs,)."""
-        posterior = log_posterior(scores / self.temperature(lengths)[:, np.newaxis])
+        scaled = scores / self.temperature(lengths)[:, np.newaxis]
+        posterior = log_posterior(scaled, scaled)
         if not self.curve[0].size:
             return posterior
         with np.errstate(divide="ignore"):
@@ -155,7 +156,8 @@ def divisor_loss(scores: Floats, truth: Whole, x: Floats, weights: Floats, centr
     ``weights`` (n_docs,), ``centre`` (n_models, 2). The function returns the gradient too, from ∂loss/∂log u_m = u_m (E[s_m] − s_m,truth), and
     the positive part of the second derivatives, from u_m u_n Cov[s_m, s_n], both under the posterior.
     """
-    scores = np.maximum(scores - scores.max(axis=2, keepdims=True), IMPOSSIBLE)
+    scores = scores - scores.max(axis=2, keepdims=True)
+    np.maximum(scores, IMPOSSIBLE, out=scores)
     design, rows = np.stack((np.ones_like(x), x), axis=1), np.arange(truth.size)
     posterior, expected = np.empty_like(scores[:, 0]), np.empty_like(scores)  # kept: to make them anew takes as long as to fill them
 

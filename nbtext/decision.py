@@ -114,15 +114,21 @@ def per_class(given: Mapping[str, float], classes: Names, option: str, others: O
     return tuple(given.get(label, others) for label in classes)
 
 
-def log_posterior(joint_log_likelihood: Floats) -> Floats:
+SUMMED_AT_ONCE = 1 << 14
+"""Classes whose probabilities are in memory at once where they are only summed: those of a few documents fit into the processor's cache."""
+
+
+def log_posterior(joint_log_likelihood: Floats, out: Floats | None = None) -> Floats:
     """Return log p(C_k | d) from log p(d, C_k), both of shape (n_docs, n_classes), in nats: the log softmax, by log-sum-exp.
 
+    ``out``, in which they are returned, may be the first argument: to make an array takes longer than to fill it.
     A row in which every class is impossible (−inf) becomes nan. scipy's `log_softmax` is slower to import than numpy itself.
     """
     highest = joint_log_likelihood.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
-        posterior: Floats = joint_log_likelihood - highest
-        posterior -= np.log(np.exp(posterior).sum(axis=1, keepdims=True))
+        posterior: Floats = np.subtract(joint_log_likelihood, highest, out=out)
+        parts = np.array_split(posterior, 1 + posterior.shape[1] // SUMMED_AT_ONCE, axis=1)
+        posterior -= np.log(sum(np.exp(part).sum(axis=1, keepdims=True) for part in parts))
     return posterior
 
 

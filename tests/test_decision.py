@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.special import expit
+from scipy.special import expit, log_softmax
 
 from nbtext.cli.option_files import read_costs
 from nbtext.decision import (
     NO_ANSWER,
+    SUMMED_AT_ONCE,
     Costs,
     DecisionRule,
     _zero_one_costs,
@@ -56,6 +57,15 @@ def test_posteriors_are_the_slow_twins_and_nan_where_nothing_is_possible(joint: 
             wanted = oracle.log_posterior(dict(enumerate(given_row)))  # type: ignore[arg-type]
             assert row == pytest.approx(list(wanted.values()), rel=1e-12, abs=1e-12)
             assert math.fsum(map(math.exp, row)) == pytest.approx(1, rel=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [SUMMED_AT_ONCE - 1, SUMMED_AT_ONCE, 3 * SUMMED_AT_ONCE + 5])
+def test_posteriors_of_many_classes_are_summed_in_parts_and_may_replace_the_scores(n_classes: int) -> None:
+    joint = np.random.default_rng(0).normal(-100, 5, (2, n_classes))
+    wanted, found = log_softmax(joint, axis=1), log_posterior(joint)
+    assert found == pytest.approx(wanted, rel=1e-12)
+    assert log_posterior(joint, joint) is joint
+    assert np.array_equal(joint, found)
 
 
 @given(rows)

@@ -20,9 +20,7 @@ from nbtext.records import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
-    from nbtext.type_names import Floats, Mask, Truth, Whole
+    from nbtext.type_names import Floats, Ids, Mask, Truth, Whole
 
     Counts = Whole | Floats
 
@@ -38,7 +36,7 @@ class Judged(NamedTuple):
     """Number of the true class; n_classes and more for labels that the classifier does not know. Of several labels a mask, shape (n_docs, n_labels)."""
     answer: Truth
     """Number of the class answered, `NO_ANSWER` where there is no answer; or a mask."""
-    rank: NDArray[np.int32]
+    rank: Ids
     """Number of classes before the true one; n_classes if that is unknown."""
     log_loss: Floats
     brier: Floats
@@ -96,7 +94,7 @@ def judge_documents(truth: Truth, answers: Truth, log_posterior: Floats) -> Judg
     return Judged(
         truth.astype(np.int32),
         np.maximum(answers, NO_ANSWER).astype(np.int32),
-        rank_of_truth(truth, log_posterior).astype(np.int32),
+        rank_of_truth(truth, of_truth, log_posterior).astype(np.int32),
         -of_truth,
         brier_score(of_truth, log_posterior),
         np.exp(log_posterior.max(axis=1)),
@@ -125,13 +123,14 @@ def brier_score(log_posterior_of_truth: Floats, log_posterior: Floats) -> Floats
     return np.maximum(squares.sum(axis=1) - 2 * np.exp(log_posterior_of_truth) + 1, 0)  # rounding may leave −1e-16
 
 
-def rank_of_truth(truth: Whole, log_posterior: Floats) -> Whole:
+def rank_of_truth(truth: Whole, log_posterior_of_truth: Floats, log_posterior: Floats) -> Whole:
     """Count classes that are more probable than the true one, or as probable and earlier; n_classes if it is unknown. Shape (n_docs,)."""
     n_classes = log_posterior.shape[1]
-    of_truth = log_posterior_of(truth, log_posterior)[:, np.newaxis]
-    earlier = np.arange(n_classes) < truth[:, np.newaxis]
-    before = (log_posterior > of_truth) | ((log_posterior == of_truth) & earlier)
-    return np.where(truth < n_classes, np.count_nonzero(before, axis=1), n_classes)
+    of_truth = log_posterior_of_truth[:, np.newaxis]
+    more_probable = (log_posterior > of_truth).view(np.int8).sum(axis=1, dtype=np.int32)
+    rows, equals = np.divmod(np.flatnonzero(log_posterior == of_truth), n_classes)
+    earlier = np.bincount(rows[equals < truth[rows]], minlength=truth.size)
+    return np.where(truth < n_classes, more_probable + earlier, n_classes)
 
 
 BINS = 15
