@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 BINS_PER_DEVIATION = 64
 """Bins of a standard deviation within which redrawn values count as equal; this leaves out 1/(12 · 64²) of their variance."""
 
-DRAW_COSTS = 8
-"""Number of documents whose drawing takes as long as drawing the count of a cell."""
-
 SIGNIFICANCE = 0.05
 
 FEWEST = 6
@@ -277,7 +274,7 @@ def answer_differences(cells: _AnswerCells, bootstrap: Bootstrap, sets: Mask | N
     Where truth and answers are numbers of ``sets`` of labels, shape (n_sets, n_labels), macro F1 is that of the labels.
     """
     n_labels, (truth, a, b) = with_present_labels(*cells[:3])
-    parts, size, n = [], cells.documents.size, cells.documents.sum()
+    parts, n = [], cells.documents.sum()
 
     def table(answer: Whole, drawn: Whole) -> Outcomes:
         if sets is None:
@@ -285,7 +282,7 @@ def answer_differences(cells: _AnswerCells, bootstrap: Bootstrap, sets: Mask | N
         masks = (sets[truth] & sets[answer], sets[truth], sets[answer])
         return Outcomes._make(drawn @ mask.astype(np.float64) for mask in masks)
 
-    for drawn in bootstrap.drawn_cells(cells.documents, DRAW_COSTS * size, size + 6 * n_labels):
+    for drawn in bootstrap.drawn_cells(cells.documents, cells.documents.size + 6 * n_labels):
         of_a, of_b = (table(answer, drawn) for answer in (a, b))
         parts.append((drawn @ (truth == b) / n - drawn @ (truth == a) / n, macro(f1(of_b), of_b) - macro(f1(of_a), of_a)))
     return dict(zip(("accuracy", "macro_f1"), map(np.concatenate, zip(*parts, strict=True)), strict=True))
@@ -299,8 +296,7 @@ def mean_replicates(values: Floats, bootstrap: Bootstrap) -> Floats | None:
     width = (float(values.std()) or 1.0) / BINS_PER_DEVIATION
     _, which, documents = np.unique(np.floor(values / width), return_inverse=True, return_counts=True)
     means = np.bincount(which, values) / documents
-    draws = bootstrap.drawn_cells(documents, DRAW_COSTS * documents.size, documents.size)
-    return np.concatenate([drawn @ means / values.size for drawn in draws])
+    return np.concatenate([drawn @ means / values.size for drawn in bootstrap.drawn_cells(documents, documents.size)])
 
 
 def _judged(model: TextClassifier, evaluation: Evaluation, documents: Sequence[Document]) -> list[tuple[str | None, float | None]]:

@@ -32,6 +32,9 @@ FEWEST_REPLICATES = 200
 MOST_DRAWS = 1 << 26
 """Numbers drawn for all replicates, about a second's work; where more were needed, there are fewer replicates."""
 
+CELL_COSTS = 8
+"""Number of documents whose drawing takes as long as drawing the count of a cell."""
+
 DRAWS_AT_ONCE = 1 << 17
 """Numbers drawn at once: 1 MiB."""
 
@@ -48,14 +51,14 @@ class Bootstrap(NamedTuple):
         """Return the number of replicates if each draws ``size`` numbers."""
         return min(self.replicates, max(MOST_DRAWS // max(size, 1), FEWEST_REPLICATES))
 
-    def drawn_cells(self, documents: Whole, draws: int, size: int) -> Iterator[Whole]:
+    def drawn_cells(self, documents: Whole, size: int) -> Iterator[Whole]:
         """Yield the documents of cells in sets drawn with replacement, shape (n_sets, n_cells), as many sets at once as memory allows.
 
-        ``documents``, shape (n_cells,), are those judged; a set takes as long as so many ``draws``, and ``size`` numbers of memory in all. To draw n
-        documents, draw the counts of the cells from a multinomial distribution.
+        ``documents``, shape (n_cells,), are those judged; a set takes ``size`` numbers of memory in all. To draw n documents, draw the counts of
+        the cells from a multinomial distribution.
         """
         n = documents.sum()
-        for generator, n_sets in self._portions(draws, size):
+        for generator, n_sets in self._portions(CELL_COSTS * documents.size, size):
             yield generator.multinomial(n, documents / n, n_sets)
 
     def drawn_documents(self, n: int, draws: int) -> Iterator[Floats]:
@@ -96,9 +99,9 @@ def with_present_labels(truth: Whole, *answers: Whole) -> tuple[int, list[Whole]
 def replicated_rates(cells: ConfusionCells, costs: Floats | None, bootstrap: Bootstrap) -> dict[str, Floats]:
     """Return replicates of the figures of `rates`, each of shape (n_replicates,); with ``costs``, shape (n_cells,), also of ``mean_cost``."""
     n_labels, (truth, answer) = with_present_labels(cells.truth, cells.answer)
-    renumbered, size = cells._replace(truth=truth, answer=answer), cells.documents.size
+    renumbered = cells._replace(truth=truth, answer=answer)
     parts: list[Mapping[str, Floats]] = []
-    for drawn in bootstrap.drawn_cells(cells.documents, size, size + 3 * n_labels):
+    for drawn in bootstrap.drawn_cells(cells.documents, cells.documents.size + 3 * n_labels):
         found = rates(outcomes(renumbered, n_labels, drawn))
         parts.append(found if costs is None else {**found, "mean_cost": drawn @ costs / cells.documents.sum()})
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

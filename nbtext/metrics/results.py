@@ -25,6 +25,8 @@ def json_values(value: Any, digits: int | None = None) -> Any:  # noqa: ANN401 -
 
     Floats are rounded to so many significant ``digits``, if that is given.
     """
+    if isinstance(value, float):
+        return None if not isfinite(value) else value if digits is None else float(f"{value:.{digits}g}")
     if is_dataclass(value):
         record: dict[str, Any] = {}
         for each in fields(value):
@@ -40,8 +42,6 @@ def json_values(value: Any, digits: int | None = None) -> Any:  # noqa: ANN401 -
         return {key: json_values(entry, digits) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
         return [json_values(entry, digits) for entry in value]
-    if isinstance(value, float):
-        return None if not isfinite(value) else value if digits is None else float(f"{value:.{digits}g}")
     return value
 
 
