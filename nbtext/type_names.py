@@ -41,4 +41,3 @@ Values = Sequence[Names]
 """Those of the attributes of each document, or none at all, as `nbtext.document_parts.Attributes` orders them."""
 Parsed: TypeAlias = Any
 """What `json.loads` returned, or would return: its reader checks it."""
-Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"

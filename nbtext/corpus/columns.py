@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nbtext.settings import Reading
     from nbtext.type_names import Names
 
-    Rows = Sequence[Sequence[str]]
+    Rows = Sequence[Names]
 
 LABEL_NAMES = (
     "label", "labels", "class", "category", "target", "topic", "intent", "sentiment", "tag", "y",
@@ -324,7 +324,7 @@ def column_name(cell: bytes, encoding: str) -> str:
         return cell.decode("utf-8", "replace")
 
 
-def header_names(row: Sequence[str], encoding: str) -> list[str]:
+def header_names(row: Names, encoding: str) -> list[str]:
     """Return the names of columns, given the first row as `split_rows` returns it."""
     return [column_name(cell.encode("utf-8", "surrogateescape"), encoding) for cell in row]
 
@@ -360,7 +360,7 @@ def _begins_with_header(rows: Rows) -> bool:
     return above_numbers or is_known or (len(below) >= _MANY_ROWS and _is_unlike(first, below))
 
 
-def _is_unlike(first: Sequence[str], below: Rows) -> bool:
+def _is_unlike(first: Names, below: Rows) -> bool:
     """Return whether a row, of which no value occurs below it, is above classes, which repeat, and much shorter than most texts."""
     columns = [column for column in _columns(below, first) if column.name]
     shorter = (len(column.name) < min(column.short, column.length / 2) for column in columns if column.is_text)

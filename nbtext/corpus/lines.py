@@ -22,9 +22,9 @@ from nbtext.settings import FORMATS
 from nbtext.strict_json import DECODER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from nbtext.type_names import Fields
+    from nbtext.type_names import Fields, Names
 
 PREFIX = FORMATS["fasttext"].beginning
 
@@ -293,7 +293,7 @@ def _label(record: dict[str, object], key: str) -> str | None:
     return _set_of([_as_text(each, key) or "" for each in value])
 
 
-def _set_of(labels: Sequence[str]) -> str:
+def _set_of(labels: Names) -> str:
     if "" in labels:
         raise DocumentError("one of the labels is empty")
     return label_set(labels)

@@ -26,7 +26,7 @@ from nbtext.settings import BY_NAME, FORMATS, KINDS_OF_FILES, Reading
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from nbtext.type_names import Fields
+    from nbtext.type_names import Fields, Names
 
     Decoder = Callable[[bytes], tuple[bytes, bool, Fields]]
 
@@ -57,9 +57,7 @@ _CONVERTED_BY_CONTENT = {
 """The same by the beginning of a file that is to be learnt."""
 
 
-def read_corpus(
-    paths: Sequence[str], reading: Reading, notices: Notices, *, labelled: bool, columns: Sequence[str] = ()
-) -> Iterator[Document]:
+def read_corpus(paths: Sequence[str], reading: Reading, notices: Notices, *, labelled: bool, columns: Names = ()) -> Iterator[Document]:
     """Yield the documents of the paths in order; one that cannot be read comes with its problem.
 
     With ``labelled``, each document has its class. ``columns`` are names (which
@@ -430,7 +428,7 @@ def column_names(path: str, reading: Reading) -> tuple[str, ...]:
     return tuple(header_names(first, reading.encoding) if names_a_column(reading) else map(str, range(1, len(first) + 1)))
 
 
-def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Sequence[str] = (), where: str | None = None) -> Source:
+def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Names = (), where: str | None = None) -> Source:
     """Return what the readers are given, from settings that are `resolved` and arguments of `read_corpus`; raise `UsageError` if they do not fit."""
     attributes = Attributes.of(reading)
     weight_column = reading.weight_column if labelled and reading.weight_column != NO_TEXT else None

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.moments import Moments
-    from nbtext.type_names import AnyArray, Integers, Keys, Mask, Numbers, Whole
+    from nbtext.type_names import AnyArray, Integers, Keys, Mask, Names, Numbers, Whole
 
 Number = TypeVar("Number", bound="np.integer | np.floating | np.bool_")
 
@@ -477,7 +477,7 @@ class StatisticsBuilder:
         """Label of each class number so far."""
         return list(self._classes)
 
-    def class_numbers(self, labels: Sequence[str]) -> Whole:
+    def class_numbers(self, labels: Names) -> Whole:
         """Return the class number of each label, a new one for a new label, shape (n_labels,)."""
         numbers = np.array([self._classes.setdefault(label, len(self._classes)) for label in labels], np.int64)
         self._class_documents = _grown(self._class_documents, len(self._classes))

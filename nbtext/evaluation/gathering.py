@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,15 +20,14 @@ from nbtext.scoring import ScoredBlock, scored
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
     from nbtext.corpus.document import Document
     from nbtext.evaluation.leakage import LeakResult, LeakWatch, SampledLeakResult
     from nbtext.evaluation.learning_curves import LearningCurve
     from nbtext.metrics.results import EvaluationResult, ProbabilityResult
     from nbtext.model.text_classifier import TextClassifier
+    from nbtext.type_names import AnyArray
 
-    Columns = list[NDArray[Any]]
+    Columns = list[AnyArray]
 
 MISTAKES_SHOWN = 12
 TERMS_SHOWN = 10

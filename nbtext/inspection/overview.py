@@ -21,12 +21,12 @@ from nbtext.model.training import calibration_method
 from nbtext.ragged import blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
     from nbtext.fitted_model import Choices
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.type_names import Parsed
+    from nbtext.type_names import Names, Parsed
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Similarity:
     """Nearest first."""
 
 
-def similarity(model: TextClassifier, labels: Sequence[str] = ()) -> Similarity:
+def similarity(model: TextClassifier, labels: Names = ()) -> Similarity:
     """Compare the classes given, or all if none are given."""
     statistics = model.fitted.statistics
     chosen = np.array([model.classes.index(label) for label in dict.fromkeys(labels)] or range(statistics.n_classes), np.int64)

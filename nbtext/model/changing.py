@@ -31,12 +31,10 @@ from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger, fingerprint
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.corpus.collection import Corpus
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.model.unlabelled import UnlabelledDocuments
-    from nbtext.type_names import Mask, Names, Whole
+    from nbtext.type_names import Array, Fingerprints, Mask, Names, Whole
 
 SIMILAR = 0.6
 """Similarity from which a class is suggested for an unknown label, from 0 to 1."""
@@ -143,7 +141,7 @@ def stemmer_difference(model: TextClassifier) -> str | None:
     return None
 
 
-def last_equal(texts: NDArray[np.generic]) -> Whole:
+def last_equal(texts: Array) -> Whole:
     """Return the row of the last text that equals each, shape (n_texts,)."""
     _, group = np.unique(texts, return_inverse=True)
     last = np.empty(group.size, np.int64)
@@ -166,7 +164,7 @@ class Batch(NamedTuple):
     """All documents of a corpus as counts, with their fingerprints and names."""
 
     counts: CorpusCounts
-    fingerprints: NDArray[np.bytes_]
+    fingerprints: Fingerprints
     names: Names = ()
 
     def labels(self, rows: Whole | slice = slice(None)) -> list[str]:

@@ -43,11 +43,11 @@ from nbtext.text.surfaces import PAIRS, unspaced_runs
 from nbtext.typicality import BANDS, LEVELS, Profile, Spread, Typicality
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from fractions import Fraction
 
     from nbtext.counts.moments import Moments
-    from nbtext.type_names import Arrays, Floats, Numbers, Parsed, Whole
+    from nbtext.type_names import Arrays, Floats, Names, Numbers, Parsed, Whole
 
     Plain = Mapping[str, Parsed]
     Parts = Mapping[str, Any]
@@ -288,7 +288,7 @@ def _left_out_to_plain(posteriors: LeftOutPosteriors) -> dict[str, Numbers | Non
     return {"left_out_labels": labels, "left_out_label_counts": sizes, "left_out_nats": nats, "left_out_weights": weights}
 
 
-def _left_out(part: Parts, labels: Sequence[str]) -> LeftOutPosteriors | None:
+def _left_out(part: Parts, labels: Names) -> LeftOutPosteriors | None:
     classes, sizes, nats, weights = (part[f"left_out_{name}"] for name in ("labels", "label_counts", "nats", "weights"))
     several = have_several(labels)
     n_documents, n_classes = (sizes if several else classes).size, len(labels) - several

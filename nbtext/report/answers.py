@@ -16,13 +16,14 @@ from nbtext.records import NamedTuple
 from nbtext.report.forms import SIX_DIGITS, by_place, json_line, rounded, six_digits, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from nbtext.decision import Decision
     from nbtext.evaluation.cross_validation import Prediction
     from nbtext.explain.mistakes import MistakeFinder
     from nbtext.report.forms import Columns
     from nbtext.scoring import Answer, ScoredBlock
+    from nbtext.type_names import Names
 
 _OF_ANSWERS = re.compile(r"(label|probability)(_\d+)?|labels|expected_cost|reason|coverage|abstained|error|notice")
 """Names of columns and keys of answers."""
@@ -152,7 +153,7 @@ def mail_header(answer: Answer | None) -> str:
     return written if len(MARK) + len(written) + 2 <= _LONGEST_LINE else ";\n ".join(parts)
 
 
-def prediction_lines(predictions: Iterable[Prediction], names: Sequence[str], classes: Sequence[str]) -> Iterator[bytes]:
+def prediction_lines(predictions: Iterable[Prediction], names: Names, classes: Names) -> Iterator[bytes]:
     """Yield a JSON object for each: id, truth, answer (null if it abstains) and its probability (null too if no class is possible)."""
 
     def named(numbers: int | list[bool]) -> str | list[str] | None:

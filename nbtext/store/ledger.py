@@ -41,7 +41,7 @@ from nbtext.strict_json import parsed_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from nbtext.type_names import Fingerprints, Whole
+    from nbtext.type_names import Fingerprints, Names, Whole
 
 LEDGER_SUFFIX = ".ledger"
 FINGERPRINT_BYTES = 16
@@ -95,7 +95,7 @@ class Ledger:
         labels = list(map(rename, self.labels))
         return self.changed(self.fingerprints, [labels[number] for number in self.numbers.tolist()])
 
-    def over(self, labels: Sequence[str]) -> Ledger:
+    def over(self, labels: Names) -> Ledger:
         """Return the same documents with their labels numbered as in ``labels``, which must include all labels in use."""
         number = {label: place for place, label in enumerate(labels)}
         numbers = np.array([number.get(label, ABSENT) for label in self.labels], np.int64)

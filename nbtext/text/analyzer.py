@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,10 +22,8 @@ from nbtext.text.words import MAX_BYTES, words
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from nbtext.text.surfaces import Surfaces
-    from nbtext.type_names import Ids, Mask, Whole
+    from nbtext.type_names import AnyArray, Ids, Mask, Whole
 
     FindTerms = Callable[[list[str]], Sequence[int] | Whole]
     StemWords = Callable[[list[str]], list[str]]
@@ -53,9 +51,9 @@ def _kana_and_han() -> re.Pattern[str]:
 class TermSequence(NamedTuple):
     """The terms of a block of documents in order, without stop words; arrays of whole numbers, shape (n_tokens,)."""
 
-    documents: NDArray[Any]
+    documents: AnyArray
     """Numbers of documents."""
-    terms: NDArray[Any]
+    terms: AnyArray
     """Term ids or `UNKNOWN`."""
 
 
