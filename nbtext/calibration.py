@@ -150,13 +150,13 @@ def newton_minimum(
 
 
 def divisor_loss(scores: Floats, truth: Whole, x: Floats, weights: Floats, centre: Floats) -> Loss:
-    """Return Σ_d −w_d log softmax(Σ_m u_m s_m)_truth + |θ − centre|²/2 as a function of θ, flat (t_m, b_m) with log u_m = t_m + b_m·x.
+    """Return Σ_d −w_d log softmax(Σ_m u_m s_m)_truth + |θ − centre|²/2 as a function of θ, flat (t_m, b_m) with log u_m = t_m + b_m·x; scores are overwritten.
 
     The last term is a standard normal prior, for corpora of few documents. Scores s_m of models have the shape (n_docs, n_models, n_classes), x and
     ``weights`` (n_docs,), ``centre`` (n_models, 2). The function returns the gradient too, from ∂loss/∂log u_m = u_m (E[s_m] − s_m,truth), and
     the positive part of the second derivatives, from u_m u_n Cov[s_m, s_n], both under the posterior.
     """
-    scores = scores - scores.max(axis=2, keepdims=True)
+    scores -= scores.max(axis=2, keepdims=True)
     np.maximum(scores, IMPOSSIBLE, out=scores)
     design, rows = np.stack((np.ones_like(x), x), axis=1), np.arange(truth.size)
     posterior, expected = np.empty_like(scores[:, 0]), np.empty_like(scores)  # kept: to make them anew takes as long as to fill them
