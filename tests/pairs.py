@@ -231,6 +231,11 @@ def _least(values: Configuration) -> Configuration | None:
     return values
 
 
+def places(values: int) -> list[int]:
+    """Return the places of the bits that are set."""
+    return [place for place, bit in enumerate(bin(values)[:1:-1]) if bit == "1"]
+
+
 class _Search:
     """Configurations as sets of values: integers with a bit for each of `VALUES`."""
 
@@ -268,12 +273,11 @@ class _Search:
         """
         wanted = self.unmet_need(chosen, open_)
         if wanted is None:
-            name = next((name for name, domain in self.domain.items() if not chosen & domain), None)
-            if name is None:
+            if open_ == chosen:
                 return chosen
+            name, _ = self.values[max(places(open_ & ~chosen), key=lambda place: self.gain(place, chosen))]
             wanted = self.domain[name]
-        places = [place for place in range(len(self.values)) if wanted >> place & 1]
-        for place in sorted(places, key=lambda place: -self.gain(place, chosen)):
+        for place in sorted(places(wanted), key=lambda place: -self.gain(place, chosen)):
             bit, domain = 1 << place, self.domain[self.values[place][0]]
             if not self.excludes(place, chosen | bit) and (found := self.complete(chosen | bit, open_ & ~domain | bit)) is not None:
                 return found
@@ -289,15 +293,14 @@ class _Search:
 
     def run(self) -> Iterator[int]:
         """Yield configurations until every possible pair has met."""
-        for one, other in combinations(range(len(self.values)), 2):
+        for one, other in combinations(reversed(range(len(self.values))), 2):  # this way they are fewer
             if self.values[one][0] == self.values[other][0] or self.met[one] >> other & 1:
                 continue
             found = self.with_pair(one, other)
             if found is not None:
                 yield found
-                for place in range(len(self.values)):
-                    if found >> place & 1:
-                        self.met[place] |= found
+                for place in places(found):
+                    self.met[place] |= found
 
 
 @cache
@@ -305,6 +308,5 @@ def configurations() -> tuple[Configuration, ...]:
     """Return configurations in which every possible pair of values meets, of each only what is given."""
     search = _Search()
     return tuple(
-        {name: value for place, (name, value) in enumerate(search.values) if found >> place & 1 and value is not None}
-        for found in search.run()
+        {name: value for name, value in map(search.values.__getitem__, places(found)) if value is not None} for found in search.run()
     )

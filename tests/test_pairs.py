@@ -443,7 +443,7 @@ def check_changes(session: Session) -> None:
 
 
 @pytest.mark.repeated
-@pytest.mark.parametrize("configuration", configurations()[:: 10 if exhaustive() else 60], ids=name_of)
+@pytest.mark.parametrize("configuration", configurations()[:: 8 if exhaustive() else 45], ids=name_of)
 def test_two_processes_write_the_same_bytes(configuration: Configuration) -> None:
     session = Session(configuration)
     session.train("m", session.both)
