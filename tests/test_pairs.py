@@ -22,6 +22,8 @@ from nbtext.cli.main import run
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.reading import resolved
 from nbtext.errors import UsageError
+from nbtext.evaluation import label_errors
+from nbtext.explain import counterfactual
 from nbtext.label_sets import labels_in
 from nbtext.model import TextClassifier
 from nbtext.settings import ANALYSIS, READING, TRAINING, Reading, Settings
@@ -211,9 +213,12 @@ ALIASES = {
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run commands in a folder of their own, with warnings as errors."""
+    """Run commands in a folder of their own, with warnings as errors, and let repetitions be few."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "warnoptions", ["error"])
+    monkeypatch.setattr(label_errors, "FOLDS_OF_OTHERS", 3)
+    monkeypatch.setattr(counterfactual, "MOST_TRIED", 200)
+    monkeypatch.setattr(counterfactual, "BYTES_ADDED_TO", 1 << 14)
 
 
 def name_of(configuration: Mapping[str, Any]) -> str:
@@ -415,7 +420,7 @@ def check_training_commands(session: Session) -> None:
         ["cross-validate", *corpus, *session.options(), "--folds", "2", "-o", "json"],
         ["learning-curve", *corpus, *session.options(), "--steps", "2", "--repeats", "1", "--folds", "2"],
         ["suspects", *corpus, *session.options()],
-        ["tune", *corpus, *session.options("by"), "--tries", "1", "-m", "tuned"],
+        ["tune", *corpus, *session.options("by"), "--tries", "1", "--folds", "2", "-m", "tuned"],
     ):
         session.ended(*arguments)
 
