@@ -6,6 +6,7 @@ After each run the old model or the new one is there, no temporary file survives
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,8 +17,11 @@ from tests.tracing import CALLS, Fault, untraceable, with_faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
+    from tests.commands import Arguments
     from tests.process import Result
+    from tests.tracing import Traced
 
 FAULTS = {
     "open": ("EACCES", "EIO", "ENOSPC"),
@@ -46,8 +50,6 @@ SAVING = ("open", "read", "write", "sync", "rename", "remove", "lock")
 WHOLE = ("train", "update once")
 """The commands in which every call is tried; in the others, which go the same way, those of these kinds."""
 
-MOST_CALLS = 500
-
 pytestmark = pytest.mark.repeated
 STRIDE = rounds(11, 1)
 """Each how many-th call of a kind fails."""
@@ -67,17 +69,24 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Settin
     return of
 
 
+@cache
+def without_faults(folder: Path, arguments: Arguments) -> Traced:
+    """Run a command, and count its system calls."""
+    traced = with_faults(folder, arguments)
+    assert traced.result.status == 0, traced
+    assert traced.last("open") > 0, traced
+    return traced
+
+
 def each_fault(setting: Setting, kind: str, what: str) -> Iterator[Result]:
-    """Runs with a fault in the first call of some kind, in the second, and so on until there are no more."""
-    for number in range(1, MOST_CALLS, STRIDE):
+    """Runs with a fault in the first call of some kind, in the second, and so on to the last."""
+    setting.restore()
+    for number in range(1, without_faults(setting.folder, setting.command.arguments).last(kind) + 1, STRIDE):
         setting.restore()
-        result, faults = with_faults(setting.folder, setting.command.arguments, Fault(CALLS[kind], what, number))
-        if not faults:
-            assert result.status == 0, result
-            return
-        assert all(note.startswith("nbtext: ") for note in result.notes), result
-        yield result
-    raise AssertionError(f"more than {MOST_CALLS} calls")
+        traced = with_faults(setting.folder, setting.command.arguments, Fault(CALLS[kind], what, number))
+        assert traced.faults or what.startswith("signal"), traced
+        assert all(note.startswith("nbtext: ") for note in traced.result.notes), traced
+        yield traced.result
 
 
 @pytest.mark.parametrize(
@@ -142,17 +151,10 @@ SIGNALS = {"KILL": -9, "TERM": 143, "INT": 130, "HUP": 129}
     ),
 )
 def test_a_signal_at_a_call_leaves_the_old_model_or_the_new(prepared: Callable[[str], Setting], name: str, kind: str, signal: str) -> None:
-    setting = prepared(name)
-    for number in range(1, MOST_CALLS, STRIDE):
-        setting.restore()
-        result, _ = with_faults(setting.folder, setting.command.arguments, Fault(CALLS[kind], f"signal={signal}", number))
-        if result.status == 0:
-            break
+    for result in each_fault(prepared(name), kind, f"signal={signal}"):
         assert (result.status, result.out, result.err) == (SIGNALS[signal], b"", b"")
-        assert signal == "KILL" or not setting.left_over(), result
-        setting.check(result)
-    else:
-        raise AssertionError(f"more than {MOST_CALLS} calls")
+        assert signal == "KILL" or not prepared(name).left_over(), result
+        prepared(name).check(result)
 
 
 def test_fault_30_a_second_ctrl_c_while_the_first_is_cleaned_up_after(prepared: Callable[[str], Setting]) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -52,10 +54,20 @@ def untraceable() -> str | None:
 
 
 class Traced(NamedTuple):
-    """How a run ended, and how many of its system calls met with a fault."""
+    """How a run ended, and what strace wrote of its system calls."""
 
     result: Result
-    faults: int
+    log: str
+
+    @property
+    def faults(self) -> int:
+        """How many calls met with a fault."""
+        return self.log.count("(INJECTED)")
+
+    def last(self, kind: str) -> int:
+        """Return the number of the last call of a kind, counted as in a `Fault`: each name by itself."""
+        names = CALLS[kind].replace("?", "").replace(",", "|")
+        return max(Counter(re.findall(rf"(?m)^\d+ +(?:{names})\(", self.log)).values(), default=0)
 
 
 class Fault(NamedTuple):
@@ -67,12 +79,13 @@ class Fault(NamedTuple):
 
 
 def with_faults(cwd: Path, arguments: Sequence[str | Path], *faults: Fault) -> Traced:
-    """A run in which some system calls meet with faults, each once."""
+    """A run in which some system calls meet with faults, each once; without any, all of `CALLS` are traced."""
     going = Run(*arguments, cwd=cwd, stopped=True)
     status = Path(f"/proc/{going.process.pid}/status")
     until(lambda: "State:\tT" in status.read_text(), "the stop")
     with tempfile.NamedTemporaryFile() as log:
-        options = ["-f", "-qq", "-o", log.name, "-e", "signal=none", "-e", f"trace={','.join(fault.calls for fault in faults)}"]
+        calls = ",".join([fault.calls for fault in faults] or CALLS.values())
+        options = ["-f", "-qq", "-o", log.name, "-e", "signal=none", "-e", f"trace={calls}"]
         for fault in faults:
             options += ["-e", f"inject={fault.calls}:{fault.what}:when={fault.number}"]
         with subprocess.Popen(["strace", *options, "-p", str(going.process.pid)], stderr=subprocess.DEVNULL) as tracer:
@@ -80,4 +93,4 @@ def with_faults(cwd: Path, arguments: Sequence[str | Path], *faults: Fault) -> T
             os.kill(going.process.pid, signal.SIGCONT)
             result = going.result()
             tracer.wait(TIME_LIMIT)
-        return Traced(result, Path(log.name).read_bytes().count(b"(INJECTED)"))
+        return Traced(result, Path(log.name).read_text())
