@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nbtext import exclusions
+from nbtext import exclusions, typicality
 from nbtext.cli.main import run
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.reading import resolved
@@ -26,6 +26,7 @@ from nbtext.evaluation import label_errors
 from nbtext.explain import counterfactual
 from nbtext.label_sets import labels_in
 from nbtext.model import TextClassifier
+from nbtext.promises import class_shares
 from nbtext.settings import ANALYSIS, READING, TRAINING, Reading, Settings
 from tests.budget import exhaustive, some
 from tests.pairs import AVERAGE, BY_EVIDENCE, NO_POSTERIOR, OF_GAUSSIAN, SEVERAL, VALUES, among, configurations, given, holds, refused_alone
@@ -213,9 +214,11 @@ ALIASES = {
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run commands in a folder of their own, with warnings as errors, and let repetitions be few."""
+    """Run commands in a folder of their own, with warnings as errors; let repetitions be few, and few documents be enough."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "warnoptions", ["error"])
+    monkeypatch.setattr(typicality, "FEWEST", 8)
+    monkeypatch.setattr(class_shares, "LEAST_LABELS", 5)
     monkeypatch.setattr(label_errors, "FOLDS_OF_OTHERS", 3)
     monkeypatch.setattr(counterfactual, "MOST_TRIED", 200)
     monkeypatch.setattr(counterfactual, "BYTES_ADDED_TO", 1 << 14)
