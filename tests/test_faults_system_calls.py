@@ -84,7 +84,8 @@ def each_fault(setting: Setting, kind: str, what: str) -> Iterator[Result]:
     for number in range(1, without_faults(setting.folder, setting.command.arguments).last(kind) + 1, STRIDE):
         setting.restore()
         traced = with_faults(setting.folder, setting.command.arguments, Fault(CALLS[kind], what, number))
-        assert traced.faults or what.startswith("signal"), traced
+        if not traced.faults and traced.result.status == 0:
+            return  # the counted run made more calls, for it compiled modules
         assert all(note.startswith("nbtext: ") for note in traced.result.notes), traced
         yield traced.result
 
