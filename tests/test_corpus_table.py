@@ -89,7 +89,7 @@ def test_headers_of_any_length_are_recognised_and_kept(tmp_path: Path, names: in
 def test_texts_that_are_paths_of_files(tmp_path: Path) -> None:
     def are_paths(*values: str, text_column: str | None = None, header: bool | None = None) -> bool:
         reading = Reading(format="csv", text_column=text_column, header=header)
-        return any(doubts([["a", value] for value in values], reading, tmp_path, all_learnt=False))
+        return any(doubts([["a", value] for value in values], reading, str(tmp_path), all_learnt=False))
 
     (tmp_path / "with blanks").touch()
     (tmp_path / "two").touch()

@@ -161,7 +161,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 def test_a_folder_cannot_be_the_file(tmp_path: Path) -> None:
     with pytest.raises(PathError, match="is a directory"):
         opened(tmp_path)
-    assert os.listdir(tmp_path) == []  # noqa: PTH208 - names alone
+    assert os.listdir(tmp_path) == []
 
 
 @examples(60)

@@ -149,7 +149,7 @@ def start(
             if wanted == subprocess.PIPE:
                 reading, writing = os.pipe()
                 theirs.append(reading if number == 0 else writing)
-                ours.append(open(*((writing, "wb") if number == 0 else (reading, "rb"))))  # noqa: PTH123, SIM115 - descriptors
+                ours.append(open(*((writing, "wb") if number == 0 else (reading, "rb"))))  # noqa: SIM115 - descriptors
             else:
                 theirs.append(
                     os.open(os.devnull, os.O_RDWR) if wanted == subprocess.DEVNULL else os.dup(number if wanted is None else wanted)

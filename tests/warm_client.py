@@ -46,7 +46,7 @@ def main() -> None:
     request = marshal.dumps(
         {
             "program": sys.argv[2:],
-            "cwd": os.getcwdb(),  # noqa: PTH109 - without an import
+            "cwd": os.getcwdb(),
             "env": dict(os.environ),
             "limits": {},
             "session": False,

@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import click
@@ -45,7 +44,7 @@ class InputPath(click.types.StringParamType):
         """``or_name``: other values are names; ``is_labelled``: a label and an equals sign come before it."""
         self._or_name, self._is_labelled = or_name, is_labelled
 
-    def beside(self, value: str, folder: Path, *, is_found: bool) -> str:
+    def beside(self, value: str, folder: str, *, is_found: bool) -> str:
         """Return the value that a file of defaults in the folder has; raise `UsageError` for a path that a found file may not have."""
         label, equals, path = value.partition("=") if self._is_labelled else ("", "", value)
         if path == "-":
@@ -53,24 +52,25 @@ class InputPath(click.types.StringParamType):
         if "\0" in path:
             raise UsageError("a path has no NUL")
         if self._is_labelled:
-            path = os.path.expanduser(path)  # noqa: PTH111 - as the command does
-        if folder not in (Path(), Path.cwd()):
-            there = str(folder / path)
+            path = os.path.expanduser(path)
+        if os.path.abspath(folder) != os.getcwd():
+            there = os.path.join(folder, path)
             path = there if not self._or_name or os.path.lexists(there) else path
         if is_found and (not self._or_name or os.path.lexists(path)):
             self.require_harmless(path, folder)
         return label + equals + path
 
-    def require_harmless(self, path: str, folder: Path) -> None:
+    def require_harmless(self, path: str, folder: str) -> None:
         """Raise `UsageError` for a path outside the folder of a found file."""
-        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+        folder = os.path.realpath(folder)
+        if os.path.commonpath((folder, os.path.realpath(path))) != folder:
             raise UsageError(f"{path} is outside the folder of this file")
 
 
 class PathList(InputPath):
     """A file of paths to be read."""
 
-    def require_harmless(self, path: str, folder: Path) -> None:
+    def require_harmless(self, path: str, folder: str) -> None:
         """Raise `UsageError` for a list outside the folder, or with a path outside it."""
         from nbtext.corpus.streams import listed_paths
 
@@ -93,7 +93,7 @@ class OutputPath(InputPath):
             raise UsageError(f"{param.opts[-1]} needs the name of a file")
         return str(super().convert(value, param, ctx))
 
-    def require_harmless(self, path: str, folder: Path) -> None:
+    def require_harmless(self, path: str, folder: str) -> None:
         """Raise `UsageError` for a path outside the folder, or one of a file that nbtext did not write there."""
         super().require_harmless(path, folder)
         if os.path.lexists(path) and not self._is_own(path):
@@ -101,9 +101,9 @@ class OutputPath(InputPath):
 
     def _is_own(self, path: str) -> bool:
         try:
-            if not os.path.isfile(path) or not os.path.getsize(path):  # noqa: PTH113, PTH202 - a str as given
-                return os.path.isfile(path)  # noqa: PTH113 - likewise
-            with open(path, "rb") as file:  # noqa: PTH123 - likewise
+            if not os.path.isfile(path) or not os.path.getsize(path):
+                return os.path.isfile(path)
+            with open(path, "rb") as file:
                 return re.match(self._own, file.read(LARGEST_BEGINNING)) is not None
         except OSError:
             return False
@@ -114,7 +114,7 @@ class Address(click.types.StringParamType):
 
     name = "address"
 
-    def beside(self, value: str, _: Path, *, is_found: bool) -> str:
+    def beside(self, value: str, _: str, *, is_found: bool) -> str:
         """Return the value; raise `UsageError` in a found file: a scheduler may send code."""
         if is_found:
             raise UsageError("an address is not taken from a file that was found")
@@ -138,7 +138,7 @@ _DECLARED = {parameter.name: parameter for parameter in (*INPUT, *READING, *TRAI
 class _ConfigFile(NamedTuple):
     """A file of defaults: where it is, and what it holds, by the names of options and commands."""
 
-    path: Path
+    path: str
     defaults: dict[str, Any]
     is_found: bool = False
     """True if it was found, not named by ``--config``."""
@@ -161,27 +161,30 @@ def _config_file(arguments: Sequence[str]) -> _ConfigFile | None:
     if last_value("--no-config", arguments) is not None:
         return None
     if named := last_value("--config", arguments):
-        return _read(Path(named)) or _ConfigFile(Path(named), {})
+        return _read(named) or _ConfigFile(named, {})
     try:
-        above = Path.cwd().parents
+        folders = [os.getcwd()]
     except OSError:  # the working directory was removed
         return None
-    for folder in (Path(), *above):
+    while folders[-1] != (above := os.path.dirname(folders[-1])):
+        folders.append(above)
+    folders[0] = ""
+    for folder in folders:
         for name in (FILE, SHARED_FILE):
-            path = folder / name
-            if path.is_file() and (found := _read(path, is_found=True, quiet="--quiet" in arguments)) is not None:
+            path = os.path.join(folder, name)
+            if os.path.isfile(path) and (found := _read(path, is_found=True, quiet="--quiet" in arguments)) is not None:
                 return found
     return None
 
 
-def _read(path: Path, *, is_found: bool = False, quiet: bool = False) -> _ConfigFile | None:
+def _read(path: str, *, is_found: bool = False, quiet: bool = False) -> _ConfigFile | None:
     """Return what a file holds; None for a pyproject.toml without a table for nbtext, and for a found file of another user, after a warning."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             owner, content = os.fstat(file.fileno()).st_uid, file.read(LARGEST + 1)
     except OSError as problem:
-        raise PathError(f"cannot read: {reason(problem)}", where=str(path)) from None
-    shared = path.name == SHARED_FILE
+        raise PathError(f"cannot read: {reason(problem)}", where=path) from None
+    shared = os.path.basename(path) == SHARED_FILE
     if shared and b"nbtext" not in content:
         return None
     if is_found and owner not in (os.geteuid(), 0):
@@ -189,16 +192,16 @@ def _read(path: Path, *, is_found: bool = False, quiet: bool = False) -> _Config
             _warn_of_owner(path)
         return None
     if len(content) > LARGEST:
-        raise PathError(f"is larger than {LARGEST >> 20} MiB", where=str(path), hint="give --no-config, or another file with --config")
+        raise PathError(f"is larger than {LARGEST >> 20} MiB", where=path, hint="give --no-config, or another file with --config")
     if _DEEP_KEY.search(content):
-        raise PathError("a key has more than 32 parts", where=str(path))
+        raise PathError("a key has more than 32 parts", where=path)
     import tomllib
 
     try:
         defaults = tomllib.loads(content.decode())
     except (ValueError, RecursionError) as problem:
         wrong = "it is nested too deeply" if isinstance(problem, RecursionError) else str(problem)
-        raise PathError(f"not valid TOML: {wrong}", where=str(path)) from None
+        raise PathError(f"not valid TOML: {wrong}", where=path) from None
     if shared:
         tool = defaults.get("tool", {})
         if not isinstance(tool, dict) or not isinstance(tool.get("nbtext"), dict):
@@ -208,9 +211,9 @@ def _read(path: Path, *, is_found: bool = False, quiet: bool = False) -> _Config
 
 
 @cache
-def _warn_of_owner(path: Path) -> None:
+def _warn_of_owner(path: str) -> None:
     """Warn that a found file is ignored, once."""
-    say("it belongs to another user and is ignored", level="warning", where=str(path), hint=f"--config {path} reads it")
+    say("it belongs to another user and is ignored", level="warning", where=path, hint=f"--config {path} reads it")
 
 
 def defaults(context: click.Context, arguments: Sequence[str]) -> dict[click.Option, _Default]:
@@ -247,13 +250,11 @@ def _in_file(file: _ConfigFile, context: click.Context, options: dict[str, click
     for name, value in file.defaults.items():
         if name in (*commands, "card", "why_not"):  # hidden ones too
             if not isinstance(value, dict):
-                raise UsageError(
-                    f"{name!r} is a command, and its defaults are a table", where=str(file.path), hint=f"write [{name}] above them"
-                )
+                raise UsageError(f"{name!r} is a command, and its defaults are a table", where=file.path, hint=f"write [{name}] above them")
         elif name in options:
-            yield name, _Default(value, str(file.path), file)
+            yield name, _Default(value, file.path, file)
         elif name not in _DECLARED and not any(name in _options(every) for every in _commands(context)):
-            raise _unknown(name, [*_DECLARED, *options, *commands], str(file.path))
+            raise _unknown(name, [*_DECLARED, *options, *commands], file.path)
     for given, value in file.defaults.get(_key(context.command.name or ""), {}).items():
         name, source = _key(given), f"{file.path} [{context.command.name}]"
         if name not in options:
@@ -292,7 +293,7 @@ def _checked(option: click.Option, default: _Default, context: click.Context) ->
         if file is None or not isinstance(option.type, InputPath | Address):
             return each
         try:
-            return option.type.beside(each, file.path.parent, is_found=file.is_found)
+            return option.type.beside(each, os.path.dirname(file.path), is_found=file.is_found)
         except UsageError as problem:
             hint = f"give --config {file.path} to trust it, or --no-config"
             raise UsageError(f"{_long_name(option)}: {problem.message}", where=source, hint=hint) from None

@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -60,7 +59,7 @@ class CommandCorpus(Corpus):
             messages.notice("reading standard input; Ctrl-D ends it")
         reading = recognised(reading, paths, labelled=labelled)
         is_text = reading.format == "dir" and reading.document == "text" and not (labelled or options.get("format"))
-        if is_text and messages.shows_notices() and len(paths) == 1 and os.path.isfile(paths[0]) and (n := lines_of_document(paths[0])):  # noqa: PTH113
+        if is_text and messages.shows_notices() and len(paths) == 1 and os.path.isfile(paths[0]) and (n := lines_of_document(paths[0])):
             messages.notice(f"{paths[0]}: read as one document of {n:,} lines or more; if each line is a document, give --format lines")
         super().__init__(paths, reading, labelled, columns, str(on_error), messages.document_failed)
         _keep_freed_memory()
@@ -135,8 +134,8 @@ def _labelled_folders(options: Options) -> tuple[LabelledFolder, ...]:
         label, equals, path = value.partition("=")
         if not (label and equals and path):
             raise UsageError(f"--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not {value!r}")
-        folders.append(LabelledFolder(os.path.expanduser(path), label))  # noqa: PTH111 - a shell leaves "~" behind "=" alone
-    options["format"] = options["format"] or ("mbox" if os.path.isfile(folders[0]) else "maildir")  # noqa: PTH113 - a str as given
+        folders.append(LabelledFolder(os.path.expanduser(path), label))
+    options["format"] = options["format"] or ("mbox" if os.path.isfile(folders[0]) else "maildir")
     return tuple(folders)
 
 
@@ -179,7 +178,7 @@ def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) ->
             trained, found = model.reading.format, reading.format
             families = [{name for name, layout in FORMATS.items() if getattr(layout, trait)} for trait in ("columns", "of_files")]
             if trained not in (found, "auto") and not any({trained, found} <= family for family in families):
-                shown = "one document" if found == "dir" and not os.path.isdir(paths[0]) else found  # noqa: PTH112 - does not raise
+                shown = "one document" if found == "dir" and not os.path.isdir(paths[0]) else found
                 messages.notice(f"{paths[0]}: read as {shown}, not as {trained} like the training documents; if not, give --format")
             other = next((path for path in paths[1:] if format_by_name(path) not in (None, "dir", found)), None)
             if other is not None:
@@ -305,6 +304,8 @@ def check_output_file(path: str | None, option: str, inputs: Sequence[str | None
 
 def require_distinct(output: str, inputs: Sequence[str | None], option: str = "--model") -> None:
     """Raise `UsageError` if the file to be written is one of those to be read, or would lie among the documents of a class."""
+    from pathlib import Path
+
     target = Path(os.path.realpath(output))
     for path in (each for each in inputs if each is not None):
         source = Path(os.path.realpath(path))

@@ -148,7 +148,7 @@ def main() -> NoReturn:
     """Run the command line and end the process with the exit status of the contract."""
     os.environ.update(dict.fromkeys(THREADS_OF_BLAS, "1"))
     if not sys.warnoptions:
-        with contextlib.suppress(OSError), open("/proc/cpuinfo", "rb") as processors:  # noqa: PTH123 - pathlib is not imported yet
+        with contextlib.suppress(OSError), open("/proc/cpuinfo", "rb") as processors:
             if is_zen_4(processors.read(1024)):
                 os.environ.setdefault("NPY_DISABLE_CPU_FEATURES", WIDE_FEATURES)
     status = run(sys.argv[1:])

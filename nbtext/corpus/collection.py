@@ -231,7 +231,7 @@ def _size_of_files(paths: Sequence[str]) -> int | None:
     total = 0
     for path in paths:
         try:
-            status = os.stat(0 if path == "-" else path)  # noqa: PTH116 - bytes that are no text may stand in a name
+            status = os.stat(0 if path == "-" else path)
         except (OSError, ValueError):
             return None
         if not stat.S_ISREG(status.st_mode):

@@ -22,7 +22,6 @@ from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from nbtext.settings import Reading
     from nbtext.type_names import Names
@@ -286,7 +285,7 @@ def refuse_header(rows: Rows, reading: Reading, others: Names = ()) -> None:
         )
 
 
-def doubts(rows: Rows, reading: Reading, folder: Path, *, all_learnt: bool) -> Iterator[tuple[str, str]]:
+def doubts(rows: Rows, reading: Reading, folder: str, *, all_learnt: bool) -> Iterator[tuple[str, str]]:
     """Yield what may be wrong with how a table is read, and what to do.
 
     Texts may be paths, of files seen from its folder or from here. If all rows are to be learnt, another column may have longer texts, or name rows
@@ -312,8 +311,8 @@ def doubts(rows: Rows, reading: Reading, folder: Path, *, all_learnt: bool) -> I
             )
 
 
-def _is_path(text: str, folder: Path) -> bool:
-    return _PATH.fullmatch(text) is not None or os.path.isfile(folder / text) or os.path.isfile(text)  # noqa: PTH113 - does not raise
+def _is_path(text: str, folder: str) -> bool:
+    return _PATH.fullmatch(text) is not None or os.path.isfile(os.path.join(folder, text)) or os.path.isfile(text)
 
 
 def column_name(cell: bytes, encoding: str) -> str:

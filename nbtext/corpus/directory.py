@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.decoding import decoded_name
@@ -43,7 +42,9 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
     if not folders:
         raise without_folders(path)
     found = (
-        labelled_files([folder], decoded_name(os.fsencode(Path(folder).name)), source.notices, f"{folder}: no documents in this class")
+        labelled_files(
+            [folder], decoded_name(os.fsencode(os.path.basename(folder))), source.notices, f"{folder}: no documents in this class"
+        )
         for folder in folders
     )
     yield from with_several_labels(chain.from_iterable(found), folders)
@@ -78,7 +79,7 @@ def with_several_labels(files: Iterable[ListedFile], folders: Iterable[str]) -> 
 
 def _identity(path: str) -> object:
     try:
-        status = os.stat(path)  # noqa: PTH116 - faster
+        status = os.stat(path)
     except (OSError, ValueError):
         return path
     return status.st_ino << 64 | status.st_dev
@@ -97,7 +98,7 @@ def labelled_files(folders: Iterable[str], label: str, notices: Notices, warning
 
 def unlabelled_files(path: str) -> Iterator[ListedFile]:
     """Yield a file given, every file below a directory given, or ``-`` for standard input."""
-    if path != "-" and os.path.isdir(path):  # noqa: PTH112 - does not raise if a folder on the way may not be searched
+    if path != "-" and os.path.isdir(path):
         for file, problem in files_below(path, linked=True):
             yield file, None, problem
     else:
@@ -118,7 +119,7 @@ def files_below(folder: str, *, linked: bool = False) -> Iterator[tuple[str, Doc
             yield path, DocumentError("not a regular file")
         elif not is_folder:
             yield path, None
-        elif path not in followed and os.path.islink(path):  # noqa: PTH114 - faster
+        elif path not in followed and os.path.islink(path):
             yield path, DocumentError("a symbolic link to a directory, not followed", hint="give it as a path of its own")
         else:
             try:
@@ -165,7 +166,7 @@ def _is_directory(entry: os.DirEntry[str]) -> bool | None:
 
 def _is_irregular(path: str) -> bool:
     try:
-        return not stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 - names may hold bytes that are no text
+        return not stat.S_ISREG(os.stat(path).st_mode)
     except (OSError, ValueError):
         return False  # reading it reports the reason
 

@@ -75,7 +75,7 @@ def lines(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
 
     If labels are wanted, the class is the name of the file, and an empty line is no document.
     """
-    if os.path.isdir(path):  # noqa: PTH112 - does not raise
+    if os.path.isdir(path):
         from nbtext.corpus.directory import files_below
 
         below = [file for file, problem in files_below(path) if problem is None]

@@ -6,7 +6,6 @@ import os
 import re
 import stat
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.decoding import decoded_name
@@ -44,7 +43,7 @@ def class_of(path: str, source: Source, *suffixes: str) -> str | None:
         return None
     if path == "-":
         raise UsageError("standard input has no name that could be the class", hint="give a file")
-    name = uncompressed_name(Path(os.path.realpath(path)).name).lstrip(".")
+    name = uncompressed_name(os.path.basename(os.path.realpath(path))).lstrip(".")
     for suffix in suffixes:
         if name.lower().endswith(suffix):
             name = name[: -len(suffix)]
@@ -53,7 +52,7 @@ def class_of(path: str, source: Source, *suffixes: str) -> str | None:
 
 def _is_maildir(path: str) -> bool:
     """Return whether a path is a directory with the three folders of a Maildir."""
-    return all(os.path.isdir(os.path.join(path, folder)) for folder in FOLDERS)  # noqa: PTH112, PTH118 - do not raise, and keep the path as given
+    return all(os.path.isdir(os.path.join(path, folder)) for folder in FOLDERS)
 
 
 def _maildirs_in(path: str) -> list[str]:
@@ -84,7 +83,7 @@ def maildir(path: str, source: Source) -> Iterator[ListedFile]:
     if not _is_maildir(path) and not isinstance(path, LabelledFolder) and (several := _maildirs_in(path)):
         yield from with_several_labels(chain.from_iterable(maildir(each, source) for each in several), several)
         return
-    folders = [os.path.join(path, folder) for folder in FOLDERS[:2]] if _is_maildir(path) else None  # noqa: PTH118
+    folders = [os.path.join(path, folder) for folder in FOLDERS[:2]] if _is_maildir(path) else None
     if (label := class_of(path, source)) is not None:
         if folders is None and not (stat.S_ISDIR(must_exist(path).st_mode) and isinstance(path, LabelledFolder)):
             raise PathError("not a Maildir: a folder cur, new or tmp is missing", where=path)
@@ -99,10 +98,10 @@ def read_message(file: ListedFile, source: Source) -> Document:
     """Read a listed file; a message of a Maildir that has another name since, because somebody read or flagged it, is found by what stays of the name."""
     document = read_listed(file, source)
     path, label, _ = file
-    if document.problem is None or os.path.lexists(path) or not _is_maildir(folder := os.path.dirname(os.path.dirname(path))):  # noqa: PTH120
+    if document.problem is None or os.path.lexists(path) or not _is_maildir(folder := os.path.dirname(os.path.dirname(path))):
         return document
-    stays = os.path.basename(path).partition(":")[0]  # noqa: PTH119
-    with os.scandir(os.path.join(folder, "cur")) as entries:  # noqa: PTH118
+    stays = os.path.basename(path).partition(":")[0]
+    with os.scandir(os.path.join(folder, "cur")) as entries:
         renamed = next((entry.path for entry in entries if entry.name.partition(":")[0] == stays), None)
     return document if renamed is None else read_listed((renamed, label, None), source)
 

@@ -65,8 +65,8 @@ class Shard(NamedTuple):
 
     def absolute(self) -> Shard:
         """Return the shard for a process in another directory that finds the corpus at the same place."""
-        files = self.files and tuple((os.path.abspath(file), label, problem) for file, label, problem in self.files)  # noqa: PTH100 - links stay
-        path = os.path.abspath(self.path)  # noqa: PTH100
+        files = self.files and tuple((os.path.abspath(file), label, problem) for file, label, problem in self.files)
+        path = os.path.abspath(self.path)
         return Shard(LabelledFolder(path, self.path.label) if isinstance(self.path, LabelledFolder) else path, self.part, files)
 
 
@@ -98,7 +98,7 @@ def shards(paths: Sequence[str], source: Source, size: int = BYTES, *, here: boo
 
 def _bytes_of(file: ListedFile) -> int:
     try:
-        return max(os.stat(file[0]).st_size, SMALL_FILE)  # noqa: PTH116 - faster
+        return max(os.stat(file[0]).st_size, SMALL_FILE)
     except (OSError, ValueError):
         return SMALL_FILE
 
@@ -111,9 +111,9 @@ def parts(path: str, size: int, source: Source, *, here: bool = True) -> Iterato
     """
     records, last = _records_of(source), WHOLE_FILE
     try:
-        status = os.stat(path)  # noqa: PTH116 - names may hold bytes that are no text
+        status = os.stat(path)
         if records is not None and stat.S_ISREG(status.st_mode):
-            with open(path, "rb") as file:  # noqa: PTH123 - as above
+            with open(path, "rb") as file:
                 is_packed = compression(path, file.peek(LONGEST_BEGINNING)) is not None
                 is_worth_it = here if is_packed else status.st_size > size and not is_wide(file.peek(LONGEST_WIDE))
                 if is_worth_it:

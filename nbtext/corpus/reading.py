@@ -10,7 +10,6 @@ import re
 from codecs import BOM_UTF8
 from dataclasses import replace
 from functools import cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.corpus.decoding import decoded_name, detect_encoding, is_ascii_compatible, is_plain, refuse_binary, to_utf8
@@ -73,7 +72,7 @@ def read_corpus(paths: Sequence[str], reading: Reading, notices: Notices, *, lab
 def read_shard(shard: Shard, source: Source) -> Iterator[Any]:
     """Yield the documents of a shard as `read_corpus` does, but without names where the source allows a `LabelledBlock` of many."""
     undecoded, separator = _undecoded(shard, source), source.reading.label_separator
-    folder = os.path.dirname(shard.path) if source.reading.of_files and not FORMATS[source.reading.format].of_files else None  # noqa: PTH120 - a text
+    folder = os.path.dirname(shard.path) if source.reading.of_files and not FORMATS[source.reading.format].of_files else None
     if not source.in_blocks:
         yield from _kept(_decoded(undecoded, source, folder), source)
         return
@@ -162,12 +161,12 @@ def _are_classes(paths: Sequence[str]) -> bool:
     from nbtext.corpus.directory import visible_paths
 
     try:
-        files = visible_paths(paths[0]) if len(paths) == 1 else [(path, os.path.isdir(path)) for path in paths]  # noqa: PTH112 - does not raise
+        files = visible_paths(paths[0]) if len(paths) == 1 else [(path, os.path.isdir(path)) for path in paths]
     except OSError:
         return False
     return len(files) > 1 and all(
         is_folder is False
-        and _CLASS_FILE.fullmatch(Path(file).name)
+        and _CLASS_FILE.fullmatch(os.path.basename(file))
         and len(_lines_at(file)) >= len(files)
         and _format_by_content(file) is None
         for file, is_folder in files
@@ -176,7 +175,7 @@ def _are_classes(paths: Sequence[str]) -> bool:
 
 def format_by_name(path: str) -> str | None:
     """Return the format of a directory, or that of a file if its name shows it; raise `UsageError` for a table that must be converted first."""
-    if os.path.isdir(path):  # noqa: PTH112 - does not raise if a folder on the way may not be searched
+    if os.path.isdir(path):
         from nbtext.corpus.mailboxes import holds_maildirs
 
         return "maildir" if holds_maildirs(path) else "dir"
@@ -188,7 +187,7 @@ def format_by_name(path: str) -> str | None:
 
 def _suffix(path: str) -> str:
     """Return the suffix of a file in lower case, without that of its compression."""
-    return Path(uncompressed_name(path)).suffix.lower()
+    return os.path.splitext(uncompressed_name(path))[1].lower()
 
 
 def _format_by_content(path: str) -> str | None:
@@ -227,7 +226,7 @@ def format_like(paths: Sequence[str], trained: Reading) -> str:
         return trained.format
     if (by_name := format_by_name(path)) is not None:
         return "lines" if trained.format == "lines" and by_name == "dir" and _are_classes(paths) else by_name
-    is_file = os.path.isfile(path)  # noqa: PTH113 - does not raise
+    is_file = os.path.isfile(path)
     if layout.of_files:
         from nbtext.corpus.mailboxes import is_mbox
 
@@ -235,7 +234,7 @@ def format_like(paths: Sequence[str], trained: Reading) -> str:
         if ARRAY.match(start):
             return "jsonl"
         return "mbox" if is_mbox(start) else "dir" if layout.archive or (trained.format == "maildir" and is_file) else trained.format
-    is_there = path == "-" or os.path.exists(path)  # noqa: PTH110
+    is_there = path == "-" or os.path.exists(path)
     if (
         not layout.columns
         or Attributes.of(trained).names
@@ -411,7 +410,7 @@ def _check_rows(path: str, source: Source) -> None:
         problem.where = path
         raise
     if rows and reading.text_column not in source.columns:  # label --take asks for ids
-        found = doubts(rows, reading, Path(path).parent, all_learnt=source.labelled and source.where is None)
+        found = doubts(rows, reading, os.path.dirname(path), all_learnt=source.labelled and source.where is None)
         source.notices.warnings.extend(Finding("columns", WARNING, f"{path}: {what}", advice) for what, advice in found)
 
 
@@ -517,8 +516,8 @@ def _file_in(folder: str, name: bytes, source: Source) -> tuple[str, bytes]:
     """Return the path and the content of a regular file that a table names; raise `DocumentError` if there is none."""
     from nbtext.corpus.directory import read_listed
 
-    path = os.path.join(folder, os.fsdecode(name))  # noqa: PTH118 - a text
-    if not os.path.isfile(path):  # noqa: PTH113 - does not raise
+    path = os.path.join(folder, os.fsdecode(name))
+    if not os.path.isfile(path):
         raise DocumentError(f"there is no file {path}")
     document = read_listed((path, None, None), source)
     if document.problem is not None:

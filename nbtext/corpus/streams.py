@@ -12,7 +12,6 @@ import stat
 import sys
 import zlib
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -98,7 +97,7 @@ def compression(path: str, start: bytes) -> str | None:
 
 def uncompressed_name(name: str) -> str:
     """Return a file's name without the suffix of its compression."""
-    stem, suffix = os.path.splitext(name)  # noqa: PTH122 - a name, not a path
+    stem, suffix = os.path.splitext(name)
     return stem if suffix.lower() in _SUFFIXES else name
 
 
@@ -187,7 +186,7 @@ LONGEST_FIRST_LINE = 1 << 22
 def must_exist(path: str) -> os.stat_result:
     """Return the status of a path given by the user; raise `PathError` if there is none."""
     try:
-        return os.stat(path)  # noqa: PTH116 - names may hold bytes that are no text
+        return os.stat(path)
     except (OSError, ValueError) as problem:
         text = reason(problem) if isinstance(problem, OSError) else str(problem)
         raise PathError(f"cannot read: {text}", where=path) from None
@@ -219,7 +218,7 @@ def opened(path: str) -> Iterator[BufferedReader]:
     if path == "-":
         yield standard_input()
         return
-    with _begun.pop(path)[1] if path in _begun else Path(path).open("rb", buffering=BUFFER) as stream:
+    with _begun.pop(path)[1] if path in _begun else open(path, "rb", buffering=BUFFER) as stream:
         yield cast("BufferedReader", stream)
 
 
@@ -242,7 +241,7 @@ def beginning(path: str, size: int = LOOKED_AT, *, of_pipe: int = 0) -> bytes:
     try:
         if path == "-" or not stat.S_ISREG(must_exist(path).st_mode):
             if path not in _begun:
-                stream = standard_input() if path == "-" else cast("BufferedReader", Path(path).open("rb", buffering=BUFFER))  # noqa: SIM115 - stays open
+                stream = standard_input() if path == "-" else cast("BufferedReader", open(path, "rb", buffering=BUFFER))  # noqa: SIM115 - stays open
                 start = stream.read(of_pipe) if of_pipe else stream.readline(size)
                 if compression(path, start) is None:
                     start += b"" if len(start) < size or b"\n" in start else stream.readline(LONGEST_FIRST_LINE)
@@ -251,7 +250,7 @@ def beginning(path: str, size: int = LOOKED_AT, *, of_pipe: int = 0) -> bytes:
                 _begun[path] = (start, rejoined(start, stream, closes=path != "-"))
             begun = stream_of(each for each in _begun[path][:1])
         else:
-            begun = Path(path).open("rb")  # noqa: SIM115 - closed below
+            begun = open(path, "rb")  # noqa: SIM115 - closed below
         with begun as stored:
             stream = readable_stream(stored, path, _NO_LIMIT)
             while len(found) < size and (piece := stream.read1(size - len(found))):
@@ -345,7 +344,7 @@ def _as_it_stands(path: str, part: FilePart) -> Generator[bytes]:
         if part.failure is not None:
             raise part.failure
         return
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - names may hold bytes that are no text
+    with open(path, "rb", buffering=0) as file:
         place, end = file.seek(part.start), _NO_LIMIT if part.end is None else part.end
         while piece := file.read(min(end - place, BUFFER)):
             place += len(piece)
@@ -457,6 +456,7 @@ def listed_paths(path: str, *, null: bool) -> list[str]:
 def file_content(path: str) -> bytes:
     """Return the content of a file that an option names; raise `PathError` if it cannot be read."""
     try:
-        return Path(path).read_bytes()
+        with open(path, "rb") as file:
+            return file.read()
     except OSError as problem:
         raise PathError(f"cannot read: {reason(problem)}", where=path) from None

@@ -48,7 +48,7 @@ class DriftWatch:
         if model.fitted.learnt.profile is None:
             raise UsageError("the model does not know what training looked like", hint="train with calibration and a --sample above 0")
         self._model, self._training = model, model.fitted.learnt.profile
-        self._path = None if path is None else os.path.abspath(path)  # noqa: PTH100 - links not followed: they are set anew
+        self._path = None if path is None else os.path.abspath(path)
         self._parts: list[tuple[Whole, Whole, Floats, Whole]] = []
 
     def watched(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:

@@ -163,7 +163,7 @@ class AnswerFile:
         """Raise `PathError` if the path leads to another file by now, or another program wrote to this one."""
         ours = os.fstat(self._descriptor)
         try:
-            there = os.stat(self.path)  # noqa: PTH116 - a str as given
+            there = os.stat(self.path)
         except OSError:
             there = None
         if there is None or not os.path.samestat(ours, there):

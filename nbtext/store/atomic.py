@@ -121,7 +121,7 @@ def _remove_abandoned(target: Path) -> None:
     """
     ours = re.compile(re.escape(_prefix(target)) + "[a-z0-9_]{8}" + re.escape(_SUFFIX))
     with suppress(OSError):
-        for name in filter(ours.fullmatch, os.listdir(target.parent)):  # noqa: PTH208 - faster
+        for name in filter(ours.fullmatch, os.listdir(target.parent)):
             with suppress(OSError):
                 _remove_unless_locked(target.parent / name)
 

@@ -13,9 +13,9 @@ are those of PyStemmer, or of nltk, which is imported only when it is used, sinc
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 from unicodedata import category, combining, normalize
 
@@ -144,7 +144,7 @@ def stop_words(name: str, language: str) -> list[str]:
 def _stop_words_of(language: str) -> list[str]:
     """Return the stop list of a language; who trains many models needs it for each."""
     if language == "english":
-        listed = Path(__file__).with_name("stop_words_english.txt").read_text(encoding="utf-8")
+        listed = _read(f"{os.path.dirname(__file__)}/stop_words_english.txt")
     else:
         from stop_words import get_stop_words
 
@@ -162,7 +162,8 @@ def _redecoded(word: str, encoding: str) -> str:
 
 def _read(path: str) -> str:
     try:
-        return Path(path).read_bytes().decode("utf-8-sig")
+        with open(path, "rb") as file:
+            return file.read().decode("utf-8-sig")
     except FileNotFoundError:
         raise UsageError(
             f"no stop list or file is called {path!r}{did_you_mean(path, LANGUAGES)}",
