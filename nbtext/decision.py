@@ -121,13 +121,12 @@ SUMMED_AT_ONCE = 1 << 14
 def log_posterior(joint_log_likelihood: Floats, out: Floats | None = None) -> Floats:
     """Return log p(C_k | d) from log p(d, C_k), both of shape (n_docs, n_classes), in nats: the log softmax, by log-sum-exp.
 
-    ``out``, in which they are returned, may be the first argument: to make an array takes longer than to fill it.
+    They are written into ``out`` if it is given, which may be the first argument: of many classes, to make an array takes longer than to fill it.
     A row in which every class is impossible (−inf) becomes nan. scipy's `log_softmax` is slower to import than numpy itself.
     """
-    highest = joint_log_likelihood.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
-        posterior: Floats = np.subtract(joint_log_likelihood, highest, out=out)
-        parts = np.array_split(posterior, 1 + posterior.shape[1] // SUMMED_AT_ONCE, axis=1)
+        posterior: Floats = np.subtract(joint_log_likelihood, joint_log_likelihood.max(axis=1, keepdims=True), out=out)
+        parts = (posterior[:, first : first + SUMMED_AT_ONCE] for first in range(0, posterior.shape[1], SUMMED_AT_ONCE))
         posterior -= np.log(sum(np.exp(part).sum(axis=1, keepdims=True) for part in parts))
     return posterior
 

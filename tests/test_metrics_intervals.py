@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from nbtext.decision import Costs
 from nbtext.metrics import intervals as module
 from nbtext.metrics.evaluation import Evaluation
-from nbtext.metrics.intervals import FEWEST_REPLICATES, REPLICATES, Bootstrap, percentile_interval, replicated_rates, replicated_scores
+from nbtext.metrics.intervals import (
+    CELL_COSTS,
+    FEWEST_REPLICATES,
+    REPLICATES,
+    Bootstrap,
+    percentile_interval,
+    replicated_rates,
+    replicated_scores,
+)
 from nbtext.metrics.outcomes import confusion_cells
 from tests.budget import examples, rounds, some
 
@@ -137,6 +145,15 @@ def test_of_very_many_documents_fewer_sets_are_drawn() -> None:
     assert Bootstrap().replicates_of(10**9) == FEWEST_REPLICATES
     assert Bootstrap(10).replicates_of(10**9) == 10
     assert FEWEST_REPLICATES < Bootstrap().replicates_of(200_000) < REPLICATES
+
+
+def test_a_cell_takes_as_many_draws_as_some_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = World(4, 50).evaluation().judged
+    cells = confusion_cells(judged)
+    monkeypatch.setattr(module, "MOST_DRAWS", 300 * CELL_COSTS * cells.documents.size)
+    assert {values.size for values in replicated_rates(cells, None, Bootstrap()).values()} == {300}
+    monkeypatch.setattr(module, "MOST_DRAWS", 300 * judged.n)
+    assert {values.size for values in replicated_scores(judged, Bootstrap()).values()} == {300}
 
 
 def test_percentiles_of_known_replicates() -> None:

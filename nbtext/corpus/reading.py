@@ -506,8 +506,8 @@ def _decoded(documents: Iterable[Document], source: Source, folder: str | None =
                 source.notices.transcoded += transcoded
             except Exception as raised:  # noqa: BLE001 - one document never ends a run
                 problem, (text, fields, values) = problem_of(raised), _NOTHING
-        body = found = b""
-        del document  # so that its text is in memory once
+        body = found = b""  # who works on the document shall have it in memory once
+        del document
         if units:
             yield Document(identity, label, text, fields, values, problem, columns[n_own:], units)
 

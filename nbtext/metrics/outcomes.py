@@ -127,7 +127,7 @@ def rank_of_truth(truth: Whole, log_posterior_of_truth: Floats, log_posterior: F
     """Count classes that are more probable than the true one, or as probable and earlier; n_classes if it is unknown. Shape (n_docs,)."""
     n_classes = log_posterior.shape[1]
     of_truth = log_posterior_of_truth[:, np.newaxis]
-    more_probable = (log_posterior > of_truth).view(np.int8).sum(axis=1, dtype=np.int32)
+    more_probable = (log_posterior > of_truth).view(np.int8).sum(axis=1, dtype=np.int32)  # bytes are added faster than truths are counted
     rows, equals = np.divmod(np.flatnonzero(log_posterior == of_truth), n_classes)
     earlier = np.bincount(rows[equals < truth[rows]], minlength=truth.size)
     return np.where(truth < n_classes, more_probable + earlier, n_classes)

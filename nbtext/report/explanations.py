@@ -181,7 +181,7 @@ def rows(explained: Explained) -> Iterator[tuple[object, ...]]:
     for word in explanation.words:
         shares = ((word.seeds, "seed words"), (word.unlabelled, "unlabelled documents"))
         layers = ", ".join(f"{share:.0%} of its counts from {layer}" for share, layer in shares if share)
-        places = ",".join(["%d-%d"] * len(word.places)) % tuple(word.places.ravel().tolist())
+        places = ",".join(["%d-%d"] * len(word.places)) % tuple(word.places.ravel().tolist())  # a long text has a million places
         yield *pair, "word", word.word, word.nats, word.occurrences, places, word.note or layers
     for attribute in explanation.attributes:
         yield *pair, "attribute", f"{attribute.name}={attribute.value}", attribute.nats, "", "", ""
