@@ -12,7 +12,7 @@ from functools import cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
-from nbtext.errors import UsageError, did_you_mean
+from nbtext.errors import ModelError, UsageError, did_you_mean
 from nbtext.records import NamedTuple, dataclass
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ GONE = {
     "sweep": "nbtext tune CORPUS --try smoothing=0.001,0.1,10 compares strengths of the prior on training documents",
 }
 """Options of earlier versions, and what to use. Model files may still have those of training."""
+
+GONE_VALUES: dict[str, dict[object, str]] = {}
+"""Values that an option no longer takes, and what to use. A model file that was made with one is refused."""
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -477,6 +480,8 @@ class Parameter:
         try:
             canonical = self.check(value)
         except (TypeError, ValueError) as problem:
+            if isinstance(value, str) and (instead := GONE_VALUES.get(self.name, {}).get(value)):
+                raise UsageError(f"{self.option} no longer takes {value}", hint=instead) from None
             raise UsageError(f"{self.option} must be {problem}, not {value!r}{did_you_mean(str(value), self.choices)}") from None
         return value if repr(canonical) == repr(value) else canonical  # scikit-learn's clone wants the very object back
 
@@ -521,7 +526,14 @@ class Declared:
 
     @classmethod
     def of_file(cls, values: Mapping[str, object]) -> Self:
-        """Return the settings in a model file, which may be older than a parameter; raise as `of` does."""
+        """Return the settings in a model file, which may be older than a parameter.
+
+        Raise `ModelError` for a value that is gone, and as `of` does.
+        """
+        for name, gone in GONE_VALUES.items():
+            if isinstance(value := values.get(name), str) and value in gone:
+                option = "--" + name.replace("_", "-")
+                raise ModelError(f"made with {option} {value}, which nbtext no longer has", hint="train it again")
         values = {name: value for name, value in values.items() if name not in GONE}
         return cls.of({**{parameter.name: parameter.before for parameter in cls.table() if parameter.before is not None}, **values})
 
