@@ -8,12 +8,15 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from nbtext import TextClassifier
 from nbtext.errors import ModelError
 from nbtext.inspection.overview import overview
 from nbtext.store import FORMAT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 OPCODES, FIELDS = struct.Struct("<3sI"), struct.Struct("<8sIIQ32s")
@@ -31,6 +34,26 @@ class Parts:
     def decoded(self) -> Any:
         """The index as an object."""
         return json.loads(self.index)
+
+    def with_setting(self, path: Sequence[Any], value: object) -> bytes:
+        """The file with another value of the setting to which the keys lead."""
+        index = self.decoded
+        *above, last = path
+        place = index["settings"]
+        for key in above:
+            place = place[key]
+        place[last] = value
+        return put_together(index, self.payload)
+
+    def with_number(self, name: str, number: int, value: float) -> bytes:
+        """The file with another value of one number of an array, as its type has it."""
+        place = self.decoded["arrays"][name]
+        kind = np.dtype(place["dtype"])
+        begin = place["offset"] + number * kind.itemsize
+        payload = bytearray(self.payload)
+        with np.errstate(all="ignore"):
+            payload[begin : begin + kind.itemsize] = np.array([value]).astype(kind).tobytes()
+        return put_together(self.decoded, bytes(payload))
 
 
 def taken_apart(content: bytes) -> Parts:

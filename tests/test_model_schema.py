@@ -94,33 +94,38 @@ RARE = {
     "a cell has no column", "a label has neither documents nor seed words", "its means are too large",
     "its numbers are too large", "its sample holds impossible documents", "a document of its sample is in no layer of documents",
     "it has too many layers",  # tests/test_counts_layers.py
+    "its counts of unlabelled documents are not those of training",  # files of format 1
 }  # fmt: skip
 """Findings that one change of a fixture does not lead to."""
-FILES = sorted(FOLDER.glob("format-*/*.model"))
+FILES = sorted(FOLDER.glob("format-2/*.model"))
 WRONG: tuple[Any, ...] = (None, True, -1, 0.5, float("inf"), 2**64, "x", [], [7], {}, {"x": 7})
 ACCEPTED: dict[object, str] = {
-    "reversed": "label_offsets label_priors label_slopes left_out_label_counts sample_label_counts answers cell_counts class_lengths classes column_documents fitted_1_bias fitted_1_outcome fitted_1_weights fitted_bias "
-        "fitted_means fitted_outcome fitted_projection fitted_smoothing fitted_weighted_counts fitted_weights label_lengths "
-        "labels left_out_classes left_out_labels left_out_nats left_out_weights sample_classes sample_counts sample_entries "
-        "sample_labels sample_weights selected stop_words term_cells unlabelled_class_documents unlabelled_logs",
-    "rolled": "label_offsets label_priors label_slopes left_out_label_counts sample_label_counts answers cell_counts cell_documents class_lengths classes column_documents fitted_1_bias fitted_1_outcome "
-        "fitted_1_weights fitted_bias fitted_means fitted_outcome fitted_projection fitted_smoothing fitted_weighted_counts "
-        "fitted_weights label_lengths labels left_out_classes left_out_labels left_out_nats left_out_weights sample_classes "
-        "sample_counts sample_labels sample_weights selected stop_words term_cells unlabelled_cells unlabelled_class_documents "
-        "unlabelled_logs",
-    "doubled": "label_offsets label_priors label_slopes answers cell_counts class_documents classes column_documents fitted_1_bias fitted_1_outcome fitted_1_weights "
-        "fitted_attribute_smoothing fitted_bias fitted_outcome fitted_pool fitted_roots fitted_smoothing fitted_weights labels "
-        "left_out_nats left_out_weights sample_counts sample_hashes sample_values sample_weights unlabelled_class_documents "
-        "unlabelled_counts unlabelled_logs",
-    "negated": "label_offsets label_priors label_slopes answers cell_documents classes column_layers fitted_1_bias fitted_1_weights fitted_bias fitted_means fitted_projection "
-        "fitted_weights labels left_out_classes left_out_labels sample_classes sample_hashes sample_labels sample_terms "
-        "sample_weights selected stop_words terms unlabelled_documents unlabelled_logs",
-    0: "label_offsets label_priors label_slopes answers cell_classes cell_columns classes column_layers fitted_0_weighted_counts fitted_1_bias fitted_1_outcome "
-        "fitted_1_weights fitted_bias fitted_means fitted_outcome fitted_pool fitted_projection fitted_smoothing "
-        "fitted_weighted_counts fitted_weights labels left_out_classes left_out_labels left_out_nats sample_classes sample_hashes "
-        "sample_labels sample_terms sample_values selected stop_words terms unlabelled_classes unlabelled_logs",
-    255: "answers cell_counts cell_documents class_documents column_documents sample_counts sample_hashes sample_weights "
-        "unlabelled_documents unlabelled_logs",
+    "reversed": "label_offsets label_priors label_slopes left_out_label_counts sample_label_counts answers "
+        "cell_counts column_documents fitted_1_bias fitted_1_outcome fitted_1_weights fitted_bias "
+        "fitted_means fitted_outcome fitted_projection fitted_smoothing fitted_weighted_counts "
+        "fitted_weights label_lengths labels left_out_labels left_out_nats left_out_weights "
+        "sample_counts sample_entries sample_labels sample_weights selected stop_words term_cells",
+    "rolled": "label_offsets label_priors label_slopes left_out_label_counts sample_label_counts answers "
+        "cell_counts cell_documents column_documents fitted_1_bias fitted_1_outcome "
+        "fitted_1_weights fitted_bias fitted_means fitted_outcome fitted_projection "
+        "fitted_smoothing fitted_weighted_counts fitted_weights label_lengths labels "
+        "left_out_labels left_out_nats left_out_weights sample_counts sample_labels sample_weights "
+        "selected stop_words term_cells",
+    "doubled": "label_offsets label_priors label_slopes answers cell_counts column_documents fitted_1_bias "
+        "fitted_1_outcome fitted_1_weights fitted_attribute_smoothing fitted_bias fitted_outcome "
+        "fitted_pool fitted_roots fitted_smoothing fitted_weights labels left_out_nats "
+        "left_out_weights sample_counts sample_hashes sample_values sample_weights",
+    "negated": "label_offsets label_priors label_slopes answers cell_documents column_layers fitted_1_bias "
+        "fitted_1_weights fitted_bias fitted_means fitted_projection fitted_weights labels "
+        "left_out_labels sample_hashes sample_labels sample_terms sample_weights selected "
+        "stop_words terms",
+    0: "label_offsets label_priors label_slopes answers cell_columns column_layers "
+        "fitted_1_bias fitted_1_outcome fitted_1_weights fitted_bias "
+        "fitted_means fitted_outcome fitted_pool fitted_projection fitted_smoothing "
+        "fitted_weighted_counts fitted_weights labels left_out_labels left_out_nats sample_hashes "
+        "sample_labels sample_terms sample_values selected stop_words terms",
+    255: "answers cell_counts cell_documents column_documents sample_counts sample_hashes "
+        "sample_weights",
     2**63: "sample_hashes",
     np.nan: "sample_values",
     -1e35: "fitted_pool sample_values",
@@ -214,8 +219,8 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ("what it keeps of Gaussian classes has other names", "gaussian", {}, {"fitted_extra": [1.0]}),
     ("its sample has impossible weights", "multinomial", {}, {"sample_weights": [1] * 9}),
     *(
-        (("malformed", "../format-1/unlabelled", {"unlabelled": each}, {}))
-        for each in ({"weight": 0}, {"weight": None}, {"documents": 1}, {"seeds": 3})
+        ("training makes no such unlabelled", "unlabelled", {"unlabelled": each}, {})
+        for each in ({"weight": 0}, {"weight": None}, {"documents": 0}, {"seeds": 3})
     ),
 ]
 """What is found, in which model, and the settings and arrays that are wrong in it."""
@@ -273,7 +278,7 @@ def findings_in_source() -> set[str]:
 
 
 def test_a_changed_part_is_refused_and_each_check_finds_one() -> None:
-    """Of models of every kind and format: with a true digest, so that only the schema and what fits together tell."""
+    """Of models of every kind: with a true digest, so that only the schema and what fits together tell."""
     models = {path: read_model_file(str(path)) for path in FILES}
     found = {each for each, *_ in BY_HAND}
     for name in dict.fromkeys(name for _, arrays in models.values() for name in arrays):
@@ -287,7 +292,7 @@ def test_a_changed_part_is_refused_and_each_check_finds_one() -> None:
 
 
 def test_a_changed_setting_is_refused_or_of_its_form() -> None:
-    models = [read_model_file(str(path)) for path in FILES if path.parent.name == "format-2"]
+    models = [read_model_file(str(path)) for path in FILES]
     for name, setting in SETTINGS.items():
         having = [each for each in models if name in each[0]]
         for settings, arrays in some(having, 2):

@@ -16,7 +16,7 @@ from nbtext.calibration import Calibration
 from nbtext.errors import UsageError
 from tests.budget import examples
 from tests.models import parted
-from tests.process import REPOSITORY, content, nbtext, python, succeed, write
+from tests.process import content, nbtext, python, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from nbtext.settings import CalibrationName, ClassifierName, Estimate
 
     Labelled = list[tuple[str, dict[str, Any]]]
-
-FOUND = REPOSITORY.parent / "shared" / "hostile" / "found"
 
 OUTLIERS = [9999999999, 1e20, -3e38, -2e40, 1e100, -1e-100, 1e99]
 NUMBERS = st.one_of(
@@ -155,16 +153,64 @@ def test_a_defect_in_training_is_an_internal_error_and_leaves_the_model(pets: Pa
         assert sorted(place.name for place in pets.iterdir()) == ["nbtext.joblib", "pets"]
 
 
-@pytest.mark.skipif(not FOUND.exists(), reason="the inputs that were found are not beside the repository")
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("constant-curve.tsv", ["--classifier", "complement", "--smoothing", "1", "--calibration", "isotonic"]),
-        ("numeric-curve.jsonl", ["--numeric", "x,y", "--text-column", "text", "--calibration", "isotonic"]),
-        ("numeric-fit.jsonl", ["--numeric", "x,y", "--text-column", "text"]),
-        ("numeric-fit.jsonl", ["--numeric", "x,y", "--classifier", "bernoulli", "--calibration", "temperature"]),
-    ],
+WITHOUT_WORDS = "".join(f"c{label}\t{'w30 w137' if place == 2 else ''}\n" for place, label in enumerate("12000022212121100111011"))
+"""One document with words, so the curve of probabilities is the same everywhere."""
+
+
+def with_numbers(*rows: tuple[str, str, float | None, float | None]) -> str:
+    """Rows as JSON lines."""
+    return "".join(json.dumps({"label": label, "text": text, "x": x, "y": y}) + "\n" for label, text, x, y in rows)
+
+
+NUMERIC_CURVE = with_numbers(
+    ("1", "cat dog", 2.0, None),
+    ("2", "", -1.4315134519978663, 1.0),
+    ("1", "cat dog", -44615806.55277292, 2.0),
+    ("0", "dog fish", 1.0, None),
+    ("3", "", 0.3333333333333333, 49930563.432654165),
+    ("0", "", 0.5, 0.019965657435448717),
+    ("2", "dog fish", 3333.333333333333, 5.009473923870937),
+    ("1", "cat dog", -0.13474799589350572, 1.474916854231419),
+    ("0", "", 2.0, -0.40933520721232103),
+    ("2", "dog fish", 0.09616967588047233, 0.3333333333333333),
+    ("2", "cat dog", 1.0, 0.9885939463250896),
+    ("2", "cat dog", 1.0, 1.0),
+    ("2", "dog fish", 4.993344938816576, 1.0),
+    ("3", "cat dog", None, 2.0),
+    ("0", "cat dog", None, 0.5),
+    ("2", "dog fish", 5.001835316801614, None),
+    ("1", "dog fish", 0.5, 0.819643854967986),
 )
-def test_corpora_that_were_found(tmp_path: Path, name: str, options: list[str]) -> None:
-    succeed("train", FOUND / name, *options, "-m", "m")
+"""Numbers of all sizes, of which once came an isotonic curve that did not load."""
+
+NUMERIC_FIT = with_numbers(
+    ("2", "cat dog", None, 0.3333333333333333),
+    ("1", "cat dog", 5.0185216510373625, -3.333333333333333e38),
+    ("1", "dog fish", None, 5.0156429743398645),
+    ("0", "", 4.994105410626404, 0.3333333333333333),
+    ("1", "", 49973462.9640419, 1.0),
+    ("0", "cat dog", -2e-16, None),
+    ("0", "", -2e40, -0.7531168113734001),
+    ("0", "cat dog", 1.0, 4.9900436321541255),
+    ("0", "cat dog", 1.0, -1.1684543768935138),
+    ("1", "cat dog", 358945235.39471865, None),
+    ("0", "cat dog", 1.0, None),
+    ("0", "", 0.5, 2.0),
+)
+"""Numbers of all sizes, of which once came a temperature that did not load."""
+
+
+@pytest.mark.parametrize(
+    ("name", "corpus", "options"),
+    [
+        ("c.tsv", WITHOUT_WORDS, "--classifier complement --smoothing 1 --calibration isotonic"),
+        ("c.jsonl", NUMERIC_CURVE, "--numeric x,y --text-column text --calibration isotonic"),
+        ("c.jsonl", NUMERIC_FIT, "--numeric x,y --text-column text"),
+        ("c.jsonl", NUMERIC_FIT, "--numeric x,y --classifier bernoulli --calibration temperature"),
+    ],
+    ids=["without words", "numeric curve", "numeric fit", "numeric fit of bernoulli"],
+)
+def test_corpora_that_were_found(tmp_path: Path, name: str, corpus: str, options: str) -> None:
+    write(name, corpus)
+    succeed(f"train {name} {options} -m m")
     succeed("inspect --verify -m m")

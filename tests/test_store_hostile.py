@@ -38,42 +38,72 @@ def test_a_file_put_together_again_is_a_model(parts: Parts, tmp_path: Path) -> N
     ids=str,
 )  # fmt: skip
 def test_lengths_that_lie_are_found(parts: Parts, tmp_path: Path, lie: dict[str, int]) -> None:
-    assert "damaged" in outcome(tmp_path / "m", put_together(parts.decoded, parts.payload, **lie))
+    content = put_together(parts.decoded, parts.payload, **lie)
+    sizes = f"it has {len(content)} bytes, its header says"
+    reason = "its checksum is wrong" if lie == {"payload_length": 0} else sizes
+    assert f"the model is damaged: {reason}" in outcome(tmp_path / "m", content)
 
 
 def test_versions(parts: Parts, tmp_path: Path) -> None:
     for version in (3, 2**32 - 1):
         message = outcome(tmp_path / "m", put_together(parts.decoded, parts.payload, version=version))
         assert f"made by a newer nbtext (format {version}, this one reads 2); upgrade nbtext" in message
-    assert "malformed" in outcome(tmp_path / "m", put_together(parts.decoded, parts.payload, version=0))
+    assert "its header is malformed" in outcome(tmp_path / "m", put_together(parts.decoded, parts.payload, version=0))
 
 
 def test_bytes_after_the_end_are_refused_even_with_a_true_digest(parts: Parts, tmp_path: Path) -> None:
     content = put_together(parts.decoded, parts.payload)
-    assert "damaged" in outcome(tmp_path / "m", content + b"x")
+    said = f"it has {len(content) + 1} bytes, its header says {len(content)}"
+    assert f"the model is damaged: {said}" in outcome(tmp_path / "m", content + b"x")
     assert "no array" in outcome(tmp_path / "m", put_together(parts.decoded, parts.payload + bytes(20_000)))
 
 
-@pytest.mark.parametrize(
-    "index",
-    [
-        b"", b"[]", b"null", b"{}", b"\xff", b'{"settings":{}}', b'{"settings":{},"arrays":[]}', b'{"settings":[],"arrays":{}}',
-        b'{"settings":{},"arrays":{},"more":{}}', b'{"settings":{},"arrays":{},"ledger":[1]}', b'{"settings":{},"arrays":{},"ledger":[9,""]}',
-        b'{"settings":{},"settings":{},"arrays":{}}', b'{"settings":{"a":NaN},"arrays":{}}',
-        b'{"settings":{"a":-Infinity},"arrays":{}}', b'{"settings":{"a":' + b"9" * 5000 + b'},"arrays":{}}',
-        b"[" * 100_000 + b"]" * 100_000, b'{"settings":{"a":' + b"[" * 12 + b"]" * 12 + b'},"arrays":{}}',
-        b'{"a":' * 100_000 + b"1" + b"}" * 100_000, b'{"settings":{},"arrays":{"' + b"long" * 10_000 + b'":1}}',
+INDEXES: dict[str, list[bytes]] = {
+    "the index is not valid JSON (Expecting value": [b""],
+    "the index is not valid JSON ('utf-8' codec can't decode": [b"\xff"],
+    "the index is not valid JSON (the key 'settings' is repeated)": [b'{"settings":{},"settings":{},"arrays":{}}'],
+    "is not a JSON number": [b'{"settings":{"a":NaN},"arrays":{}}', b'{"settings":{"a":-Infinity},"arrays":{}}'],
+    "the index is not valid JSON (Exceeds the limit": [b'{"settings":{"a":' + b"9" * 5000 + b'},"arrays":{}}'],
+    "the index is not valid JSON (nested too deeply)": [
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
     ],
-    ids=lambda index: repr(index[:40]),
-)  # fmt: skip
-def test_an_index_of_another_form_is_refused(parts: Parts, tmp_path: Path, index: bytes) -> None:
-    assert outcome(tmp_path / "m", put_together(index, parts.payload))
+    "the index must have the two parts settings and arrays": [
+        b"[]", b"null", b"{}", b'{"settings":{}}', b'{"settings":{},"arrays":{},"more":{}}',
+    ],
+    "settings and arrays must be objects": [b'{"settings":{},"arrays":[]}', b'{"settings":[],"arrays":{}}'],
+    "the ledger has no length and checksum": [b'{"settings":{},"arrays":{},"ledger":[1]}'],
+    "bytes, its header says": [b'{"settings":{},"arrays":{},"ledger":[9,""]}'],
+    "the settings are nested too deeply": [b'{"settings":{"a":' + b"[" * 12 + b"]" * 12 + b'},"arrays":{}}'],
+    "'longlonglonglonglonglonglonglonglonglong' is not described by dtype, shape and offset": [
+        b'{"settings":{},"arrays":{"' + b"long" * 10_000 + b'":1}}'
+    ],
+}  # fmt: skip
+"""What is found, and the indexes of which it is."""
+
+
+@pytest.mark.parametrize(
+    ("reason", "index"),
+    [(reason, index) for reason, indexes in INDEXES.items() for index in indexes],
+    ids=lambda part: repr(part[:40]) if isinstance(part, bytes) else "",
+)
+def test_an_index_of_another_form_is_refused(parts: Parts, tmp_path: Path, reason: str, index: bytes) -> None:
+    assert reason in outcome(tmp_path / "m", put_together(index, parts.payload))
 
 
 WILD: list[Any] = [
     -1, 0, 1, 2**31, 2**53, 2**62, 2**63, 2**64, 10**400, 0.5, 1e308, True, None, "1", [], [[]], {}, [1, 1], [-1], [0], [2**62], ["1"], [True],
     [1.0], "O", "|O8", "<f2", "<i8", "|b1", "<U4", "V8", ">u4", "<f8", "<u8", "|u1", "\ud800",
 ]  # fmt: skip
+
+
+OF_PLACES = (
+    "has a type that models do not use",
+    "has an impossible shape or offset",
+    "lies outside the file, over another array, or behind a gap",
+    "the model is malformed: ",
+)
+"""What is found of an array that is not where it is said to be, or is not what it is said to be."""
 
 
 @pytest.mark.parametrize("field", ["dtype", "shape", "offset"])
@@ -85,7 +115,9 @@ def test_wild_places_are_refused_or_make_a_model_that_works(parts: Parts, tmp_pa
             if type(index["arrays"][name][field]) is type(value) and index["arrays"][name][field] == value:
                 continue
             index["arrays"][name][field] = value
-            refused += bool(outcome(tmp_path / "m", put_together(index, parts.payload)))
+            message = outcome(tmp_path / "m", put_together(index, parts.payload))
+            assert not message or any(reason in message for reason in OF_PLACES), (name, value, message)
+            refused += bool(message)
     assert refused > len(WILD) * len(parts.decoded["arrays"]) * 0.9
 
 
@@ -114,7 +146,8 @@ def test_every_array_is_needed_and_described_exactly(parts: Parts, tmp_path: Pat
         elif change == "described with more":
             index["arrays"][name] = {**place, "order": "F"}
         message = outcome(tmp_path / "m", put_together(index, parts.payload))
-        assert message or (change, name) == ("left out", "selected"), name
+        reason = "is not described by dtype, shape and offset" if "described" in change else "the model is malformed: "
+        assert reason in message or (change, name) == ("left out", "selected"), name
 
 
 SETTING_VALUES: list[Any] = [
@@ -155,7 +188,8 @@ def test_hostile_files(tmp_path: Path) -> None:
     done = run([sys.executable, "-c", code, *files], env=HOUSE, limits=MEMORY)
     assert done.status == 0, done
     assert done.text.split() == ["3"] * len(files)
-    assert [line.split(": ")[:2] for line in done.notes] == [["nbtext", str(file)] for file in files]
+    refusal = "not an nbtext model; make one with nbtext train"
+    assert done.notes == [f"nbtext: {file}: {refusal}" for file in files]
     for file in files[::9]:
         error_line(nbtext("inspect -m", file, limits=MEMORY), 3)
     assert not (tmp_path / "PWNED").exists()

@@ -21,15 +21,14 @@ from nbtext.model.given_texts import labelled_documents
 from nbtext.model.unlabelled import UnlabelledDocuments
 from nbtext.report.explanations import _explanation_record
 from tests.budget import some
+from tests.fixtures.make import FOLDER
 from tests.model_bytes import put_together, taken_apart
 from tests.models import unlabelled
-from tests.process import REPOSITORY, fail, write
+from tests.process import fail, succeed, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-FOUND = REPOSITORY.parent / "shared" / "hostile" / "found"
 
 ATTRIBUTES: dict[str, Any] = {"numeric": "x,y", "count": "n", "categorical": "colour"}
 MODELS: dict[str, dict[str, Any]] = {
@@ -101,26 +100,17 @@ def numbers_in(settings: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any,
 
 def changed_settings(content: bytes) -> Iterator[tuple[str, bytes]]:
     parts = taken_apart(content)
-    for *path, last in numbers_in(parts.decoded["settings"]):
-        for value in OPTIONS if path[:1] in (["training"], ["reading"]) else LEARNT:
-            index = parts.decoded
-            place = index["settings"]
-            for key in path:
-                place = place[key]
-            place[last] = value
-            yield f"{path} {last} = {value}", put_together(index, parts.payload)
+    for path in numbers_in(parts.decoded["settings"]):
+        for value in OPTIONS if path[0] in ("training", "reading") else LEARNT:
+            yield f"{path} = {value}", parts.with_setting(path, value)
 
 
 def changed_arrays(content: bytes) -> Iterator[tuple[str, bytes]]:
     parts = taken_apart(content)
     for name, place in parts.decoded["arrays"].items():
-        kind, number = np.dtype(place["dtype"]), place["shape"][0] // 2
-        begin = place["offset"] + number * kind.itemsize
-        for value in FLOATS if kind.kind == "f" else WHOLE:
-            payload = bytearray(parts.payload)
-            with np.errstate(all="ignore"):
-                payload[begin : begin + kind.itemsize] = np.array([value]).astype(kind).tobytes()
-            yield f"{name}[{number}] = {value}", put_together(parts.decoded, bytes(payload))
+        number = place["shape"][0] // 2
+        for value in FLOATS if np.dtype(place["dtype"]).kind == "f" else WHOLE:
+            yield f"{name}[{number}] = {value}", parts.with_number(name, number, value)
 
 
 def require_finite(value: object, what: str) -> None:
@@ -160,9 +150,33 @@ def test_one_changed_number_is_refused_or_does_no_harm(tmp_path: Path, content: 
     assert 0 < sum(refused) < len(refused)
 
 
-@pytest.mark.skipif(not FOUND.exists(), reason="the inputs that were found are not beside the repository")
-@pytest.mark.parametrize(
-    "name", ["negative-count", "temperature-nan", "temperature-tiny", "../found3/seedonly-21259", "../found3/fieldseed-14355"]
-)
-def test_models_that_were_found(name: str) -> None:
-    assert "the model is malformed" in fail(3, "inspect -m", FOUND / f"{name}.model")
+OUT_OF_RANGE = "its temperature or curve is out of range"
+ATTACKS: dict[str, tuple[str, tuple[Any, ...], object, str]] = {
+    "a negative count": ("attributes", ("sample_values", 0), -3.0, "its sample has an impossible count"),
+    "a temperature of nan": ("multinomial", ("temperature",), {"scale": 1e-300, "exponent": -1000.0}, OUT_OF_RANGE),
+    "a tiny temperature": ("bernoulli", ("temperature",), {"scale": 1e-300, "exponent": 999.9}, OUT_OF_RANGE),
+    "seeds and a classifier without": (
+        "seeds-and-fields",
+        ("training", "classifier"),
+        "bernoulli",
+        "seeds and classifier bernoulli exclude each other",
+    ),
+    "seeds, a pool and no logs": (
+        "nothing-labelled",
+        ("training", "weighting"),
+        "log",
+        "its weighted counts do not fit its counts",
+    ),
+}
+"""Models that did harm once: the model attacked, the number or setting, what it is made, and why the file is refused."""
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_models_that_were_found(tmp_path: Path, attack: str) -> None:
+    name, place, value, reason = ATTACKS[attack]
+    parts = taken_apart((FOLDER / f"format-2/{name}.model").read_bytes())
+    write("m", put_together(parts.decoded, parts.payload))
+    succeed("inspect -m m")
+    changed = parts.with_number(*place, value) if place[0] in parts.decoded["arrays"] else parts.with_setting(place, value)
+    write("m", changed)
+    assert f"m: the model is malformed: {reason}" in fail(3, "inspect -m m")
