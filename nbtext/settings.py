@@ -454,8 +454,6 @@ class Parameter:
     """Its first sentence alone is shown by ``--help``."""
     only_for: str | None = None
     """The classifier that alone uses it, if it is not for all."""
-    before: object = None
-    """The value to assume for model files that were written before this parameter existed; None: the default."""
     group: str = "documents"
     """Its panel, one of `GROUPS`."""
     common: bool = False
@@ -534,8 +532,7 @@ class Declared:
             if isinstance(value := values.get(name), str) and value in gone:
                 option = "--" + name.replace("_", "-")
                 raise ModelError(f"made with {option} {value}, which nbtext no longer has", hint="train it again")
-        values = {name: value for name, value in values.items() if name not in GONE}
-        return cls.of({**{parameter.name: parameter.before for parameter in cls.table() if parameter.before is not None}, **values})
+        return cls.of({name: value for name, value in values.items() if name not in GONE})
 
     def __post_init__(self) -> None:
         for parameter in self.table():
@@ -572,13 +569,11 @@ class Reading(Declared):
         f"Kind of each document: auto, text, html, mail or {BY_NAME}. html: count the text that a browser shows; mail: count the chosen headers and the text "
         f"parts; {BY_NAME}: mail for files .eml, html for .html, .htm and .xhtml, text for all others. auto: the kind that all files have by their names, "
         f"{BY_NAME} if they differ. Documents in other formats than dir are text by default; mbox and maildir always hold mail.",
-        before="text",
     )
     headers: str = declared(
         "auto", "auto|NAMES", names,
         "Headers of a mail that count. auto: the subject as text, and it and all others as fields, except those that could give the class away. Or "
         "names, separated by commas: these are text.",
-        before="subject",
     )
     structure: bool | None = declared(
         None, "", _flag, "Count what a mail looks like: its parts, HTML tags, colours and links. By default with --headers auto.",
@@ -755,14 +750,12 @@ class Settings(Declared):
     encoded_lines: EncodedLines = _of_words(
         "drop", "WHAT", EncodedLines,
         "Drop or keep lines of encoded data. These are uuencode, base64, yEnc, PGP and hexadecimal digits.",
-        before="keep",
     )
     unspaced: Unspaced = _of_words(
         "auto", "WHAT", Unspaced,
         "In scripts without spaces, count pairs of characters, or words: auto, pairs or words. The scripts are Chinese, Japanese, Thai, Lao, Khmer and "
         "Burmese. words: what stands between spaces and punctuation. auto: pairs, unless left-out documents are clearly answered better with words, or "
         "with both; with --ngrams, --char-ngrams, --surface-forms or --seeds always pairs.",
-        before="words",
     )
     surface_forms: bool = declared(
         False, "", _flag,

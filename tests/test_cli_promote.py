@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 
 from nbtext.errors import ModelError, NbtextError
-from nbtext.model.locked_model import ledger_of, promote
+from nbtext.model.locked_model import LockedModelFile, promote
 from nbtext.store.atomic import locked
-from nbtext.store.model_file import model_digest, read_model_bytes
+from nbtext.store.model_file import read_model_bytes
 from tests.budget import exhaustive, rounds
-from tests.changing import DAYS
-from tests.process import HOUSE, PETS, REPOSITORY, TIME_LIMIT, corpus, fail, nbtext, start, succeed, write
+from tests.process import HOUSE, PETS, TIME_LIMIT, corpus, fail, nbtext, start, succeed, write
 from tests.test_model_locked_model import DYING
 
 MORE = {"more/birds/1": "the bird sings", "more/cats/9": "a cat sleeps"}
@@ -141,16 +140,14 @@ def test_what_is_refused_changes_nothing(once: Path) -> None:
         ("link -m new", 2, "link: is the model itself"),
         ("new -m pets", 4, "pets: is a directory"),
         ("new -m no/model", 4, "no: the folder does not exist"),
-        ("x.ledger -m x", 2, "x.ledger: has a name that belongs to x; give it another one"),
-        ("x.lock -m x", 2, "x.lock: has a name that belongs to x"),
+        ("x.lock -m x", 2, "x.lock: has a name that belongs to x; give it another one"),
         ("", 2, "Missing argument 'NEW'"),
         ("new --lock-timeout -1", 2, "--lock-timeout"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_told_in_one_line(once: Path, arguments: str, status: int, message: str) -> None:
     (once / "link").symlink_to("new")
-    for name in ("x.ledger", "x.lock"):
-        (once / name).write_bytes((once / "new").read_bytes())
+    (once / "x.lock").write_bytes((once / "new").read_bytes())
     before = contents(once)
     assert message in fail(status, f"promote {arguments}", cwd=once)
     assert contents(once) == before
@@ -203,19 +200,6 @@ def test_an_equal_model_with_another_ledger_brings_it(tmp_path: Path) -> None:
     succeed("train pets more")
     succeed("promote new")
     assert learnt(tmp_path, "pets").endswith("known already: 4, repeated: 0")
-
-
-def test_a_model_of_format_1_brings_the_ledger_beside_it(once: Path) -> None:
-    for name, place in {"model": "new", "model.ledger": "new.ledger"}.items():
-        (once / place).write_bytes((REPOSITORY / "tests/fixtures/once" / name).read_bytes())
-    stale = (once / "new.ledger").read_bytes()
-    write("new.ledger", stale[:-1])
-    assert "new.ledger: the ledger is damaged" in fail(3, "promote new", cwd=once)
-    write("new.ledger", stale)
-    succeed("promote new --backup", cwd=once)
-    assert sorted(contents(once)) == ["nbtext.joblib", "nbtext.joblib.1"]
-    corpus(once, DAYS)
-    assert learnt(once, "a", "c").startswith("nbtext: learnt 0 documents;")
 
 
 @pytest.mark.parametrize("held", ["nbtext.joblib", "new"])
@@ -275,8 +259,7 @@ def test_killed_at_any_step_the_pair_is_the_old_one_or_the_new_and_the_next_run_
         present = found.get("nbtext.joblib")
         assert present in (before.get("nbtext.joblib"), before["new"])
         if present is not None:
-            model = "nbtext.joblib"
-            known = ledger_of(model, model_digest(model))
+            known = LockedModelFile("nbtext.joblib", backup=False).ledger()
             assert len(known or ()) == (6 if present == before["new"] else 4 if old else 0)
         assert found.get("new", present) == before["new"]
         outcomes.add((status, present == before["new"], "new" in found))

@@ -12,7 +12,7 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.errors import NbtextError
-from nbtext.model.locked_model import ledger_of
+from nbtext.model.locked_model import LockedModelFile, locked_model
 from tests.budget import rounds
 from tests.process import HOUSE, PETS, TIME_LIMIT, Running, content, corpus, drained, in_json, nbtext, start, succeed, until, write
 
@@ -122,7 +122,7 @@ def test_killed_at_any_step_the_next_run_makes_it_whole(once: Path, command: lis
         status = children(once, [[DYING, str(die_at), *command, *update[2:]]])[0].wait(TIME_LIMIT)
         found = content("nbtext.joblib")
         assert found in (old, new)
-        known = ledger_of("nbtext.joblib", b"")
+        known = LockedModelFile("nbtext.joblib", backup=False).ledger()
         assert known is not None
         assert len(known) == (5 if found == new else 4)
         outcomes.append((status, found == new))
@@ -144,7 +144,6 @@ def test_killed_at_any_step_the_next_run_makes_it_whole(once: Path, command: lis
 
 @pytest.mark.parametrize("where", ["nbtext.model.locked_model.keep_backup", "pathlib.Path.replace"])
 def test_a_failure_leaves_model_and_ledger_as_they_were(once: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nbtext.model.locked_model import locked_model
     from nbtext.store.ledger import Ledger
 
     def fail(*_: object, **__: object) -> None:

@@ -1,4 +1,4 @@
-"""The schema of the model file, its tables in the docs, and files of format 1."""
+"""The schema of the model file and its tables in the docs."""
 
 from __future__ import annotations
 
@@ -94,7 +94,6 @@ RARE = {
     "a cell has no column", "a label has neither documents nor seed words", "its means are too large",
     "its numbers are too large", "its sample holds impossible documents", "a document of its sample is in no layer of documents",
     "it has too many layers",  # tests/test_counts_layers.py
-    "its counts of unlabelled documents are not those of training",  # files of format 1
 }  # fmt: skip
 """Findings that one change of a fixture does not lead to."""
 FILES = sorted(FOLDER.glob("format-2/*.model"))

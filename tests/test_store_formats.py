@@ -1,4 +1,4 @@
-"""Models that earlier versions wrote: they load, and say what they said."""
+"""Models that earlier versions wrote: they load, and say what they said, or are refused because no release wrote them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.inspection.verification import verify
 from nbtext.store import FORMAT
+from nbtext.store.model_file import EARLY_FORMAT
 from tests.fixtures.make import FIXTURES, FOLDER, RELEASED, answers
+from tests.model_bytes import HEAD, put_together, taken_apart
+from tests.process import content, fail, nbtext, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +57,44 @@ def test_an_old_model_saved_again_says_the_same(path: Path, tmp_path: Path) -> N
 
 
 def test_every_format_there_was_and_every_kind_of_model_has_its_files() -> None:
-    assert {path.parent.name for path in FILES} == {f"format-{number}" for number in range(1, FORMAT + 1)}
+    assert {path.parent.name for path in FILES} == {f"format-{number}" for number in range(EARLY_FORMAT + 1, FORMAT + 1)}
     assert {path.stem for path in FILES if path.parent.name == f"format-{FORMAT}"} >= set(FIXTURES)
     assert RELEASED <= FORMAT
+
+
+EARLY = "written by an early version; train again"
+COMMANDS = (
+    "classify pets/cats/1 -m early", "evaluate pets -m early", "explain pets/cats/1 -m early",
+    "update pets -m early", "update pets --once -m early", "compare early nbtext.joblib", "compare nbtext.joblib early pets",
+    "report pets -m early", "inspect -m early", "select-features -m early", "tokens pets/cats/1 -m early",
+    "generate -m early", "forget pets -m early", "merge nbtext.joblib early --to sum", "merge early nbtext.joblib --to early",
+    "relabel cats kittens -m early", "prune --min-df 2 -m early", "prune --ledger -m early", "promote early", "prevalence pets -m early",
+)  # fmt: skip
+"""All that read a model, but those that print what they checked."""
+
+
+@pytest.mark.usefixtures("pets")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_refuses_a_model_of_an_early_format(command: str) -> None:
+    parts = taken_apart(content("nbtext.joblib"))
+    write("early", put_together(parts.decoded, parts.payload, version=EARLY_FORMAT))
+    before = content("early"), content("nbtext.joblib")
+    assert fail(3, command).removeprefix("nbtext: ") == f"early: {EARLY}"
+    assert (content("early"), content("nbtext.joblib")) == before
+
+
+@pytest.mark.usefixtures("pets")
+def test_what_checks_a_model_finds_an_early_format() -> None:
+    write("early", put_together({}, b"", version=EARLY_FORMAT))
+    done = nbtext("doctor -m early")
+    assert (done.status, done.notes) == (3, [f"nbtext: early: {EARLY}"])
+    done = nbtext("inspect --verify -m early")
+    assert (done.status, done.notes) == (3, ["nbtext: early: file: written by an early version; restore it or train again"])
+
+
+@pytest.mark.usefixtures("tmp_path")
+def test_what_follows_the_number_of_an_early_format_does_not_matter() -> None:
+    header = put_together({}, b"", version=EARLY_FORMAT)[:HEAD]
+    for follows in (b"", b"x", bytes(10_000), b"{}0"):
+        write("m", header + follows)
+        assert fail(3, "inspect -m m") == f"nbtext: m: {EARLY}"

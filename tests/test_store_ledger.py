@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -10,25 +9,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nbtext.errors import ModelError, PathError
+from nbtext.errors import ModelError
 from nbtext.model.changing import join_ledgers
 from nbtext.store.ledger import (
     ABSENT,
     FINGERPRINT,
     Ledger,
     fingerprint,
-    ledger_path,
-    read_ledger,
 )
-from nbtext.store.model_file import NO_MODEL, model_digest, write_model_file
-from tests.process import HOUSE, REPOSITORY, run
+from nbtext.store.model_file import NO_MODEL, model_digest, read_ledger_bytes, write_model_file
+from tests.process import HOUSE, run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-ONCE = REPOSITORY / "tests/fixtures/once"
-BEFORE, AFTER = ((ONCE / name).read_bytes()[31:63] for name in ("before", "model"))
-OTHER = hashlib.sha256(b"other").digest()
 KEYS = [b"\0" * 16, b"\0" * 15 + b"\1", b"\1" + b"\0" * 15, b"\xff" * 16, b"ab" + b"\0" * 14, *(fingerprint(b"%d" % n) for n in range(6))]
 """Fingerprints, some of which end in zero bytes."""
 
@@ -95,6 +89,7 @@ def test_a_section_holds_the_ledger_and_equal_entries_are_the_same_bytes(held: E
         (4, b"!", "not a list of text"),
         (5, b"1 ", "not a list of text"),
         (-4, b"\x09\0\0\0", "no label"),
+        (-4, b"\xfe\xff\xff\xff", "no label"),
         (-5, None, "length"),
     ],
 )
@@ -106,90 +101,37 @@ def test_hostile_sections(begin: int, patch: bytes | None, message: str) -> None
         Ledger.of_bytes(bytes(content))
 
 
-def test_both_ledgers_beside_a_model_of_format_1(written: tuple[Path, bytes]) -> None:
-    path, _ = written
-    before, after = (read_ledger(str(path), model) for model in (BEFORE, AFTER))
-    assert before is not None
-    assert after is not None
-    assert (len(before), len(after)) == (4, 6)
-    for model in (OTHER, NO_MODEL):
-        with pytest.raises(ModelError, match="belongs to another model; begin a new one with nbtext train once, or remove it"):
-            read_ledger(str(path), model)
-
-
-def test_where_there_is_none(tmp_path: Path) -> None:
-    assert read_ledger(str(tmp_path / "ledger"), BEFORE) is None
-
-
-def test_it_lies_beside_the_file_that_a_link_leads_to(tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to("real/model")
-    assert ledger_path(str(tmp_path / "link")) == str(tmp_path / "real/model.ledger")
+def test_entries_out_of_order_are_refused() -> None:
+    content = ledger({KEYS[0]: "x", KEYS[3]: "x"}).to_bytes()
+    with pytest.raises(ModelError, match="not sorted"):
+        Ledger.of_bytes(content.replace(KEYS[0] + KEYS[3], KEYS[3] + KEYS[0]))
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> tuple[Path, bytes]:
-    path, content = tmp_path / "model.ledger", (ONCE / "model.ledger").read_bytes()
-    path.write_bytes(content)
-    return path, content
+def written(tmp_path: Path) -> tuple[Path, bytes, int]:
+    """A model file with a ledger, its content, and where its ledger begins."""
+    path, section = tmp_path / "m", ledger({KEYS[0]: "x", KEYS[3]: "y"}).to_bytes()
+    write_model_file(str(path), {}, {}, section)
+    assert read_ledger_bytes(str(path)) == section
+    content = path.read_bytes()
+    return path, content, len(content) - len(section)
 
 
-def test_every_flipped_bit_and_every_truncation_is_found(written: tuple[Path, bytes]) -> None:
-    path, content = written
-    damaged = [content[:end] for end in range(len(content))] + [content + b"\0"]
-    damaged += [content[:at] + bytes([content[at] ^ (1 << at % 8)]) + content[at + 1 :] for at in range(len(content))]
-    for found in damaged:
-        path.write_bytes(found)
-        with pytest.raises(ModelError, match=r"damaged|newer nbtext") as raised:
-            read_ledger(str(path), AFTER)
+def test_every_flipped_bit_is_found(written: tuple[Path, bytes, int]) -> None:
+    path, content, begin = written
+    for at in range(begin, len(content)):
+        path.write_bytes(content[:at] + bytes([content[at] ^ (1 << at % 8)]) + content[at + 1 :])
+        with pytest.raises(ModelError, match="the ledger is damaged: its checksum is wrong; nbtext prune ledger takes it out") as raised:
+            read_ledger_bytes(str(path))
         assert raised.value.where == str(path)
 
 
-@pytest.mark.parametrize(
-    ("begin", "patch", "message"),
-    [
-        (8, b"\x02\0\0\0", "made by a newer nbtext"),
-        (8, b"\0\0\0\0", "no format"),
-        (12, b"\xff\xff\xff\xff", "length"),
-        (16, b"\xff" * 8, "length"),
-        (24, b"\xff" * 7 + b"\x7f", "length"),
-        (128, b"!", "not a list of text"),
-        (129, b"1 ", "not a list of text"),
-        (-4, b"\x09\0\0\0", "no label"),
-        (-4, b"\xfe\xff\xff\xff", "no label"),
-        (-12, b"", ""),
-    ],
-)
-def test_hostile_ledgers_with_a_true_checksum(written: tuple[Path, bytes], begin: int, patch: bytes, message: str) -> None:
-    path, content = written
-    begin %= len(content)
-    changed = bytearray(content)
-    changed[begin : begin + len(patch)] = patch
-    changed[96:128] = hashlib.sha256(changed[:96] + changed[128:]).digest()
-    path.write_bytes(changed)
-    if not patch:
-        assert read_ledger(str(path), AFTER) is not None
-        return
-    with pytest.raises(ModelError, match=message):
-        read_ledger(str(path), AFTER)
-
-
-def test_entries_out_of_order_are_refused(written: tuple[Path, bytes]) -> None:
-    path, content = written
-    at = 128 + int.from_bytes(content[12:16], "little")
-    changed = content[:at] + content[at + 16 : at + 32] + content[at : at + 16] + content[at + 32 :]
-    path.write_bytes(changed[:96] + hashlib.sha256(changed[:96] + changed[128:]).digest() + changed[128:])
-    with pytest.raises(ModelError, match="not sorted"):
-        read_ledger(str(path), BEFORE)
-
-
-def test_what_is_no_file_is_no_ledger(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(PathError, match="is a directory"):
-        read_ledger(str(tmp_path / "folder"), BEFORE)
-    with pytest.raises(PathError, match="not a regular file; remove it"):
-        read_ledger(str(tmp_path / "pipe"), BEFORE)
+def test_every_truncation_is_found(written: tuple[Path, bytes, int]) -> None:
+    path, content, begin = written
+    for damaged in (*(content[:end] for end in range(begin, len(content))), content + b"\0"):
+        path.write_bytes(damaged)
+        with pytest.raises(ModelError, match=f"the model is damaged: it has {len(damaged)} bytes, its header says {len(content)}"):
+            read_ledger_bytes(str(path))
 
 
 def test_a_fingerprint_is_half_of_a_digest() -> None:

@@ -151,7 +151,7 @@ def test_one_changed_number_is_refused_or_does_no_harm(tmp_path: Path, content: 
 
 
 OUT_OF_RANGE = "its temperature or curve is out of range"
-ATTACKS: dict[str, tuple[str, tuple[Any, ...], object, str]] = {
+ATTACKS: dict[str, tuple[str, tuple[Any, ...], Any, str]] = {
     "a negative count": ("attributes", ("sample_values", 0), -3.0, "its sample has an impossible count"),
     "a temperature of nan": ("multinomial", ("temperature",), {"scale": 1e-300, "exponent": -1000.0}, OUT_OF_RANGE),
     "a tiny temperature": ("bernoulli", ("temperature",), {"scale": 1e-300, "exponent": 999.9}, OUT_OF_RANGE),
@@ -177,6 +177,6 @@ def test_models_that_were_found(tmp_path: Path, attack: str) -> None:
     parts = taken_apart((FOLDER / f"format-2/{name}.model").read_bytes())
     write("m", put_together(parts.decoded, parts.payload))
     succeed("inspect -m m")
-    changed = parts.with_number(*place, value) if place[0] in parts.decoded["arrays"] else parts.with_setting(place, value)
-    write("m", changed)
+    is_number = place[0] in parts.decoded["arrays"]
+    write("m", parts.with_number(place[0], place[1], value) if is_number else parts.with_setting(place, value))
     assert f"m: the model is malformed: {reason}" in fail(3, "inspect -m m")

@@ -44,7 +44,7 @@ def command(model_path: str, min_df: int | None, max_df: float | None, **options
     with locked_model(model_path, **lock_settings(options)) as file:
         before = file.load()
         after = before if min_df is max_df is None else pruned(before, min_df or 1, 1.0 if max_df is None else max_df)
-        file.replace(after, None if options["ledger"] else file.ledger_if_usable())
+        file.replace(after, None if options["ledger"] else file.ledger())
     terms, left = (int(model.fitted.text_terms.sum()) for model in (before, after))
     messages.notice(f"removed {terms - left:,} of {quantity(terms, 'term')}")
     say_model(after, model_path, before)

@@ -35,7 +35,7 @@ def command(old: str, new: str, model_path: str, **options: Any) -> None:
 
     check_replaceable(model_path)
     with locked_model(model_path, **lock_settings(options)) as file:
-        before, ledger = file.load(), file.ledger_if_usable()
+        before, ledger = file.load(), file.ledger()
         after = relabelled(before, old, new)
         file.replace(after, None if ledger is None else ledger.relabelled(partial(renamed, old=old, new=new)))
     say_model(after, model_path, before)

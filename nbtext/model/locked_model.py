@@ -2,7 +2,7 @@
 
 Every replacement goes the same way: the backup first, then the model, which has its ledger in it, with one rename. `promote` removes the model from
 its old place last. So a process that is killed leaves the old model or the new one, and `promote` can be repeated until the new model is gone from its
-old place. The ledger of a model of format 1 lies beside it; it is removed once it is in the file.
+old place.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ from nbtext.steps import stepped
 from nbtext.store.atomic import BACKUP_SUFFIX as BACKUP
 from nbtext.store.atomic import LOCK_SUFFIX as LOCK
 from nbtext.store.atomic import check_replaceable, keep_backup, locked, replace_file
-from nbtext.store.ledger import LEDGER_SUFFIX as LEDGER
-from nbtext.store.ledger import Ledger, ledger_path, read_ledger
-from nbtext.store.model_file import NO_MODEL, embedded_digest, model_digest, read_ledger_bytes, read_model_bytes, read_model_file
+from nbtext.store.ledger import Ledger
+from nbtext.store.model_file import NO_MODEL, embedded_digest, has_ledger, model_digest, read_ledger_bytes, read_model_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,36 +41,18 @@ class LockedModelFile:
     def __init__(self, path: str, *, backup: bool) -> None:
         self.path = path
         self._backup = backup
-        self._digest = model_digest(path)
 
     def load(self) -> TextClassifier:
         """Load the model; raise as `TextClassifier.load` does."""
         return TextClassifier.load(self.path)
 
     def ledger(self) -> Ledger | None:
-        """Return the ledger of the model, None if there is none; raise `ModelError` if it is damaged or that of another model."""
-        if self._digest == NO_MODEL and not Path(self.path).exists():  # a model that could not be opened may have one
-            return None
-        return ledger_of(self.path, self._digest)
-
-    def ledger_if_usable(self) -> Ledger | None:
-        """Return the ledger of the model; None if it has none, or one beside it that cannot be used.
-
-        Raises `ModelError` if the ledger in the file is damaged: a change would lose it.
-        """
-        try:
-            return self.ledger()
-        except ModelError:
-            if read_ledger_bytes(self.path):
-                raise
-            return None
+        """Return the ledger of the model, None if it has none; raise `ModelError` if it is damaged: a change would lose it."""
+        return _ledger_in(self.path)
 
     def replace(self, model: TextClassifier, ledger: Ledger | None = None) -> None:
         """Replace the file by a model, with a ledger or without one; raise `PathError`, and leave it as it was."""
         model.save(self.path, b"" if ledger is None else ledger.to_bytes(), self._before)
-        if ledger is not None:
-            with suppress(OSError):
-                Path(ledger_path(self.path)).unlink()
 
     def replace_content(self, content: bytes) -> None:
         """Replace as `replace` does, by the bytes of a model file."""
@@ -82,10 +63,14 @@ class LockedModelFile:
             keep_backup(target)
 
 
-def ledger_of(path: str, digest: bytes) -> Ledger | None:
-    """Return the ledger in a model file, or in that beside a model of format 1 with this digest; raise as `LockedModelFile.ledger` does."""
+def _ledger_in(path: str) -> Ledger | None:
+    """Return the ledger in a model file, None if it has none; raise `ModelError` if it is damaged."""
     content = read_ledger_bytes(path)
-    return Ledger.of_bytes(content) if content else read_ledger(ledger_path(path), digest)
+    try:
+        return Ledger.of_bytes(content) if content else None
+    except ModelError as problem:
+        problem.where = path
+        raise
 
 
 def read_with_ledger(path: str) -> tuple[TextClassifier, Ledger | None]:
@@ -97,8 +82,8 @@ def read_with_ledger(path: str) -> tuple[TextClassifier, Ledger | None]:
         digest = model_digest(path)
         model = TextClassifier.load(path)
         try:
-            ledger = ledger_of(path, digest)
-        except (ModelError, PathError):
+            ledger = _ledger_in(path)
+        except ModelError:
             ledger = None
         if model_digest(path) == digest:
             return model, ledger
@@ -178,7 +163,7 @@ def update(
         model = _loaded_to_change(file, counted_by, unlabelled)
         n_before = model.counts.labelled.n_documents
         if not isinstance(more, Batch):
-            ledger = file.ledger_if_usable()
+            ledger = file.ledger()
             file.replace(model.learn(model.counts if more is None else model.counts + more.counts, unlabelled.pool), ledger)
             return Updated(model, n_before, ledger is not None, None)
         ledger = file.ledger()
@@ -229,7 +214,7 @@ def forget(
                 counts, ledger, n_forgotten, unknown = forgotten_once(model.counts, ledger, batch)
             else:
                 counts, n_forgotten, unknown = forget_documents(model.counts, batch.counts), batch.fingerprints.size, 0
-                ledger = file.ledger_if_usable()
+                ledger = file.ledger()
                 ledger = None if ledger is None else forgotten(ledger, batch)
         except NeverLearntError as problem:
             raise problem.naming(batch.names[problem.number]) from None
@@ -287,8 +272,8 @@ def merge(paths: Sequence[str], path: str, *, lock_timeout: float, backup: bool 
 def promote(new: str, path: str, *, lock_timeout: float, backup: bool = False) -> TextClassifier:
     """Replace the model at ``path``, if there is one, by the model at ``new`` with its ledger; return the new model.
 
-    Raises `ModelError` if the new model or its ledger is missing, damaged or refused, `UsageError` if both are the same file or a ledger would be left
-    without a model, `LockedError`, and `PathError`. In all these cases nothing has changed, but for the one in which the message says otherwise.
+    Raises `ModelError` if the new model is missing, or it or its ledger is damaged or refused, `UsageError` if both are the same file or a ledger would be
+    lost, `LockedError`, and `PathError`. In all these cases nothing has changed, but for the one in which the message says otherwise.
     """
     check_replaceable(path)
     _require_apart(new, path, backup=backup)
@@ -301,14 +286,10 @@ def promote(new: str, path: str, *, lock_timeout: float, backup: bool = False) -
             locks.enter_context(locked(place, lock_timeout))
         if model_digest(new) != embedded_digest(content):
             raise ModelError("was replaced while it was read", where=new, hint="run it again")
-        ledger, file = ledger_of(new, embedded_digest(content)), LockedModelFile(path, backup=backup)
-        if ledger is None:
-            _require_no_ledger(file, new)
+        if _ledger_in(new) is None:
+            _require_no_ledger(path, new)
         if not _is_content(content, path):
-            if os.path.lexists(ledger_path(new)):  # of a model of format 1
-                file.replace(model, ledger)
-            else:
-                file.replace_content(content)
+            LockedModelFile(path, backup=backup).replace_content(content)
         _remove(new, path)
     return model
 
@@ -320,29 +301,25 @@ def _require_apart(new: str, path: str, *, backup: bool) -> None:
         raise UsageError("is the model itself", where=new, hint="name the file of another model")
     if backup and source == target + BACKUP:
         raise UsageError("is where --backup keeps the model that is replaced", where=new, hint="leave out --backup")
-    if source in (target + LEDGER, target + LOCK):
+    if source == target + LOCK:
         raise UsageError(f"has a name that belongs to {path}", where=new, hint="give it another one")
 
 
-def _require_no_ledger(file: LockedModelFile, new: str) -> None:
-    """Raise `UsageError` if the model that would be replaced by one without a ledger has one."""
-    try:
-        has_ledger = file.ledger() is not None
-    except ModelError:
-        has_ledger = os.path.lexists(ledger_path(file.path))
-        with suppress(ModelError):
-            read_model_file(file.path)
-            has_ledger = True  # the model is not damaged, so its ledger is
-    if has_ledger:
-        raise UsageError(
-            f"has no ledger of documents learnt once, but {file.path} has one",
-            where=new,
-            hint=f"train it with nbtext train --once, or nbtext prune --ledger -m {file.path}",
-        )
+def _require_no_ledger(path: str, new: str) -> None:
+    """Raise `UsageError` if the model that would be replaced by one without a ledger has one, be it damaged."""
+    if model_digest(path) == NO_MODEL:
+        return
+    with suppress(ModelError):  # a damaged model is not worth keeping
+        if has_ledger(path):
+            raise UsageError(
+                f"has no ledger of documents learnt once, but {path} has one",
+                where=new,
+                hint=f"train it with nbtext train --once, or nbtext prune --ledger -m {path}",
+            )
 
 
 def _is_content(content: bytes, path: str) -> bool:
-    """Return whether a file has these bytes already: then its backup must stay, and what its ledger knows of the model before."""
+    """Return whether a file has these bytes already: then its backup must stay."""
     with suppress(OSError):
         return Path(path).stat().st_size == len(content) and Path(path).read_bytes() == content
     return False
@@ -351,7 +328,6 @@ def _is_content(content: bytes, path: str) -> bool:
 def _remove(new: str, path: str) -> None:
     """Remove what has been promoted; of a symbolic link what it leads to."""
     try:
-        Path(ledger_path(new)).unlink(missing_ok=True)
         Path(os.path.realpath(new)).unlink()
     except OSError as problem:
         raise PathError(f"written, but {new} cannot be removed: {reason(problem)}", where=path) from None

@@ -1,7 +1,7 @@
 """The schema of the model file: each array and each setting once, with its kind, size and range.
 
 What is written, read and checked follows from it, and so do the tables in ``docs/model-file.md``. What concerns several arrays at once is checked in
-`nbtext.model.state`. At the end, files of format 1.
+`nbtext.model.state`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from nbtext.calibration import LARGEST_LOG
 from nbtext.counts.documents import LARGEST_HASH
 from nbtext.counts.layers import MOST_OF_SEEDS
-from nbtext.counts.statistics import UNLABELLED
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError, malformed, require
 from nbtext.records import NamedTuple
@@ -70,7 +69,7 @@ ARRAYS = {
         Array("label_lengths", WHOLE, "labels", "bytes of each label; the first is empty if documents have several labels, and stands for all documents"),
         Array("column_labels", WHOLE, "columns", "label of each column; columns are sorted by label, then layer", below="labels", when="several layers"),
         Array("column_layers", WHOLE, "columns", "layer of each column; if it is missing, column k is label k", below="layers", when="several layers"),
-        Array("column_documents", WHOLE, "columns", "documents of each column, at least one"),
+        Array("column_documents", WHOLE, "columns", "documents of each column, at least one", least=1),
         Array("term_cells", WHOLE, "terms", "number of columns in which each term occurs"),
         Array("cell_columns", WHOLE, "cells", "for each term these columns, ascending", below="columns"),
         Array("cell_counts", WHOLE, "cells", "how often the term occurs there", least=1),
@@ -250,7 +249,6 @@ SETTINGS = {
             "unspaced": _PAIRED_TEST,
         },
         "what training chose where an option was `auto`, and how much better left-out documents are answered with it",
-        None,
     ),
     "temperature": Setting(
         {"scale": Range(sys.float_info.min, sys.float_info.max), "exponent": Range()},
@@ -292,43 +290,3 @@ def checked_settings(plain: Mapping[str, Parsed]) -> dict[str, Parsed]:
     for name, value in plain.items():
         require(fits(value, SETTINGS[name].form), f"training makes no such {name}")
     return {**{name: setting.absent for name, setting in SETTINGS.items()}, **plain}
-
-
-RENAMED = {
-    "classes": "labels",
-    "class_lengths": "label_lengths",
-    "class_documents": "column_documents",
-    "cell_classes": "cell_columns",
-    "sample_classes": "sample_labels",
-    "left_out_classes": "left_out_labels",
-}
-
-OF_UNLABELLED = {
-    "unlabelled_class_documents": "column_documents",
-    "unlabelled_cells": "term_cells",
-    "unlabelled_classes": "cell_columns",
-    "unlabelled_counts": "cell_counts",
-    "unlabelled_documents": "cell_documents",
-    "unlabelled_logs": "cell_logs",
-}
-"""The arrays of the counts of unlabelled documents, which have columns of their own now."""
-
-
-def converted(settings: Mapping[str, Parsed], arrays: Arrays) -> tuple[dict[str, Parsed], Arrays, Arrays]:
-    """Return settings and arrays of format 1 as those of format 2, and those of the counts of unlabelled documents, which stand apart."""
-    found = {name: value for name, value in settings.items() if name != "unit"}
-    found["layers"] = [["", settings.get("unit", 1), None]]
-    if isinstance(choices := settings.get("choices"), dict):
-        found["choices"] = {"sides": [PAIRS], "unspaced": None, **choices}
-    unlabelled = settings.get("unlabelled")
-    figures = dict(unlabelled) if isinstance(unlabelled, dict) else {}
-    weight = figures.pop("weight", None)
-    if figures:
-        found["seeds"] = figures.pop("seeds", settings.get("seeds", []))
-        found["unlabelled"] = figures
-    there = {RENAMED.get(name, name): array for name, array in arrays.items() if name not in OF_UNLABELLED}
-    unlabelled = {OF_UNLABELLED[name]: array for name, array in arrays.items() if name in OF_UNLABELLED}
-    require(bool(unlabelled) == bool(weight), "its counts of unlabelled documents are not those of training")
-    if unlabelled:
-        found["layers"].append([UNLABELLED, WEIGHT_UNIT, weight])
-    return found, there, unlabelled

@@ -24,7 +24,6 @@ from nbtext.counts.vocabulary import Vocabulary, is_category, sorted_order
 from nbtext.document_parts import LARGEST, LARGEST_COUNT, SMALLEST, WEIGHT_UNIT, Attributes
 from nbtext.errors import ModelError, UsageError, malformed, require
 from nbtext.fitted_model import (
-    NO_CHOICES,
     Choices,
     FittedModel,
     Learnt,
@@ -35,7 +34,7 @@ from nbtext.fitted_model import (
     require_learnable,
 )
 from nbtext.label_sets import LabelSets, have_several
-from nbtext.model.schema import FITTED, LABEL_KINDS, MOST, checked_settings, converted, decoded, encoded, plain
+from nbtext.model.schema import FITTED, LABEL_KINDS, MOST, checked_settings, decoded, encoded, plain
 from nbtext.ragged import offsets, rise_in_rows
 from nbtext.settings import NLTK_STEMMERS, Reading, Settings
 from nbtext.text.hashing import unpair
@@ -121,16 +120,13 @@ def to_plain(model: FittedModel) -> tuple[dict[str, object], Arrays]:
 
 def from_plain(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
     """Return the model that plain settings and arrays describe; raise `ModelError` unless training could have made it."""
-    unlabelled: Arrays = {}
-    if "classes" in arrays:
-        plain, arrays, unlabelled = converted(plain, arrays)
     values = checked_settings(plain)
     settings = _settings(values["training"], values["reading"])
     part, fitted = decoded(arrays, len(values["layers"]))
     seeds = [Seed(label, tuple(term), amount) for label, term, amount in values["seeds"]]
     require(all(seed.term for seed in seeds), "a seed word is no term")
-    counts = _counts(part, values, settings, seeds, decoded(unlabelled, 1)[0] if unlabelled else None)
-    statistics, settings = counts.statistics, _with_unspaced(settings, counts.statistics)
+    counts = _counts(part, values, settings, seeds)
+    statistics = counts.statistics
     weights = weights_of(statistics, settings, seeds)
     stop_list = part["stop_words"].decode().split()
     try:
@@ -243,8 +239,6 @@ def _learnt(part: Parts, values: Plain, settings: Settings, statistics: ClassSta
 
 
 def _choices(plain: Parsed) -> Choices:
-    if plain is None:
-        return NO_CHOICES
     tests = {name: plain[name] and PairedTest(**plain[name]) for name in ("stop_words", "smoothing", "unspaced")}
     require(plain["sides"] and plain["sides"] == sorted(set(plain["sides"])), "training makes no such choices")
     return Choices(**{**plain, **tests, "sides": tuple(plain["sides"])})
@@ -344,8 +338,8 @@ def counts_to_plain(counts: CorpusCounts) -> Arrays:
     )
 
 
-def _counts(part: Parts, values: Plain, settings: Settings, seeds: Seeds, unlabelled: Parts | None) -> CorpusCounts:
-    """Return the counts; in format 1 those of unlabelled documents stand apart."""
+def _counts(part: Parts, values: Plain, settings: Settings, seeds: Seeds) -> CorpusCounts:
+    """Return the counts."""
     vocabulary, rows = _vocabulary(part), values["layers"]
     counted, names = [name for name, _, weight in rows if weight is None], {name for name, *_ in rows}
     fits = counted == sorted({"", *counted}) and len(names) == len(rows)
@@ -354,14 +348,9 @@ def _counts(part: Parts, values: Plain, settings: Settings, seeds: Seeds, unlabe
     bounds = rows_of_text(part["labels"], part["label_lengths"], "labels").tolist()
     labels = tuple(part["labels"][start:end].decode() for start, end in pairwise(bounds))
     require(labels and all(first < second for first, second in pairwise(labels)), "its labels are not sorted and distinct")
-    require(unlabelled or part["column_documents"].min(initial=1) >= 1, "a column has no documents")
-    statistics = replace(_table(part, vocabulary, labels, layers[:1] if unlabelled else layers, settings), unit=rows[0][1])
+    statistics = replace(_table(part, vocabulary, labels, layers, settings), unit=rows[0][1])
     counts = CorpusCounts(statistics, _sample(part, statistics, settings.sample, values["sample_bound"]), values["closed_vocabulary"])
-    if unlabelled:
-        soft = _table(unlabelled, vocabulary, labels, layers[:1], settings)
-        require((soft.cell_logs is None) == (statistics.cell_logs is None), "its counts of unlabelled documents are not those of training")
-        counts = counts.with_layer(layers[1], soft)
-    statistics, (of_class, of_layer) = counts.statistics, counts.statistics.column_parts
+    of_class, of_layer = statistics.column_parts
     without = {*labels} - {labels[number] for number in of_class[statistics.class_documents > 0].tolist()}
     require(without <= {seed.label for seed in seeds}, "a label has neither documents nor seed words")
     n_seeded = np.count_nonzero(~statistics.held)  # terms that only seeds name, and the parts of n-grams

@@ -467,7 +467,7 @@ class TextClassifier:
 
     @classmethod
     def load(cls, path: str) -> TextClassifier:
-        """Read a model file; raises `ModelError` if it is missing, damaged, of a newer format, or no model."""
+        """Read a model file; raises `ModelError` if it is missing, damaged, of a format that is not read, or no model."""
         from nbtext.store import read_model_file
 
         settings, arrays = read_model_file(path)

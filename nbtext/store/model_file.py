@@ -40,8 +40,11 @@ if TYPE_CHECKING:
     from nbtext.type_names import Arrays, Numbers
 
 FORMAT = 2
-"""Number of the format. To change what a model file holds: raise it; keep the code that reads the old number (`converted` in `nbtext.model.schema`);
+"""Number of the format. To change what a model file holds: raise it; keep code that reads the old number, back to the first after `EARLY_FORMAT`;
 add files of the new format to the test fixtures, which must load and score the same; note it in CHANGELOG."""
+
+EARLY_FORMAT = 1
+"""Number of the format before the first release, which is not read."""
 
 MAGIC = b"nbtext\r\n"
 ALIGNMENT = 64
@@ -154,9 +157,9 @@ def read_ledger_bytes(path: str) -> bytes:
     return content[end:]
 
 
-def format_of(content: bytes) -> int:
-    """Return the number of the format of a model file's bytes."""
-    return int(_FIELDS.unpack_from(content)[3])
+def has_ledger(path: str) -> bool:
+    """Return whether a model file has a ledger, be it damaged; raises as `read_model_file`."""
+    return bool(_read(path)[-1].ledger[0])
 
 
 def embedded_digest(content: bytes) -> bytes:
@@ -167,7 +170,7 @@ def embedded_digest(content: bytes) -> bytes:
 def model_digest(path: str) -> bytes:
     """Return the digest in a model file's header, unchecked, which identifies the model; `NO_MODEL` if there is none.
 
-    Raises `ModelError` if the file cannot be read for another reason, such as too many open files: then it is unknown whose the ledger is.
+    Raises `ModelError` if the file cannot be read for another reason, such as too many open files: then it is unknown whether there is one.
     """
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
@@ -227,6 +230,8 @@ def _parse(content: bytes, size: int) -> tuple[int, int, _Index]:
     _, header_length, _, version, index_length, payload_length, digest = _FIELDS.unpack_from(content)
     if version > FORMAT:
         raise ModelError(f"made by a newer nbtext (format {version}, this one reads {FORMAT})", hint="upgrade nbtext")
+    if version == EARLY_FORMAT:
+        raise ModelError("written by an early version", hint="train again")
     begin, end = _HEAD + index_length + len(_POP), _end_of(content)
     if header_length != _HEAD - _PUSH_BYTES + index_length or index_length > MAX_INDEX_BYTES or end > size:
         raise _damaged(f"it has {size} bytes, its header says {end}")

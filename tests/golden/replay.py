@@ -1,7 +1,7 @@
 """Runs the commands of ``commands.txt`` and notes all that can be seen of them, byte for byte.
 
 ``commands.txt`` is made of sessions, each headed by ``== NAME`` and run in a folder of its own, with copies of what is in ``inputs/`` and links
-``train`` and ``test`` to the parts of corpora/service-desk, ``service-desk`` and ``format-1`` to the models of tests/fixtures. A line is
+``train`` and ``test`` to the parts of corpora/service-desk, ``service-desk`` and ``format-2`` to the models of tests/fixtures. A line is
 
 - ``nbtext ARGUMENTS``, also with ``NAME=VALUE`` before and ``< FILE`` behind: status, both outputs and every file it wrote are compared;
 - ``~ nbtext ARGUMENTS``: only the status, since the output holds what the clock, the disk or the machine says;
@@ -112,7 +112,7 @@ def played(lines: list[str]) -> list[dict[str, Any]]:
         for link, target in (
             ("train", SERVICE_DESK / "train"),
             ("test", SERVICE_DESK / "test"),
-            ("format-1", HERE.parent / "fixtures/format-1"),
+            ("format-2", HERE.parent / "fixtures/format-2"),
         ):
             (folder / link).symlink_to(target)
         found = []
