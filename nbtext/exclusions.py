@@ -225,7 +225,6 @@ COMMANDS = {
             needs="records",
         ),
     ),
-    "compare": (Row(f"--changed --fail-unless-better --null {OF_READING}", wants="CORPUS --files-from"),),
     "cross-validate": (
         Row("--leave-one-out", lacks="folds"),
         Row("--folds --repeats --seed --group-column --time-column", needs="folds"),

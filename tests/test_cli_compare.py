@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import PETS, SERVICE_DESK, corpus, fail, in_json, json_lines, nbtext, succeed, write
+from tests.process import PETS, SERVICE_DESK, bash, corpus, fail, in_json, json_lines, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,6 +115,15 @@ def test_a_gate_for_a_model_that_is_not_better_beyond_chance(service_desk_model:
         assert refused.status == 6
         assert refused.notes == ["nbtext: gate not met: B is not right more often than A beyond chance"]
         assert refused.text == succeed("compare", a, b, test).text
-    assert (
-        fail(2, "compare worse", service_desk_model, "--fail-unless-better") == "nbtext: --fail-unless-better needs CORPUS or --files-from"
-    )
+
+
+def test_without_documents_it_says_how_to_see_what_differs_in_the_models(pets: Path) -> None:
+    succeed("train pets --stemmer none -m 'of two words'")
+    told = fail(2, "compare nbtext.joblib 'of two words' --fail-unless-better")
+    said, _, line = told.partition("; to see what differs in the models: ")
+    assert said == "nbtext: compare needs CORPUS or --files-from"
+    recipe = line.replace("nbtext inspect", "$NBTEXT inspect")
+    done = bash(recipe)
+    assert done.status == 1
+    assert '<         "stemmer": "snowball",' in done.text.splitlines()
+    assert bash(recipe.replace("'of two words'", "nbtext.joblib")).out == b""

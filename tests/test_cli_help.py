@@ -112,7 +112,6 @@ RENAMED = {
     ("select-features", "--top", "3"): ("select-features", "-n", "3"),
     ("inspect", "--top", "1"): ("inspect", "--limit", "1"),
     ("explain", "pets/cats/1", "-o", "table", "--top", "1"): ("explain", "pets/cats/1", "-o", "table", "-n", "1"),
-    ("compare", "nbtext.joblib", "nbtext.joblib", "--top", "1"): ("compare", "nbtext.joblib", "nbtext.joblib", "--limit", "1"),
     ("generate", "--number", "2"): ("generate", "-n", "2"),
     ("merge", "nbtext.joblib", "other", "-o", "merged"): ("merge", "nbtext.joblib", "other", "--to", "merged"),
     ("classify", "pets", "--label-header", "x-topic"): ("classify", "pets", "--label-column", "x-topic"),

@@ -418,7 +418,6 @@ def check_training_commands(session: Session) -> None:
         session.ended(*arguments, "-m", "m")
     shutil.copy("m", "other")
     session.done("compare", "m", "other", *corpus)
-    session.done("compare", "m", "other", reads=False)
     for arguments in (
         ["cross-validate", *corpus, *session.options(), "--folds", "2", "-o", "json"],
         ["learning-curve", *corpus, *session.options(), "--steps", "2", "--repeats", "1", "--folds", "2"],

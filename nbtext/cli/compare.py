@@ -1,13 +1,15 @@
-"""`nbtext compare`: compare two models, in themselves or on documents."""
+"""`nbtext compare`: compare two models on documents."""
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
 
 from nbtext.cli import messages, option, panels
 from nbtext.cli.gates import status_of
+from nbtext.errors import UsageError
 from nbtext.settings import READING
 
 
@@ -25,43 +27,31 @@ from nbtext.settings import READING
     "--fail-unless-better", "answer",
     "Exit with status 6 unless B is right more often than A, beyond chance by McNemar's test.",
 )  # fmt: skip
-@option.limit_option("Show N terms, if there is no CORPUS.", 20, least=0, old_names="--top")
 @option.seed_option("process", "Seed of the bootstrap.")
 @option.document_options
-def command(model_a: str, model_b: str, output: str, limit: int, seed: int, **options: Any) -> int | None:
-    """Compare the models A and B: what they contain, or how well they answer documents.
+def command(model_a: str, model_b: str, output: str, seed: int, **options: Any) -> int | None:
+    """Compare how well the models A and B answer documents whose classes are known.
 
-    Without a CORPUS the output shows which settings, classes, documents and priors differ, and the terms whose probability in a class changed
-    most, by their part of the Jensen-Shannon divergence between the language models of the class in A and in B, in nats.
-
-    With a CORPUS it shows which model answers better, whether the difference may be chance, and how many answers changed. CORPUS is laid out like
+    The output shows which model answers better, whether the difference may be chance, and how many answers changed. CORPUS is laid out like
     a training corpus, and read like that of A unless options say otherwise. Differences are B minus A. McNemar's exact test judges the
     accuracy; the other differences have 95 % intervals of the paired bootstrap.
 
     \b
     Examples:
       nbtext train corpora/service-desk/train --ngrams 2 --model pairs.joblib
-      nbtext compare nbtext.joblib pairs.joblib
       nbtext compare nbtext.joblib pairs.joblib corpora/service-desk/test
     """
     from nbtext.cli.corpus import CommandCorpus, check_output_file, corpus_paths, names_documents, reading_of, recognised
     from nbtext.evaluation.comparison import compare, differences_of_texts, require_same_kind
-    from nbtext.inspection.differences import differences
     from nbtext.metrics.intervals import Bootstrap
     from nbtext.metrics.results import json_values
     from nbtext.report.comparisons import print_comparison
     from nbtext.report.forms import SIX_DIGITS, json_line, write_json
-    from nbtext.report.rankings import print_differences
     from nbtext.store.atomic import replace_file
 
-    a, b = option.load_model(model_a), option.load_model(model_b)
     if not names_documents(options):
-        found = differences(a, b, limit)
-        if output == "table":
-            print_differences(found, model_a, model_b)
-        else:
-            write_json({"models": [model_a, model_b], **json_values(found)})
-        return None
+        raise UsageError("compare needs CORPUS or --files-from", hint=_without_documents(model_a, model_b))
+    a, b = option.load_model(model_a), option.load_model(model_b)
     paths, changed = corpus_paths(options), options["changed"]
     require_same_kind(a, b)
     reading = recognised(reading_of(a, paths, options), paths, labelled=True)
@@ -83,3 +73,9 @@ def command(model_a: str, model_b: str, output: str, limit: int, seed: int, **op
     else:
         write_json({**json_values(result), "models": [model_a, model_b]})
     return status_of(["B is not right more often than A beyond chance"] if options["fail_unless_better"] and not result.b_is_better else [])
+
+
+def _without_documents(*models: str) -> str:
+    """Return what to type to compare what is in two models."""
+    contents = (f"<(nbtext inspect -m {shlex.quote(model)} --output json | python3 -m json.tool)" for model in models)
+    return f"to see what differs in the models: diff {' '.join(contents)}"

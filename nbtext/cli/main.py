@@ -36,7 +36,7 @@ GROUPS_OF_COMMANDS = {
         "tune": "Try settings of training and keep the best model.",
         "cross-validate": "Measure settings on a corpus by cross-validation.",
         "learning-curve": "Show accuracy against training size, with a forecast.",
-        "compare": "Compare two models, with or without documents.",
+        "compare": "Compare two models on the same documents.",
         "suspects": "Find documents of a corpus whose label may be wrong.",
         "report": "Write an evaluation as a page of HTML, or a model card.",
     },

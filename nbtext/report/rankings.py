@@ -1,18 +1,16 @@
-"""Print terms for people: of words, of classes, and those that changed between two models; and ranked terms in every form."""
+"""Print terms for people: those of words and of classes."""
 
 from __future__ import annotations
 
 from itertools import chain, zip_longest
-from math import inf
 from typing import TYPE_CHECKING
 
-from nbtext.errors import listed, quantity
-from nbtext.report.forms import bounds, grid, is_plain_terminal, listing, setting, shortened, show, strip, table, visible
+from nbtext.errors import quantity
+from nbtext.report.forms import bounds, is_plain_terminal, listing, shortened, show, strip, table, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from nbtext.inspection.differences import Change, Differences
     from nbtext.inspection.terms import ClassDetails, TermDetails, WordDetails
 
 
@@ -83,62 +81,3 @@ def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
         blocks.append(table(columns, rows, title))
     meanings["nats"] = "of mutual information, by which select-features ranks: by the language models, whatever the classifier"
     show(*blocks, listing(meanings))
-
-
-_MOST_CLASSES = 30
-
-_MOST_WORDS = 10
-
-
-CHANGED_CLASSES = {"class": "0", "documents A → B": "1:s", "prior A → B": "2:s", "divergence (nats)": "3.divergence:.4f"}
-MOVED = {
-    "term": "0.term", "class": "0.label", "φ in A": "0.old:.3g", "φ in B": "0.new:.3g", "change": "1:s", "nats": "0.share:.3g",
-}  # fmt: skip
-
-
-def print_differences(found: Differences, name_old: str, name_new: str) -> None:
-    """Print the result of `nbtext.inspection.differences.differences`: only what differs."""
-    changes: dict[str, Change[object]] = {
-        **found.settings,
-        **found.sizes,
-        **{f"written by {name}": change for name, change in found.written_by.items()},
-    }
-    settings = [(name.replace("_", " "), setting(change.old), setting(change.new)) for name, change in changes.items()]
-    for name, attribute in found.attributes.items():
-        old, new = (
-            "—" if side is None else f"{side.kind}, {quantity(side.documents, 'document')}" for side in (attribute.old, attribute.new)
-        )
-        settings.append((f"attribute {name}", old, new))
-    if found.stop_words.came or found.stop_words.went:
-        settings.append(("stop words only there", listed(found.stop_words.went, _MOST_WORDS), listed(found.stop_words.came, _MOST_WORDS)))
-    if found.vocabulary.came or found.vocabulary.went:
-        settings.append(("terms only there", f"{found.vocabulary.went:,}", f"{found.vocabulary.came:,}"))
-    blocks = [listing({"A": name_old, "B": name_new}), grid(("setting or size", "A", "B"), settings) if settings else ""]
-    if found.identical:
-        blocks.append(f"The two models are the same{', except for the versions that wrote them' if found.written_by else ''}.\n")
-    else:
-        differing = [(label, change) for label, change in found.classes.items() if change.old != change.new or change.divergence]
-        differing.sort(
-            key=lambda entry: -(inf if entry[1].divergence is None else entry[1].divergence)
-        )  # those in one model only come first
-        rows = (
-            (
-                label,
-                " → ".join(f"{side.documents:,}" if side else "—" for side in (change.old, change.new)),
-                " → ".join(f"{side.prior:.4f}" if side else "—" for side in (change.old, change.new)),
-                change,
-            )
-            for label, change in differing[:_MOST_CLASSES]
-        )
-        first = f"; the first {_MOST_CLASSES}" if len(differing) > _MOST_CLASSES else ""
-        title = f"{len(differing):,} of {quantity(len(found.classes), 'class')} {'differs' if len(differing) == 1 else 'differ'}{first}"
-        blocks.append(table(CHANGED_CLASSES, rows, title) if differing else "The classes are the same.\n")
-        if found.terms:
-            moved = (
-                (change, "new" if not change.old else "gone" if not change.new else f"× {change.new / change.old:.3g}")
-                for change in found.terms
-            )
-            blocks.append(table(MOVED, moved, "terms that moved most"))
-        elif any(change.divergence is not None for change in found.classes.values()):
-            blocks[-1] += "No term has another probability in a class.\n"
-    show(*blocks)
