@@ -53,7 +53,6 @@ TRAITS = {
     "limit": "one limit is enough",
     "shown": "it checks the file, and shows nothing else",
     "mode": "only one of them can be done",
-    "judged-documents": "the figures are of one or of the other",
     "rows": "the form is given by the other",
     "alone": "there must be no columns beside the text",
     "several": "it is for documents of one label",
@@ -245,9 +244,6 @@ COMMANDS = {
         Row(OF_READING, wants="--perplexity"),
     ),
     "label": (Row("--suggest --take --review", needs="mode", lacks="mode"),),
-    **dict.fromkeys(
-        ("card", "report"), (Row("--evaluation", needs="judged-documents"), Row("CORPUS --files-from", lacks="judged-documents"))
-    ),
     "suspects": (
         Row("--null", wants="--files-from --paths"),
         Row("--paths --print0", lacks="rows"),

@@ -27,9 +27,12 @@ ALL_OTHERS = "*"
 LEAST_PSEUDO_COUNT, MOST_PSEUDO_COUNT = 1e-12, 1e12
 """Range of a pseudo-count that is not 0: adding a smaller one to a count would change nothing."""
 
+CARD_RECIPE = "docs/model-card.md fills a model card with the JSON of nbtext inspect and evaluate"
+"""What to do for a model card, which no command writes any more."""
+
 GONE = {
     "max_terms": "--min-df makes the model smaller; counting needs about 300 bytes for each different term",
-    "card": "write it with nbtext report --to card.md",
+    **dict.fromkeys(("card", "dataset", "evaluation", "license"), CARD_RECIPE),
     "sweep": "nbtext tune CORPUS --try smoothing=0.001,0.1,10 compares strengths of the prior on training documents",
 }
 """Options of earlier versions, and what to use. Model files may still have those of training."""

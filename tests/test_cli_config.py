@@ -196,7 +196,6 @@ OUTPUTS = {
     "changed": ("compare", "nbtext.joblib", "other.joblib", TRAIN),
     "report to": ("report", TRAIN),
     "explain to": ("explain", f"{TRAIN}/taxes-and-fees"),
-    "card to": ("card",),
     "merge to": ("merge", "nbtext.joblib", "copy.joblib"),
 }
 """Each output with a command that writes it."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.process import PETS, SERVICE_DESK, corpus, in_json, nbtext, succeed
+from tests.process import PETS, SERVICE_DESK, corpus, fail, in_json, nbtext, succeed
 from tests.report_example import Page
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ def test_a_report_holds_the_figures_of_evaluate(service_desk_model: Path, tmp_pa
     done = nbtext("report -v", SERVICE_DESK / "test", "-m", service_desk_model)
     assert (done.status, done.out) == (0, b"")
     assert done.notes[-1] == "nbtext: wrote report.html; open it in a browser"
-    assert nbtext("report -v --to card.md -m", service_desk_model).notes == ["nbtext: wrote card.md"]
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     said = in_json("evaluate", SERVICE_DESK / "test", "-m", service_desk_model)
     assert f"answered {said['n']} documents" in page.text
@@ -68,3 +67,12 @@ def test_unknown_labels_are_named(pets: Path) -> None:
     done = nbtext("report test")
     assert (done.status, done.notes) == (0, ["nbtext: warning: the model does not know the labels newts"])
     assert "newts" in Page((pets / "report.html").read_text(encoding="utf-8")).text
+
+
+def test_a_model_card_is_a_recipe_of_the_docs(pets: Path) -> None:
+    recipe = "docs/model-card.md fills a model card with the JSON of nbtext inspect and evaluate"
+    told = fail(2, "report pets --to card.md")
+    assert told == f"nbtext: --to card.md would not be Markdown: report writes a page of HTML; {recipe}"
+    assert not (pets / "card.md").exists()
+    for option in ("--evaluation saved.json", "--license mit", "--dataset pets", "--card"):
+        assert fail(2, "report pets", *option.split()) == f"nbtext: there is no option {option.split()[0]} any more; {recipe}"

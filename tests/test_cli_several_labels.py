@@ -171,8 +171,6 @@ def test_a_label_too_many_and_a_label_that_is_missing_are_suspect(tmp_path: Path
         above = succeed(command, "all.jsonl").rows
         assert all(float(row[3]) > 1 for row in above)
         assert all(len(set(row[1].split("|")) ^ set(row[2].split("|"))) <= 2 for row in above)
-    succeed("train", "all.jsonl")
-    assert "Suspects: of 63 training documents" in succeed("card").text
 
 
 def test_promises_for_sets_of_labels(labels_model: Path, asked: Path) -> None:
@@ -206,11 +204,10 @@ def test_promises_for_sets_of_labels(labels_model: Path, asked: Path) -> None:
     assert "exclude each other" in fail(2, "classify --text x --decide label --coverage 0.9 -m", labels_model)
 
 
-def test_a_report_and_a_card_know_that_there_are_several(labels_model: Path, tmp_path: Path) -> None:
+def test_a_report_knows_that_there_are_several(labels_model: Path, tmp_path: Path) -> None:
     rows = "".join(json.dumps({"labels": labels, "text": text}) + "\n" for text, labels in zip(made.TEXTS, made.SETS, strict=True))
     (tmp_path / "all.jsonl").write_text(rows, "utf-8")
-    for name in ("page.html", "card.md"):
-        nbtext("report --label-column labels --to", tmp_path / name, tmp_path / "all.jsonl", "-m", labels_model)
+    nbtext("report --label-column labels --to", tmp_path / "page.html", tmp_path / "all.jsonl", "-m", labels_model)
     page = (tmp_path / "page.html").read_text("utf-8")
     assert "the model has no calibration" not in page
     assert "Label by label" in page
@@ -218,6 +215,3 @@ def test_a_report_and_a_card_know_that_there_are_several(labels_model: Path, tmp
     record = json.loads(nbtext("evaluate -o json --label-column labels", tmp_path / "all.jsonl", "-m", labels_model).text)
     assert f"{100 * record['precision_at_1']:.1f} % are right" in page.replace("\xa0", " ")
     assert not re.search("class(es)? ", re.sub("(?s)<style.*?</style>|<[^>]*>", "", page[: page.index("How it was made</h2>")]))
-    card = (tmp_path / "card.md").read_text("utf-8")
-    assert "It returns labels for each document and their probability." in card
-    assert "A document may get several of these labels, or none." in card

@@ -6,6 +6,7 @@ import sys
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING
 
 import click
@@ -82,12 +83,15 @@ PLAIN = re.compile(r"nbtext [\w ./:=,+-]+")
 """Commands that are the same without a shell."""
 
 
+SYSTEM = "/usr/bin:/bin"
+"""Where the other programs of the examples are."""
+
 NO_OUTER_MAKE = {"MAKEFLAGS": "", "MAKELEVEL": "0"}
 """A reader calls make from a shell; from `make test` it would tell of the jobs of the outer one."""
 
 
 def said(command: str, desk: Path) -> list[str]:
-    path = f"{desk / BIN}:{Path(sys.executable).parent}:/usr/bin:/bin"
+    path = f"{desk / BIN}:{Path(sys.executable).parent}:{SYSTEM}"
     if PLAIN.fullmatch(command):
         done = nbtext(*command.split()[1:], cwd=desk, env={"PATH": path})
     else:
@@ -118,8 +122,8 @@ def test_what_the_page_shows_is_what_one_gets(page: Path, desk: Path, monkeypatc
     names: dict[str, object] = {}
     missing: set[str] = set()
     for kind, block in BLOCK.findall(page.read_text(encoding="utf-8")):
-        if kind == "python" and "fastapi" in block and find_spec("fastapi") is None:
-            missing.add("fastapi")
+        if name := not_installed(kind, block):
+            missing.add(name)
         elif kind == "python":
             exec(compile(block, str(page), "exec"), names)
         elif kind == "json":
@@ -133,6 +137,15 @@ def test_what_the_page_shows_is_what_one_gets(page: Path, desk: Path, monkeypatc
                 assert not expected or fits(expected, found), (command, found)
     if missing:
         pytest.skip(f"all but the blocks that need {', '.join(missing)} were run: it is not installed")
+
+
+def not_installed(kind: str, block: str) -> str | None:
+    """What a block needs and this machine does not have."""
+    if kind == "python" and "fastapi" in block and find_spec("fastapi") is None:
+        return "fastapi"
+    if kind == "console" and "\n$ jq " in block and which("jq", path=SYSTEM) is None:
+        return "jq"
+    return None
 
 
 def commands(block: str) -> Iterator[tuple[str, list[str]]]:

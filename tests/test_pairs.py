@@ -413,7 +413,7 @@ def check_training_commands(session: Session) -> None:
     corpus, plain = session.corpus(session.both), list(session.both)
     for arguments in (
         ["evaluate", *corpus, *(word for path in plain for word in ("--training", path))],
-        ["inspect", "--perplexity", plain[0]], ["report", *corpus, "--to", "report.html"], ["report", *corpus, "--to", "card.md"],
+        ["inspect", "--perplexity", plain[0]], ["report", *corpus, "--to", "report.html"],
     ):  # fmt: skip
         session.ended(*arguments, "-m", "m")
     shutil.copy("m", "other")

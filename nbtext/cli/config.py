@@ -27,7 +27,6 @@ LARGEST_BEGINNING = 1 << 16
 
 MODEL = rb"\x80\x04B[\s\S]{4}nbtext\r\n"
 PAGE = rb"<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"
-CARD = rb"---\n(.+\n)*library_name: \"nbtext\"\n"
 JUDGED = rb'\{"id": "([^"\\]|\\.)*", "truth": '
 DRIFT = rb'\{"time": "[^"]*", "model": .*, "documents": \d'
 """Beginnings of files that nbtext writes, as patterns."""
@@ -248,7 +247,7 @@ def _in_file(file: _ConfigFile, context: click.Context, options: dict[str, click
     """Yield the defaults that the file has for a command, those of its own table last."""
     commands = [_key(name) for name in program(context).list_commands(context)]
     for name, value in file.defaults.items():
-        if name in (*commands, "card", "why_not"):  # hidden ones too
+        if name in (*commands, "why_not"):  # the hidden one too
             if not isinstance(value, dict):
                 raise UsageError(f"{name!r} is a command, and its defaults are a table", where=file.path, hint=f"write [{name}] above them")
         elif name in options:

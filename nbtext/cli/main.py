@@ -38,7 +38,7 @@ GROUPS_OF_COMMANDS = {
         "learning-curve": "Show accuracy against training size, with a forecast.",
         "compare": "Compare two models on the same documents.",
         "suspects": "Find documents of a corpus whose label may be wrong.",
-        "report": "Write an evaluation as a page of HTML, or a model card.",
+        "report": "Write an evaluation as a page of HTML.",
     },
     "Understand": {
         "inspect": "Show what a model contains.",
@@ -64,8 +64,8 @@ GROUPS_OF_COMMANDS = {
 }
 """The line of each command, in the groups and the order of the help. `nbtext` alone shows the lines of the first group, and names the others."""
 
-OLD_COMMANDS = ("card", "why-not")
-"""Commands that go on working unseen: report --to card.md and explain --why-not do the same."""
+OLD_COMMANDS = ("why-not",)
+"""Commands that go on working unseen: explain --why-not does the same."""
 
 COMMANDS = {name: line for commands in GROUPS_OF_COMMANDS.values() for name, line in commands.items()}
 _KNOWN = (*COMMANDS, *OLD_COMMANDS)

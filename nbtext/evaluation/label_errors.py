@@ -19,7 +19,6 @@ from nbtext.records import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nbtext.calibration import LeftOutPosteriors
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.evaluation.cross_validation import HeldOutBlock
@@ -43,20 +42,6 @@ class Suspect(NamedTuple):
     """p(suggested | d)."""
     text: str
     """Its beginning."""
-
-
-SURE = 0.99
-"""Least probability of another class for a document of the sample to be counted by `suspects_in_sample`."""
-
-
-class SampledSuspects(NamedTuple):
-    """Documents of a model's sample that models without them surely give another class than their label."""
-
-    found: int
-    documents: int
-    """Of the sample."""
-    probability: float
-    """At least this, of the other class."""
 
 
 class Suspects(NamedTuple):
@@ -130,9 +115,3 @@ def _alternatives(truth: Truth, log_posterior: Floats) -> tuple[Truth, Floats, F
         others[here, truth] = -np.inf
         suggested = others.argmax(axis=1)
         return suggested, others[here, suggested], others[here, suggested] - log_posterior[here, truth]
-
-
-def suspects_in_sample(left_out: LeftOutPosteriors) -> SampledSuspects:
-    """Count the documents of a model's sample whose label may be wrong; `suspects` names them, but needs the corpus."""
-    _, of_suggested, _ = _alternatives(left_out.classes, left_out.log_posterior)
-    return SampledSuspects(int(np.count_nonzero(of_suggested >= np.log(SURE))), len(of_suggested), SURE)

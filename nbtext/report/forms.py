@@ -155,11 +155,6 @@ def visible_on_terminal(text: str) -> str:
     return visible(text) if _is_terminal() else text
 
 
-def escaped_json(text: str) -> str:
-    r"""Return JSON with the same characters written \uNNNN, which a reader of JSON decodes."""
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
 @cache
 def _is_terminal() -> bool:
     return sys.stdout.isatty()
@@ -208,7 +203,8 @@ def excel_safe(text: str) -> str:
 
 def json_line(record: Mapping[str, object]) -> str:
     """Return a JSON object on a line, with escapes for control characters and bytes that are not text."""
-    return escaped_json(json.dumps(record, ensure_ascii=False, allow_nan=False)) + "\n"
+    line = json.dumps(record, ensure_ascii=False, allow_nan=False)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", line) + "\n"
 
 
 def write_json(result: object) -> None:
