@@ -51,7 +51,6 @@ TRAITS = {
     "divided": "nothing is divided, so all settings are judged at once",
     "answers": "it looks at counts, not at answers",
     "limit": "one limit is enough",
-    "shown": "it checks the file, and shows nothing else",
     "mode": "only one of them can be done",
     "rows": "the form is given by the other",
     "alone": "there must be no columns beside the text",
@@ -238,8 +237,6 @@ COMMANDS = {
         Row("--output", needs="rows"),
     ),
     "inspect": (
-        Row("--verify", lacks="shown"),
-        Row("--criteria --term --class --similarity --thresholds --perplexity", needs="shown"),
         Row("--by-class", wants="--thresholds"),
         Row(OF_READING, wants="--perplexity"),
     ),

@@ -33,6 +33,7 @@ CARD_RECIPE = "docs/model-card.md fills a model card with the JSON of nbtext ins
 GONE = {
     "max_terms": "--min-df makes the model smaller; counting needs about 300 bytes for each different term",
     **dict.fromkeys(("card", "dataset", "evaluation", "license"), CARD_RECIPE),
+    "verify": "nbtext doctor checks the installation and loads the model",
     "sweep": "nbtext tune CORPUS --try smoothing=0.001,0.1,10 compares strengths of the prior on training documents",
 }
 """Options of earlier versions, and what to use. Model files may still have those of training."""

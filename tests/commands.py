@@ -12,7 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbtext.inspection.verification import verify
+from nbtext import TextClassifier
+from nbtext.errors import ModelError
 from tests import warm
 from tests.process import HOUSE, PETS, TIME_LIMIT, Result, corpus
 
@@ -51,7 +52,7 @@ WRITING = {
 }
 READING = {
     "classify": Command(("classify", "pets/cats/1", "pets/dogs/1", "pets/dogs/2", "-m", MODEL, "--output", "tsv")),
-    "inspect": Command(("inspect", "-m", MODEL, "--verify", "--output", "json")),
+    "inspect": Command(("inspect", "-m", MODEL, "--output", "json")),
 }
 
 
@@ -200,9 +201,13 @@ def setting(folder: Path, command: Command) -> Setting:
 @cache
 def _sound(content: bytes, path: Path) -> bool:
     del content
-    return all(check.passed for check in verify(str(path)))
+    try:
+        TextClassifier.load(str(path))
+    except ModelError:
+        return False
+    return True
 
 
 def sound(path: Path) -> bool:
-    """Whether a model loads and verifies."""
+    """Whether a model loads."""
     return _sound(path.read_bytes(), path)

@@ -149,14 +149,14 @@ print(json.dumps([statuses, seen]))
 """
 
 
-BY_NBTEXT = 'run(["inspect", "--verify", "-m", path])'
+BY_NBTEXT = 'run(["inspect", "-m", path])'
 BY_JOBLIB = "bool(joblib.load(path))"
 
 
 def loaded_under_watch(
     honest: Path, files: dict[str, bytes], folder: Path, how: str = BY_NBTEXT
 ) -> tuple[dict[str, int], list[str], Result]:
-    """The status with which each file is verified in one process of little memory, what else the process did, and all that it printed."""
+    """The status with which each file is inspected in one process of little memory, what else the process did, and all that it printed."""
     paths = {}
     for number, (name, content) in enumerate(files.items()):
         paths[name] = folder / f"{number}.joblib"

@@ -36,6 +36,21 @@ def of_pets(**settings: Any) -> TextClassifier:
     return TextClassifier(**settings).fit(PETS.values(), PET_LABELS)
 
 
+def require_sound(path: str) -> None:
+    """Load a model; its language models and its answers to the documents of its sample must be probabilities."""
+    fitted = TextClassifier.load(path).fitted
+    models = fitted.language_models
+    total = models.probability(np.flatnonzero(models.selected)).sum(axis=0)
+    impossible = total == 0  # without smoothing, a class that has seen none of the terms
+    np.testing.assert_allclose(total[~impossible], 1, atol=1e-6)
+    scores, log_posterior, *_ = fitted.score_counts(fitted.counts.sample.documents.matrix)
+    assert np.all(scores < np.inf)
+    shares = np.exp(log_posterior[scores.max(axis=1) > -np.inf])
+    assert np.all((shares >= 0) & (shares <= 1 + 1e-6))
+    if not fitted.several_labels:
+        np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-6)
+
+
 def count(labelled: Iterable[tuple[str, bytes | Document]], analysis: Analysis, *, keep_all: bool = False) -> CorpusCounts:
     """Return the counts of texts, or documents, with their labels."""
     documents = (Document("", label, each) if isinstance(each, bytes) else each._replace(label=label) for label, each in labelled)

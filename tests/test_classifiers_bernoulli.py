@@ -141,7 +141,8 @@ def test_presence_and_absence_can_have_pseudo_counts_of_their_own(tmp_path: Path
     texts, labels = CHINA_TEXTS, CHINA_LABELS
     model = TextClassifier(classifier="bernoulli", smoothing=(1, 2), stemmer="none").fit(texts, labels)
     chinese = np.array(model.fitted.statistics.vocabulary.find(["chinese"]))
-    coins = model.fitted.classifier.distributions()[0]
+    coins = model.fitted.classifier.term_probabilities()
+    assert coins is not None
     assert coins.absence is not None
     assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
     assert coins.probability(chinese)[0].tolist() == [2 / 4, 4 / 6]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,18 +93,14 @@ def test_no_change_loses_a_damaged_ledger(days: Path, command: str) -> None:
     assert (days / "nbtext.joblib").read_bytes() == damaged
 
 
-def test_a_damaged_ledger_does_not_pass_inspection(days: Path) -> None:
+def test_the_doctor_finds_a_damaged_ledger(days: Path) -> None:
     succeed("train a --once")
     damage_the_ledger(days)
-    checked = nbtext("inspect --verify -o json")
-    assert checked.status == 3
-    assert json.loads(checked.out)["checks"][0] == {
-        "check": "file",
-        "passed": False,
-        "detail": "the ledger is damaged: its checksum is wrong",
-    }
+    done = nbtext("doctor")
+    message = "nbtext: nbtext.joblib: the ledger is damaged: its checksum is wrong; nbtext prune --ledger takes it out"
+    assert (done.status, done.notes) == (3, [message])
     succeed("prune --ledger")
-    succeed("inspect --verify")
+    succeed("doctor")
 
 
 @pytest.mark.parametrize("command", [["update", "c", "--once"], ["forget", "a", "--once"]], ids=lambda command: command[0])

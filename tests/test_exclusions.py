@@ -132,7 +132,7 @@ REFUSED = (
     "classify --coverage --min-precision", "classify --coverage --decide", "classify --costs --decide", "classify --coverage --limit", "classify --coverage --mail-filter", "classify CORPUS --text",
     "cross-validate --folds --leave-one-out", "cross-validate --group-column --leave-one-out", "cross-validate --group-column --time-column",
     "cross-validate --repeats --time-column", "explain --against --why-not", "explain --output --to",
-    "explain --to --why-not", "inspect --criteria --verify", "inspect --similarity --verify", "inspect --term --verify", "label --suggest --take",
+    "explain --to --why-not", "label --suggest --take",
     "suspects --output --paths", "suspects --output --print0", "train --quiet --verbose", "train CORPUS --from-folder", "tune --folds --by=aic",
     "tune --for --by=aic", "tune --seed --by=evidence", "tune --within --by=evidence", "tune --within --tries",
     "update --drop-unlabelled --unlabelled",

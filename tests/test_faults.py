@@ -40,7 +40,6 @@ FAULTS = {
     20: (
         "contents that no training makes",
         "model_schema.a_changed_part_is_refused_and_each_check_finds_one", "model_schema.what_does_not_fit_together_is_refused",
-        "inspection_verification.counts_that_do_not_go_together_are_found",
     ),
     21: ("terms and labels that move the cursor", "cli_terminal.names_cannot_move_the_cursor"),
     22: ("a pattern in a model", "faults_model.fault_22_a_model_can_bring_no_pattern"),

@@ -29,6 +29,7 @@ from nbtext.model import TextClassifier
 from nbtext.promises import class_shares
 from nbtext.settings import ANALYSIS, READING, TRAINING, Reading, Settings
 from tests.budget import exhaustive, some
+from tests.models import require_sound
 from tests.pairs import AVERAGE, BY_EVIDENCE, NO_POSTERIOR, OF_GAUSSIAN, SEVERAL, VALUES, among, configurations, given, holds, refused_alone
 from tests.pairs_corpus import FILES, Writer, documents
 from tests.process import Result
@@ -290,8 +291,7 @@ def test_every_command_works_on_every_configuration(configuration: Configuration
 
 def check_model(*, has_ledger: bool) -> None:
     """The file of the model is sound, loads, and is written again as it is, but for its ledger."""
-    checks = json.loads(nbtext("inspect", "-m", "m", "--verify", "-o", "json").out)
-    assert all(check["passed"] for check in checks["checks"]), checks
+    require_sound("m")
     TextClassifier.load("m").save("again")
     shutil.copy("m", "alone")
     if has_ledger:

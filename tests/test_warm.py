@@ -46,7 +46,7 @@ CALLS = (
     Call(["evaluate", "pets", "-o", "json", "--fail-under", "accuracy=1.1"], env={"PYTHONHASHSEED": "2"}),
     Call(["cross-validate", "docs", "--folds", "2"], env={"PYTHONHASHSEED": "3"}),
     Call(["select-features", "-o", "csv"], env={"PYTHONHASHSEED": "5", "PYTHONIOENCODING": "cp1252"}),
-    Call(["inspect", "--verify", "-o", "json"]),
+    Call(["inspect", "-o", "json"]),
     Call(["inspect"], env=C),
     Call(["explain", "pets/cats/1", "-o", "table"], env=POSIX),
     Call(["generate", "-n", "20", "--draw"], env={"PYTHONHASHSEED": "6", **C}),

@@ -361,7 +361,7 @@ REHEARSAL: Sequence[Sequence[str]] = (
     ("train", "pets", "-v"),
     ("train", "nothing"),
     ("classify", "pets/cats/1", "nothing"),
-    ("inspect", "--verify"),
+    ("inspect",),
     ("update", "pets", "-v"),
     ("update", "pets", "--once", "--backup"),
     ("forget", "pets"),

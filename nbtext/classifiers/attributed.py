@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, given_smoothing
-from nbtext.classifiers.base import Classifier, TermProbabilities, Training, classifier_class
+from nbtext.classifiers.base import Classifier, Training, classifier_class
 from nbtext.errors import require
 from nbtext.language_model.dirichlet import could_be_chosen
 from nbtext.records import dataclass
@@ -106,11 +106,6 @@ class AttributedClassifier(Classifier):
     def variants(self) -> tuple[Self, ...]:
         """Return one for each variant of the classifier of texts."""
         return tuple(replace(self, text=text) for text in self.text.variants())
-
-    def distributions(self) -> tuple[TermProbabilities, ...]:
-        """Return those of the texts, and of the values of each categorical attribute."""
-        values = [TermProbabilities.of_models(each.values, f"the values of {each.name!r}") for each in self.likelihoods.categorical]
-        return (*self.text.distributions(), *values)
 
     def fits(self) -> list[PartFit]:
         """Return those of the classifier of texts, and of each attribute."""

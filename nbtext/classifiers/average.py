@@ -20,7 +20,6 @@ from nbtext.classifiers.base import (
     HELD_OUT_FOLDS,
     AdditiveClassifier,
     Classifier,
-    TermProbabilities,
     Training,
     Unseen,
     classifier_class,
@@ -259,10 +258,6 @@ class PooledClassifier(AdditiveClassifier):
     def member_weights(self) -> dict[str, tuple[float, float]]:
         """Return scale and exponent of the weight of each member, by its name as in ``--members``."""
         return dict(zip(self.training.settings.member_names, zip(*(part.tolist() for part in self.pool), strict=True), strict=True))
-
-    def distributions(self) -> tuple[TermProbabilities, ...]:
-        """Return those of the members."""
-        return tuple(found for member in self.members for found in member.distributions())
 
     def warnings(self) -> list[str]:
         """Return those of the members."""

@@ -104,7 +104,7 @@ OF_TOKENS = "that a token of the class is the term"
 
 @dataclass(frozen=True, eq=False)
 class TermProbabilities:
-    """Estimated probabilities of terms in each class, which `inspect` shows and `inspect --verify` checks.
+    """Estimated probabilities of terms in each class, which `inspect` shows.
 
     The terms of a class share one distribution and their probabilities sum to 1, unless there is an ``absence``.
     """
@@ -117,14 +117,10 @@ class TermProbabilities:
     """The terms that have one, shape (n_terms,)."""
     probability: OfTerms
     """Returns those of selected terms, shape (n, n_classes)."""
-    counts: Callable[[Whole], Numbers]
-    """Returns the counts that they are estimated from, shape (n, n_classes)."""
     posteriors: Callable[[Whole], tuple[Floats, Floats]] | None = None
     """Returns a and b of the posterior Beta(a, b), both of shape (n, n_classes), nan where there is none; None if the counts are not whole."""
     absence: OfTerms | None = None
     """Returns 1 less each probability, if every term has a distribution of its own."""
-    unseen: Floats | None = None
-    """The probability of all outcomes that were never seen, shape (n_classes,); None if there are none."""
     corpus: OfTerms | None = None
     """Returns those in all documents, shape (n, 1); None if that is the sum over classes by their priors."""
 
@@ -133,8 +129,7 @@ class TermProbabilities:
         """Return those of language models."""
         whole = models.statistics.cell_counts.dtype.kind != "f"
         posteriors = partial(beta_posteriors, models) if whole else None
-        unseen = models.probability_of_unseen() if models.n_unseen else None
-        return cls("φ", meaning, models.selected, models.probability, models.statistics.counts_of, posteriors, unseen=unseen)
+        return cls("φ", meaning, models.selected, models.probability, posteriors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,11 +373,6 @@ class Classifier(ABC):
     def term_probabilities(self) -> TermProbabilities | None:
         """Return the probabilities of terms in each class that scores are made of; None for a model that has none of the class itself."""
         return None
-
-    def distributions(self) -> tuple[TermProbabilities, ...]:
-        """Return all probabilities of terms that scores are made of."""
-        found = self.term_probabilities()
-        return () if found is None else (found,)
 
     def fits(self) -> list[PartFit]:
         """Return how well each part of the model but the class prior fits its counts; raise `UsageError` where that is not defined.

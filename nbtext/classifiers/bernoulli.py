@@ -127,8 +127,8 @@ class BernoulliNaiveBayes(LinearClassifier):
 
     def term_probabilities(self) -> TermProbabilities:
         """Return θ_jk."""
-        meaning, counts = "that a document of the class holds the term", self.training.statistics.documents_of
-        return TermProbabilities("θ", meaning, self.known(), self.probability, counts, self.posteriors, self.absence)
+        meaning = "that a document of the class holds the term"
+        return TermProbabilities("θ", meaning, self.known(), self.probability, self.posteriors, self.absence)
 
     def fits(self) -> list[PartFit]:
         """Return log B(n_1 + a, n_0 + b) − log B(a, b) and at maximum likelihood n_1 log θ + n_0 log(1 − θ), summed over coins; n are documents."""

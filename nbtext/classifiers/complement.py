@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import TermProbabilities, Training
 from nbtext.classifiers.multinomial import WeightedCountsClassifier
 from nbtext.errors import UsageError, require
 from nbtext.language_model.dirichlet import posterior_mean
@@ -22,6 +21,7 @@ from nbtext.language_model.smoothing import CountHistogram, complement_histogram
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
+    from nbtext.classifiers.base import Training
     from nbtext.type_names import Arrays, Floats, Numbers, Whole
 
 SPREADS = (2.0, 0.5, 0.125)
@@ -108,17 +108,13 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         tokens = self.language_models.class_tokens
         return np.maximum(tokens.sum() - tokens, 0.0)
 
-    def distributions(self) -> tuple[TermProbabilities, ...]:
-        """Return θ_jk, which are of the other classes."""
-        return (TermProbabilities("θ", "that a token of another class is the term", self.known(), self.probability, self.other_counts),)
-
-    def other_counts(self, terms: Whole) -> Numbers:
+    def _other_counts(self, terms: Whole) -> Numbers:
         """Return Σ_{l≠k} m_jl, shape (n, n_classes)."""
         return self.counts.term_counts[terms][:, np.newaxis] - self.counts.counts_of(terms)
 
     def probability(self, terms: Whole) -> Floats:
         """Return θ_jk of selected terms, shape (n, n_classes)."""
-        return posterior_mean(self.other_counts(terms), self.complement_tokens, *self.language_models.pseudo_counts(terms))
+        return posterior_mean(self._other_counts(terms), self.complement_tokens, *self.language_models.pseudo_counts(terms))
 
     @cached_property
     def scale(self) -> Floats:

@@ -37,7 +37,6 @@ from nbtext.cli import messages, option, panels
     "Show how well each class predicts its held-out documents. The option can be given several times.",
     multiple=True, metavar="CORPUS", type=option.PATH,
 )  # fmt: skip
-@panels.common_option("--verify", "model", "Check the model file. The exit status is 3 if it is damaged or its parts disagree.")
 @option.output_option("table json")
 @option.reading_options
 @option.messages_options
@@ -53,8 +52,7 @@ def command(model_path: str, limit: int, output: str, **options: Any) -> None:
     Probabilities of terms are those that the classifier scores by; for complement, gaussian, logistic and average they are those of the language
     models. Credible intervals hold a probability with 95 % of its posterior. --class shows the most probable terms, those most above their
     probability in the whole corpus (lift), and those that say most about the class (mutual information). --similarity is the Jensen-Shannon
-    divergence of the language models. --verify checks length and checksum of the file, its values, and that counts, sample and probabilities
-    agree.
+    divergence of the language models.
 
     \b
     Examples:
@@ -66,21 +64,14 @@ def command(model_path: str, limit: int, output: str, **options: Any) -> None:
       nbtext inspect --similarity
       nbtext inspect --thresholds 0.95
       nbtext inspect --perplexity corpora/service-desk/test
-      nbtext inspect --verify
     """
     from nbtext.cli.corpus import documents_for
     from nbtext.decision import DecisionRule
     from nbtext.inspection import criteria, overview, terms
-    from nbtext.inspection.verification import require_passed, verify
     from nbtext.metrics.results import json_values
     from nbtext.report import models, rankings
     from nbtext.report.forms import print_parts, write_json
 
-    if options["verify"]:
-        checks = verify(model_path)
-        models.print_checks(checks, output)
-        require_passed(checks, model_path)
-        return
     model = option.load_model(model_path)
     parts: dict[str, tuple[Any, Callable[[Any], None]]] = {}  # by key in JSON what is shown in place of the overview, each with its printer
     if options["criteria"]:

@@ -1,1 +1,1 @@
-"""Look into a model: sizes and terms, differences between classes, checks of the file, documents drawn from it."""
+"""Look into a model: sizes and terms, differences between classes, documents drawn from it; and check an installation."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import shutil
@@ -15,11 +14,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from nbtext.errors import FAILED, PASSED, RESTORE, WARNING, Finding, LockedError, ModelError, NbtextError, PathError, reason
-from nbtext.inspection.verification import require_passed, verify
 from nbtext.metrics.results import NOT_IN_JSON
+from nbtext.model.description import describe
+from nbtext.model.text_classifier import TextClassifier
 from nbtext.records import dataclass
-from nbtext.store import read_model_file
 from nbtext.store.atomic import LOCK_SUFFIX, check_replaceable, locked
+from nbtext.store.model_file import read_model_bytes
 from nbtext.version import __version__
 
 PACKAGES = ("numpy", "scipy", "PyStemmer", "stop-words", "nltk", "joblib", "click", "rich")
@@ -30,12 +30,6 @@ OPTIONAL = {"distributed": ("--scheduler", "pip install 'nbtext[dask]'")}
 
 COMPRESSIONS = {"_bz2": "bzip2", "_lzma": "xz"}
 """Modules that a Python may have been built without."""
-
-MOST_VERIFIED = 1 << 25
-"""Bytes of a model file that is verified in about a second; a larger one is only loaded."""
-
-MOST_PROBABILITIES = 1 << 26
-"""Terms times classes of such a model."""
 
 SPARE = 3
 """Models that a folder should have room for: the new one, the old one and a backup."""
@@ -116,35 +110,22 @@ def _model(path: str, *, named: bool) -> Iterator[Finding]:
         yield Finding("model", WARNING, f"{path}: there is none yet", "nbtext train CORPUS makes one; --model names another")
         return
     try:
-        plain, arrays = read_model_file(path)
-        written_by, size = plain.get("written_by", {}), Path(path).stat().st_size
-        probabilities = math.prod(arrays[name].size if name in arrays else 0 for name in ("term_cells", "label_lengths"))
+        size = len(read_model_bytes(path))  # with the ledger, which loading does not read
     except (ModelError, OSError) as problem:
         failure = problem if isinstance(problem, ModelError) else ModelError(reason(problem), where=path)
         fix = failure.hint or "check its permissions, or name another with --model"
         yield Failure("model", FAILED, f"{path}: {failure.message}", fix, failure)
         return
-    yield _verified(path, size, at_once=size <= MOST_VERIFIED and probabilities <= MOST_PROBABILITIES)
-    for name, number in written_by.items() if isinstance(written_by, dict) else ():
+    try:
+        fitted = TextClassifier.load(path).fitted
+    except ModelError as damaged:
+        yield Failure("model", FAILED, f"{path}: {damaged.message}", damaged.hint or RESTORE, damaged)
+        return
+    yield Finding("model", PASSED, f"{path}: {size:,} bytes, loaded: {describe(fitted)}")
+    for name, number in fitted.written_by.items():
         if name in PACKAGES and _version(name) not in (None, number):
             detail = f"its stems are those of {name} {number}, and {name} {_version(name)} is installed: some may differ"
             yield Finding("model", WARNING, detail, f"train again, or pip install '{name}=={number}'")
-
-
-def _verified(path: str, size: int, *, at_once: bool) -> Finding:
-    try:
-        if at_once:
-            checks = verify(path)
-            require_passed(checks, path)
-            found = f"{size:,} bytes, verified ({', '.join(check.check for check in checks)})"
-        else:
-            from nbtext.model.description import describe
-            from nbtext.model.text_classifier import TextClassifier
-
-            found = f"{describe(TextClassifier.load(path).fitted)}; nbtext inspect --verify checks all of its {size:,} bytes"
-    except ModelError as damaged:
-        return Failure("model", FAILED, f"{path}: {damaged.message}", damaged.hint or RESTORE, damaged)
-    return Finding("model", PASSED, f"{path}: {found}")
 
 
 def _folder(path: str) -> Iterator[Finding]:

@@ -21,7 +21,6 @@ from nbtext.report.forms import (
     table,
     visible_on_terminal,
     write,
-    write_json,
 )
 from nbtext.settings import BY_EVIDENCE
 from nbtext.version import __version__
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
         Similarity,
         UnlabelledOverview,
     )
-    from nbtext.inspection.verification import Check
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.promises.precision import PrecisionThreshold
 
@@ -282,15 +280,6 @@ def provenance(model: TextClassifier, model_path: str, *, corpus: Sequence[str],
         ("Training", named_settings(found.training)),
         ("Reading", named_settings(found.reading)),
     )
-
-
-def print_checks(checks: Sequence[Check], output: str) -> None:
-    """Print the result of `nbtext.inspection.verification.verify` as a table, or as a JSON object with ``output`` ``json``."""
-    if output == "json":
-        write_json({"passed": all(check.passed for check in checks), "checks": checks})
-    else:
-        results = {True: "passed", False: "failed", None: ""}
-        show(grid(("check", "result", "what was found"), ((name, results[passed], detail) for name, passed, detail in checks)))
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
