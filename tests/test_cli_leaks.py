@@ -23,12 +23,11 @@ def texts(seed: int, n: int) -> list[str]:
 
 @pytest.fixture
 def planted(tmp_path: Path) -> Path:
-    """A model of 40 documents, and a test corpus of 30 with four of them word for word and three with a line in front."""
+    """A model of 40 documents, and a test corpus of 30 with four of them word for word, one with a line in front and half of one."""
     training, test = texts(1, 40), texts(2, 30)
     for row in (0, 5, 10, 15):
         test[row] = training[row]
-    for row in (1, 6, 11):
-        test[row] = f"Somebody wrote yesterday:\n{training[row]}"
+    test[1] = f"Somebody wrote yesterday:\n{training[1]}"
     test[12] = training[12][: len(training[12]) // 2]
     for name, documents in (("train", training), ("test", test)):
         corpus(tmp_path / name, {f"{'ab'[row % 2]}/{row:02}": text for row, text in enumerate(documents)})
@@ -50,20 +49,14 @@ def test_planted_leaks_are_found_named_and_left_out(planted: Path) -> None:
     said = figures(done)
     leaks = said["leaks"]
     without = f"{leaks['without']['accuracy']:.4f}"
-    assert warnings(done) == [
-        f"in the training corpus too: 7 of 30 documents (4 with the same words, 3 nearly); accuracy without them {without}"
-    ]
-    assert (leaks["exact"], leaks["near"], leaks["threshold"]) == (4, 3, 0.8)
+    assert warnings(done) == [f"in the training corpus too: 4 of 30 documents; accuracy without them {without}"]
+    assert leaks["found"] == 4
     # directories are read class by class: even rows are in a, odd ones in b
-    assert [(found["id"], found["training_id"]) for found in leaks["examples"]] == [
-        (f"test/{label}/{row:02}", f"train/{label}/{row:02}") for label, rows in (("a", (0, 6, 10)), ("b", (1, 5, 11, 15))) for row in rows
-    ]
-    assert {found["id"][-2:] for found in leaks["examples"] if found["exact"]} == {"00", "05", "10", "15"}
-    assert all(found["similarity"] == 1 if found["exact"] else 0.8 <= found["similarity"] < 1 for found in leaks["examples"])
+    assert leaks["examples"] == [{"id": f"test/{place}", "training_id": f"train/{place}"} for place in ("a/00", "a/10", "b/05", "b/15")]
     for found in leaks["examples"]:
         (planted / found["id"]).unlink()
     alone = figures(nbtext("evaluate test --training train --output json"))
-    assert alone["leaks"] == {"exact": 0, "near": 0, "threshold": 0.8, "examples": [], "without": leaks["without"]}
+    assert alone["leaks"] == {"found": 0, "examples": [], "without": leaks["without"]}
     assert leaks["without"]["interval"] == alone["intervals"]["accuracy"]
     for name in ("n", "accuracy", "macro_f1", "log_loss", "brier", "ece"):
         assert leaks["without"][name] == pytest.approx(alone[name], abs=1e-12)
@@ -77,14 +70,13 @@ def test_planted_leaks_are_found_named_and_left_out(planted: Path) -> None:
 def _again(planted: Path, leaks: Any) -> Path:
     """The test corpus with what was taken out of it put back."""
     for found in leaks["examples"]:
-        text = (planted / found["training_id"]).read_text()
-        (planted / found["id"]).write_text(text if found["exact"] else f"Somebody wrote yesterday:\n{text}")
+        (planted / found["id"]).write_text((planted / found["training_id"]).read_text())
     return planted
 
 
 def test_the_table_has_them_too(planted: Path) -> None:
     out = nbtext("evaluate test --training train").text
-    assert "in training too    7  (4 with the same words, 3 nearly)" in out
+    assert "in training too    4\n" in out
     assert "accuracy without" in out
     assert "in training too" not in nbtext("evaluate test").text
 
@@ -103,13 +95,13 @@ def test_the_training_corpus_is_read_as_the_model_says(tmp_path: Path) -> None:
     )
     succeed("train train.csv --delimiter ';' --label-column topic --text-column text")
     said = figures(nbtext("evaluate test --format dir --training train.csv --output json"))
-    assert said["leaks"]["examples"] == [{"id": "test/a/1", "training_id": "train.csv:5", "similarity": 1.0, "exact": True}]
+    assert said["leaks"]["examples"] == [{"id": "test/a/1", "training_id": "train.csv:5"}]
     assert said["leaks"]["without"] is None
 
 
 def test_all_of_them(planted: Path) -> None:
     done = nbtext("evaluate train --training train --output json")
-    assert warnings(done) == ["in the training corpus too: 40 of 40 documents (40 with the same words, 0 nearly); there is no other"]
+    assert warnings(done) == ["in the training corpus too: 40 of 40 documents; there is no other"]
     assert len(figures(done)["leaks"]["examples"]) == 20
 
 

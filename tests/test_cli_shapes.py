@@ -107,7 +107,7 @@ def test_rows_are_chosen_by_a_value_each_time(tmp_path: Path) -> None:
     assert in_json("doctor all.csv --where split=train")["corpus"]["documents"] == 4
     assert classes_of("all.csv", "--where", "split!=test") == {"neg": 2, "pos": 2}
     for where in ("split=test", "split!=test"):  # no text is in both
-        assert in_json("evaluate -q all.csv --training all.csv --where", where)["leaks"]["exact"] == 0
+        assert in_json("evaluate -q all.csv --training all.csv --where", where)["leaks"]["found"] == 0
         succeed("report -q all.csv --training all.csv --to page.html --where", where)
         assert "These figures may flatter the model" not in Path("page.html").read_text("utf-8")
     fail(2, "train all.csv --where split")

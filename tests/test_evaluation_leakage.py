@@ -17,7 +17,7 @@ from nbtext.metrics.results import json_values
 from tests.models import of_pets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 LONG = "Nobody in the whole house had ever heard the cat purr as loudly as on that cold Sunday morning"
 
@@ -30,22 +30,28 @@ def named(side: str, texts: Sequence[str], label: str = "cats") -> list[Document
     return [Document(f"{side}{number}", label, text.encode()) for number, text in enumerate(texts)]
 
 
-def leaks(training: Iterable[Document], test: Sequence[Document]) -> list[tuple[str, str, float, bool]]:
+def leaks(training: Sequence[Document], test: Sequence[Document]) -> list[tuple[str, str]]:
     check = _LeakCheck(model(), iter(training))
     for part in (test[: len(test) // 2], test[len(test) // 2 :]):
         check.look(part)
-    return [(each.id, each.training_id, each.similarity, each.exact) for each in check.examples(check.duplicates())]
+    leaked, partners = check.leaks()
+    return [(test[row].id, training[partner].id) for row, partner in zip(leaked.tolist(), partners.tolist(), strict=True)]
 
 
 def test_words_are_compared_as_they_stand() -> None:
     training = ["My card has not arrived yet", LONG, "A cat!"]
     test = ["my card hasn't arrived", LONG.upper(), LONG + "s", "a cat", "A dog", LONG.replace("cat", "dog") + " evening"]
-    assert leaks(named("a", training), named("b", test)) == [
-        ("b1", "a1", 1.0, True),
-        ("b2", "a1", 16 / 18, False),
-        ("b3", "a2", 1.0, True),
-        ("b5", "a1", 16 / 19, False),
-    ]
+    assert leaks(named("a", training), named("b", test)) == [("b1", "a1"), ("b3", "a2")]
+
+
+WORDS = st.lists(st.sampled_from(["cat", "dog", "purr", "bark"]), max_size=4)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=12), st.lists(WORDS, max_size=12))
+def test_leaks_have_the_same_words_as_often_in_any_order(training: list[list[str]], test: list[list[str]]) -> None:
+    known = [sorted(words) for words in training]
+    wanted = [(f"b{row}", f"a{known.index(sorted(words))}") for row, words in enumerate(test) if words and sorted(words) in known]
+    assert leaks(*(named(side, [" ".join(words) for words in texts]) for side, texts in (("a", training), ("b", test)))) == wanted
 
 
 HASHES = st.lists(st.integers(0, LARGEST_HASH - 1), max_size=30)
@@ -73,4 +79,4 @@ def test_a_text_that_came_by_another_way_is_a_leak() -> None:
         return Document(sender, "x", text.encode(), fields=[(b"from", sender.encode()), (b"", f"from:{sender}".encode())])
 
     test = [mail(LONG, "cid"), mail("", "bob"), mail("", "dan"), mail("a bob", "eve")]
-    assert [pair[:2] for pair in leaks([mail(LONG, "ann"), mail(" ", "bob")], test)] == [("cid", "ann"), ("bob", "bob")]
+    assert leaks([mail(LONG, "ann"), mail(" ", "bob")], test) == [("cid", "ann"), ("bob", "bob")]

@@ -124,12 +124,9 @@ def test_the_summary_says_when_the_test_is_unfair() -> None:
     data = example()
     assert "flatter" not in words(data)
     others = _OthersResult(288, 0.75, (0.7, 0.8), 0.7, 0.1, 0.5, 0.3)
-    assert "flatter" not in words(replace(data, leaks=LeakResult(0, 0, 0.8, (), others)))
-    told = words(replace(data, leaks=LeakResult(10, 2, 0.8, (), others)))
-    assert (
-        "12 of the 300 documents stand among those that it was trained on, word for word or nearly. Without them it is right on 75.0"
-        in told
-    )
+    assert "flatter" not in words(replace(data, leaks=LeakResult(0, (), others)))
+    told = words(replace(data, leaks=LeakResult(12, (), others)))
+    assert "12 of the 300 documents stand among those that it was trained on, word for word. Without them it is right on 75.0" in told
     assert "2 of the 40 documents that could be checked stand among" in words(replace(data, leaks=SampledLeakResult(40, 2)))
 
 

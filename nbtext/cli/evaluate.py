@@ -28,8 +28,8 @@ from nbtext.errors import quantity
 @option.answer_options
 @panels.common_option(
     "--training", "documents",
-    "Find test documents that are in this training corpus too. There is a warning, and the figures without them. Near copies count. The corpus is "
-    "read as it was in training. The option can be given several times.",
+    "Find test documents that are in this training corpus too. There is a warning, and the figures without them. The corpus is read as it was in "
+    "training. The option can be given several times.",
     multiple=True, metavar="CORPUS", type=option.PATH,
 )  # fmt: skip
 @gate_options
@@ -47,7 +47,7 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
     against the rest. Log loss and Brier score are sums over labels; the calibration error is that of the most probable label.
 
     A text that the model was trained on is no test of it. A warning reports such texts, as far as the model's sample of its training documents
-    shows; --training checks all of them, and reports texts that share at least 0.8 of their words, if they have ten different words or more.
+    shows; --training checks all of them, and reports texts with the same words, each as often, in capitals or not.
 
     A line of --errors has id, truth, answer, probability, and the terms that speak most for the answer against the true class, each with its
     contribution in nats.

@@ -1,9 +1,8 @@
-"""Find test documents that a model was trained on: exact and near duplicates if the training corpus is given, else those in the model's sample."""
+"""Find test documents that a model was trained on: in the training corpus if that is given, else in the model's sample of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,37 +10,38 @@ import numpy as np
 from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.counting import Analysis, DocumentCounter, content_hashes
 from nbtext.counts.documents import LARGEST_HASH
-from nbtext.counts.matrix import DocumentTermMatrix, stack
-from nbtext.counts.near_duplicates import THRESHOLD, NearDuplicates, near_duplicates
 from nbtext.counts.vocabulary import GrowingVocabulary
 from nbtext.document_parts import NO_TEXT
 from nbtext.errors import NoDocumentsError, quantity
 from nbtext.metrics.evaluation import Evaluation, probability_result, slice_result
 from nbtext.metrics.results import SliceResult
-from nbtext.ragged import blocks
+from nbtext.ragged import blocks, find_sorted
 from nbtext.records import NamedTuple
+from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.scoring import ScoredBlock
-    from nbtext.type_names import Keys
+    from nbtext.type_names import Keys, Whole
 
 EXAMPLES = 20
 """Leaked documents that the figures name."""
+
+WORDLESS = np.uint64(0)
+"""The hash of a document without words."""
 
 ACCIDENTAL = 0.01
 """Share of test documents that may recur from training without a warning: short texts and form letters do."""
 
 
 class _LeakExample(NamedTuple):
-    """A test document and a training document that are the same, or nearly."""
+    """A test document and the first training document with the same words."""
 
     id: str
     training_id: str
-    similarity: float
-    exact: bool
 
 
 @dataclass(frozen=True)
@@ -56,26 +56,17 @@ class _OthersResult(SliceResult):
 class LeakResult:
     """Numbers of test documents that are also in the training corpus."""
 
-    exact: int
-    near: int
-    threshold: float
-    """Similarity from which documents are near duplicates."""
+    found: int
     examples: tuple[_LeakExample, ...]
     without: _OthersResult | None
     """Figures of the other documents; None if there are none."""
-
-    @property
-    def found(self) -> int:
-        """Exact and near duplicates."""
-        return self.exact + self.near
 
     def warning(self, n: int) -> str | None:
         """Return a warning after ``n`` test documents; None if there is no leak."""
         if not self.found:
             return None
-        kinds = f"{self.exact:,} with the same words, {self.near:,} nearly"
         without = "there is no other" if self.without is None else f"accuracy without them {self.without.accuracy:.4f}"
-        return f"in the training corpus too: {self.found:,} of {quantity(n, 'document')} ({kinds}); {without}"
+        return f"in the training corpus too: {self.found:,} of {quantity(n, 'document')}; {without}"
 
 
 class SampledLeakResult(NamedTuple):
@@ -102,11 +93,11 @@ class SampledLeakResult(NamedTuple):
         )
 
 
-class _Counted(NamedTuple):
-    """Documents that were counted, block by block."""
+class _Hashed(NamedTuple):
+    """Documents of one side of the comparison: their ids, and a hash of the words of each, block by block."""
 
     ids: list[str]
-    matrices: list[DocumentTermMatrix]
+    hashes: list[Keys]
 
 
 class _LeakCheck:
@@ -120,7 +111,8 @@ class _LeakCheck:
     def __init__(self, model: TextClassifier, training: Iterable[Document]) -> None:
         settings = replace(model.settings, stemmer="none", ngrams=1, char_ngrams=None)
         self._counter = DocumentCounter(Analysis(settings), GrowingVocabulary())
-        self._training, self._test = _Counted([], []), _Counted([], [])
+        self._training = _Hashed([], [])
+        self._test = _Hashed([], [])
         for block in blocks(training, size_of):
             self._count(block, self._training)
         if not self._training.ids:
@@ -130,32 +122,48 @@ class _LeakCheck:
         """Count test documents."""
         self._count(documents, self._test)
 
-    def _count(self, documents: Sequence[Document], side: _Counted) -> None:
+    def _count(self, documents: Sequence[Document], side: _Hashed) -> None:
         matrix = self._counter.count(*contents(list(map(_compared, documents)))).matrix()
-        side.matrices.append(matrix._replace(terms=matrix.terms.astype(np.int32), counts=matrix.counts.astype(np.int32)))
+        side.hashes.append(_hashes_of_words(matrix))
         side.ids.extend(document.id for document in documents)
 
-    def examples(self, duplicates: NearDuplicates) -> Iterator[_LeakExample]:
-        """Yield the duplicates among the test documents with their ids."""
-        for row, partner, similarity, exact in zip(*(column.tolist() for column in duplicates), strict=True):
-            yield _LeakExample(self._test.ids[row], self._training.ids[partner], similarity, exact)
+    def leaks(self) -> tuple[Whole, Whole]:
+        """Return the test documents so far that are also among the training documents, and the first of these with the same words.
 
-    def duplicates(self) -> NearDuplicates:
-        """Return the test documents so far that are also among the training documents."""
-        return near_duplicates(stack(self._training.matrices), stack(self._test.matrices))
+        Documents without words are never the same.
+        """
+        known, first = np.unique(np.concatenate(self._training.hashes), return_index=True)
+        hashes = np.concatenate([np.empty(0, np.uint64), *self._test.hashes])
+        place = find_sorted(known, hashes)
+        leaked = np.flatnonzero((place >= 0) & (hashes != WORDLESS))
+        return leaked, first[place[leaked]]
 
     def result(self, evaluation: Evaluation) -> LeakResult:
-        """Return their numbers, the first of them, and the figures of the other documents from the evaluation of all."""
-        duplicates = self.duplicates()
+        """Return their number, the first of them, and the figures of the other documents from the evaluation of all."""
+        leaked, partners = self.leaks()
         left = np.ones(evaluation.judged.n, np.bool_)
-        left[duplicates.test_rows] = False
+        left[leaked] = False
         others, without = evaluation.judged.of(left), None
         if others.n:
             scores = probability_result(others)
             without = _OthersResult(**vars(slice_result(others, len(evaluation.classes))), log_loss=scores.log_loss, brier=scores.brier)
-        exact = int(np.count_nonzero(duplicates.exact))
-        examples = tuple(islice(self.examples(duplicates), EXAMPLES))
-        return LeakResult(exact, duplicates.exact.size - exact, THRESHOLD, examples, without)
+        pairs = zip(leaked[:EXAMPLES].tolist(), partners[:EXAMPLES].tolist(), strict=True)
+        examples = tuple(_LeakExample(self._test.ids[test], self._training.ids[training]) for test, training in pairs)
+        return LeakResult(leaked.size, examples, without)
+
+
+def _hashes_of_words(matrix: DocumentTermMatrix) -> Keys:
+    """Return 64 bits for each document, shape (n_docs,), of its terms and their counts in any order; `WORDLESS` if it has none."""
+    entries = _mixed(pair(matrix.terms, matrix.counts))
+    running = np.concatenate((np.zeros(1, np.uint64), np.cumsum(entries, dtype=np.uint64)))  # modulo 2**64, as are the differences
+    return _mixed(running[matrix.offsets[1:]] - running[matrix.offsets[:-1]])
+
+
+def _mixed(keys: Keys) -> Keys:
+    """Scramble 64-bit keys by a bijection, the output function of SplitMix64 (G. Steele, D. Lea, C. Flood, 2014)."""
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
 
 
 def _compared(document: Document) -> Document:

@@ -95,7 +95,7 @@ def write_evaluation(
         "log loss": with_interval("log_loss", unit=" nats") + of_known * (known.n < result.n and known.log_loss is not None),
         "Brier score": with_interval("brier"),
         "calibration error": with_interval("ece"),
-        "in training too": None if leaked is None else f"{leaked.found:,}  ({leaked.exact:,} with the same words, {leaked.near:,} nearly)",
+        "in training too": None if leaked is None else f"{leaked.found:,}",
         "accuracy without": None
         if leaked is None
         else "-"

@@ -192,7 +192,7 @@ def _leaks(data: ReportData) -> Markup:
     without = "."
     if others:
         interval = bounds(others.interval, "%")
-        without = f", word for word or nearly. Without them it is right on {percent(others.accuracy)} (95\u00a0% interval {interval})."
+        without = f", word for word. Without them it is right on {percent(others.accuracy)} (95\u00a0% interval {interval})."
     return html(
         "<strong>These figures may flatter the model:</strong> {} of the {} {}stand among those that it was trained on{}",
         f"{leaks.found:,}", quantity(checked, "document"), "" if checked == n else "that could be checked ", without,
