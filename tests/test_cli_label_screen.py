@@ -147,7 +147,6 @@ def test_a_session_from_the_first_class_to_a_model(pool: Path) -> None:
         assert name(shown.type("s", "4 labels, 35 left")) != fifth
         shown.type("\r", "5 labels, 34 left")
         shown.type("9", "the key 9 does nothing here")
-        shown.type("f", "too early to say when to stop")
         shown.type("/", "search (empty: next one found): _")
         shown.type("engine", "engine_")
         assert "engine" in "\n".join(shown.type("\r", "found without a label")[3:])
@@ -159,6 +158,20 @@ def test_a_session_from_the_first_class_to_a_model(pool: Path) -> None:
     assert [label for _, label in done[:4]] == ["cats", "dogs", "cats", "cats"]
     assert done[3][0] == third
     succeed("train labels.jsonl")
+
+
+def test_the_accuracy_is_estimated_from_five_documents_at_random_on(pool: Path) -> None:
+    with screen(pool, "pool", "--random-share", "1") as shown:
+        shown.wait("0 labels")
+        shown.label("cats", 1)
+        shown.label("dogs", 2)
+        shown.type("1", "3 labels")
+        assert "at random" not in shown.type("1", "4 labels")[0]
+        assert re.fullmatch(
+            r"5 labels, 35 left \| accuracy about \d\.\d\d \(\d\.\d\d to \d\.\d\d, 5 at random\)", shown.type("2", "5 labels")[0]
+        )
+        shown.type("q", "")
+        assert shown.end() == 0
 
 
 def test_a_session_goes_on_where_the_last_one_was_killed(pool: Path) -> None:
@@ -288,7 +301,6 @@ def test_a_review_walks_the_suspects_and_writes_a_patch_alone(tmp_path: Path) ->
         assert shown.frame[-1].startswith("q quit  k keep label  Enter >class")
         assert re.match(r"is \w+, looks like \w+, \d+ to 1", shown.frame[1])
         shown.type("k", "1 reviewed, 0 changed")
-        shown.type("f", "no forecast")
         shown.type("n", "class: _")
         shown.type("horses", "horses_")
         shown.type("\r", "2 reviewed, 1 changed")
@@ -397,7 +409,6 @@ def test_several_labels_are_switched_on_and_off_and_stored_together(tagged: Path
         for n in range(3, 17):
             switch_to(shown, set_of(name(shown.frame)))
             shown.type("\r", f"{n} documents, {24 - n} left")
-        assert "of 25 documents drawn at random" in "\n".join(shown.type("f", "too early"))
         shown.type("q", "")
         assert shown.end() == 0
         assert b"labels.jsonl: 16 documents, 2 labels; learn them with nbtext train labels.jsonl" in shown.raw

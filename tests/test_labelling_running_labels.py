@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import log
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +12,6 @@ from nbtext.label_sets import label_set
 from nbtext.labelling.asking import MOST_TOKENS, uncertain
 from nbtext.labelling.running_model import PSEUDO_COUNT, RunningLabels
 from nbtext.labelling.session import Plan, Session
-from nbtext.labelling.stopping import outlook
 from tests.budget import examples
 from tests.labelling import labelled_texts, pool_of
 from tests.test_labelling_running_model import COUNTS, POOL
@@ -157,8 +155,6 @@ def test_the_estimate_counts_whole_sets_that_are_right() -> None:
     )
     assert (session.estimate().documents, session.estimate().right) == (50, right)
     assert session.estimate().accuracy > 0.6
-    forecast = outlook(session)
-    assert forecast.now is None or forecast.now == pytest.approx(session.estimate().accuracy, abs=0.15)
 
 
 def test_the_proposal_is_the_set_of_the_greatest_expected_f1() -> None:

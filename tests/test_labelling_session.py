@@ -92,6 +92,17 @@ def test_the_estimate_counts_answers_of_models_without_the_document() -> None:
     assert estimate.interval[0] < estimate.accuracy < estimate.interval[1]
 
 
+def test_pieces_join_to_the_text_and_their_nats_to_the_score() -> None:
+    session = Session(POOL, Plan("mixed", 0.5))
+    label(session, 40)
+    for row in range(20):
+        pieces = list(session.pieces(row, "cats", "dogs"))
+        assert "".join(text for text, _ in pieces) == POOL.text(row)
+        scores = session.model.term_scores(POOL.reach(row)).sum(axis=1)
+        difference = scores[session.classes.index("cats")] - scores[session.classes.index("dogs")]
+        assert sum(nats for _, nats in pieces) == pytest.approx(difference, abs=1e-9)
+
+
 def test_without_a_random_share_there_is_hardly_a_sample() -> None:
     session = Session(POOL, Plan("uncertain", 0.0))
     label(session, 20)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from nbtext.cli.label_drawing import KEYS, class_lines, cut, safe, text_lines
 from nbtext.errors import UsageError, quantity
 from nbtext.label_sets import label_set, labels_in, separated
-from nbtext.labelling.stopping import advice, outlook
 from nbtext.report.forms import shortened
 
 if TYPE_CHECKING:
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
 
     from nbtext.cli.label_terminal import Terminal
     from nbtext.labelling.session import Session
-
-FORECAST_EVERY = 50
-"""Labels after which the forecast is shown unasked."""
 
 FEWEST_TO_ESTIMATE = 5
 """Documents drawn at random from which an accuracy is shown."""
@@ -27,7 +23,7 @@ class LabelScreen:
     """Asks about documents until none is left or the person leaves."""
 
     keys = KEYS
-    commands = "Enter >class  1-0 class  n name  s skip  u undo  / search  f forecast"
+    commands = "Enter >class  1-0 class  n name  s skip  u undo  / search"
     """On the last line, as many as fit. The keys that one would not guess come first."""
 
     def __init__(self, session: Session, terminal: Terminal, answer: Callable[[int, str], None]) -> None:
@@ -45,8 +41,7 @@ class LabelScreen:
     def run(self) -> None:
         """Ask until none is left, or the person leaves."""
         actions = {
-            "enter": self._accept, "n": self._name, "s": self._skip, "u": self._undo, "backspace": self._undo, "/": self._search, "f": self._forecast,
-            "k": self._keep,
+            "enter": self._accept, "n": self._name, "s": self._skip, "u": self._undo, "backspace": self._undo, "/": self._search, "k": self._keep,
         }  # fmt: skip
         self._next()
         while not self._is_over:
@@ -83,8 +78,6 @@ class LabelScreen:
         except UsageError as problem:
             self._message = problem.line
             return
-        if not self._is_review and len(self._session.labels) % FORECAST_EVERY == 0:
-            self._forecast()
         self._next()
 
     def _press(self, label: str) -> None:
@@ -135,12 +128,6 @@ class LabelScreen:
             self._move(next((row for row in found if row > self._row), found[0]))
         else:
             self._message = "no document without a label contains that"
-
-    def _forecast(self) -> None:
-        if self._is_review:
-            self._message = "suspects are no random sample, so there is no forecast"
-        else:
-            self._message = advice(outlook(self._session))
 
     def _prompt(self, question: str, known: Sequence[str] = ()) -> str | None:
         """Return what is typed, without blanks around it; None if the person goes back. Tab completes it to one of the ``known`` names."""
@@ -197,7 +184,7 @@ class LabelSetScreen(LabelScreen):
     """Asks about documents that may have several labels: their keys switch them on and off, and Enter stores those that are on, or none."""
 
     keys = f"{KEYS}acdeghijlmoprtvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    commands = "Enter >labels  1-Z on/off  n name  s skip  u undo  / search  f forecast"
+    commands = "Enter >labels  1-Z on/off  n name  s skip  u undo  / search"
 
     _chosen: set[str]
 

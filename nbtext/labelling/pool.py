@@ -119,12 +119,6 @@ class DocumentPool:
             )
             np.add.at(sums, documents.astype(np.int64), np.repeat(of_terms[begin:end], document.sizes[begin:end]) * held)
 
-    def part(self, rows: Whole) -> DocumentPool:
-        """Return some of the documents as a pool of their own, over the same vocabulary."""
-        return DocumentPool(
-            [self.documents[row] for row in rows.tolist()], self.analysis, self.vocabulary, self.matrix.rows(rows), self.hashes[rows]
-        )
-
     def text(self, row: int) -> str:
         """Return a document as people read it."""
         return self.documents[row].shown

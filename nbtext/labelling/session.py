@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from nbtext.calibration import Calibration
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import Seed
-    from nbtext.type_names import Floats, Mask, Truth, Whole
+    from nbtext.type_names import Floats, Truth, Whole
 
 FEWEST_TO_CALIBRATE = 20
 """Labels from which probabilities are calibrated by them."""
@@ -81,11 +81,6 @@ class Estimate(NamedTuple):
         return wilson_interval(self.right, self.documents)
 
 
-def right(answers: Truth, truth: Truth) -> Mask:
-    """Return which answers are right, of several labels the whole sets, shape (n_docs,)."""
-    return (answers == truth).reshape(len(truth), -1).all(axis=1)
-
-
 class Session:
     """Labels of the documents of a pool. The documents from ``n_asked`` on have labels from elsewhere and are not asked about."""
 
@@ -103,8 +98,8 @@ class Session:
         self.classes: list[str] = list(dict.fromkeys(seed.label for seed in seeds))
         """In the order in which they came, by number."""
         seeds = by_class(seeds, self.classes)
-        self.seeds = [self._class_seed([seed for seed in seeds if seed.label == label]) for label in self.classes]
-        self.model = (RunningModel if plan.separator is None else RunningLabels)(pool, self.seeds)
+        of_classes = [self._class_seed([seed for seed in seeds if seed.label == label]) for label in self.classes]
+        self.model = (RunningModel if plan.separator is None else RunningLabels)(pool, of_classes)
         self.coverage = Coverage(pool)
         _ = pool.lengths, pool.documents_by_term  # made now, and not at the first key
         self.labels: dict[int, str] = {}
@@ -289,13 +284,14 @@ class Session:
         return np.array([row for row in self._random_order[: self._drawn].tolist() if row in self.labels], np.int64)
 
     def estimate(self) -> Estimate:
-        """Return how many documents of the random sample the models of all other labels answer right."""
+        """Return how many documents of the random sample the models of all other labels answer right, of several labels the whole sets."""
         rows = self.sample()
         if not rows.size or len(self.classes) < 2:
             return Estimate(0, 0)
         truth = self.truth(rows)
         answers = self.model.answers(self.log_posterior(self.model.left_out(rows, truth), rows))
-        return Estimate(rows.size, int(np.count_nonzero(right(answers, truth))))
+        is_right = (answers == truth).reshape(len(truth), -1).all(axis=1)
+        return Estimate(rows.size, int(np.count_nonzero(is_right)))
 
     def left(self) -> list[int]:
         """Return the documents that wait for a label."""
