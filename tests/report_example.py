@@ -83,9 +83,7 @@ def example(labels: Sequence[str] = ("cats", "dogs", "fish"), text: str = "a tex
         mistakes=(mistake, QuotedMistake(replace(mistake.mistake, truth=text), None, excerpt)),
         top_terms=tuple(ClassTerms(label, ((text, 0.02), ("word", 0.01))) for label in labels),
         provenance=((f"Report {text}", ((text, text), ("documents", "corpus"))),),
-        learning_curve=LearningCurve(
-            1250, 5, tuple(CurvePoint(*point, (0.3, 0.9), 0.95) for point in points), _Forecasts(forecast, forecast)
-        ),
+        learning_curve=LearningCurve(1250, 5, tuple(CurvePoint(*point, (0.3, 0.9), 0.95) for point in points), _Forecasts(forecast)),
         risk=(RiskPoint(0.5, 0.9, 0.95, (0.9, 0.98)), RiskPoint(1.0, 0.4, 0.8, (0.75, 0.85))),
     )
 

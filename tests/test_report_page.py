@@ -134,7 +134,7 @@ def test_a_forecast_that_is_withheld_says_why() -> None:
     data = example()
     assert data.learning_curve is not None
     forecast = Forecast(2500, withheld="the curve is too short")
-    page = Page(html_page(replace(data, learning_curve=data.learning_curve._replace(forecast=_Forecasts(forecast, forecast)))))
+    page = Page(html_page(replace(data, learning_curve=data.learning_curve._replace(forecast=_Forecasts(forecast)))))
     assert "No forecast of accuracy: the curve is too short." in page.text
     assert "The ring" not in page.text
     assert "Twice the documents, 2,500, would bring accuracy 0.8000 (95 % interval 0.7500 to 0.8500)" in Page(html_page(data)).text

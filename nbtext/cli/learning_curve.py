@@ -13,7 +13,7 @@ from nbtext.cli import option, panels
 @panels.common_option("--steps", "documents", "Train on N sizes of the corpus.", type=option.WholeNumber(1, 100), default=8)
 @panels.common_option(
     "--more", "answer",
-    "Forecast the figures for N more labelled documents.",
+    "Forecast the accuracy for N more labelled documents.",
     type=option.WholeNumber(1), shown_default="as many as there are",
 )  # fmt: skip
 @panels.option("--folds", "documents", "Hold out one N-th of the documents, each in turn.", type=option.WholeNumber(2), default=5)

@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 
 
 class Forecast(NamedTuple):
-    """A figure (1 less an error) at a larger number of training documents, or why there is none."""
+    """The accuracy at a larger number of training documents, or why there is no forecast."""
 
     documents: int
     value: float | None = None
     interval: Interval | None = None
     """95 % of the forecasts that redrawn runs would have made, widened on either side by how far the law misses the curve."""
     now: float | None = None
-    """The law's figure at the present number of documents."""
+    """The law's accuracy at the present number of documents."""
     withheld: str | None = None
     """Why there is no forecast."""
 
@@ -69,14 +69,13 @@ class CurvePoint(NamedTuple):
 
 
 class _Forecasts(NamedTuple):
-    """The forecast of each figure."""
+    """The figures that are forecast, by name. Macro F1 is none of them: where classes have few documents in a fold, its intervals hold too rarely."""
 
     accuracy: Forecast
-    macro_f1: Forecast
 
 
 class LearningCurve(NamedTuple):
-    """The points, smallest first, and forecasts for more documents than the corpus has."""
+    """The points, smallest first, and the forecast for more documents than the corpus has."""
 
     documents: int
     """Documents of the corpus."""
@@ -98,9 +97,9 @@ class Resampling(NamedTuple):
 def learning_curve(
     subsets: Subsets, parameters: Settings, resampling: Resampling = Resampling(), jobs: int = 1, more: int | None = None
 ) -> LearningCurve:
-    """Return the curve of a corpus for models with these parameters of training, trained by ``jobs`` processes, and forecasts for so many ``more``.
+    """Return the curve of a corpus for models with these parameters of training, trained by ``jobs`` processes, and the forecast for so many ``more``.
 
-    By default they are for twice the documents.
+    By default it is for twice the documents.
 
     Sizes at which the parameters leave no term in some run are left out. Raise `UsageError` if that holds for all sizes, or if there are
     fewer than two documents for each fold.
@@ -130,9 +129,8 @@ def learning_curve(
         CurvePoint(size, mean[0], (low[0], high[0]), mean[1], (low[1], high[1]), mean[2])
         for size, mean, low, high in zip(*(column.tolist() for column in columns), strict=True)
     )
-    bootstrap = Bootstrap(seed=resampling.seed)
-    forecasts = (forecast(sizes, figures[..., figure], resampling.folds, n, n + (more or n), bootstrap) for figure in range(2))
-    return LearningCurve(n, len(figures), points, _Forecasts(*forecasts))
+    accuracy = forecast(sizes, figures[..., 0], resampling.folds, n, n + (more or n), Bootstrap(seed=resampling.seed))
+    return LearningCurve(n, len(figures), points, _Forecasts(accuracy))
 
 
 WIDEST_RANGE = 128
@@ -246,17 +244,17 @@ class _PowerLaws(NamedTuple):
         return np.clip(self.a + self.b * (n / self.unit) ** -self.c, 0, 1)
 
 
-def forecast(sizes: Whole, figures: Floats, at_once: int, now: int, later: int, bootstrap: Bootstrap) -> Forecast:
-    """Forecast a figure at ``later`` training documents from sizes, shape (n_sizes,); ``now`` is how many documents there are.
+def forecast(sizes: Whole, accuracies: Floats, at_once: int, now: int, later: int, bootstrap: Bootstrap) -> Forecast:
+    """Forecast the accuracy at ``later`` training documents from sizes, shape (n_sizes,); ``now`` is how many documents there are.
 
-    ``figures``, shape (n_runs, n_sizes), come from runs of which ``at_once`` together test every document once. For the interval as many
+    ``accuracies``, shape (n_runs, n_sizes), come from runs of which ``at_once`` together test every document once. For the interval as many
     runs are drawn and the law fitted anew: runs that repeat others on the same documents do not make it shorter. It is then widened by the
     largest distance of the law from the upper half of the curve: where the law bends otherwise than the curve, it will do so beyond. Where all
     answers are right at the largest size it reaches down to Wilson's limit for ``now`` documents.
     """
     if sizes.size < FEWEST_SIZES:
         return Forecast(later, withheld=f"a curve of fewer than {FEWEST_SIZES} points is too short for a forecast")
-    errors, places = 1 - figures, sizes.astype(np.float64)
+    errors, places = 1 - accuracies, sizes.astype(np.float64)
     mean = errors.mean(axis=0)
     drawn = np.random.default_rng(bootstrap.seed).integers(len(errors), size=(bootstrap.replicates, at_once))
     curves = mean + _small_sample_factor(len(errors)) * (errors[drawn].mean(axis=1) - mean)

@@ -163,22 +163,21 @@ CURVE = {
 
 
 def print_learning_curve(curve: LearningCurve) -> None:
-    """Print a row for each number of training documents, and the forecasts."""
-    forecasts = curve.forecast._asdict().items()
+    """Print a row for each number of training documents, and the forecast."""
     show(
         listing({"documents": f"{curve.documents:,}", "runs": f"{curve.runs:,}, of which 95 % lie in a band"}),
         table(CURVE, curve.points, heads=("training documents", "accuracy", "band", "macro F1", "band", "accuracy on these")),
-        "".join(f"{forecast_sentence(FIGURES[name], curve.documents, forecast)}\n" for name, forecast in forecasts),
+        f"{forecast_sentence(curve.documents, curve.forecast.accuracy)}\n",
     )
 
 
-def forecast_sentence(title: str, now: int, forecast: Forecast) -> str:
-    """Return the forecast of one figure in words."""
+def forecast_sentence(now: int, forecast: Forecast) -> str:
+    """Return the forecast of accuracy in words."""
     if forecast.withheld is not None:
-        return f"No forecast of {title}: {forecast.withheld}."
+        return f"No forecast of accuracy: {forecast.withheld}."
     more = "Twice the documents" if forecast.documents == 2 * now else f"{quantity(forecast.documents - now, 'more document')} like these"
     return (
-        f"{more}, {forecast.documents:,}, would bring {title} {figure(forecast.value)} (95 % interval {bounds(forecast.interval)}); "
+        f"{more}, {forecast.documents:,}, would bring accuracy {figure(forecast.value)} (95 % interval {bounds(forecast.interval)}); "
         f"the {now:,} that there are bring {figure(forecast.now)} by the same law."
     )
 

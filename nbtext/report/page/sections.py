@@ -423,7 +423,7 @@ def _learning(curve: LearningCurve) -> Markup:
     return html(
         '<p>{}</p>{}<figure>{}<p class="axis">documents trained on →</p><figcaption><span class="key first">accuracy</span><span class="key second">macro F1'
         '</span><span class="key third">accuracy on the training documents themselves</span></figcaption></figure>',
-        forecast_sentence("accuracy", curve.documents, forecast),
+        forecast_sentence(curve.documents, forecast),
         note(
             "Models of parts of the training corpus, each judged on documents of that corpus held out from it; means of {}. 95\u00a0% of the runs lie in the "
             "band.{} Where the model is far better on the documents that it was trained on, it overfits.",
