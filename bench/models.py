@@ -28,7 +28,6 @@ MODELS = {
     "complement, tf-idf, bigrams, all words": (
         "--classifier", "complement", "--weighting", "tfidf", "--ngrams", "2", "--stop-words", "none", "--stemmer", "none",
     ),
-    "dirichlet-multinomial": ("--classifier", "dirichlet-multinomial"),
     "gaussian": ("--classifier", "gaussian"),
     "logistic": ("--classifier", "logistic"),
     "average": ("--classifier", "average"),

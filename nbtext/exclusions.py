@@ -21,7 +21,7 @@ TRAITS = {
     "weights": "that model counts all documents alike",
     "joins": "they join the counts of --classifier multinomial",
     "leave-one-out": "it is exact only for --classifier multinomial without tf-idf",
-    "evidence": "evidence, AIC and BIC are those of --classifier multinomial --weighting counts, bernoulli, dirichlet-multinomial and gaussian",
+    "evidence": "evidence, AIC and BIC are those of --classifier multinomial --weighting counts, bernoulli and gaussian",
     "mixes": "p(m | data) is of models of the same counts that have an evidence",
     "prior": "its scores have no class prior",
     "symmetric": "the numbers themselves are the shape",
@@ -88,7 +88,6 @@ KINDS = {
     },
     "complement": {**dict.fromkeys(("counts", "binary", "log"), "sums weights background own"), "tfidf": "background own"},
     "bernoulli": dict.fromkeys(("counts", "binary"), "sums weights prior own two attributes several evidence mixes"),
-    "dirichlet-multinomial": {"counts": "sums prior background own attributes evidence"},
     "gaussian": {"counts": "prior background attributes evidence"},
     "logistic": dict.fromkeys(("counts", "tfidf"), "weights prior background attributes several"),
     AVERAGE: {"counts": "attributes"},
@@ -97,7 +96,7 @@ KINDS = {
 
 _OFFERED = frozenset(_MULTINOMIAL.split()) | {"evidence", "mixes", "two", "several"}
 _OF_ALL_MEMBERS = frozenset({"sums", "weights", "prior", "mixes"})
-_NEEDED = {"complement": "smoothed", "logistic": "smoothed", "dirichlet-multinomial": "sample"}
+_NEEDED = {"complement": "smoothed", "logistic": "smoothed"}
 
 
 class Row(NamedTuple):

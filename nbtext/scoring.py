@@ -188,7 +188,7 @@ def typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) -> Floats:
     if model.learnt.typicality is None or per_token is None:
         raise UsageError(
             "the model does not know what is typical",
-            hint="train --classifier multinomial on counts, or dirichlet-multinomial, with smoothing, calibration and a sample of at least 50 documents, "
+            hint="train --classifier multinomial on counts, with smoothing, calibration and a sample of at least 50 documents, "
             "and without values beside the text",
         )
     return model.learnt.typicality.share_below(*per_token)

@@ -38,8 +38,18 @@ GONE = {
 }
 """Options of earlier versions, and what to use. Model files may still have those of training."""
 
-GONE_VALUES: dict[str, dict[object, str]] = {}
-"""Values that an option no longer takes, and what to use. A model file that was made with one is refused."""
+GONE_VALUES: dict[str, dict[object, str]] = {
+    "classifier": {"dirichlet-multinomial": "it is another name of multinomial now"},
+}
+"""Values that an option no longer takes, and what to use. A model file that was made with one is refused.
+
+One that is among `OTHER_NAMES` too is taken again, with another meaning.
+"""
+
+OTHER_NAMES: dict[str, dict[str, str]] = {
+    "classifier": {"dirichlet-multinomial": "multinomial"},
+}
+"""Further names of values by option, which help and completion leave out, each with the name that models remember."""
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -62,13 +72,25 @@ if TYPE_CHECKING:
 
 
 class _OneOf:
-    """Check for one of some names, or for what ``otherwise`` accepts, which ``wanted`` describes."""
+    """Check for one of some names, or for what ``otherwise`` accepts, which ``wanted`` describes.
 
-    def __init__(self, *choices: str, otherwise: Check | None = None, wanted: str = "") -> None:
+    ``other_names`` are taken too, each for the name that it stands for.
+    """
+
+    def __init__(
+        self,
+        *choices: str,
+        otherwise: Check | None = None,
+        wanted: str = "",
+        other_names: Mapping[str, str] | None = None,
+    ) -> None:
         self.choices, self._otherwise, self._wanted = choices, otherwise, wanted
+        self._other_names = other_names or {}
 
     def __call__(self, value: object) -> object:
         """Return the name, or what ``otherwise`` makes of the value."""
+        if isinstance(value, str):
+            value = self._other_names.get(value, value)
         if isinstance(value, str) and value in self.choices:
             return value
         if self._otherwise is not None:
@@ -391,13 +413,12 @@ CRITERIA = {
 GOALS = {"accuracy": "accuracy", "macro-f1": "macro_f1", "micro-f1": "micro_f1", "log-loss": "log_loss"}
 """What the best setting is to be best in, and the name of the figure in `nbtext.metrics.outcomes.METRICS`."""
 
-ClassifierName = Literal["multinomial", "bernoulli", "complement", "dirichlet-multinomial", "gaussian", "logistic", "average"]
+ClassifierName = Literal["multinomial", "bernoulli", "complement", "gaussian", "logistic", "average"]
 
 CLASSIFIERS: dict[ClassifierName, str] = {
     "multinomial": "MultinomialNaiveBayes",
     "bernoulli": "BernoulliNaiveBayes",
     "complement": "ComplementNaiveBayes",
-    "dirichlet-multinomial": "DirichletMultinomialNaiveBayes",
     "gaussian": "GaussianDiscriminantAnalysis",
     "logistic": "LogisticRegression",
     "average": "PooledClassifier",
@@ -435,6 +456,8 @@ _MEMBER = rf"({'|'.join(name for name in CLASSIFIERS if name != AVERAGE)})(?::({
 def members(value: object) -> str:
     """Check for two or more different classifiers with + between them, each with a weighting, if it is not counts, and a pseudo-count after colons."""
     found = re.sub(r"\s|:counts", "", value.lower()).replace(",", "+") if isinstance(value, str) else ""
+    for other_name, name in OTHER_NAMES["classifier"].items():
+        found = found.replace(other_name, name)
     parts = found.removeprefix(BY_EVIDENCE).split("+")
     if len(parts) < 2 or len(set(parts)) < len(parts) or not all(re.fullmatch(_MEMBER, part) for part in parts):
         raise ValueError("two or more different classifiers with + between them, such as multinomial:log+logistic")
@@ -504,6 +527,14 @@ _of_words = partial(declared, group="words", decides="terms")
 _of_column, _of_columns = partial(declared, None, "COLUMN", column), partial(declared, None, "COLUMNS", columns)
 
 
+def _values_with_members(values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """Yield the settings in a model file, and the classifier of each member of an average."""
+    yield from values.items()
+    if values.get("classifier") == AVERAGE:
+        for member in str(values.get("members")).removeprefix(BY_EVIDENCE).split("+"):
+            yield "classifier", member.partition(":")[0]
+
+
 class Declared:
     """Frozen settings whose fields are parameters: checked and made canonical when they are made; ``dict`` gives the plain values by name."""
 
@@ -532,10 +563,10 @@ class Declared:
 
         Raise `ModelError` for a value that is gone, and as `of` does.
         """
-        for name, gone in GONE_VALUES.items():
-            if isinstance(value := values.get(name), str) and value in gone:
+        for name, value in _values_with_members(values):
+            if isinstance(value, str) and value in GONE_VALUES.get(name, {}):
                 option = "--" + name.replace("_", "-")
-                raise ModelError(f"made with {option} {value}, which nbtext no longer has", hint="train it again")
+                raise ModelError(f"made with {option} {value}, which nbtext no longer has", hint="train again")
         return cls.of({name: value for name, value in values.items() if name not in GONE})
 
     def __post_init__(self) -> None:
@@ -732,7 +763,8 @@ class Settings(Declared):
     GROUP = "model"
 
     classifier: ClassifierName = declared(
-        "multinomial", "NAME", _OneOf(*CLASSIFIERS), f"Kind of model: {', '.join(CLASSIFIERS)}. The guide to models compares them.", common=True
+        "multinomial", "NAME", _OneOf(*CLASSIFIERS, other_names=OTHER_NAMES["classifier"]),
+        f"Kind of model: {', '.join(CLASSIFIERS)}. The guide to models compares them.", common=True
     )
     language: str = _of_words(
         "english", "NAME", _OneOf(*LANGUAGES, *UNSPACED_LANGUAGES, otherwise=_language_of_code, wanted="a code such as de"),

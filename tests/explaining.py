@@ -29,11 +29,10 @@ ADDITIVE: list[dict[str, Any]] = [
     {"classifier": "bernoulli"},
     {"classifier": "complement"},
     {"classifier": "complement", "weighting": "tfidf"},
-    {"classifier": "dirichlet-multinomial", "smoothing": 0.3},
     {"classifier": "logistic", "l2": 0.1},
     {"calibration": "isotonic"},
     {"classifier": "average"},
-    {"classifier": "average", "members": "dirichlet-multinomial+complement:tfidf+bernoulli", "ngrams": 2},
+    {"classifier": "average", "members": "multinomial+complement:tfidf+bernoulli", "ngrams": 2},
 ]
 """Parameters of models whose scores are sums over terms."""
 

@@ -30,7 +30,7 @@ REPRESENTATIVES: dict[str, tuple[Value, ...]] = {
     "weighting": ("counts", "binary", "log", "tfidf"),  # counts too: with a pool, what is not given is log
     "smoothing": ("evidence", "leave-one-out", 0.5, 0, "0.1,2", "smoothing.txt"),
     "members": (
-        "multinomial+dirichlet-multinomial",
+        "multinomial+bernoulli",
         "complement:tfidf+bernoulli",
         "gaussian+logistic",
         "evidence:multinomial:0.5+multinomial",
@@ -150,7 +150,7 @@ NO_POSTERIOR = (among("smoothing", 0), among("estimate", "ml"))
 REFUSED: tuple[tuple[Condition, ...], ...] = (
     (given("file_column"), given("text_column")),
     (among("classifier", "bernoulli"), among("weighting", "log", "tfidf")),
-    (among("classifier", "dirichlet-multinomial", "gaussian", "average"), given("weighting", "counts")),
+    (among("classifier", "gaussian", "average"), given("weighting", "counts")),
     (among("classifier", "logistic"), among("weighting", "binary", "log")),
     (among("classifier", "bernoulli", "average"), given("prior_shape")),
     (among("classifier", "gaussian", "logistic", "average"), among("smoothing", "smoothing.txt")),
@@ -162,10 +162,8 @@ REFUSED: tuple[tuple[Condition, ...], ...] = (
     *((AVERAGE, among("members", None, *VALUES["members"][2:]), each) for each in NO_POSTERIOR),
     (among("classifier", "complement"), given("class_prior", "uniform")),
     (among("members", "complement:tfidf+bernoulli"), given("class_prior", "uniform")),
-    (among("classifier", "dirichlet-multinomial"), among("sample", 0)),
-    (among("members", "multinomial+dirichlet-multinomial"), among("sample", 0)),
-    *((among("classifier", "dirichlet-multinomial", "gaussian"), each) for each in WEIGHTS),
-    *((given("members", "evidence:multinomial:0.5+multinomial"), each) for each in WEIGHTS),
+    *((among("classifier", "gaussian"), each) for each in WEIGHTS),
+    *((given("members", "multinomial+bernoulli", "evidence:multinomial:0.5+multinomial"), each) for each in WEIGHTS),
     *((among("classifier", None, "complement"), among("weighting", "tfidf"), each) for each in WEIGHTS),
     *((each, weights) for each in ATTRIBUTES for weights in WEIGHTS),
     *((each, among("classifier", "complement")) for each in ATTRIBUTES),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-ADDITIVE = "multinomial+dirichlet-multinomial"
+ADDITIVE = "multinomial+bernoulli"
 
 
 def pooled_by_hand(of: TextClassifier, texts: list[str]) -> Floats:
@@ -275,7 +275,6 @@ def test_weights_by_evidence_follow_documents_that_come_and_go(tmp_path: Path) -
     [
         ("multinomial:1+bernoulli:1", "p(m | data) is of models of the same counts"),
         ("multinomial:log:1+multinomial:log:2", "p(m | data) is of models of the same counts"),
-        ("dirichlet-multinomial:1+dirichlet-multinomial:2", "p(m | data) is of models of the same counts"),
         ("gaussian:1+gaussian:2", "p(m | data) is of models of the same counts"),
         ("multinomial:0+multinomial:1", "a count of 0 would decide alone"),
         ("multinomial:1+multinomial:2 --estimate ml", "maximum likelihood has no prior"),

@@ -35,7 +35,7 @@ Options = dict[str, Any]
 
 VARIANTS: list[Options] = [
     *({"classifier": name, "weighting": weighting} for name in CLASSIFIERS for weighting in KINDS[name]),
-    {"classifier": "average", "members": "multinomial+dirichlet-multinomial"},
+    {"classifier": "average", "members": "multinomial+bernoulli"},
     {"classifier": "average", "members": "evidence:multinomial:0.3+multinomial"},
     *(
         {"classifier": "multinomial", **settings}

@@ -69,6 +69,6 @@ def test_the_third_column_says_why(home: Path) -> None:
 def test_a_model_that_cannot_tell_says_so(home: Path, options: str) -> None:
     succeed(f"train mail.tsv -m other {options}", cwd=home)
     line = fail(2, "classify english.txt -m other --min-typicality 0.1", cwd=home)
-    assert "the model does not know what is typical; train --classifier multinomial on counts, or dirichlet-multinomial," in line
+    assert "the model does not know what is typical; train --classifier multinomial on counts, with" in line
     assert line.endswith("and without values beside the text")
     assert "typical" not in nbtext("classify english.txt --format lines -m other", cwd=home).text

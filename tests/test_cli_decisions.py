@@ -105,7 +105,7 @@ def test_tsv_has_three_columns_with_costs_too(home: Path) -> None:
         assert [row[:2] for row in result.rows] == [[name, record["label"] or ""] for name, record in zip(documents, records(home, *documents, "--costs", costs), strict=True)]  # fmt: skip
 
 
-@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "dirichlet-multinomial"])
+@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli"])
 def test_scores_of_the_only_possible_class_are_valid_json(home: Path, classifier: str) -> None:
     nbtext("train corpus --model ml --estimate ml --classifier", classifier, cwd=home)
     (home / "certain.txt").write_text("swim")

@@ -159,7 +159,6 @@ CHINESE: dict[str, tuple[str, str, list[float], list[tuple[float, float]] | None
     "bernoulli": ("θ", "that a document of the class holds the term", [2 / 3, 4 / 5], [(2, 1), (4, 1)]),
     "bernoulli --estimate map": ("θ", "that a document of the class holds the term", [2 / 3, 4 / 5], [(3, 2), (5, 2)]),
     "bernoulli --estimate ml": ("θ", "that a document of the class holds the term", [1, 1], None),
-    "dirichlet-multinomial": ("φ", "that a token of the class is the term, on average over documents", [2 / 9, 4 / 12], [(2, 7), (4, 8)]),
     **{
         name: ("φ", f"that a token of the class is the term; {name} does not score by it", [2 / 9, 3 / 7], [(2, 7), (6, 8)])
         for name in ("complement", "gaussian", "logistic")

@@ -125,7 +125,6 @@ def trained(folder: Path, jobs: str, *arguments: str, size: str = "100") -> tupl
         ("latin.tsv",),
         ("empty.tsv", "plain.tsv", "empty.tsv", "one.tsv"),
         ("one.tsv",),
-        ("plain.tsv", "--classifier", "dirichlet-multinomial"),
         ("plain.tsv", "--classifier", "logistic"),
         ("plain.tsv", "--classifier", "gaussian", "--latent", "5"),
         ("dir", "--weighting", "tfidf", "--classifier", "complement"),

@@ -28,6 +28,26 @@ def test_training_is_silent_and_says_with_verbose_what_was_made(pets: Path) -> N
     assert described.startswith("nbtext: m: 2 classes, 4 documents, ")
 
 
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        ({"classifier": "dirichlet-multinomial"}, {}),
+        (
+            {"classifier": "average", "members": "Dirichlet-multinomial:0.5+bernoulli"},
+            {"classifier": "average", "members": "multinomial:0.5+bernoulli"},
+        ),
+    ],
+    ids=str,
+)
+def test_another_name_of_a_value_makes_the_same_model(other: dict[str, str], same: dict[str, str], pets: Path) -> None:
+    for name, options in {"other": other, "same": same}.items():
+        succeed("train pets -m", name, *(f"--{option}={value}" for option, value in options.items()))
+    assert content("other") == content("same")
+    (pets / "nbtext.toml").write_text("".join(f'{option} = "{value}"\n' for option, value in other.items()))
+    succeed("train pets -m by-file")
+    assert content("by-file") == content("same")
+
+
 def test_the_model_is_where_it_was_asked_for(pets: Path) -> None:
     (pets / "nbtext.joblib").unlink()
     succeed("train pets")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize("setting", [ADDITIVE[name] for name in ("multinomial", "bigrams", "binary", "dirichlet-multinomial")], ids=str)
+@pytest.mark.parametrize("setting", [ADDITIVE[name] for name in ("multinomial", "bigrams", "binary")], ids=str)
 def test_updates_make_the_file_that_training_makes_and_forgetting_unmakes_it(setting: dict[str, Any], tmp_path: Path) -> None:
     given = options(setting)
     folders = [SERVICE_DESK / "train", SERVICE_DESK / "test"]

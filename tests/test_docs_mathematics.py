@@ -55,7 +55,7 @@ SYMBOLS = (
         "A, A_j",
         "μ",
     ),
-    *("s, b_j", r"\|θ\|", "s", "w_jk, w_k0", "r_jk", "μ_k, Σ_k", "s_k", r"p(C_k \| d)", "λ_ij", "T", "I_j"),
+    *("s, b_j", r"\|θ\|", "w_jk, w_k0", "r_jk", "μ_k, Σ_k", "s_k", r"p(C_k \| d)", "λ_ij", "T", "I_j"),
 )
 
 FORMULAS = {
@@ -84,7 +84,6 @@ FORMULAS = {
     "draw of numbers, Gaussian discriminant analysis": "classifiers.gaussian.GaussianClasses.draw",
     "draw of terms": "language_model.sampling.Categorical.draw",
     "draw of a length": "language_model.sampling.draw_length",
-    "draw from a Dirichlet-multinomial": "language_model.sampling.draw_polya",
     "draw of φ_k (`--draw`)": "language_model.sampling.draw_dirichlet",
     "draw of θ_jk (`--draw`)": "language_model.sampling.draw_beta",
     "evidence of a class": "language_model.measures.log_evidence_of_classes",
@@ -105,8 +104,6 @@ FORMULAS = {
     "categorical column": "classifiers.attribute_likelihoods.AttributeLikelihoods.fits",
     "Bernoulli: evidence": "classifiers.bernoulli.BernoulliNaiveBayes.fits",
     "Bernoulli: log L and parameters": "classifiers.bernoulli.BernoulliNaiveBayes.fits",
-    "Dirichlet-multinomial: log L": "language_model.polya.maximum_log_likelihood",
-    "Dirichlet-multinomial: parameters": "classifiers.dirichlet_multinomial.DirichletMultinomialNaiveBayes.fits",
     "Gaussian discriminant analysis: log L and parameters": "classifiers.gaussian.GaussianDiscriminantAnalysis.fits",
     "all parts of a model": "inspection.criteria.criteria",
     "column of counts": "classifiers.attribute_likelihoods.poisson_fits",
@@ -126,10 +123,6 @@ FORMULAS = {
     "unit length": "counts.weighting.unit_length",
     "weighting `tfidf`": "counts.weighting.weighted",
     "`auto` without evidence": "classifiers.base.Classifier.smoothing",
-    "Dirichlet-multinomial (DCM)": "classifiers.dirichlet_multinomial.DirichletMultinomialNaiveBayes.joint_log_likelihood",
-    "DCM, mean": "classifiers.dirichlet_multinomial.DirichletMultinomialNaiveBayes.language_models",
-    "log Γ(x + n) − log Γ(x)": "language_model.polya.log_rise",
-    "DCM, concentration": "language_model.polya.likeliest_concentration",
     "attributes": "classifiers.attributed.AttributedClassifier.joint_log_likelihood",
     "categorical attribute": "classifiers.attribute_likelihoods.CategoricalAttribute.add_log_likelihood",
     "count attribute, Poisson": "classifiers.attribute_likelihoods.PoissonAttributes.log_likelihood",

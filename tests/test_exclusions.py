@@ -71,7 +71,6 @@ def test_a_refusal_names_both_and_says_what_to_do() -> None:
     for settings, first, second in (
         (Settings(classifier="bernoulli", prior_shape="background"), "--prior-shape background", "--classifier bernoulli"),
         (Settings(classifier="logistic", smoothing=0), "--classifier logistic", "--smoothing 0"),
-        (Settings(classifier="dirichlet-multinomial", sample=0), "--classifier dirichlet-multinomial", "--sample 0"),
         (Settings(weighting="tfidf", smoothing="leave-one-out"), "--smoothing leave-one-out", "--weighting tfidf"),
         (Settings(classifier=AVERAGE, members="multinomial+complement", class_prior="smoothed:1"), "--class-prior", "--members"),
     ):

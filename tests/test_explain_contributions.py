@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from math import lgamma, log
+from math import log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from nbtext.classifiers.base import difference
-from nbtext.classifiers.dirichlet_multinomial import DirichletMultinomialNaiveBayes
 from nbtext.counts.counting import DocumentCounter
 from nbtext.explain.contributions import (
     bias,
@@ -41,26 +40,10 @@ def by_term(of: TextClassifier, matrix: DocumentTermMatrix, numbers: Any) -> dic
     }
 
 
-def test_a_polya_urn_adds_less_with_each_occurrence() -> None:
-    """The n-th "chinese" of a document adds log (s·φ + n − 1) to the score."""
-    of = model_of_china(classifier="dirichlet-multinomial")
-    matrix = counted(of, ASKED)
-    found = term_contributions(of.fitted.classifier, matrix, np.array([YES]), np.array([NO]))
-    assert found is not None
-    urn = of.fitted.classifier.of_texts
-    assert isinstance(urn, DirichletMultinomialNaiveBayes)
-    balls = urn.concentration * urn.language_models.probability(np.array(of.fitted.statistics.vocabulary.find(["chinese"])))[0]
-    wanted = sum(log((balls[YES] + n) / (balls[NO] + n)) for n in range(3))
-    assert by_term(of, *found)["chinese"] == pytest.approx(wanted)
-    by_class = class_contributions(of.fitted.classifier, matrix)
-    assert by_class is not None
-    assert by_term(of, matrix, by_class)["chinese"] == pytest.approx([lgamma(n + 3) - lgamma(n) for n in balls])
-
-
 @pytest.mark.parametrize("at_once", [1, 3, 1 << 21])
 def test_documents_are_weighed_in_the_classes_asked_for(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nbtext.classifiers.base.TERM_WEIGHTS_AT_ONCE", at_once)
-    for parameters in ({}, {"classifier": "dirichlet-multinomial"}):
+    for parameters in ({}, {"classifier": "bernoulli"}):
         of = model(**parameters)
         texts = ["red cat cat", "the postman barks", "", "fish swim, cats sleep"]
         answers, rivals = np.array([0, 1, 2, 2]), np.array([1, 0, 0, 0])

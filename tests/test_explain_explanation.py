@@ -125,7 +125,7 @@ def test_an_ngram_is_shared_by_its_words() -> None:
 
 
 def test_words_with_one_stem_share_what_their_term_adds() -> None:
-    found = explained(model(classifier="dirichlet-multinomial", smoothing=0.3), "cat cats cat")
+    found = explained(model(smoothing=0.3), "cat cats cat")
     assert {word.word: word.occurrences for word in found.words} == {"cat": 2, "cats": 1}
     of_cat, of_cats = (word.nats for word in found.words)
     assert of_cat == pytest.approx(2 * of_cats)
@@ -207,9 +207,7 @@ ROWS: list[dict[str, object]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    "parameters", [{}, {"classifier": "bernoulli"}, {"classifier": "dirichlet-multinomial"}, {"classifier": "logistic"}], ids=str
-)
+@pytest.mark.parametrize("parameters", [{}, {"classifier": "bernoulli"}, {"classifier": "logistic"}], ids=str)
 def test_attributes_have_their_parts(parameters: dict[str, Any]) -> None:
     of = TextClassifier(categorical="colour", count="legs", numeric="kilos", **parameters).fit(ROWS, ["cats", "cats", "fish", "fish"])
     row = {"text": "red cat zebra", "colour": "red", "legs": 3, "kilos": 5.1}
@@ -252,9 +250,7 @@ def ruled_out(of: TextClassifier, text: str | bytes) -> Sequence[RuledOut]:
     return found.ruled_out
 
 
-@pytest.mark.parametrize(
-    "setting", [{}, {"ngrams": 2}, {"char_ngrams": "3"}, {"weighting": "tfidf"}, {"classifier": "dirichlet-multinomial"}], ids=str
-)
+@pytest.mark.parametrize("setting", [{}, {"ngrams": 2}, {"char_ngrams": "3"}, {"weighting": "tfidf"}], ids=str)
 @examples(5)
 @given(words=st.lists(st.sampled_from(TRAINED_WORDS), min_size=2, max_size=8))
 def test_the_word_alone_rules_the_class_out_and_none_before_it_does(setting: dict[str, Any], words: list[str]) -> None:

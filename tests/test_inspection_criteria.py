@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.optimize import minimize
-from scipy.special import gammaln
 
 from nbtext import TextClassifier
 from nbtext.inspection.criteria import classifier_of, compared_models, criteria
@@ -129,46 +127,6 @@ def test_discriminant_analysis_without_its_documents_or_an_inverse(tmp_path: Pat
     write("points.csv", "label,x,y\na,1,1\na,2,2\nb,3,3\nb,5,5\n")
     succeed("train points.csv --label-column label --numeric x,y --classifier gaussian")
     assert "AIC and BIC are not defined: a covariance has no inverse" in fail(2, "inspect --criteria")
-
-
-BURSTS = [
-    ("x", "ant ant ant bee"), ("x", "bee bee ant"), ("x", "cow cow cow cow"), ("y", "bee cow cow dog"), ("y", "dog dog dog"), ("y", "cow ant"), ("y", ""),
-]  # fmt: skip
-
-
-def test_polya_distributions_at_maximum_likelihood(tmp_path: Path) -> None:
-    """As scipy finds it: means of each class, one concentration."""
-    counts = np.array([[text.split().count(term) for term in TERMS] for _, text in BURSTS])
-    classes = np.array([label == "y" for label, _ in BURSTS]).astype(int)
-
-    def loss(parameters: Any) -> float:
-        s, means = np.exp(parameters[0]), np.exp(parameters[1:].reshape(2, 4))
-        alpha = s * (means / means.sum(axis=1, keepdims=True))[classes]
-        of_documents = (gammaln(alpha + counts) - gammaln(alpha)).sum(axis=1) - gammaln(s + counts.sum(axis=1)) + gammaln(s)
-        return -float(of_documents.sum())
-
-    fitted = min((minimize(loss, start) for start in np.random.default_rng(1).normal(size=(4, 9))), key=lambda each: each.fun)
-    write("bursts.tsv", "".join(f"{label}\t{text}\n" for label, text in BURSTS))
-    succeed("train bursts.tsv --classifier dirichlet-multinomial --stemmer none")
-    assert "log evidence    not defined: its parameters have no prior" in succeed("inspect --criteria").text
-    found = in_json("inspect --criteria")
-    [_, text] = found["criteria"]["parts"]
-    assert text["log_likelihood"] == pytest.approx(-fitted.fun, abs=1e-4)
-    assert (text["evidence"], text["parameters"], text["observations"]) == (None, 2 * 3 + 1, 6)
-    assert text["aic"] == pytest.approx(14 + 2 * fitted.fun, abs=1e-3)
-    assert "models" not in found
-    [trial] = in_json("tune bursts.tsv --by bic --classifier dirichlet-multinomial --stemmer none")["settings"]
-    assert trial["bic"] == pytest.approx(found["criteria"]["bic"])
-    assert "use --by aic or bic" in fail(2, "tune bursts.tsv --by evidence --classifier dirichlet-multinomial")
-    succeed("train bursts.tsv --classifier dirichlet-multinomial --sample 3")
-    assert "need all documents" in fail(2, "inspect --criteria")
-
-
-@pytest.mark.parametrize("texts", [["", ""], ["ant", "bee"], ["ant bee", "cow"]])
-def test_polya_distributions_without_repetition_are_independent_draws(texts: list[str]) -> None:
-    found = found_of({"classifier": "dirichlet-multinomial"}, list(zip("xy", texts, strict=True)))
-    words = [len(text.split()) for text in texts]
-    assert found.log_likelihood == pytest.approx(2 * math.log(1 / 2) - sum(n * math.log(n) for n in words if n), abs=1e-6)
 
 
 def test_columns_are_products_of_predictions_too(tmp_path: Path) -> None:

@@ -104,28 +104,6 @@ def test_drawn_coins_are_beta(estimate: str) -> None:
     assert scipy.stats.kstest(drawn, scipy.stats.beta(3 + added, 0 + added).cdf).pvalue > LEAST  # all three documents hold it
 
 
-@pytest.mark.parametrize("parameters", [{}, {"ngrams": 2}])
-def test_words_of_a_dirichlet_multinomial_document_are_beta_binomial(parameters: dict[str, Any]) -> None:
-    texts = [
-        "tree tree tree tree",
-        "leaf leaf leaf",
-        "root root root tree",
-        "pie pie pie",
-        "apple apple apple apple apple",
-        "tart tart pie",
-    ]
-    model = TextClassifier(**PLAIN, classifier="dirichlet-multinomial", smoothing=0.5, **parameters)
-    classifier: Any = model.fit(texts, ["garden"] * 3 + ["kitchen"] * 3).fitted.classifier
-    assert classifier.concentration < 10
-    generator, word = DocumentGenerator(model, seed=2), "tree"
-    place = model.fitted.statistics.vocabulary.find([word])[0]
-    alpha = classifier.concentration * classifier.language_models.probability(np.arange(model.fitted.statistics.vocabulary.n_single))[:, 0]
-    counts = [document.terms.count(word) for document in generator.documents(5000, "garden", length=4)]
-    wanted = 5000 * scipy.stats.betabinom.pmf(np.arange(5), 4, alpha[place], alpha.sum() - alpha[place])
-    assert scipy.stats.chisquare(np.bincount(counts, minlength=5), wanted * (5000 / wanted.sum())).pvalue > LEAST
-    assert np.allclose(generator.probability(0), alpha / alpha.sum())
-
-
 def test_drawn_probabilities_are_those_of_the_posterior() -> None:
     model = fitted()
     word = DocumentGenerator(model).words.index("tree")
@@ -167,8 +145,6 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         next(DocumentGenerator(fitted()).documents(1, "attic"))
     with pytest.raises(UsageError, match="maximum likelihood has none"):
         DocumentGenerator(fitted(estimate="ml"), draw=True)
-    with pytest.raises(UsageError, match="a draw of its own"):
-        DocumentGenerator(fitted(classifier="dirichlet-multinomial"), draw=True)
     with pytest.raises(UsageError, match="every word has a coin"):
         next(DocumentGenerator(fitted(classifier="bernoulli")).documents(1, length=3))
     with pytest.raises(UsageError, match="no words to draw"):

@@ -14,7 +14,6 @@ from nbtext.language_model.sampling import (
     draw_coins,
     draw_dirichlet,
     draw_length,
-    draw_polya,
     posterior,
     predictive,
     random_source,
@@ -40,31 +39,6 @@ def test_a_draw_at_the_very_end_is_the_last_that_has_weight() -> None:
 
     weights = np.array([0.1] * 3 + [0.0])
     assert Categorical(weights).draw(2, Highest()).tolist() == [2, 2]  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("concentration", [0.1, 1.0, 7.5, 1e6])
-def test_the_count_of_a_term_in_a_polya_document_is_beta_binomial(concentration: float) -> None:
-    shares, random = np.array([0.5, 0.2, 0.3]), random_source(8)
-    mean = Categorical(shares)
-    rows = np.array([np.bincount(draw_polya(mean, concentration, 6, random), minlength=3) for _ in range(10_000)])
-    for column, share in zip(rows.T, shares.tolist(), strict=True):
-        wanted = 10_000 * scipy.stats.betabinom.pmf(np.arange(7), 6, concentration * share, concentration * (1 - share))
-        observed = np.bincount(column, minlength=7)
-        rare = wanted < 5
-        assert (
-            scipy.stats.chisquare([*observed[~rare], observed[rare].sum() + 1e-9], [*wanted[~rare], wanted[rare].sum() + 1e-9]).pvalue
-            > LEAST
-        )
-
-
-def test_the_tokens_of_a_polya_document_are_exchangeable() -> None:
-    random, mean = random_source(9), Categorical(np.array([0.3, 0.7]))
-    rows = np.array([draw_polya(mean, 2.0, 5, random) for _ in range(20_000)])
-    for place in range(5):
-        assert scipy.stats.binomtest(int((rows[:, place] == 0).sum()), 20_000, 0.3).pvalue > LEAST
-    both = [int(((rows[:, i] == 0) & (rows[:, j] == 0)).sum()) for i in range(5) for j in range(i)]
-    together = 0.3 * (2.0 * 0.3 + 1) / (2.0 + 1)
-    assert all(scipy.stats.binomtest(n, 20_000, together).pvalue > LEAST for n in both)
 
 
 def test_coins_show_heads_as_often_as_they_should() -> None:

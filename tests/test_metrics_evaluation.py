@@ -239,7 +239,6 @@ def assert_ties_are_found(posterior: NDArray[np.float64], classes: list[str]) ->
         ("multinomial", "tfidf"),
         ("complement", "counts"),
         ("bernoulli", "counts"),
-        ("dirichlet-multinomial", "counts"),
     ],
 )
 def test_documents_whose_scores_differ_by_the_order_of_their_terms_alone_are_tied(

@@ -52,7 +52,7 @@ def as_corpus(last: dict[str, str]) -> Corpus:
 @given(
     corpus=corpora,
     cuts=st.lists(st.integers(1, 13), max_size=3),
-    setting=st.sampled_from([{}, {"sample": 3}, {"classifier": "dirichlet-multinomial", "sample": 5}, {"sample": 0}]),
+    setting=st.sampled_from([{}, {"sample": 3}, {"classifier": "average", "members": "multinomial+bernoulli", "sample": 5}, {"sample": 0}]),
 )
 def test_documents_learnt_once_in_parts_make_the_model_of_their_last_labels(
     corpus: Corpus, cuts: list[int], setting: dict[str, Any], tmp_path: Path

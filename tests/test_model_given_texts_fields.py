@@ -33,7 +33,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "multinomial": {},
     "bigrams and characters": {"ngrams": 2, "char_ngrams": "2", "surface_forms": True},
     "bernoulli": {"classifier": "bernoulli", "top": 5},
-    "with a colour": {"classifier": "dirichlet-multinomial", "categorical": "colour"},
+    "with a colour": {"categorical": "colour"},
 }
 EVERY = pytest.mark.parametrize("setting", SETTINGS.values(), ids=list(SETTINGS))
 FEW = examples(4, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -50,7 +50,6 @@ def test_each_document_is_answered_by_a_model_trained_without_it() -> None:
     [
         {"classifier": "bernoulli"},
         {"classifier": "complement"},
-        {"classifier": "dirichlet-multinomial"},
         {"classifier": "average", "members": "multinomial:log+bernoulli"},
         {"classifier": "multinomial", "calibration": "isotonic"},
         {"classifier": "multinomial", "calibration": "none"},

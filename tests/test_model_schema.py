@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from nbtext.classifiers import attributed, average, base, complement, dirichlet_multinomial, gaussian, logistic, multinomial
+from nbtext.classifiers import attributed, average, base, complement, gaussian, logistic, multinomial
 from nbtext.errors import ModelError, UsageError
 from nbtext.model import schema, state
 from nbtext.model.schema import (
@@ -27,7 +27,7 @@ from nbtext.model.schema import (
 from nbtext.model.state import from_plain
 from nbtext.store import read_model_file
 from tests.budget import OF_ROOM, of_room, some
-from tests.fixtures.make import FOLDER
+from tests.fixtures.make import FOLDER, REFUSED
 from tests.process import REPOSITORY
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def test_sums_below_2_to_the_53_are_exact_and_others_are_refused() -> None:
             decoded({"values": numbers}, 1)
 
 
-CLASSIFIERS = (attributed, average, base, complement, dirichlet_multinomial, gaussian, logistic, multinomial)
+CLASSIFIERS = (attributed, average, base, complement, gaussian, logistic, multinomial)
 READERS = (schema, state, *CLASSIFIERS)
 RARE = {
     "its sums are not those of counts",  # tests/test_model_state.py
@@ -96,7 +96,7 @@ RARE = {
     "it has too many layers",  # tests/test_counts_layers.py
 }  # fmt: skip
 """Findings that one change of a fixture does not lead to."""
-FILES = sorted(FOLDER.glob("format-2/*.model"))
+FILES = [path for path in sorted(FOLDER.glob("format-2/*.model")) if path.stem not in REFUSED]
 WRONG: tuple[Any, ...] = (None, True, -1, 0.5, float("inf"), 2**64, "x", [], [7], {}, {"x": 7})
 ACCEPTED: dict[object, str] = {
     "reversed": "label_offsets label_priors label_slopes left_out_label_counts sample_label_counts answers "
@@ -184,10 +184,6 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ("its classifier keeps nothing beside the statistics", "bernoulli", {}, {"fitted_extra": [1.0]}),
     ("its weighted counts do not fit its weighting", "multinomial", {}, {"fitted_weighted_counts": [1.0]}),
     ("its smoothing is not what its settings say", "complement", {"smoothing": 0}, {}),
-    *(
-        ("it must have one concentration, within bounds", "dirichlet-multinomial", {}, {"fitted_concentration": each})
-        for each in ([-1.0], [1e300], [1.0, 1.0])
-    ),
     *(
         ("layers of unknown kinds", "multinomial", {"layers": each}, {})
         for each in (

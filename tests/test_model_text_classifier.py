@@ -72,6 +72,12 @@ def test_parameters_go_in_and_come_out_and_scikit_learn_can_clone_them(setting: 
     assert clone(model) is not model
 
 
+def test_scikit_learn_can_clone_a_model_whose_classifier_has_another_name() -> None:
+    model = TextClassifier(classifier="dirichlet-multinomial")  # type: ignore[arg-type] # not for editors
+    assert model.get_params()["classifier"] == "multinomial"
+    assert clone(model).get_params() == model.get_params() == TextClassifier().get_params()
+
+
 def test_the_signature_is_that_of_the_declared_parameters() -> None:
     signature = {name: parameter.default for name, parameter in inspect.signature(TextClassifier).parameters.items()}
     attributes = {parameter.name: parameter for parameter in READING if parameter.name in BESIDE_TEXT}

@@ -131,7 +131,6 @@ KINDS: dict[str, dict[str, Any]] = {
     "bernoulli": {"classifier": "bernoulli"},
     "complement": {"classifier": "complement"},
     "complement tf-idf": {"classifier": "complement", "weighting": "tfidf"},
-    "dirichlet-multinomial": {"classifier": "dirichlet-multinomial"},
 }
 
 

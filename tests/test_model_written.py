@@ -79,7 +79,7 @@ FAR_FROM_FEW: Labelled = [("ab"[place % 2], {"x": x}) for place, x in enumerate(
 BUDGET = examples(3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "dirichlet-multinomial", "gaussian", "logistic"])
+@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "gaussian", "logistic"])
 @BUDGET
 @given(rows=ROWS, calibration=st.sampled_from(["auto", "temperature", "isotonic", "none"]), estimate=st.sampled_from(["mean", "map", "ml"]))
 @example(rows=OUTLIER, calibration="auto", estimate="mean")
@@ -100,7 +100,7 @@ def test_whatever_the_numbers_are(
     loaded(model, tmp_path / "m", rows, may_be_impossible=estimate == "ml")
 
 
-@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "dirichlet-multinomial"])
+@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli"])
 @BUDGET
 @given(rows=ROWS, more=ROWS)
 @example(rows=OUTLIER[:12], more=OUTLIER[12:])

@@ -186,7 +186,7 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
     ("the model has no words to draw", (*NO_TEXT, given("classifier"), given("char_ngrams"))),
     (r"class \S+ has no words to draw; train with --smoothing above 0", NO_POSTERIOR),
     ("--draw needs a posterior, and maximum likelihood has none", (among("estimate", "ml"),)),
-    ("--draw does not go with a (dirichlet-multinomial|bernoulli) model", (among("classifier", "dirichlet-multinomial", "bernoulli"),)),
+    ("--draw does not go with a bernoulli model", (among("classifier", "bernoulli"),)),
     (
         r"evidence, AIC and BIC are those of --(classifier multinomial|weighting counts)",
         (given("classifier"), given("weighting"), given("unlabelled")),

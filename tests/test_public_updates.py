@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.exhaustive, pytest.mark.skipif(not CORPORA.is_dir(), reason="the public corpora are not beside the repository")]
 
 DAYS = 4
-SETTINGS = [[], ["--classifier", "dirichlet-multinomial"], ["--classifier", "complement", "--weighting", "binary", "--ngrams", "2"]]
+SETTINGS = [[], ["--classifier", "complement", "--weighting", "binary", "--ngrams", "2"]]
 
 
 @pytest.fixture(scope="module")

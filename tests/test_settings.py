@@ -86,6 +86,8 @@ RIGHT: dict[str, tuple[tuple[object, object], ...]] = {
     "encoding": (("auto", "auto"), ("UTF8", "utf-8"), ("latin-1", "iso8859-1")),
     "max_document_size": (("64M", "64M"), (64 << 20, "64M"), ("1048576", "1M"), ("1000", "1000"), (1, "1"), ("2g", "2G"), ("1KiB", "1K")),
     "header": ((True, True), (False, False), (None, None)),
+    "classifier": (("dirichlet-multinomial", "multinomial"),),
+    "members": (("dirichlet-multinomial:binary+bernoulli", "multinomial:binary+bernoulli"),),
     "ngrams": ((1, 1), ("3", 3), (2.0, 2)),
     "char_ngrams": (("3-5", "3-5"), ("4", "4"), (4, "4"), ("4-4", "4"), ("03-5", "3-5")),
     "min_df": (("5", 5),),

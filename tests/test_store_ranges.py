@@ -34,7 +34,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "attributes": {"calibration": "isotonic", **ATTRIBUTES},
     "bernoulli": {"classifier": "bernoulli", "ngrams": 2, "top": 12},
     "complement": {"classifier": "complement", "weighting": "tfidf"},
-    "dirichlet-multinomial": {"classifier": "dirichlet-multinomial", "smoothing": {"*": 1, "cat": 2}},
+    "own smoothing": {"smoothing": {"*": 1, "cat": 2}},
     "gaussian": {"classifier": "gaussian", "latent": 3, **ATTRIBUTES},
     "separate": {"classifier": "gaussian", "latent": 2, "covariance": "separate", "covariance_shape": "diagonal", "numeric": "x,y"},
     "logistic": {"classifier": "logistic", **ATTRIBUTES},

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.measures import PartFit
-    from nbtext.language_model.polya import PolyaModels
     from nbtext.language_model.sampling import DrawValues
     from nbtext.language_model.smoothing import CountHistogram
     from nbtext.settings import ClassifierName, ClassPrior, Settings
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def classifier_class(name: ClassifierName) -> type[Classifier]:
-    """Return the class of a name of `CLASSIFIERS`, and import its module: ``dirichlet-multinomial`` is in `dirichlet_multinomial.py`."""
+    """Return the class of a name of `CLASSIFIERS`, and import its module: ``nearest-centroid`` would be in `nearest_centroid.py`."""
     module = import_module(f"nbtext.classifiers.{name.replace('-', '_')}")
     return getattr(module, CLASSIFIERS[name])
 
@@ -366,10 +365,6 @@ class Classifier(ABC):
         """Return scale c and exponent β of the weight c · n^β of each member of an average, by its name; empty for other classifiers."""
         return {}
 
-    def polya_models(self) -> PolyaModels | None:
-        """Return the Pólya distributions of the classes; None if the tokens of a document are independent draws."""
-        return None
-
     def term_probabilities(self) -> TermProbabilities | None:
         """Return the probabilities of terms in each class that scores are made of; None for a model that has none of the class itself."""
         return None
@@ -490,11 +485,6 @@ class AdditiveClassifier(Classifier):
             scores = np.column_stack((self.term_scores(features.terms[part], features.counts[part]), np.zeros(part.size)))
             nats[part] = difference(scores[rows, answers[part]], scores[rows, rivals[part]])
         return nats
-
-    def per_token(self, scores: Floats, best: Whole, of_unknown: Floats, tokens: Whole) -> ScoresAndTokens:
-        """Return [score − bias + log-likelihood of unknown tokens] / tokens under the best class, 0 without tokens, and the tokens."""
-        likelihood = difference(scores[np.arange(best.size), best], self.bias[best]) + of_unknown
-        return np.divide(likelihood, tokens, out=np.zeros(best.size), where=tokens > 0), tokens
 
 
 class LinearClassifier(AdditiveClassifier):

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from nbtext.classifiers.base import OF_TOKENS, LinearClassifier, TermProbabilities, Training, Unseen, class_prior_without
+from nbtext.classifiers.base import (
+    OF_TOKENS,
+    LinearClassifier,
+    TermProbabilities,
+    Training,
+    Unseen,
+    class_prior_without,
+    difference,
+)
 from nbtext.errors import UsageError, require
 from nbtext.language_model.dirichlet import log, times_log
 from nbtext.records import dataclass
@@ -150,9 +158,10 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
         """
         if self.weighting != "counts":
             return None
-        best = scores.argmax(axis=1)
-        of_unknown = times_log(unknown, self.language_models.log_unseen()[best])
-        return self.per_token(scores, best, of_unknown, lengths + unknown)
+        best, tokens = scores.argmax(axis=1), lengths + unknown
+        likelihood = difference(scores[np.arange(best.size), best], self.bias[best])
+        likelihood += times_log(unknown, self.language_models.log_unseen()[best])
+        return np.divide(likelihood, tokens, out=np.zeros(best.size), where=tokens > 0), tokens
 
     @classmethod
     def subtracts_exactly(cls, settings: Settings, unit: int) -> bool:

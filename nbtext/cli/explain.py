@@ -52,7 +52,7 @@ def command(model_path: str, output: str, limit: int, to: str | None, **options:
     With --why-not the words to remove are the fewest that suffice, and so are the terms to add. A word is removed with all its occurrences; terms
     are appended to the text, as the model knows them. Both results are checked by scoring the changed document.
 
-    Where scores are sums over words (multinomial and complement on counts, and without n-grams mostly bernoulli and dirichlet-multinomial) the
+    Where scores are sums over words (multinomial and complement on counts, and without n-grams mostly bernoulli) the
     fewest words are found by branch and bound; elsewhere sets of words are tried. The output says if a smaller set cannot be ruled out, and if
     no set would do. A tie does not make LABEL the answer. Costs and thresholds are ignored: the answer is the most probable class. Attributes
     besides the text stay as they are. TSV has a line for each word: document, answer, LABEL, remove, add or none, word, how often it is added,

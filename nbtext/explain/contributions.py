@@ -1,8 +1,8 @@
 """Contributions of terms, words and attributes to the score of one class over that of another, in nats.
 
 For classifiers whose scores are sums over terms the contributions are exact: term j of document d adds x_jd (w_ja − w_jb) to the log odds of the
-classes a and b under a linear classifier, and under the Dirichlet-multinomial log Γ(s φ_ja + n_jd) − log Γ(s φ_ja), less the same for b. An n-gram is
-shared equally by its n words, a character n-gram belongs to its word, and a term that occurs several times is shared equally by its occurrences.
+classes a and b under a linear classifier. An n-gram is shared equally by its n words, a character n-gram belongs to its word, and a term that occurs
+several times is shared equally by its occurrences.
 For other classifiers (Gaussian classes) each word is left out by itself, and the differences do not add up.
 """
 

@@ -18,7 +18,6 @@ from nbtext.language_model.sampling import (
     draw_coins,
     draw_dirichlet,
     draw_length,
-    draw_polya,
     posterior,
     predictive,
     random_source,
@@ -47,23 +46,16 @@ class Generated(NamedTuple):
 class DocumentGenerator:
     """Draw documents of single words and attributes: words with the probabilities that these have among single words; n-grams and terms of fields are left out.
 
-    For Bernoulli naive Bayes a coin is tossed for each word, and those that show heads come in order of the vocabulary. For the
-    Dirichlet-multinomial the words of each document come from an urn of its own. For every other classifier they are drawn from the language
-    model of the class. With ``draw`` the parameters of the words of each class are drawn too, once, from their posterior. Each attribute is drawn
+    For Bernoulli naive Bayes a coin is tossed for each word, and those that show heads come in order of the vocabulary. For every other classifier
+    words are drawn from the language model of the class. With ``draw`` the parameters of the words of each class are drawn too, once, from their posterior. Each attribute is drawn
     from its distribution in the class. The first documents do not depend on how many are drawn.
     """
 
     def __init__(self, model: TextClassifier, *, draw: bool = False, seed: int = 0) -> None:
         """Raise `UsageError` if there are no words to draw, or for a draw of parameters that have no posterior."""
         self._model, self._fitted, self._draw, self._seed = model, model.fitted, draw, seed
-        classifier = model.fitted.classifier.of_texts
-        probabilities = classifier.term_probabilities()
+        probabilities = model.fitted.classifier.of_texts.term_probabilities()
         self._coins = probabilities if probabilities is not None and probabilities.absence is not None else None
-        self._polya = classifier.polya_models()
-        if draw and self._polya is not None:
-            raise UsageError(
-                "--draw does not go with a dirichlet-multinomial model: every document has a draw of its own", hint="leave --draw out"
-            )
         if draw and model.settings.estimate == "ml":
             raise UsageError("--draw needs a posterior, and maximum likelihood has none", hint="train with --estimate mean or map")
         self._words = _words(model)
@@ -130,14 +122,11 @@ class DocumentGenerator:
         urn, statistics = Categorical(probability), self._fitted.statistics
         tokens = cells_of_class(statistics, statistics.cell_counts, number)[self._words].sum()
         mean = float(tokens / statistics.class_documents[number])
-        if self._polya is None:
-            return lambda length, random: urn.draw(length or draw_length(mean, random), random)
-        concentration = self._polya.concentration * float(self._weights(number).sum())
-        return lambda length, random: draw_polya(urn, concentration, length or draw_length(mean, random), random)
+        return lambda length, random: urn.draw(length or draw_length(mean, random), random)
 
     def _weights(self, number: int) -> Floats:
         """Return φ_jk of the words of a class, or the parameters of their posterior."""
-        models = self._fitted.language_models if self._polya is None else self._polya.means
+        models = self._fitted.language_models
         weights = posterior(models, self._words, number) if self._draw else predictive(models, self._words, number)
         if not weights.any():
             raise UsageError(f"class {self._model.classes[number]} has no words to draw", hint="train with --smoothing above 0")

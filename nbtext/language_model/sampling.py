@@ -39,20 +39,6 @@ class Categorical:
         return np.minimum(found, self._last)  # a product may be rounded up to the end
 
 
-def draw_polya(mean: Categorical, concentration: float, size: int, random: np.random.Generator) -> Whole:
-    """Return the terms of one document of a Dirichlet-multinomial model, shape (size,): φ ~ Dirichlet(s·mean), then tokens from φ.
-
-    By an urn, without φ: token i, from 0, is a new draw with probability s / (s + i), else a copy of one of those before it. Source:
-    D. Blackwell, J. MacQueen, Ferguson distributions via Pólya urn schemes (1973).
-    """
-    drawn, place = mean.draw(size, random), np.arange(size)
-    beyond = random.random(size) * (concentration + place) - concentration
-    origin = np.where(beyond < 0, place, np.clip(beyond.astype(np.int64), 0, np.maximum(place - 1, 0)))
-    while not np.array_equal(further := origin[origin], origin):  # a copy of a copy is a copy of the first
-        origin = further
-    return drawn[origin]
-
-
 def draw_coins(probability: Floats, random: np.random.Generator) -> Whole:
     """Toss a coin for each probability, and return the numbers of those that show heads, ascending."""
     return np.flatnonzero(random.random(probability.size) < probability)

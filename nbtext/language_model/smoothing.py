@@ -141,7 +141,7 @@ def log_evidence(histogram: CountHistogram, strength: float) -> float:
 
 
 def gamma_rise(start: Floats | float, steps: Numbers) -> Floats:
-    """Return log Γ(x + n) − log Γ(x), x above 0; for what may take the time to import scipy, else `nbtext.language_model.polya.log_rise`."""
+    """Return log Γ(x + n) − log Γ(x), x above 0; importing scipy for it takes a moment."""
     from scipy.special import gammaln
 
     return gammaln(start + steps) - gammaln(start)

@@ -61,7 +61,7 @@ class TextClassifier:
 
     Parameters
     ----------
-    classifier : {"multinomial", "bernoulli", "complement", "dirichlet-multinomial", "gaussian", "logistic", "average"}
+    classifier : {"multinomial", "bernoulli", "complement", "gaussian", "logistic", "average"}
         Kind of model.
     language : str
         Language of stop words and stemmer, such as "english".

@@ -48,7 +48,7 @@ NORMALISED = ((r"\b\d+(\.\d+)? s\b", "N s"), (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\
 
 ENVIRONMENT = {"COLUMNS": "80", "TZ": "UTC", "LC_ALL": "C.UTF-8", "LANG": "C.UTF-8"}
 
-CLASSIFIERS: tuple[ClassifierName, ...] = ("multinomial", "bernoulli", "complement", "dirichlet-multinomial", "gaussian", "logistic")
+CLASSIFIERS: tuple[ClassifierName, ...] = ("multinomial", "bernoulli", "complement", "gaussian", "logistic")
 
 ASKED = ["the street lamp is dark and the bins are full", "", "zyzzyva", "parking permit fee"]
 
