@@ -5,13 +5,11 @@ the longer the document. Calibration divides the scores by a temperature T befor
 the model has not seen most probable in their own class. A document without known tokens has T = 1 whatever they are, so it has no part in their fit.
 
 Sources: C. Guo et al., On calibration of modern neural networks (2017), for the temperature; P. Bennett, Assessing the calibration of
-naive Bayes' posterior estimates (2000), for the part of the length; J. Zhang, B. Kailkhura, T. Han, Mix-n-match (2020), for isotonic
-regression that all classes share.
+naive Bayes' posterior estimates (2000), for the part of the length.
 """
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 
     from nbtext.type_names import Floats, Truth, Whole
 
-    FitCalibration = Callable[..., "Calibration"]
     Loss = Callable[[Floats], tuple[float, Floats, Floats]]
 
 MOST_STEPS = 50
@@ -34,7 +31,7 @@ LEAST_GAIN = 1e-6
 """Nats over all documents, twice the gain of a Newton step that is not worth taking."""
 
 LARGEST_LOG = 30.0
-"""Bound of log T, of its change in one step, and of the log odds on a curve, up or down."""
+"""Bound of log T and of its change in one step, up or down."""
 
 LARGEST_EXPONENT = 15.0
 """Of T = a·n^b, up or down: if all documents have about the same length, the data do not bound b."""
@@ -48,12 +45,10 @@ MOST_KNOWN = 2.0**53
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """log p(C_k | d) = log softmax_k(s_k / T), T = scale · n^exponent for a document of n known tokens; then, if there is one, a curve."""
+    """log p(C_k | d) = log softmax_k(s_k / T), T = scale · n^exponent for a document of n known tokens."""
 
     scale: float = 1.0
     exponent: float = 0.0
-    curve: tuple[Floats, Floats] = field(default_factory=lambda: (np.empty(0), np.empty(0)))
-    """Rising log odds of the posterior so far, and the calibrated probabilities there; empty for none."""
 
     @property
     def of_labels(self) -> dict[str, float] | None:
@@ -78,17 +73,12 @@ class Calibration:
         """True if a fit can end here: at some length log T is within ±`LARGEST_LOG`, up to the digits that are not kept."""
         ends = np.log(self.scale) + self.exponent * np.array((0.0, np.log(MOST_KNOWN)))
         within = ends.min() < LARGEST_LOG + LEAST_GAIN and ends.max() > -LARGEST_LOG - LEAST_GAIN
-        return bool(within and abs(self.exponent) <= LARGEST_EXPONENT and np.all(np.abs(self.curve[0]) <= LARGEST_LOG))
+        return bool(within and abs(self.exponent) <= LARGEST_EXPONENT)
 
     def log_posterior(self, scores: Floats, lengths: Whole) -> Floats:
         """Return log p(C_k | d) from scores, both of shape (n_docs, n_classes), in nats, and known tokens, shape (n_docs,)."""
         scaled = scores / self.temperature(lengths)[:, np.newaxis]
-        posterior = log_posterior(scaled, scaled)
-        if not self.curve[0].size:
-            return posterior
-        with np.errstate(divide="ignore"):
-            calibrated = np.log(np.interp(_log_odds(posterior), *self.curve))
-        return log_posterior(np.where(posterior > -np.inf, calibrated, -np.inf))
+        return log_posterior(scaled, scaled)
 
 
 LABEL_ARRAYS = ("label_slopes", "label_offsets", "label_priors")
@@ -98,17 +88,11 @@ UNCALIBRATED = Calibration()
 """The posterior of the textbook: T = 1."""
 
 
-def by_temperature(scores: Floats, truth: Whole, lengths: Whole, weights: Floats | None = None) -> Calibration:
-    """Fit one temperature for all documents (Guo et al. 2017) to scores, shape (n_docs, n_classes), in nats, and true classes, shape (n_docs,).
+def by_length(scores: Floats, truth: Whole, lengths: Whole, weights: Floats | None = None) -> Calibration:
+    """Fit T = a·n^b to scores, shape (n_docs, n_classes), in nats, and true classes, shape (n_docs,).
 
     ``lengths`` n are known tokens, and ``weights`` multiply the loss of each document, both of shape (n_docs,); None for weights of 1.
     """
-    log_scale, _ = _fitted(scores, truth, lengths, np.zeros(len(truth)), weights)
-    return Calibration(float(f"{np.exp(log_scale):.9g}"))
-
-
-def by_length(scores: Floats, truth: Whole, lengths: Whole, weights: Floats | None = None) -> Calibration:
-    """Fit a temperature that depends on the length, T = a·n^b; shapes as in `by_temperature`."""
     log_lengths, counted = np.log(np.maximum(lengths, 1)), (lengths > 0) * (1.0 if weights is None else weights)
     centre = np.average(log_lengths, weights=counted) if counted.any() else 0.0
     log_middle, exponent = _fitted(scores, truth, lengths, log_lengths - centre, weights)
@@ -181,48 +165,6 @@ def divisor_loss(scores: Floats, truth: Whole, x: Floats, weights: Floats, centr
         return value, gradient, curvature.reshape(flat.size, flat.size) + np.eye(flat.size)
 
     return loss
-
-
-def isotonic(scores: Floats, truth: Whole, lengths: Whole, weights: Floats | None = None) -> Calibration:
-    """Fit `by_length`, and then a rising curve from log odds to the share of classes that are true, one for all classes.
-
-    The curve is the isotonic regression, straight between the middles of its steps. One part in n + 1 of the posterior of n documents is mixed in,
-    so that the curve rises everywhere and the order of the classes stays. Shapes as in `by_length`.
-    """
-    from scipy.optimize import isotonic_regression
-
-    calibration = by_length(scores, truth, lengths, weights)
-    posterior = calibration.log_posterior(scores, lengths)
-    possible = posterior > -np.inf  # without classes that the prior rules out
-    log_odds = _log_odds(posterior[possible])
-    is_true = np.zeros_like(posterior)
-    is_true[np.arange(len(truth)), truth] = 1
-    order = np.argsort(log_odds, kind="stable")
-    weights = np.ones(len(truth)) if weights is None else weights
-    heavy = np.broadcast_to(weights[:, np.newaxis], posterior.shape)[possible][order]
-    steps = isotonic_regression(is_true[possible][order], weights=heavy)
-    begins = steps.blocks[:-1]
-    middles = np.add.reduceat(heavy * log_odds[order], begins) / np.add.reduceat(heavy, begins)
-    middles = np.clip(np.maximum.accumulate(middles), -LARGEST_LOG, LARGEST_LOG)  # a mean of equal numbers may be rounded either way
-    places = np.concatenate(([-LARGEST_LOG], middles, [LARGEST_LOG]))
-    shares = steps.x[begins][np.concatenate(([0], np.arange(begins.size), [-1]))]
-    mixed_in = 1 / (weights.sum() + 1)
-    shares = np.maximum.accumulate((1 - mixed_in) * shares + mixed_in / (1 + np.exp(-places)))
-    return Calibration(calibration.scale, calibration.exponent, (places, shares))
-
-
-def _log_odds(posterior: Floats) -> Floats:
-    """Return log p/(1 − p) of log probabilities, within ±`LARGEST_LOG`."""
-    with np.errstate(divide="ignore"):
-        return np.clip(posterior - np.log(-np.expm1(np.minimum(posterior, -1e-300))), -LARGEST_LOG, LARGEST_LOG)
-
-
-METHODS: dict[str, FitCalibration] = {
-    "length": by_length,
-    "temperature": by_temperature,
-    "isotonic": isotonic,
-}
-"""Name to the function that fits it to scores, true classes, known tokens and weights, with shapes as in `by_length`."""
 
 
 class LeftOutPosteriors(NamedTuple):

@@ -168,7 +168,6 @@ def _settings_rows(settings: Settings) -> Iterator[Row]:
         Row("--estimate ml", lacks="posterior smoothed several"): settings.estimate == "ml",
         Row("--smoothing 0", lacks="smoothed several"): any(each.smoothing == 0 for each in settings.models),
         Row("--smoothing leave-one-out", needs="leave-one-out sample", lacks="from-sums several"): settings.smoothing == "leave-one-out",
-        Row(f"--calibration {settings.calibration}", lacks="several"): settings.calibration in ("temperature", "isotonic"),
         Row("--smoothing A,B", needs="two"): isinstance(settings.smoothing, tuple),
         Row("--smoothing FILE", needs="own symmetric"): not isinstance(settings.smoothing, str | float | int | tuple),
     }

@@ -40,6 +40,7 @@ GONE = {
 
 GONE_VALUES: dict[str, dict[object, str]] = {
     "classifier": {"dirichlet-multinomial": "it is another name of multinomial now"},
+    "calibration": dict.fromkeys(("isotonic", "temperature"), "auto fits a temperature that depends on the length of the document"),
 }
 """Values that an option no longer takes, and what to use. A model file that was made with one is refused.
 
@@ -48,6 +49,7 @@ One that is among `OTHER_NAMES` too is taken again, with another meaning.
 
 OTHER_NAMES: dict[str, dict[str, str]] = {
     "classifier": {"dirichlet-multinomial": "multinomial"},
+    "calibration": {"length": "auto"},
 }
 """Further names of values by option, which help and completion leave out, each with the name that models remember."""
 
@@ -442,7 +444,7 @@ Estimate = Literal["mean", "map", "ml"]
 Covariance = Literal["shared", "separate"]
 CovarianceShape = Literal["full", "diagonal", "spherical", "spherical-unscaled"]
 ClassWeight = Literal["balanced"]
-CalibrationName = Literal["auto", "length", "temperature", "isotonic", "none"]
+CalibrationName = Literal["auto", "none"]
 OnError = Literal["record", "skip", "fail"]
 
 
@@ -883,10 +885,9 @@ class Settings(Declared):
         "Probabilities are then those of documents drawn equally from all classes.",
     )
     calibration: CalibrationName = declared(
-        "auto", "NAME", CalibrationName,
-        "How scores become probabilities: auto, length, temperature, isotonic or none. They are fitted to sampled training documents, each left out of the model. "
-        "length: a temperature that grows with the document's length; temperature: one for all; isotonic: length, then a curve; none: the posterior of the "
-        "textbook. auto: length, and none with maximum likelihood.",
+        "auto", "NAME", _OneOf(*get_args(CalibrationName), other_names=OTHER_NAMES["calibration"]),
+        "How scores become probabilities: auto or none. auto: divided by a temperature that grows with the document's length, fitted to sampled training "
+        "documents, each left out of the model; with maximum likelihood none. none: the posterior of the textbook.",
         group="answer",
     )
     sample: int = declared(

@@ -32,7 +32,6 @@ ADDITIVE: dict[str, dict[str, Any]] = {
     "map": {"estimate": "map", "smoothing": 0.5},
     "ml": {"estimate": "ml"},
     "leave-one-out": {"smoothing": "leave-one-out"},
-    "isotonic": {"calibration": "isotonic"},
     "top": {"top": 3, "by": "chi2"},
     "bigrams": {"ngrams": 2},
     "characters": {"char_ngrams": "2-3"},

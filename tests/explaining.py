@@ -30,7 +30,6 @@ ADDITIVE: list[dict[str, Any]] = [
     {"classifier": "complement"},
     {"classifier": "complement", "weighting": "tfidf"},
     {"classifier": "logistic", "l2": 0.1},
-    {"calibration": "isotonic"},
     {"classifier": "average"},
     {"classifier": "average", "members": "multinomial+complement:tfidf+bernoulli", "ngrams": 2},
 ]

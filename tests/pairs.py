@@ -181,8 +181,7 @@ REFUSED: tuple[tuple[Condition, ...], ...] = (
         for several in SEVERAL
         for each in (
             given("seeds"), given("unlabelled"), given("class_weight"), *ATTRIBUTES, among("class_prior", "prior.txt"), *NO_POSTERIOR,
-            among("smoothing", "leave-one-out"), among("calibration", "temperature", "isotonic"),
-            given("classifier", "bernoulli", "logistic"),
+            among("smoothing", "leave-one-out"), given("classifier", "bernoulli", "logistic"),
         )
     ),
     *((several, among("classifier", None), among("weighting", "tfidf")) for several in SEVERAL),

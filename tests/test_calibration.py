@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import isotonic_regression, minimize
+from scipy.optimize import minimize
 
 from nbtext import TextClassifier
-from nbtext.calibration import METHODS, UNCALIBRATED, Calibration, by_length, by_temperature, isotonic
+from nbtext.calibration import UNCALIBRATED, Calibration, by_length
 from nbtext.decision import log_posterior
 from nbtext.metrics.outcomes import expected_calibration_error, judge_documents
 from tests.budget import examples
@@ -66,41 +66,31 @@ def test_the_fit_is_that_of_a_general_minimiser(seed: int) -> None:
     assert np.log(found.scale) + found.exponent * np.log(lengths).mean() == pytest.approx(wanted[0], abs=1e-3)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_document_of_weight_two_is_two_documents(method: str) -> None:
+def test_a_document_of_weight_two_is_two_documents() -> None:
     scores, truth, lengths = overconfident(0.7, 0.8, 60, 3)
     weights = np.arange(60) % 3 + 1
     several, weighted = (
-        METHODS[method](np.repeat(scores, weights, axis=0), np.repeat(truth, weights), np.repeat(lengths, weights)),
-        METHODS[method](scores, truth, lengths, weights.astype(np.float64)),
+        by_length(np.repeat(scores, weights, axis=0), np.repeat(truth, weights), np.repeat(lengths, weights)),
+        by_length(scores, truth, lengths, weights.astype(np.float64)),
     )
     assert weighted.scale == pytest.approx(several.scale, rel=1e-6)
     assert weighted.exponent == pytest.approx(several.exponent, rel=1e-6)
     np.testing.assert_allclose(weighted.log_posterior(scores, lengths), several.log_posterior(scores, lengths), rtol=1e-4)
 
 
-@pytest.mark.parametrize("method", ["length", "temperature"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_documents_without_known_words_have_no_part_in_the_fit(method: str, *, weighted: bool) -> None:
+def test_documents_without_known_words_have_no_part_in_the_fit(*, weighted: bool) -> None:
     """They are answered at temperature 1 whatever is fitted."""
     scores, truth, lengths = overconfident(0.7, 0.8, 60, 3)
     weights = (np.arange(60) % 3 + 1).astype(np.float64) if weighted else None
     lengths[::4] = 0
     known = lengths > 0
-    found = METHODS[method](scores, truth, lengths, weights)
-    wanted = METHODS[method](scores[known], truth[known], lengths[known], None if weights is None else weights[known])
+    found = by_length(scores, truth, lengths, weights)
+    wanted = by_length(scores[known], truth[known], lengths[known], None if weights is None else weights[known])
     assert found.scale == pytest.approx(wanted.scale, rel=1e-6)
     assert found.exponent == pytest.approx(wanted.exponent, rel=1e-6)
-    nothing = METHODS[method](scores, truth, 0 * lengths, weights)
+    nothing = by_length(scores, truth, 0 * lengths, weights)
     assert (nothing.scale, nothing.exponent) == (1, 0)
-
-
-def test_one_temperature_does_not_look_at_lengths() -> None:
-    scores, truth, lengths = overconfident(4.0, 0.0)
-    found = by_temperature(scores, truth, lengths)
-    assert found.scale == pytest.approx(4.0, rel=0.1)
-    assert found.exponent == 0.0
-    assert METHODS["temperature"](scores, truth, lengths).scale == found.scale
 
 
 SCORES = st.lists(st.lists(st.floats(-500, 0) | st.just(-np.inf), min_size=3, max_size=3), min_size=1, max_size=20)
@@ -108,31 +98,28 @@ SCORES = st.lists(st.lists(st.floats(-500, 0) | st.just(-np.inf), min_size=3, ma
 
 @examples(12)
 @given(SCORES, st.data())
-@pytest.mark.parametrize("method", METHODS)
-def test_answers_stay_and_probabilities_add_up(method: str, rows: list[list[float]], data: st.DataObject) -> None:
+def test_answers_stay_and_probabilities_add_up(rows: list[list[float]], data: st.DataObject) -> None:
     scores = np.array(rows)
     scores[:, 0] = np.where(np.isinf(scores[:, 0]), -1.0, scores[:, 0])
     truth = np.array([data.draw(st.sampled_from(np.flatnonzero(np.isfinite(row)).tolist())) for row in scores])
     lengths = np.array(data.draw(st.lists(st.integers(0, 5000), min_size=len(rows), max_size=len(rows))))
-    calibration = METHODS[method](scores, truth, lengths)
+    calibration = by_length(scores, truth, lengths)
     posterior = np.exp(calibration.log_posterior(scores, lengths))
     assert np.isfinite(posterior).all()
     assert posterior.sum(axis=1) == pytest.approx(np.ones(len(rows)))
     best = scores.argmax(axis=1)
     assert posterior[np.arange(len(rows)), best] == pytest.approx(posterior.max(axis=1))
-    if method != "isotonic":
-        before = UNCALIBRATED.log_posterior(scores, lengths)[np.arange(len(rows)), truth].sum()
-        parameters = np.log(calibration.scale), calibration.exponent
-        assert calibration.log_posterior(scores, lengths)[np.arange(len(rows)), truth].sum() >= before - 1e-6 or any(parameters)
+    before = UNCALIBRATED.log_posterior(scores, lengths)[np.arange(len(rows)), truth].sum()
+    parameters = np.log(calibration.scale), calibration.exponent
+    assert calibration.log_posterior(scores, lengths)[np.arange(len(rows)), truth].sum() >= before - 1e-6 or any(parameters)
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("size", [1e5, 1e10, 1e20, 1e100])
-def test_a_fit_to_scores_of_any_size_stays_within_its_bounds(method: str, size: float) -> None:
+def test_a_fit_to_scores_of_any_size_stays_within_its_bounds(size: float) -> None:
     scores, truth, lengths = overconfident(1.0, 0.0, 40, 3)
     lengths = 100 + lengths % 2  # nearly the same length, so that hardly anything bounds the exponent
     scores[::7] *= size * np.where(lengths[::7, np.newaxis] > 100, 1.0, 1e-4)
-    calibration = METHODS[method](scores, truth, lengths)
+    calibration = by_length(scores, truth, lengths)
     assert calibration.is_possible
     assert np.isfinite(calibration.log_posterior(scores, lengths)).all()
 
@@ -170,38 +157,6 @@ def test_a_handful_of_documents_moves_little() -> None:
     assert by_length(scores, truth, lengths).temperature(lengths) == pytest.approx(np.ones(2), rel=0.01)  # right and sure: nothing to gain
     wrong = by_length(scores, 1 - truth, lengths).temperature(lengths)
     assert np.all((wrong > 2) & (wrong < 100))
-
-
-def test_the_isotonic_curve_is_that_of_the_regression() -> None:
-    scores, truth, lengths = overconfident(1.0, 0.0, 300, 2)
-    found = isotonic(scores**3, truth, lengths)
-    base = Calibration(found.scale, found.exponent).log_posterior(scores**3, lengths)
-    log_odds = np.clip(base[:, 0] - base[:, 1], -30, 30)
-    order = np.argsort(np.concatenate((log_odds, -log_odds)), kind="stable")
-    steps = isotonic_regression(np.concatenate((truth == 0, truth == 1)).astype(float)[order])
-    middles = [np.concatenate((log_odds, -log_odds))[order][a:b].mean() for a, b in zip(steps.blocks, steps.blocks[1:], strict=False)]
-    at_middles = np.interp(middles, *found.curve)
-    assert at_middles == pytest.approx(steps.x[steps.blocks[:-1]], abs=2 / 300)
-
-
-@given(st.lists(st.tuples(st.sampled_from([-0.1, -1.1]), st.integers(0, 2)), min_size=1, max_size=14))
-@example([(-1.1, 2), (-1.1, 0), (-1.1, 2), (-1.1, 2), (-1.1, 2)])
-def test_the_isotonic_curve_rises_exactly(rows: list[tuple[float, int]]) -> None:
-    """Many equal log odds, whose mean is rounded up or down."""
-    scores, lengths = np.array([[score, score, -0.7] for score, _ in rows]), np.ones(len(rows), np.int64)
-    calibration = isotonic(scores, np.array([truth for _, truth in rows]), lengths)
-    for coordinate in calibration.curve:
-        assert np.all(np.diff(coordinate) >= 0)
-    assert np.isfinite(calibration.log_posterior(scores, lengths)).all()
-    assert calibration.is_possible
-
-
-def test_isotonic_corrects_what_no_temperature_can() -> None:
-    scores, truth, lengths = overconfident(1.0, 0.0, 4000, 2)
-    distorted, fresh = np.sign(scores) * scores**4, overconfident(1.0, 0.0, 4000, 2, seed=5)
-    fresh_distorted = np.sign(fresh[0]) * fresh[0] ** 4
-    bent, straight = isotonic(distorted, truth, lengths), by_length(distorted, truth, lengths)
-    assert log_loss(bent, fresh_distorted, *fresh[1:]) < log_loss(straight, fresh_distorted, *fresh[1:])
 
 
 @pytest.mark.parametrize("training", [{}, {"weighting": "binary"}, {"classifier": "bernoulli"}, {"classifier": "logistic"}], ids=str)

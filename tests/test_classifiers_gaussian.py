@@ -281,7 +281,7 @@ def test_scores_are_those_of_scikit_learn_on_the_same_features() -> None:
 @given(corpus=corpora, calibrated=st.booleans())
 def test_any_corpus_gives_a_model(kind: dict[str, Any], corpus: list[tuple[str, str]], calibrated: bool) -> None:
     """One class, a class of one document, documents without words, fewer documents than dimensions."""
-    parameters = {**PLAIN, **kind, "calibration": "length" if calibrated else "none"}
+    parameters = {**PLAIN, **kind, "calibration": "auto" if calibrated else "none"}
     model = TextClassifier(**parameters).fit(*parted(corpus))
     probabilities = model.predict_proba(["ant bee", "unknown words", "", *(text for _, text in corpus)])
     assert np.isfinite(probabilities).all()

@@ -32,6 +32,8 @@ def test_training_is_silent_and_says_with_verbose_what_was_made(pets: Path) -> N
     ("other", "same"),
     [
         ({"classifier": "dirichlet-multinomial"}, {}),
+        ({"calibration": "length"}, {}),
+        ({"calibration": "length", "estimate": "ml"}, {"estimate": "ml"}),
         (
             {"classifier": "average", "members": "Dirichlet-multinomial:0.5+bernoulli"},
             {"classifier": "average", "members": "multinomial:0.5+bernoulli"},

@@ -180,6 +180,7 @@ FILES = {"open.csv": 'a,text\nb,"c\n', "prior": "cats\t1\n", "list": "pets\n"}
         ("tune pets --try class-prior=nofile", 2, "--class-prior does not know 'nofile'"),
         ("tune pets --try stop-words=nofile", 2, "no stop list or file is called 'nofile'"),
         ("tune pets --try smoothing=" + ",".join(map(str, range(1001))), 2, "these are 1,001 settings, more than 1,000"),
+        ("train pets --calibration isotonic", 2, "--calibration no longer takes isotonic; auto fits a temperature"),
         ("tune pets --by luck", 2, "see nbtext tune --help"),
         ("tune pets --by evidence --try ngrams=1,2", 2, "--by evidence cannot compare --ngrams: settings with other terms have other counts"),
         ("tune pets --by bic --try top=2,none", 2, "--by bic cannot compare --top: settings with other terms"),

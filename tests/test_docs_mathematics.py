@@ -165,7 +165,6 @@ FORMULAS = {
     "drift of several runs": "typicality.Spread.together",
     "drift of answers": "typicality.shares_apart",
     "temperature": "calibration.Calibration.log_posterior",
-    "isotonic": "calibration.isotonic",
     "accuracy, micro recall": "metrics.outcomes.accuracy",
     "log loss": "metrics.outcomes.log_posterior_of",
     "Brier score": "metrics.outcomes.brier_score",

@@ -60,8 +60,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "presence": {"top": 50, "by": "presence"},
     "chi2": {"top": 50, "by": "chi2"},
     "log odds": {"top": 50, "by": "log-odds"},
-    "background": {"prior_shape": "background", "calibration": "temperature"},
-    "isotonic": {"calibration": "isotonic"},
+    "background": {"prior_shape": "background"},
     "sample": {"sample": 40, "class_prior": "smoothed:2"},
     "map": {"estimate": "map", "class_prior": "uniform"},
     "maximum likelihood": {"estimate": "ml"},
@@ -76,7 +75,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "multinomial log": {"weighting": "log", "sample": 50},
     "multinomial tfidf": {"weighting": "tfidf"},
     "multinomial tfidf background": {"weighting": "tfidf", "prior_shape": "background"},
-    "multinomial tfidf map": {"weighting": "tfidf", "estimate": "map", "calibration": "isotonic"},
+    "multinomial tfidf map": {"weighting": "tfidf", "estimate": "map"},
     "multinomial tfidf ml": {"weighting": "tfidf", "estimate": "ml"},
     "bernoulli binary": {"classifier": "bernoulli", "weighting": "binary"},
 }

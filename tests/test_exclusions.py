@@ -88,8 +88,7 @@ def test_a_refusal_names_both_and_says_what_to_do() -> None:
     [
         *({"classifier": name} for name, kinds in KINDS.items() if "several" not in kinds["counts"]),
         *({"weighting": name} for name, traits in KINDS["multinomial"].items() if "several" not in traits),
-        {"class_weight": "balanced"}, {"class_prior": {"a": 1, "b": 2}}, {"estimate": "ml"}, {"smoothing": 0}, {"smoothing": "leave-one-out"},
-        {"calibration": "temperature"}, {"calibration": "isotonic"}, {"numeric": "size"},
+        {"class_weight": "balanced"}, {"class_prior": {"a": 1, "b": 2}}, {"estimate": "ml"}, {"smoothing": 0}, {"smoothing": "leave-one-out"}, {"numeric": "size"},
     ],
 )  # fmt: skip
 def test_what_is_for_documents_of_one_label_is_refused_for_several(settings: dict[str, Any]) -> None:

@@ -98,9 +98,8 @@ def test_calibration_leads_to_the_probabilities(number: int, text: str) -> None:
     assert found.against_probability == pytest.approx(sorted(probabilities.values())[-2])
     steps = found.calibration
     assert steps.log_odds == pytest.approx(math.log(found.probability / found.against_probability), abs=1e-9)
-    if not steps.curve:
-        assert steps.temperature is not None
-        assert steps.log_odds == pytest.approx(steps.on_scale / steps.temperature, abs=1e-9)
+    assert steps.temperature is not None
+    assert steps.log_odds == pytest.approx(steps.on_scale / steps.temperature, abs=1e-9)
     if ADDITIVE[number].get("classifier") != "complement":
         assert steps.on_scale == pytest.approx(found.log_odds, abs=1e-9)
 

@@ -81,10 +81,10 @@ BUDGET = examples(3, suppress_health_check=[HealthCheck.function_scoped_fixture]
 
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "gaussian", "logistic"])
 @BUDGET
-@given(rows=ROWS, calibration=st.sampled_from(["auto", "temperature", "isotonic", "none"]), estimate=st.sampled_from(["mean", "map", "ml"]))
+@given(rows=ROWS, calibration=st.sampled_from(["auto", "none"]), estimate=st.sampled_from(["mean", "map", "ml"]))
 @example(rows=OUTLIER, calibration="auto", estimate="mean")
-@example(rows=FAR_OUTLIER, calibration="isotonic", estimate="map")
-@example(rows=ONE_EACH, calibration="temperature", estimate="mean")
+@example(rows=FAR_OUTLIER, calibration="auto", estimate="map")
+@example(rows=ONE_EACH, calibration="auto", estimate="mean")
 @example(rows=FAR_FROM_FEW, calibration="auto", estimate="mean")
 def test_whatever_the_numbers_are(
     tmp_path: Path, classifier: ClassifierName, rows: Labelled, calibration: CalibrationName, estimate: Estimate
@@ -141,8 +141,8 @@ def test_a_defect_in_training_is_an_internal_error_and_leaves_the_model(pets: Pa
     """The defect is planted: a fit that ends at a temperature which the loader refuses."""
     before = content("nbtext.joblib")
     code = (
-        "import sys; from nbtext import calibration; from nbtext.cli.main import run\n"
-        "calibration.METHODS['length'] = lambda *_: calibration.Calibration(1e-300)\n"
+        "import sys; from nbtext.calibration import Calibration; from nbtext.classifiers.base import Classifier; from nbtext.cli.main import run\n"
+        "Classifier.fitted_calibration = lambda *_: Calibration(1e-300)\n"
         "sys.exit(run(sys.argv[1:]))"
     )
     for command in ("train", "update"):
@@ -154,7 +154,7 @@ def test_a_defect_in_training_is_an_internal_error_and_leaves_the_model(pets: Pa
 
 
 WITHOUT_WORDS = "".join(f"c{label}\t{'w30 w137' if place == 2 else ''}\n" for place, label in enumerate("12000022212121100111011"))
-"""One document with words, so the curve of probabilities is the same everywhere."""
+"""One document with words, so all predictions have one probability."""
 
 
 def with_numbers(*rows: tuple[str, str, float | None, float | None]) -> str:
@@ -203,10 +203,10 @@ NUMERIC_FIT = with_numbers(
 @pytest.mark.parametrize(
     ("name", "corpus", "options"),
     [
-        ("c.tsv", WITHOUT_WORDS, "--classifier complement --smoothing 1 --calibration isotonic"),
-        ("c.jsonl", NUMERIC_CURVE, "--numeric x,y --text-column text --calibration isotonic"),
+        ("c.tsv", WITHOUT_WORDS, "--classifier complement --smoothing 1"),
+        ("c.jsonl", NUMERIC_CURVE, "--numeric x,y --text-column text"),
         ("c.jsonl", NUMERIC_FIT, "--numeric x,y --text-column text"),
-        ("c.jsonl", NUMERIC_FIT, "--numeric x,y --classifier bernoulli --calibration temperature"),
+        ("c.jsonl", NUMERIC_FIT, "--numeric x,y --classifier bernoulli"),
     ],
     ids=["without words", "numeric curve", "numeric fit", "numeric fit of bernoulli"],
 )

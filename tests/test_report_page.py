@@ -200,7 +200,7 @@ def test_how_it_was_made(tmp_path: Path) -> None:
     assert dict(made["Report"])["documents"] == "one, two"
     assert dict(made["Model"])["documents"] == "4"
     assert len(dict(made["Model"])["SHA-256"]) == 64
-    assert dict(made["Model"])["calibration"].startswith("length: temperature ")
+    assert dict(made["Model"])["calibration"].startswith("temperature ")
     assert dict(made["Model"])["sample"] == "4 documents, all there are"
     assert dict(made["Training"])["ngrams"] == "1"
     assert dict(made["Reading"])["document"] == "text"

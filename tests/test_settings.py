@@ -16,9 +16,11 @@ from nbtext import settings as parameters
 from nbtext.errors import UsageError
 from nbtext.settings import (
     CRITERIA,
+    GONE_VALUES,
     INPUT,
     LANGUAGE_CODES,
     LANGUAGES,
+    OTHER_NAMES,
     READING,
     SNOWBALL_STEMMERS,
     TRAINING,
@@ -87,6 +89,7 @@ RIGHT: dict[str, tuple[tuple[object, object], ...]] = {
     "max_document_size": (("64M", "64M"), (64 << 20, "64M"), ("1048576", "1M"), ("1000", "1000"), (1, "1"), ("2g", "2G"), ("1KiB", "1K")),
     "header": ((True, True), (False, False), (None, None)),
     "classifier": (("dirichlet-multinomial", "multinomial"),),
+    "calibration": (("length", "auto"),),
     "members": (("dirichlet-multinomial:binary+bernoulli", "multinomial:binary+bernoulli"),),
     "ngrams": ((1, 1), ("3", 3), (2.0, 2)),
     "char_ngrams": (("3-5", "3-5"), ("4", "4"), (4, "4"), ("4-4", "4"), ("03-5", "3-5")),
@@ -124,6 +127,17 @@ def test_a_language_has_a_code(given: str, language: str) -> None:
 def test_a_near_miss_is_asked_about() -> None:
     with pytest.raises(UsageError, match=r"not 'germna' \(did you mean 'german'\?\)"):
         Settings(language="germna")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [(name, value) for name, gone in GONE_VALUES.items() for value in gone if value not in OTHER_NAMES.get(name, {})],
+)
+def test_a_value_that_is_gone_is_refused_with_what_to_use(name: str, value: str) -> None:
+    [parameter] = [each for each in ALL if each.name == name]
+    with pytest.raises(UsageError, match=f"{name} no longer takes {value}") as refused:
+        parameter.checked(value)
+    assert refused.value.hint == GONE_VALUES[name][value]
 
 
 @EVERY

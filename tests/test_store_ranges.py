@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 ATTRIBUTES: dict[str, Any] = {"numeric": "x,y", "count": "n", "categorical": "colour"}
 MODELS: dict[str, dict[str, Any]] = {
-    "attributes": {"calibration": "isotonic", **ATTRIBUTES},
+    "attributes": ATTRIBUTES,
     "bernoulli": {"classifier": "bernoulli", "ngrams": 2, "top": 12},
     "complement": {"classifier": "complement", "weighting": "tfidf"},
     "own smoothing": {"smoothing": {"*": 1, "cat": 2}},

@@ -26,7 +26,6 @@ from nbtext.settings import CLASSIFIERS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from nbtext.calibration import FitCalibration
     from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
@@ -441,9 +440,9 @@ class Classifier(ABC):
         """Return how scores become probabilities by the textbook."""
         return UNCALIBRATED
 
-    def calibrating(self, fit: FitCalibration) -> FitCalibration:
-        """Return the function that fits a calibration to left-out documents: one of `nbtext.calibration.METHODS`, unless the classifier has its own."""
-        return fit
+    def fitted_calibration(self, scores: Floats, truth: Truth, lengths: Whole, weights: Floats | None) -> Calibration:
+        """Fit a calibration to left-out documents, given on the scale of log-probabilities, with shapes as in `nbtext.calibration.by_length`."""
+        return by_length(scores, truth, lengths, weights)
 
     def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> ScoresAndTokens | None:
         """Return the log-likelihood per token of scored documents under their best class, in nats, and their tokens; both of shape (n_docs,).

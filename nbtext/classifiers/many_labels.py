@@ -8,7 +8,7 @@ own. The labels compete only in the calibration, `nbtext.label_calibration`. Sou
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -23,10 +23,9 @@ from nbtext.records import dataclass
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
-    from nbtext.calibration import FitCalibration
     from nbtext.classifiers.multinomial import MultinomialNaiveBayes
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.type_names import Floats, Numbers, Whole
+    from nbtext.type_names import Floats, Numbers, Truth, Whole
 
 
 class LabelScores(Classifier):
@@ -42,9 +41,9 @@ class LabelScores(Classifier):
         """Return independent labels."""
         return LabelCalibration.none(self.log_prior_odds)
 
-    def calibrating(self, fit: FitCalibration) -> FitCalibration:
-        """Return the function that calibrates all labels together."""
-        return partial(by_label, prior=self.log_prior_odds)
+    def fitted_calibration(self, scores: Floats, truth: Truth, lengths: Whole, weights: Floats | None) -> LabelCalibration:
+        """Calibrate all labels together."""
+        return by_label(scores, truth, lengths, weights, prior=self.log_prior_odds)
 
 
 @dataclass(frozen=True, eq=False)

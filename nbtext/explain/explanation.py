@@ -88,8 +88,6 @@ class _CalibrationSteps:
     """Of the scores on the scale of log probabilities; other than the scores only for complement naive Bayes."""
     temperature: float | None
     """Their divisor; None of several labels, which are calibrated together."""
-    curve: bool
-    """True if an isotonic curve comes last."""
     log_odds: float
     """log p(answer | d) − log p(against | d)."""
 
@@ -222,7 +220,7 @@ class Explainer:
         on_scale = self._model.classifier.log_scale(block.scores[row : row + 1], lengths)[0]
         before, after = (float(nats[pair[0]] - nats[pair[1]]) for nats in (np.append(on_scale, 0.0), posterior))
         temperature = None if self._model.several_labels else float(calibration.temperature(lengths)[0])
-        return _CalibrationSteps(before, temperature, bool(calibration.curve[0].size), after)
+        return _CalibrationSteps(before, temperature, after)
 
 
 def class_number(model: FittedModel, label: str) -> int:

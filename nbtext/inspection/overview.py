@@ -17,7 +17,6 @@ from nbtext.inspection.terms import ClassSize, class_size, ranking, term_name
 from nbtext.label_sets import labels_in
 from nbtext.language_model.measures import HeldOutText, held_out, jensen_shannon
 from nbtext.metrics.results import IF_KNOWN
-from nbtext.model.training import calibration_method
 from nbtext.ragged import blocks
 
 if TYPE_CHECKING:
@@ -195,7 +194,6 @@ class _LengthPower:
 class CalibrationOverview:
     """The calibration of posteriors, and figures of those of left-out documents before and after it, by name."""
 
-    method: str
     temperature: _LengthPower
     after: Mapping[str, float]
     before: Mapping[str, float]
@@ -312,7 +310,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
         smoothing=learnt.smoothing,
         terms_with_own_smoothing=len(learnt.own),
         choices=learnt.choices,
-        calibration=None if judgement is None else CalibrationOverview(calibration_method(model.settings), temperature, **judgement),
+        calibration=None if judgement is None else CalibrationOverview(temperature, **judgement),
         l2=fitted.classifier.of_texts.penalty(),
         boundary=_boundary(model),
         linear=_linear(model, top),

@@ -24,7 +24,7 @@ RANK_ROUNDING = 1 << 13
 
 A score is a sum over all terms, up to hundreds of times as large as the differences between classes that make up log p; rounding errors are
 in proportion to the score. Measured on documents of up to 3,000 words with equal scores, summed in another order or scaled to unit length from
-other counts: 4 units of the score, 1,400 of log p, and 5,300 under isotonic calibration, which is steep in places.
+other counts: 4 units of the score, and 1,400 of log p.
 """
 
 

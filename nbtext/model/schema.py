@@ -87,8 +87,6 @@ ARRAYS = {
         Array("sample_weights", WHOLE, "documents", "weights in thousandths", least=1, when="weighted documents"),
         Array("sample_values", VALUES, "", "the numbers beside the text of each document, nan if missing", when="numbers"),
         Array("selected", WHOLE, "terms", "1 for each term that the classifier uses", below="yes or no", when="some are not used"),
-        Array("curve_places", REALS, "places", "log odds, rising", when="--calibration isotonic"),
-        Array("curve_shares", REALS, "places", "the calibrated probabilities there, rising", when="--calibration isotonic"),
         Array("label_slopes", REALS, "label calibration", "slope of each label but the first", when="several labels"),
         Array("label_offsets", REALS, "label calibration", "its offset, in nats", when="several labels"),
         Array("label_priors", REALS, "label calibration", "its log odds before a text is read", when="several labels"),

@@ -103,8 +103,6 @@ def to_plain(model: FittedModel) -> tuple[dict[str, object], Arrays]:
     arrays = encoded(
         {
             "selected": None if learnt.selected.all() else learnt.selected.view(np.uint8),
-            "curve_places": calibration.curve[0],
-            "curve_shares": calibration.curve[1],
             **calibration.arrays(),
             "typicality": None if learnt.typicality is None else learnt.typicality.quantiles.ravel(),
             "answers": None
@@ -245,11 +243,9 @@ def _choices(plain: Parsed) -> Choices:
 
 
 def _calibration(part: Parts, values: Plain, statistics: ClassStatistics) -> Calibration:
-    temperature, places, shares = values["temperature"], part["curve_places"], part["curve_shares"]
-    require(places.size == shares.size != 1 and np.all(np.diff(places) >= 0), "its calibration curve does not go on")
-    require(np.all((shares > 0) & (shares <= 1)) and np.all(np.diff(shares) >= 0), "its calibration curve does not rise")
-    calibration = Calibration(float(temperature["scale"]), float(temperature["exponent"]), (places, shares))
-    require(calibration.is_possible, "its temperature or curve is out of range")
+    temperature = values["temperature"]
+    calibration = Calibration(float(temperature["scale"]), float(temperature["exponent"]))
+    require(calibration.is_possible, "its temperature is out of range")
     slopes, offsets, prior = (part[name] for name in LABEL_ARRAYS)
     several = have_several(statistics.classes)
     fits = slopes.size == offsets.size == prior.size == (statistics.n_classes - 1) * several and (values["rivalry"] is not None) == several

@@ -116,7 +116,7 @@ class TextClassifier:
     class_weight : {"balanced"} or None
         "balanced" weighs documents so that all classes weigh the same: the class prior is then uniform, and probabilities are those of documents
         drawn from all classes alike.
-    calibration : {"auto", "length", "temperature", "isotonic", "none"}
+    calibration : {"auto", "none"}
         How scores become probabilities, learnt from held-out documents of the sample.
     sample : int
         Number of training documents that the model keeps as term counts; 0 for none.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.calibration import METHODS, Calibration, LeftOutPosteriors
+from nbtext.calibration import Calibration, LeftOutPosteriors
 from nbtext.classifiers.base import Classifier, Training, Unseen, class_prior, classifier_class
 from nbtext.counts.counting import Analysis
 from nbtext.counts.layers import estimated, weights_of
@@ -169,7 +169,7 @@ def learn(
     fitted = class_for(statistics, settings).estimate(training)
     learnt = replace(learnt, fitted=fitted.arrays(), calibration=fitted.uncalibrated())
     sample = scored_sample(sample, statistics)
-    if calibration_method(settings) == "none" or not len(sample):
+    if not is_calibrated(settings) or not len(sample):
         return learnt
     unseen = fitted.unseen(training, sample)
     by_its_terms = unseen
@@ -231,10 +231,10 @@ def calibrated(learnt: Learnt, fitted: Classifier, unseen: Unseen, by_its_terms:
         found = proper_scores(judge_documents(truth, posterior.argmax(axis=1), posterior), weights)
         return {figure: float(f"{value:.6g}") for figure, value in found.items()}
 
-    calibrated, calibrate = [], fitted.calibrating(METHODS[calibration_method(fitted.training.settings)])
+    calibrated = []
     for variant in fitted.variants():
         on_log_scale = variant.log_scale(scores, lengths)
-        calibration = calibrate(on_log_scale, truth, lengths, weights)
+        calibration = fitted.fitted_calibration(on_log_scale, truth, lengths, weights)
         calibrated.append((figures(calibration, on_log_scale), calibration, variant))
     after, calibration, chosen = min(calibrated, key=lambda one: one[0]["log_loss"])
     judgement: Judgement = {"documents": len(truth), "before": figures(uncalibrated, scores), "after": after}
@@ -245,14 +245,12 @@ def calibrated(learnt: Learnt, fitted: Classifier, unseen: Unseen, by_its_terms:
 def needs_sample(settings: Settings, choices: Choices | None = None) -> bool:
     """Return whether anything is estimated from the sample; ``choices`` that are given need none."""
     from_sample = classifier_class(settings.classifier).LEARNS_FROM_SAMPLE or settings.smoothing == "leave-one-out"
-    return from_sample or calibration_method(settings) != "none" or (choices is None and has_choice(settings))
+    return from_sample or is_calibrated(settings) or (choices is None and has_choice(settings))
 
 
-def calibration_method(settings: Settings) -> str:
-    """Return a name of `nbtext.calibration.METHODS`, or ``none``."""
-    if settings.calibration != "auto":
-        return settings.calibration
-    return "none" if settings.estimate == "ml" else "length"
+def is_calibrated(settings: Settings) -> bool:
+    """Return whether training fits a calibration: not if ``auto`` is none, as with maximum likelihood."""
+    return settings.calibration == "auto" and settings.estimate != "ml"
 
 
 def terms_and_smoothing(

@@ -82,12 +82,10 @@ def calibration_lines(explanation: Explanation) -> list[str]:
         lines.append(f"As shares of the document the log odds are {signed(steps.on_scale)}.")
     if steps.temperature is None:
         lines.append(f"Calibration, of all labels together, makes that {signed(steps.log_odds)} nats.")
-    elif steps.temperature == 1 and not steps.curve:
+    elif steps.temperature == 1:
         lines.append("Calibration changes nothing.")
     else:
         lines.append(f"Calibration divides by {steps.temperature:.4f}: {signed(steps.on_scale / steps.temperature)} nats.")
-    if steps.curve:
-        lines.append(f"Its isotonic curve makes that {signed(steps.log_odds)} nats.")
     answer = f"So {explanation.label} has the probability {six_digits(explanation.probability)}"
     lines.append(f"{answer} and {explanation.against} has {six_digits(explanation.against_probability)}.")
     return lines

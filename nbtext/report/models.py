@@ -246,12 +246,12 @@ def _unlabelled(unlabelled: UnlabelledOverview) -> str:
 
 
 def _calibration(calibration: CalibrationOverview | None) -> str:
-    """Return method and temperature, with the power of the number of tokens that it may have."""
+    """Return the temperature, with the power of the number of tokens that it may have."""
     if calibration is None:
         return "none"
     scale, exponent = calibration.temperature.scale, calibration.temperature.exponent
     by_length = f" · n^{exponent:.4g}, n the document's known tokens" if exponent else ""
-    return f"{calibration.method}: temperature {scale:.4g}{by_length}"
+    return f"temperature {scale:.4g}{by_length}"
 
 
 def _cells(distribution: Mapping[str, float | Mapping[str, float]]) -> dict[str, str]:
