@@ -34,6 +34,7 @@ GONE = {
     "max_terms": "--min-df makes the model smaller; counting needs about 300 bytes for each different term",
     **dict.fromkeys(("card", "dataset", "evaluation", "license"), CARD_RECIPE),
     "verify": "nbtext doctor checks the installation and loads the model",
+    "similarity": "nbtext evaluate CORPUS shows which classes are confused",
     "sweep": "nbtext tune CORPUS --try smoothing=0.001,0.1,10 compares strengths of the prior on training documents",
 }
 """Options of earlier versions, and what to use. Model files may still have those of training."""

@@ -123,7 +123,7 @@ FILES = {"open.csv": 'a,text\nb,"c\n', "prior": "cats\t1\n", "list": "pets\n"}
         ("evaluate -", 2, "- is empty; a corpus needs documents of each class"),
         ("evaluate pets --output jsno", 2, "--output must be one of table, tsv, csv, json, jsonl, not 'jsno' (did you mean 'json'?)"),
         ("inspect --class birds", 2, "the model has no class 'birds'; see the classes with nbtext inspect"),
-        ("inspect --similarity --class birds", 2, "the model has no class 'birds'"),
+        ("inspect --similarity", 2, "there is no option --similarity any more; nbtext evaluate CORPUS shows which classes are confused"),
         ("inspect --verify", 2, "there is no option --verify any more; nbtext doctor checks the installation and loads the model"),
         ("inspect --document mail", 2, "--document needs --perplexity"),
         ("inspect --perplexity nothere", 4, "nothere: cannot read"),

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.inspection import terms as module
-from nbtext.inspection.overview import similarity
 from nbtext.inspection.terms import MEASURES, _ProbabilityMeaning, class_details, most_frequent_forms, surface_forms
 from nbtext.model.description import describe
 from nbtext.text.words import stemmer
@@ -93,28 +92,6 @@ def test_no_terms_are_asked_for_and_no_such_class() -> None:
     assert class_details(model, ["no"], 0)["no"].lift == []
     with pytest.raises(UsageError, match="no class 'maybe'"):
         class_details(model, ["no", "maybe"], 3)
-
-
-def test_similarity_of_some_and_of_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    documents = [("a", ["ant", "bee"]), ("b", ["ant", "cat"]), ("b", ["ant"]), ("c", ["dog", "eel"]), ("c", ["dog"])]
-    model = trained(documents)
-    found = similarity(model)
-    assert (found.classes, found.left_out) == (["a", "b", "c"], 0)
-    assert (found.closest[0].a, found.closest[0].b) == ("a", "b")
-    assert [of.divergence for of in found.closest] == sorted(found.divergence[i][j] for i, j in ((0, 1), (0, 2), (1, 2)))
-    assert similarity(model, ["c", "a", "c"]).classes == ["a", "c"]
-    monkeypatch.setattr("nbtext.inspection.overview.MOST_COMPARED", 2)
-    found = similarity(model)
-    assert (found.classes, found.left_out) == (["b", "c"], 1)
-    assert len(found.divergence) == 2
-
-
-def test_a_class_without_a_distribution_has_no_similarity() -> None:
-    model = trained([("a", ["ant"]), ("b", ["ant"]), ("c", [])], estimate="ml")
-    found = similarity(model)
-    nan = math.nan
-    np.testing.assert_array_equal(found.divergence, [[0, 0, nan], [0, 0, nan], [nan, nan, nan]])
-    assert [(of.a, of.b, of.divergence) for of in found.closest] == [("a", "b", 0)]
 
 
 WORDS = ["printer", "printers", "printing", "printed", "print", "happy", "happiness", "the", "Lamps", "lamp", "2024"]

@@ -1,4 +1,4 @@
-"""Evidence, AIC, BIC, divergence and perplexity: slow twins, scipy, numbers worked by hand.
+"""Evidence, AIC, BIC and perplexity: slow twins, scipy, numbers worked by hand.
 
 Also tests `inspection/criteria.py`.
 """
@@ -13,25 +13,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.spatial.distance import jensenshannon
 
 from nbtext.classifiers.base import class_prior
 from nbtext.inspection.criteria import FOR_ALL_CLASSES, compared_models, criteria
-from nbtext.language_model import measures as module
 from nbtext.language_model.measures import (
     Fit,
     HeldOutText,
     fit_of_labels,
     fit_of_terms,
     held_out,
-    jensen_shannon,
-    jensen_shannon_parts,
     log_evidence_of_classes,
     log_evidence_of_labels,
     perplexity,
 )
 from tests import oracle, strategies
-from tests.building import language_models, matrix_of, multinomial, statistics_from_table, statistics_of
+from tests.building import language_models, matrix_of, multinomial, statistics_of
 from tests.textbook import CHINA
 
 if TYPE_CHECKING:
@@ -140,46 +136,6 @@ def test_what_is_not_defined_is_none() -> None:
     assert (found.evidence, found.evidence_of_classes, found.evidence_of_labels) == (None, None, None)
     found = criteria(multinomial(language_models(statistics), {"yes": 1, "no": 0}))
     assert (found.aic, found.bic) == (math.inf, math.inf)
-
-
-def test_divergence_by_hand() -> None:
-    apart = jensen_shannon_parts(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-    assert apart == pytest.approx([math.log(2) / 2] * 2)
-    # p = (1/2, 1/2), q = (1/4, 3/4), m = (3/8, 5/8)
-    parts = jensen_shannon_parts(np.array([0.5, 0.5]), np.array([0.25, 0.75]))
-    first = (0.5 * math.log(4 / 3) + 0.25 * math.log(2 / 3)) / 2
-    second = (0.5 * math.log(4 / 5) + 0.75 * math.log(6 / 5)) / 2
-    assert parts == pytest.approx([first, second])
-
-
-@given(strategies.corpora, st.floats(0.01, 2), st.sampled_from(["symmetric", "background"]), st.sampled_from([1, 7, 1 << 18]))
-def test_the_divergence_of_every_pair_is_what_scipy_makes_of_it(
-    documents: list[Labelled], smoothing: float, shape: str, at_once: int
-) -> None:
-    statistics = statistics_of(documents)
-    if not statistics.n_terms:
-        return
-    models = language_models(statistics, smoothing, shape)
-    classes = np.arange(statistics.n_classes)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "CACHED_CELLS", at_once)
-        found = jensen_shannon(models, classes)
-    probability = models.probability(np.arange(statistics.n_terms))
-    with np.errstate(invalid="ignore"):  # scipy's root of what rounding made negative
-        expected = [[np.nan_to_num(jensenshannon(probability[:, a], probability[:, b])) ** 2 for b in classes] for a in classes]
-    assert found == pytest.approx(np.array(expected), abs=1e-12)
-    assert np.array_equal(found, found.T)
-    assert (found >= 0).all()
-    assert (found <= math.log(2) + 1e-12).all()
-    assert jensen_shannon(models, classes[::-1]) == pytest.approx(found[::-1, ::-1], abs=1e-12)
-
-
-def test_equal_classes_are_exactly_equal_and_an_empty_one_has_no_distribution() -> None:
-    statistics = statistics_from_table([[2, 2, 0], [1, 1, 0]], [1, 1, 1], [[1, 1, 0], [1, 1, 0]])
-    found = jensen_shannon(language_models(statistics, estimate="ml"), np.arange(3))
-    assert found[:2, :2].tolist() == [[0, 0], [0, 0]]
-    assert np.isnan(found[2]).all()
-    assert np.isnan(found[:, 2]).all()
 
 
 def test_terms_that_are_equally_probable() -> None:

@@ -307,7 +307,6 @@ def check_commands(session: Session) -> None:
         ["inspect", "-o", "json"],
         ["inspect", "--term", "rose"],
         ["inspect", "--class", "garden"],
-        ["inspect", "--similarity"],
     ):
         session.done(*arguments, "-m", "m", reads=False)
     for arguments in (

@@ -25,7 +25,6 @@ from nbtext.cli import messages, option, panels
     "Show the terms of a class by three measures. The option can be given several times.",
     multiple=True, metavar="CLASS", shell_complete=option.suggest_classes,
 )  # fmt: skip
-@panels.common_option("--similarity", "model", "Show how far apart the classes are. With --class only those are compared.")
 @panels.common_option(
     "--thresholds", "model",
     "Show from which probability on classify --min-precision P answers. Where no answers can promise that, it shows how many more it would take.",
@@ -43,7 +42,7 @@ from nbtext.cli import messages, option, panels
 def command(model_path: str, limit: int, output: str, **options: Any) -> None:
     """Print what a model contains: classes, documents, tokens, vocabulary, settings, and the top terms of each class.
 
-    --criteria, --term, --class, --similarity, --thresholds and --perplexity show something else instead; the JSON object has it in addition. Options of reading
+    --criteria, --term, --class, --thresholds and --perplexity show something else instead; the JSON object has it in addition. Options of reading
     apply to the documents of --perplexity.
 
     --criteria has a row for the class prior, the text, each column beside it, and the whole. It compares the model with other pseudo-counts, and with one
@@ -51,8 +50,7 @@ def command(model_path: str, limit: int, output: str, **options: Any) -> None:
 
     Probabilities of terms are those that the classifier scores by; for complement, gaussian, logistic and average they are those of the language
     models. Credible intervals hold a probability with 95 % of its posterior. --class shows the most probable terms, those most above their
-    probability in the whole corpus (lift), and those that say most about the class (mutual information). --similarity is the Jensen-Shannon
-    divergence of the language models.
+    probability in the whole corpus (lift), and those that say most about the class (mutual information).
 
     \b
     Examples:
@@ -61,7 +59,6 @@ def command(model_path: str, limit: int, output: str, **options: Any) -> None:
       nbtext inspect --term printer --term broken
       nbtext inspect --model topics.joblib --output json
       nbtext inspect --class permits-and-planning --limit 20
-      nbtext inspect --similarity
       nbtext inspect --thresholds 0.95
       nbtext inspect --perplexity corpora/service-desk/test
     """
@@ -83,8 +80,6 @@ def command(model_path: str, limit: int, output: str, **options: Any) -> None:
         parts["words"] = terms.term_details(model, words), rankings.print_terms
     if labels := options["labels"]:
         parts["class_terms"] = terms.class_details(model, labels, limit), rankings.print_class_details
-    if options["similarity"]:
-        parts["similarity"] = overview.similarity(model, labels), models.print_similarity
     if (asked := options["thresholds"]) is not None:
         parts["thresholds"] = option.thresholds_of(asked, model, DecisionRule(), by_class=options["by_class"]), models.print_thresholds
     if held_out := options["held_out"]:

@@ -1,1 +1,1 @@
-"""Look into a model: sizes and terms, differences between classes, documents drawn from it; and check an installation."""
+"""Look into a model: sizes and terms, documents drawn from it; and check an installation."""

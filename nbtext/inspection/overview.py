@@ -1,10 +1,10 @@
-"""Describe a model: sizes, settings and classes; its fit to its counts; its perplexity on held-out texts; the similarity of its classes."""
+"""Describe a model: sizes, settings and classes; its fit to its counts; its perplexity on held-out texts."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from math import inf, isfinite
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,7 @@ from nbtext.counts.vocabulary import is_of_field
 from nbtext.errors import UsageError
 from nbtext.inspection.terms import ClassSize, class_size, ranking, term_name
 from nbtext.label_sets import labels_in
-from nbtext.language_model.measures import HeldOutText, held_out, jensen_shannon
+from nbtext.language_model.measures import HeldOutText, held_out
 from nbtext.metrics.results import IF_KNOWN
 from nbtext.ragged import blocks
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
     from nbtext.fitted_model import Choices
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.type_names import Names, Parsed
+    from nbtext.type_names import Parsed
 
 
 @dataclass(frozen=True)
@@ -75,48 +75,6 @@ def perplexities(model: TextClassifier, documents: Iterable[Document]) -> Perple
 
 def _class_perplexities(sums: HeldOutText) -> list[_ClassPerplexity]:
     return [_ClassPerplexity(*values) for values in zip(*(column.tolist() for column in (*sums, sums.perplexity)), strict=True)]
-
-
-MOST_COMPARED = 128
-"""Classes: those with most documents. Four times as many would take sixteen times as long."""
-
-MOST_PAIRS = 20
-
-
-@dataclass(frozen=True)
-class _ClassPair:
-    """Two classes and their Jensen–Shannon divergence, in nats."""
-
-    a: str
-    b: str
-    divergence: float
-
-
-@dataclass(frozen=True)
-class Similarity:
-    """The distances between the language models of classes."""
-
-    classes: list[str]
-    left_out: int
-    """Classes that were too many to be compared."""
-    divergence: list[list[float]]
-    """Jensen–Shannon divergences in nats, shape (n, n); nan for a class that has no distribution."""
-    closest: list[_ClassPair]
-    """Nearest first."""
-
-
-def similarity(model: TextClassifier, labels: Names = ()) -> Similarity:
-    """Compare the classes given, or all if none are given."""
-    statistics = model.fitted.statistics
-    chosen = np.array([model.classes.index(label) for label in dict.fromkeys(labels)] or range(statistics.n_classes), np.int64)
-    compared = np.sort(chosen[np.argsort(-statistics.class_documents[chosen], kind="stable")[:MOST_COMPARED]])
-    divergence = jensen_shannon(model.fitted.language_models, compared)
-    names = [model.classes[number] for number in compared.tolist()]
-    first, second = np.triu_indices(compared.size, 1)
-    order = np.argsort(divergence[first, second], kind="stable")[:MOST_PAIRS]
-    pairs = zip(first[order].tolist(), second[order].tolist(), divergence[first, second][order].tolist(), strict=True)
-    closest = [_ClassPair(names[a], names[b], value) for a, b, value in pairs if isfinite(value)]
-    return Similarity(names, int(chosen.size - compared.size), divergence.tolist(), closest)
 
 
 MOST_CATEGORIES = 100

@@ -1,7 +1,5 @@
-"""Measures of language models: how far apart they are, how well they predict text, and how well they fit the counts. In nats.
+"""Measures of language models: how well they predict text, and how well they fit the counts. In nats.
 
-- Jensen–Shannon divergence: JS(p, q) = ½ Σ_j [p_j log(p_j / m_j) + q_j log(q_j / m_j)] with m = (p + q)/2. It is 0 for equal distributions and
-  log 2 for those without a common term; its square root is a distance. Source: J. Lin, Divergence measures based on the Shannon entropy (1991).
 - Perplexity of held-out text: the number of equally probable terms that would be as hard to predict. Source: D. Jurafsky, J. Martin, Speech
   and language processing (2009), section 4.4; F. Jelinek and others (1977).
 - Evidence, AIC and BIC of class prior and language models. They compare settings over the same counts only, not vocabularies, selections or
@@ -17,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.matrix import DocumentTermMatrix, in_blocks
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_category
 from nbtext.language_model.dirichlet import log, times_log
@@ -29,41 +26,9 @@ from nbtext.text.hashing import pair
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.language_model.dirichlet import LanguageModels
     from nbtext.type_names import Floats, Numbers, Whole
-
-CACHED_CELLS = 1 << 18
-"""Probabilities at once, few enough to stay in the processor's cache while every pair of classes goes over them."""
-
-
-def jensen_shannon_parts(p: Floats, q: Floats) -> Floats:
-    """Return what each term adds to JS(p, q), in nats, of the shape of both; at least 0, and 0 where p and q are equal."""
-    mixed = (p + q) / 2
-    return np.maximum(_relative(p, mixed) + _relative(q, mixed), 0) / 2  # rounding may go below 0
-
-
-def jensen_shannon(models: LanguageModels, classes: Whole) -> Floats:
-    """Return JS of each pair of n classes, shape (n, n), in nats; nan for a class without tokens and pseudo-counts, which has no distribution.
-
-    The time grows with the square of n.
-    """
-    divergence = np.zeros((classes.size, classes.size))
-    total = np.zeros(classes.size)
-    for terms in in_blocks(np.flatnonzero(models.selected), models.statistics.n_classes, CACHED_CELLS):
-        probability = np.ascontiguousarray(models.probability(terms)[:, classes].T)
-        total += probability.sum(axis=1)
-        for first in range(classes.size - 1):
-            parts = jensen_shannon_parts(probability[first], probability[first + 1 :])
-            divergence[first, first + 1 :] += parts.sum(axis=1)
-    divergence += divergence.T
-    divergence[total == 0] = divergence[:, total == 0] = np.nan
-    return divergence
-
-
-def _relative(p: Floats, mixed: Floats) -> Floats:
-    """Return p log(p / m), 0 where p is 0."""
-    ratio = np.divide(p, mixed, out=np.ones(np.broadcast_shapes(p.shape, mixed.shape)), where=p > 0)
-    return p * np.log(ratio)
 
 
 class HeldOutText(NamedTuple):

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         ClassBoundary,
         Overview,
         Perplexities,
-        Similarity,
         UnlabelledOverview,
     )
     from nbtext.model.text_classifier import TextClassifier
@@ -97,30 +96,6 @@ def print_perplexities(found: Perplexities) -> None:
             PERPLEXITIES,
             ((label, size, *((size.unknown / size.tokens, size.perplexity) if size.tokens else ("", ""))) for label, size in sizes),
         )
-    )
-
-
-_MOST_COLUMNS = 12
-"""Classes in a matrix that people can read."""
-
-_PAIRS_BELOW_MATRIX = 5
-
-
-def print_similarity(similarity: Similarity) -> None:
-    """Print the result of `nbtext.inspection.overview.similarity`: a matrix of few classes, or the closest pairs of many."""
-    names, few, left_out = similarity.classes, len(similarity.classes) <= _MOST_COLUMNS, similarity.left_out
-    verb = "is" if left_out == 1 else "are"
-    others = f"the {quantity(len(names), 'class')} with most documents; {quantity(left_out, 'other')} {verb} left out\n" if left_out else ""
-    numbers = [str(number) for number in range(1, len(names) + 1)]
-    rows = (
-        (number, name, *("" if place == column or not isfinite(value) else f"{value:.4f}" for column, value in enumerate(row)))
-        for place, (number, name, row) in enumerate(zip(numbers, names, similarity.divergence, strict=True))
-    )
-    pairs = similarity.closest[: _PAIRS_BELOW_MATRIX if few else None]
-    show(
-        f"Jensen–Shannon divergence of the language models, in nats: 0 is equal, 0.6931 nothing in common\n{others}",
-        grid(("", "class", *numbers), rows, numeric=(0, *range(2, 2 + len(names)))) if few else "",
-        table({"a": "a", "b": "b", "nats": "divergence:.4f"}, pairs, "closest", ("class", "class", "nats")) if pairs else "",
     )
 
 
