@@ -48,8 +48,6 @@ TRAITS = {
     "draws": "documents are divided by time, not at random",
     "thresholds": "each of them says which labels are given",
     "contributions": "it shows changes of the document",
-    "divided": "nothing is divided, so all settings are judged at once",
-    "answers": "it looks at counts, not at answers",
     "limit": "one limit is enough",
     "mode": "only one of them can be done",
     "rows": "the form is given by the other",
@@ -244,13 +242,7 @@ COMMANDS = {
         Row("--paths --print0", lacks="rows"),
         Row("--output", needs="rows"),
     ),
-    "tune": (
-        Row("--by=leave-one-out", lacks="divided"),
-        Row("--by=evidence --by=aic --by=bic", lacks="divided answers"),
-        Row("--for", needs="answers"),
-        Row("--folds --seed", needs="divided"),
-        Row("--within --tries", needs="divided limit", lacks="limit"),
-    ),
+    "tune": (Row("--within --tries", needs="limit", lacks="limit"),),
     "tokens": (Row(OF_ANALYSIS, wants="--model=none --no-model"),),
 }
 """Of one command besides."""

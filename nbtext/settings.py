@@ -42,6 +42,11 @@ GONE = {
 GONE_VALUES: dict[str, dict[object, str]] = {
     "classifier": {"dirichlet-multinomial": "it is another name of multinomial now"},
     "calibration": dict.fromkeys(("isotonic", "temperature"), "auto fits a temperature that depends on the length of the document"),
+    "by": {
+        "cross-validation": "leave it out; nbtext tune judges by held-out documents",
+        "leave-one-out": "nbtext cross-validate --leave-one-out judges one setting",
+        **dict.fromkeys(("evidence", "aic", "bic"), "nbtext inspect --criteria prints it for a model"),
+    },
 }
 """Values that an option no longer takes, and what to use. A model file that was made with one is refused.
 

@@ -98,9 +98,6 @@ def test_tune_tries_files_as_it_tries_numbers(pets: Path) -> None:
     tried = json_of(nbtext("tune pets --try smoothing=alpha,3,equal --folds 2 --output json"))["settings"]
     of = {setting["setting"]["smoothing"]: {**setting, "rank": 0, "setting": {}, "command": ""} for setting in tried}
     assert of["equal"] == of["3"] != of["alpha"]
-    by_evidence = json_of(nbtext("tune pets --try smoothing=equal,3,alpha --by evidence --output json"))
-    evidence = {setting["setting"]["smoothing"]: setting["evidence"] for setting in by_evidence["settings"]}
-    assert evidence["equal"] == evidence["3"] != evidence["alpha"]
     succeed("tune pets --smoothing alpha --try estimate=mean,map --folds 2 -m tuned")
     assert TextClassifier.load("tuned").settings["smoothing"]["sofas"] == 4
 

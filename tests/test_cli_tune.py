@@ -46,7 +46,7 @@ def settings_of(said: dict[str, Any]) -> list[dict[str, str]]:
 
 def test_every_combination_is_tried_and_the_best_comes_first(tmp_path: Path) -> None:
     said = tuned(tmp_path, "--try", "smoothing=0.01,1,1", "--try", "ngrams=1,2", "--folds", "4")
-    assert (said["by"], said["folds"], said["seed"], said["documents"]) == ("cross-validation", 4, 0, 222)
+    assert (said["folds"], said["seed"], said["documents"]) == (4, 0, 222)
     assert sorted(map(sorted, (setting.items() for setting in settings_of(said)))) == [
         [("ngrams", n), ("smoothing", smoothing)] for n in "12" for smoothing in ("0.01", "1")
     ]
@@ -83,6 +83,7 @@ def test_the_figures_are_those_of_cross_validate_and_the_model_that_of_train(tmp
         ["--smoothing=leave-one-out", "--prior-shape=background"],
         ["--class-prior=smoothed:2", "--calibration=none", "--top=50"],
         ["--classifier=bernoulli"],
+        ["--top=50", "--by=chi2"],
     ],
 )
 def test_one_setting_is_train(tmp_path: Path, arguments: list[str]) -> None:
@@ -100,35 +101,6 @@ def test_a_corpus_that_is_read_in_another_way(tmp_path: Path) -> None:
     succeed("tune", *options, "--try", "class-prior=weights", "--folds", "3", "-m", "tuned")
     succeed("train", *options, "--class-prior", "weights", "-m", "trained")
     assert content("tuned") == content("trained")
-
-
-def test_evidence_finds_what_auto_finds(tmp_path: Path) -> None:
-    said = tuned(tmp_path, "--by", "evidence", "--try", "smoothing=0.01,auto,0.1,0.5,2", "--try", "prior-shape=symmetric")
-    assert said["best"]["setting"]["smoothing"] == "auto"
-    evidence = [trial["evidence"] for trial in said["settings"]]
-    assert evidence == sorted(evidence, reverse=True)
-    assert sum(trial["probability"] for trial in said["settings"]) == pytest.approx(1)
-    assert [trial["log_bayes_factor"] for trial in said["settings"]] == pytest.approx([evidence[0] - each for each in evidence])
-    for trial in said["settings"]:
-        succeed("train", DESK, "--smoothing", trial["setting"]["smoothing"])
-        shown = in_json("inspect --criteria")
-        assert (trial["evidence"], trial["smoothing"]) == (shown["criteria"]["evidence"], shown["smoothing"])
-
-
-@pytest.mark.parametrize("by", ["aic", "bic"])
-def test_aic_and_bic_take_the_least_and_say_what_they_cannot_tell_apart(tmp_path: Path, by: str) -> None:
-    said = tuned(tmp_path, "--by", by, "--try", "class-prior=empirical,uniform")
-    assert [trial["setting"]["class-prior"] for trial in said["settings"]] == ["uniform", "empirical"]  # all classes are of one size
-    assert said["settings"][0][by] < said["settings"][1][by]
-    equal = nbtext("tune", DESK, "--by", by, "--try", "smoothing=0.1,1")
-    assert (equal.status, len(equal.notes)) == (0, 1)
-    assert "other settings tie" in equal.notes[0]
-
-
-def test_leave_one_out_is_that_of_cross_validate(tmp_path: Path) -> None:
-    for trial in tuned(tmp_path, "--by", "leave-one-out", "--try", "smoothing=0.1,1")["settings"]:
-        judged = succeed("cross-validate", DESK, "--leave-one-out", "--smoothing", trial["setting"]["smoothing"], "-o", "json")
-        assert trial["accuracy"] == json.loads(judged.out)["accuracy"]
 
 
 def test_what_cannot_be_is_left_out_with_a_warning(pets: Path) -> None:

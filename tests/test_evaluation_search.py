@@ -214,15 +214,6 @@ def test_several_processes_find_the_same() -> None:
     assert together.corrected == alone.corrected
 
 
-@pytest.mark.parametrize("by", ["leave-one-out", "evidence"])
-def test_several_processes_find_the_same_by_other_criteria(by: str) -> None:
-    candidates = grid("min-df=1,999", "smoothing=0.1,0.5,auto", "ngrams=1,2")
-    alone, together = (search(candidates, by=by, processes=n).run() for n in (0, 2))
-    assert together.trials == alone.trials
-    assert [str(left.named()) for left in together.left_out] == [str(left.named()) for left in alone.left_out]
-    assert (len(together.trials), len(together.left_out)) == (6, 6)
-
-
 @dataclass
 class Clock:
     """A clock that goes on by a second each time that it is looked at."""

@@ -8,39 +8,18 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from nbtext.counts.corpus_counts import CorpusCounts, Subsets
-from nbtext.counts.counting import Analysis
-from nbtext.errors import UsageError
 from nbtext.evaluation.tuning import (
     FoldJudgement,
     Rung,
-    Task,
     Trial,
     best_first,
     figures_of,
     is_worse,
-    judge_by_counts,
     losses,
     nested_figure,
 )
-from nbtext.inspection.criteria import criteria
 from nbtext.metrics.outcomes import judge_documents
-from nbtext.model.text_classifier import TextClassifier
-from nbtext.settings import GOALS, Settings
-from tests.models import count_documents
-
-
-def drawn(n_documents: int = 90) -> tuple[list[str], list[str]]:
-    random = np.random.default_rng(4)
-    themes = {label: random.dirichlet(np.full(30, 0.4)) for label in "xyz"}
-    labels = [str(label) for label in random.choice(list(themes), n_documents)]
-    return [" ".join(f"w{j:02}" for j in random.choice(30, 12, p=themes[label])) for label in labels], labels
-
-
-def counted(**parameters: Any) -> tuple[Subsets, Settings]:
-    texts, labels = drawn()
-    settings = Settings.of(parameters)
-    return Subsets(*count_documents(zip(labels, (text.encode() for text in texts), strict=True), Analysis(settings))), settings
+from nbtext.settings import GOALS
 
 
 def judgement(random: np.random.Generator, n: int, sharpness: float, n_classes: int = 3) -> FoldJudgement:
@@ -55,28 +34,13 @@ def judgement(random: np.random.Generator, n: int, sharpness: float, n_classes: 
     return FoldJudgement(judge_documents(truth, log_posterior.argmax(axis=1), log_posterior), known, 1.0, 0)
 
 
-@pytest.mark.parametrize("by", ["evidence", "aic", "bic"])
-@pytest.mark.parametrize("smoothing", [0.3, "auto", "leave-one-out"])
-def test_criteria_are_those_of_the_model(by: str, smoothing: object) -> None:
-    subsets, parameters = counted(smoothing=smoothing)
-    model = TextClassifier(**parameters)
-    model.learn(CorpusCounts.of(subsets.statistics, subsets.documents, model.settings.sample))
-    found = judge_by_counts(by, subsets, {0: parameters}, Task(0, 0))
-    assert found == {by: getattr(criteria(model.fitted.classifier), by), "smoothing": model.fitted.learnt.smoothing}
-
-
-@pytest.mark.parametrize("parameters", [{"estimate": "ml"}, {"smoothing": 0}])
-def test_without_a_prior_there_is_no_evidence(parameters: dict[str, object]) -> None:
-    subsets, settings = counted(**parameters)
-    with pytest.raises(UsageError, match="without a prior"):
-        judge_by_counts("evidence", subsets, {0: settings}, Task(0, 0))
-    assert judge_by_counts("bic", subsets, {0: settings}, Task(0, 0))["bic"] is not None
-
-
 def test_most_or_least_is_best_and_more_folds_come_first() -> None:
-    values: dict[str, list[float | None]] = {"a": [3.0, None, 5.0, 1.0], "accuracy": [0.5, 0.7, 0.7, 0.7], "macro_f1": [0.9, 0.2, 0.4, 0.4]}
-    trials = [Trial(n, {"evidence": values["a"][n], "log_loss": values["a"][n]}) for n in range(4)]
-    assert [trial.candidate for trial in best_first("evidence", trials)] == [2, 0, 3, 1]
+    values: dict[str, list[float | None]] = {
+        "log_loss": [3.0, None, 5.0, 1.0],
+        "accuracy": [0.5, 0.7, 0.7, 0.7],
+        "macro_f1": [0.9, 0.2, 0.4, 0.4],
+    }
+    trials = [Trial(n, {"log_loss": values["log_loss"][n]}, Rung(9, 5)) for n in range(4)]
     assert [trial.candidate for trial in best_first("log_loss", trials[::-1])] == [3, 0, 2, 1]
     judged = [Trial(n, {name: values[name][n] for name in ("accuracy", "macro_f1")}, Rung(9, 5)) for n in range(4)]
     assert [trial.candidate for trial in best_first("accuracy", judged[::-1])] == [2, 3, 1, 0]

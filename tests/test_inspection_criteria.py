@@ -116,8 +116,6 @@ def test_discriminant_analysis_at_maximum_likelihood(tmp_path: Path, covariance:
     assert found["parameters"] == 1 + 2 * 2 + parameters * (1 if covariance == "shared" else 2)
     assert found["bic"] == pytest.approx(found["parameters"] * math.log(8) - 2 * wanted)
     assert (found["evidence"], found["parts"][1]["part"]) == (None, "features")
-    [trial] = in_json("tune points.csv --label-column label --numeric x,y --by bic", *options)["settings"]
-    assert trial["bic"] == pytest.approx(found["bic"])
 
 
 def test_discriminant_analysis_without_its_documents_or_an_inverse(tmp_path: Path) -> None:

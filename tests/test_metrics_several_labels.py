@@ -228,7 +228,6 @@ def test_settings_are_compared_and_the_choice_is_judged(corpus: Path) -> None:
         same = in_json("cross-validate --folds 3 --smoothing 30", corpus)
         assert all(other[figure] == same[figure] for figure in {"accuracy", "macro_f1", GOALS[goal]} - {"log_loss"})
         assert found["corrected"] == pytest.approx(best[goal.replace("-", "_")], abs=0.3)
-    assert "documents of several labels" in fail(2, "tune --by evidence --try smoothing=1,2", corpus)
 
 
 def test_more_documents_make_better_sets(corpus: Path) -> None:

@@ -79,11 +79,11 @@ class Session:
         )
         self.pool, self.few = (writer.write(name, made, labelled=False) for name, made in (("pool", POOL), ("few", POOL[4:6])))
 
-    def options(self, *left_out: str) -> list[str]:
+    def options(self) -> list[str]:
         """Return the options of declared parameters."""
         found = []
         for name, value in self.configuration.items():
-            if name in DECLARED and name not in left_out:
+            if name in DECLARED:
                 option = DECLARED[name].option
                 found += [option if value else f"--no-{option[2:]}"] if isinstance(value, bool) else [option, str(value)]
         return found
@@ -421,7 +421,7 @@ def check_training_commands(session: Session) -> None:
         ["cross-validate", *corpus, *session.options(), "--folds", "2", "-o", "json"],
         ["learning-curve", *corpus, *session.options(), "--steps", "2", "--repeats", "1", "--folds", "2"],
         ["suspects", *corpus, *session.options()],
-        ["tune", *corpus, *session.options("by"), "--tries", "1", "--folds", "2", "-m", "tuned"],
+        ["tune", *corpus, *session.options(), "--tries", "1", "--folds", "2", "-m", "tuned"],
     ):
         session.ended(*arguments)
 

@@ -409,10 +409,9 @@ document_options = several(input_options, reading_options, messages_options)
 """For a command that reads documents for a model that is there."""
 
 
-def corpus_options(command: Command, without: Sequence[str] = ()) -> Command:
-    """Add the options of a command that trains on a corpus, except the parameters of `TRAINING` named in ``without``."""
-    training = [*READING, *(parameter for parameter in TRAINING if parameter.name not in without)]
-    return several(input_options, _combine_option, _table_options(training), messages_options)(command)
+def corpus_options(command: Command) -> Command:
+    """Add the options of a command that trains on a corpus."""
+    return several(input_options, _combine_option, _table_options([*READING, *TRAINING]), messages_options)(command)
 
 
 ANALYSING = tuple(parameter for parameter in TRAINING if parameter.name in ANALYSIS)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from nbtext.counts.counting import Analysis
     from nbtext.evaluation.candidates import Candidate
 
-BY = ("cross-validation", "leave-one-out", "evidence", "aic", "bic")
 SECONDS = 60.0
 """Limit of a search to which nothing is given to try."""
 FOLDS = 10
@@ -44,12 +43,6 @@ def _suggest_tries(_: click.Context, __: click.Parameter, incomplete: str) -> li
     "Try these values of an option of training. none stands for no value. Several --try try all combinations.",
     multiple=True, metavar="NAME=A,B,…", shell_complete=_suggest_tries,
 )  # fmt: skip
-@panels.option(
-    "--by criterion", "answer",
-    "Method that judges settings. cross-validation and leave-one-out measure --for; log evidence, AIC and BIC compare settings over the same counts "
-    "only.",
-    type=panels.Choice(BY), default=BY[0],
-)  # fmt: skip
 @panels.common_option("--for goal", "answer", "Figure to be best in.", type=panels.Choice(GOALS), default="accuracy")
 @panels.option("--updatable", "model", "Try only models that update, forget and merge change exactly.", hidden=True)
 @panels.option(
@@ -61,26 +54,24 @@ def _suggest_tries(_: click.Context, __: click.Parameter, incomplete: str) -> li
 @option.output_option("table tsv csv json jsonl", "Rows are settings.")
 @writing_options
 @option.jobs_option
-@lambda command: option.corpus_options(command, without=("by",))
+@option.corpus_options
 def command(model_path: str, output: str, folds: int | None, seed: int, **options: Any) -> None:
     """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
 
     Without --try and --tries it tries settings that are known to be good for 60 seconds. Documents are counted once for all settings that count alike.
     Within a limit all settings are judged on a sample, and the better ones on more and more documents. The output says which settings are worse beyond
-    chance. The figures of the best setting are a little too good, because it was chosen by them; the output also has a figure that is not. The option
-    --by of train is tried as --try by=NAME.
+    chance. The figures of the best setting are a little too good, because it was chosen by them; the output also has a figure that is not.
 
     \b
     Examples:
       nbtext tune corpora/service-desk/train --within 3s
       nbtext tune corpora/service-desk/train --try smoothing=0.01,0.1,1
       nbtext tune corpora/service-desk/train --try ngrams=1,2 --try top=500,none
-      nbtext tune corpora/service-desk/train --by evidence --try smoothing=0.1,1
     """
     from nbtext.cli.corpus import corpus_paths, read_and_count, require_distinct, warn_of_small_classes
     from nbtext.cli.option_files import from_file
     from nbtext.corpus.reading import resolved
-    from nbtext.evaluation.candidates import Values, candidates_for, tried_parameters
+    from nbtext.evaluation.candidates import Values, candidates_for
     from nbtext.evaluation.search import Limits, Search
     from nbtext.evaluation.tuning import Division
     from nbtext.parallel.processes import cores
@@ -89,20 +80,18 @@ def command(model_path: str, output: str, folds: int | None, seed: int, **option
     from nbtext.store.atomic import check_replaceable
 
     begin = time.monotonic()
-    criterion, names = options["criterion"], options["names"]
+    names = options["names"]
     given = option.given(SEARCH, options)
     within, most_bytes = given.get("within"), in_bytes(given["max_size"]) if "max_size" in given else None
-    if criterion == BY[0] and not names and options["tries"] is None:
+    if not names and options["tries"] is None:
         within = within or SECONDS
     limits = Limits(within, options["tries"], most_bytes, begin)
     paths = corpus_paths(options)
     values = Values(option.given(TRAINING, options), from_file)
     reading = resolved(option.given_reading(options), paths, labelled=True)
-    candidates, left_out = candidates_for(names, values, criterion, reading, halves=limits.halves, updatable=options["updatable"])
+    candidates, left_out = candidates_for(names, values, reading, halves=limits.halves, updatable=options["updatable"])
     check_replaceable(model_path)
     require_distinct(model_path, paths)
-    if criterion in ("aic", "bic") and tried_parameters(candidates) - {"class_prior"}:
-        messages.warn(f"--by {criterion} compares maximum-likelihood fits, where only --class-prior matters; other settings tie")
     first: list[CommandCorpus] = []  # says what was noticed; later readings are silent
 
     def count(candidate: Candidate) -> tuple[CorpusCounts, Analysis]:
@@ -110,13 +99,13 @@ def command(model_path: str, output: str, folds: int | None, seed: int, **option
             counted = read_and_count(paths, {**options, **candidate.texts_of_counting()})
         if not first:
             first.append(counted.source)
-            if criterion == "cross-validation" and not limits.halves:
+            if not limits.halves:
                 warn_of_small_classes(counted.corpus.counts.statistics, search.division.folds)
         return counted.corpus.counts, counted.analysis
 
     jobs = options["jobs"] or cores()
     search = Search(
-        candidates, paths, count, criterion, options["goal"],
+        candidates, paths, count, options["goal"],
         Division(folds or (FOLDS_WITHIN_A_LIMIT if limits.halves else FOLDS), seed),
         limits,
         processes=jobs if jobs > 1 or within is not None else 0,

@@ -10,7 +10,7 @@ from math import prod
 
 from nbtext.counts.counting import require_words
 from nbtext.errors import UsageError, did_you_mean
-from nbtext.exclusions import CRITERIA, EXACT_CHANGE, LEAVE_ONE_OUT, require_fitting
+from nbtext.exclusions import EXACT_CHANGE, require_fitting
 from nbtext.records import NamedTuple
 from nbtext.settings import COUNTING, TRAINING, Reading, Settings
 
@@ -49,20 +49,6 @@ Each is the best of all on one of the corpora in docs/models.md, or is nearly as
 """
 
 MOST_SETTINGS = 1000
-
-OF_THE_SAME_COUNTS = ("evidence", "aic", "bic")
-"""Criteria that compare settings over the same counts only."""
-
-SHARING_COUNTS = ("smoothing", "prior_shape", "estimate", "class_prior", "covariance", "covariance_shape")
-"""Parameters that change neither the counts nor what is counted."""
-
-OTHER_DATA = ("classifier", "weighting", "latent", "class_weight")
-"""Parameters that decide what the probabilities are of: tokens, presence, latent features."""
-
-UNLIKE_TERMS = frozenset(
-    {"language", "stop_words", "stemmer", "encoded_lines", "unspaced", "ngrams", "char_ngrams", "min_df", "max_df", "top", "by"}
-)
-"""Parameters that decide which terms there are."""
 
 PARAMETERS = {parameter.name: parameter for parameter in TRAINING}
 
@@ -168,33 +154,26 @@ class Impossible(NamedTuple):
 
 
 def candidates_for(
-    tries: Sequence[str], values: Values, by: str, reading: Reading, *, halves: bool, updatable: bool
+    tries: Sequence[str], values: Values, reading: Reading, *, halves: bool, updatable: bool
 ) -> tuple[list[Candidate], list[Impossible]]:
     """Return the candidates that ``tries`` name, or within limits without any those of `PORTFOLIO`, and those of them that are left out.
 
-    Raises `UsageError` as `combinations`, `possible` and `_require_comparable` do.
+    Raises `UsageError` as `combinations` and `possible` do.
     """
-    candidates, left_out = possible(
-        _portfolio(values) if halves and not tries else combinations(tries, values), by, reading, updatable=updatable
-    )
-    _require_comparable(by, candidates)
-    return candidates, left_out
+    return possible(_portfolio(values) if halves and not tries else combinations(tries, values), reading, updatable=updatable)
 
 
-def possible(
-    candidates: Iterable[Candidate], by: str, reading: Reading, *, updatable: bool = False
-) -> tuple[list[Candidate], list[Impossible]]:
+def possible(candidates: Iterable[Candidate], reading: Reading, *, updatable: bool = False) -> tuple[list[Candidate], list[Impossible]]:
     """Return the candidates that can be judged, with ``updatable`` those alone that are updated exactly, and those left out.
 
     The corpus may still show that one cannot be judged. Raises `UsageError` if none is left.
     """
-    judged_by = [CRITERIA] if by in OF_THE_SAME_COUNTS else [LEAVE_ONE_OUT] if by == "leave-one-out" else []
     left: list[Candidate] = []
     out: list[Impossible] = []
     for candidate in candidates:
         try:
             require_words(replace(candidate.settings, reading=reading))
-            require_fitting(candidate.settings, *judged_by)
+            require_fitting(candidate.settings)
             if updatable:
                 require_fitting(candidate.settings, EXACT_CHANGE)
             left.append(candidate)
@@ -203,35 +182,3 @@ def possible(
     if not left:
         raise out[0].named()
     return left, out
-
-
-def _require_comparable(by: str, candidates: Sequence[Candidate]) -> None:
-    """Raise `UsageError` unless the criterion can compare the candidates.
-
-    Evidence, AIC and BIC measure how probable the counts are, so they do not compare settings with other counts. Leave-one-out uses terms that
-    were selected with the label of the left-out document, so selections look far better than they are.
-    """
-    tried = tried_parameters(candidates)
-    if by in OF_THE_SAME_COUNTS and (others := sorted(tried.difference(SHARING_COUNTS))):
-        other_terms = "settings with other terms have other counts, whose probabilities do not compare"
-        other_data = f"these are models of other data, whose {by} does not compare"
-        reason = other_terms if others[0] in UNLIKE_TERMS else other_data if others[0] in OTHER_DATA else f"it has no part in {by}"
-        raise UsageError(f"--by {by} cannot compare --{others[0].replace('_', '-')}: {reason}", hint="use --by cross-validation")
-    if by == "leave-one-out" and tried & {"top", "by"}:
-        raise UsageError(
-            "--by leave-one-out cannot compare --top or --by: terms are selected from all documents, those left out too",
-            hint="use --by cross-validation",
-        )
-    if by == "evidence" and "class_prior" in tried:
-        for candidate in candidates:
-            if candidate.settings.class_prior in ("empirical", "smoothed:0"):
-                raise UsageError(
-                    f"--class-prior {candidate.settings.class_prior} is maximum likelihood, which has no evidence to compare",
-                    hint="compare uniform, smoothed:A and files, or use --by bic",
-                )
-
-
-def tried_parameters(candidates: Sequence[Candidate]) -> set[str]:
-    """Return the names of the parameters in which the candidates differ."""
-    names = {name for candidate in candidates for name in candidate.texts}
-    return {name for name in names if len({candidate.texts.get(name) for candidate in candidates}) > 1}

@@ -23,10 +23,9 @@ import numpy as np
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.documents import DocumentSample
 from nbtext.errors import UsageError
-from nbtext.evaluation.candidates import OF_THE_SAME_COUNTS, Candidate, Impossible
+from nbtext.evaluation.candidates import Candidate, Impossible
 from nbtext.evaluation.cross_validation import stratified_folds
 from nbtext.evaluation.tuning import (
-    NO_RUNG,
     Division,
     FoldJudgement,
     RankedTrial,
@@ -37,10 +36,8 @@ from nbtext.evaluation.tuning import (
     best_first,
     figures_of,
     is_worse,
-    judge_by_counts,
     judge_fold,
     nested_figure,
-    with_posteriors,
 )
 from nbtext.model import TextClassifier
 from nbtext.model.state import counts_to_plain
@@ -161,7 +158,6 @@ class Search:
     candidates: Sequence[Candidate]
     paths: Sequence[str]
     count: Callable[[Candidate], tuple[CorpusCounts, Analysis]]
-    by: str = "cross-validation"
     goal: str = "accuracy"
     division: Division = field(default_factory=Division)
     limits: Limits = field(default_factory=Limits)
@@ -187,15 +183,10 @@ class Search:
         """Judge the candidates; raise `UsageError` if none can be judged, and what reading raises."""
         self._require_rereadable()
         with reporting("setting", len(self.candidates)) as self._reported:
-            if self.by == "cross-validation":
-                self._climb()
-            else:
-                self._judge_rung(NO_RUNG, range(len(self.candidates)))
+            self._climb()
         ranked = self._ranked()
         if not ranked:
             raise next(iter(self._left_out.values())).named()
-        if self.by == "evidence":
-            ranked = with_posteriors(ranked)
         counts, analysis, _ = self._corpus(ranked[0].candidate)
         self._corpora.clear()
         corrected = None
@@ -228,7 +219,6 @@ class Search:
 
         ``model`` is the file of the best model; ``train`` begins the command line of each; ``left_out`` were candidates too.
         """
-        folded = self.by == "cross-validation"
         exact = replace(outcome.trials[0], bytes=Path(model).stat().st_size)
         ranked = []
         for rank, trial in enumerate((exact, *outcome.trials[1:]), 1):
@@ -236,9 +226,8 @@ class Search:
             command = shlex.join([*train, *candidate.arguments()])
             ranked.append(RankedTrial(**vars(trial), rank=rank, setting=candidate.spelt(), command=command))
         return SearchResult(
-            self.by,
-            None if self.by in OF_THE_SAME_COUNTS else self.goal,
-            self.division if folded else None,
+            self.goal,
+            self.division,
             len(outcome.of_best[0].documents),
             model,
             tuple(ranked),
@@ -249,7 +238,7 @@ class Search:
 
     @property
     def _figure(self) -> str:
-        return self.by if self.by in OF_THE_SAME_COUNTS else GOALS[self.goal]
+        return GOALS[self.goal]
 
     def _leave_out(self, number: int, problem: UsageError) -> None:
         self._left_out[number] = Impossible(self.candidates[number], problem)
@@ -279,7 +268,7 @@ class Search:
         return list(groups.values())
 
     def _judge_rung(self, rung: Rung, numbers: Sequence[int]) -> None:
-        """Judge candidates on all folds of a rung, as far as there is time, or by another criterion than cross-validation."""
+        """Judge candidates on all folds of a rung, as far as there is time."""
         for group in self._groups(numbers):
             judged = [number for number in group if self._fits(number) and self._may_begin(number, rung)]
             if not judged:
@@ -292,9 +281,7 @@ class Search:
                     continue
                 by_fold = parts[task.candidate]
                 by_fold[task.fold] = outcome
-                if rung == NO_RUNG:
-                    self._trials[task.candidate] = Trial(task.candidate, outcome)
-                elif len(by_fold) == rung.folds:
+                if len(by_fold) == rung.folds:
                     self._add(task.candidate, rung, [by_fold[fold] for fold in range(rung.folds)])
                 self._report()
 
@@ -314,9 +301,7 @@ class Search:
     def _judged(self, corpus: _CountedSubsets, tasks: Sequence[Task], rung: Rung) -> Iterator[tuple[Task, Any]]:
         """Yield what comes of tasks, in any order, but for those for which there is no time."""
         settings = self._settings(corpus, list(dict.fromkeys(task.candidate for task in tasks)))
-        judge: Callable[[Task], Any] = partial(judge_by_counts, self._figure, corpus.subsets, settings)
-        if self.by == "cross-validation":
-            judge = partial(judge_fold, corpus.subsets, self._samples(rung), settings, self.clock)
+        judge: Callable[[Task], Any] = partial(judge_fold, corpus.subsets, self._samples(rung), settings, self.clock)
         left = deque(task for task in tasks if task.candidate in settings)
         if self.processes:
             import scipy.sparse  # noqa: F401 - here, and not in each process again
@@ -405,7 +390,7 @@ class Search:
             sample = DocumentSample.of(documents, candidate.settings.sample)
             n_bytes = sum(array.nbytes for array in counts_to_plain(CorpusCounts(statistics, sample)).values())
             self._costs[analysis] = Cost(documents.matrix.terms.size, self.clock() - begin, n_bytes, candidate.expansion)
-            if not self._folds and self.by == "cross-validation":
+            if not self._folds:
                 self._divide(documents.strata, statistics.n_classes)
         self._corpora[analysis] = corpus
         return corpus

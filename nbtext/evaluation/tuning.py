@@ -1,4 +1,4 @@
-"""Figures of settings that were judged on one corpus: by cross-validation, by leave-one-out, or by a criterion of the counts alone.
+"""Figures of settings that were judged on one corpus by cross-validation.
 
 The figure of the best setting is too good, because it is the best of many on the same documents. So the choice is judged too: for each fold
 the setting that is best on the other folds is taken, and its answers in this fold count. Sources: S. Varma, R. Simon, Bias in error estimation
@@ -8,30 +8,20 @@ in performance evaluation (2010).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.classifiers.base import Training
-from nbtext.counts.corpus_counts import CorpusCounts, Subsets
-from nbtext.counts.documents import DocumentSample
-from nbtext.counts.layers import estimated, weights_of
-from nbtext.errors import UsageError
-from nbtext.evaluation.candidates import OF_THE_SAME_COUNTS
-from nbtext.evaluation.cross_validation import HeldOutEvaluation, evaluate_leave_one_out, train_and_score
-from nbtext.fitted_model import class_for
-from nbtext.inspection.criteria import criteria
-from nbtext.language_model.measures import model_posteriors
+from nbtext.evaluation.cross_validation import HeldOutEvaluation, train_and_score
 from nbtext.metrics.evaluation import number_or_none
-from nbtext.metrics.intervals import Bootstrap
-from nbtext.metrics.outcomes import METRICS, Judged, Metric, Outcomes, join_judged, mean_or_nan, rates
-from nbtext.model.training import terms_and_smoothing
+from nbtext.metrics.outcomes import METRICS, Judged, Outcomes, join_judged, mean_or_nan, rates
 from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from nbtext.counts.corpus_counts import Subsets
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Mask, Whole
 
@@ -56,10 +46,6 @@ class Rung(NamedTuple):
     """The best so many of the rung before are judged."""
 
 
-NO_RUNG = Rung(folds=1)
-"""Of a criterion without folds: all documents are judged at once."""
-
-
 class FoldJudgement(NamedTuple):
     """The answers of a setting in one fold, judged."""
 
@@ -76,7 +62,7 @@ class FoldJudgement(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A candidate, by its number, to be judged on a fold, or on all documents."""
+    """A candidate, by its number, to be judged on a fold."""
 
     candidate: int
     fold: int
@@ -96,27 +82,6 @@ def judge_fold(
 def _shown(figure: str) -> dict[str, None]:
     """Return the names of the figures of settings that are ranked by one of them, in order."""
     return dict.fromkeys(("accuracy", "macro_f1", figure, "log_loss"))
-
-
-def judge_by_counts(figure: str, subsets: Subsets, settings_of: Mapping[int, Settings], task: Task) -> Figures:
-    """Return the figures of a candidate over the whole corpus: a criterion of the counts, or by leave-one-out.
-
-    Raises `UsageError` as training does, or if the criterion is not defined.
-    """
-    settings = settings_of[task.candidate]
-    if figure not in OF_THE_SAME_COUNTS:
-        result = evaluate_leave_one_out(subsets.statistics, subsets.documents, settings).result(Bootstrap(0))
-        return {name: result.figure(name) for name in _shown(figure)}
-    sample = DocumentSample.of(subsets.documents, settings.sample)
-    learnt = terms_and_smoothing(CorpusCounts(subsets.statistics, sample), settings, weights_of(subsets.statistics, settings))
-    statistics = estimated(subsets.statistics, learnt.weights)
-    documents = subsets.documents
-    training = Training(statistics, learnt.selected, learnt.smoothing, settings, documents, documents, learnt.own)
-    figures = criteria(class_for(statistics, settings).estimate(training))
-    if figure == "evidence" and figures.evidence_of_classes is None:
-        raise UsageError("without a prior there is no evidence", hint="use --by aic or bic, or a smoothing above 0 and no --estimate ml")
-    value = getattr(figures, figure)
-    return {figure: value if np.isfinite(value) else None, "smoothing": learnt.smoothing}
 
 
 def figures_of(figure: str, parts: Sequence[FoldJudgement], n_classes: int) -> Figures:
@@ -204,20 +169,20 @@ class Trial:
     candidate: int
     """Its number."""
     figures: Figures
-    """By name; the criterion is among them."""
-    rung: Rung = NO_RUNG
-    """The last that it was judged on, with cross-validation."""
+    """By name."""
+    rung: Rung
+    """The last that it was judged on."""
     seconds: float = 0.0
     """All folds together."""
     bytes: int = 0
-    """Size of the model file, estimated; 0 if it was not."""
+    """Size of the model file, estimated."""
     beyond_chance: bool | None = None
     """True if it is worse than the best beyond chance; None for the best."""
 
 
 def best_first(figure: str, trials: Sequence[Trial]) -> list[Trial]:
     """Return the trials sorted: those of more documents and folds first, then by the figure (none is the worst), then by macro F1, then by number."""
-    sign = 1 if figure in ("aic", "bic") or not METRICS.get(figure, Metric()).more_is_better else -1
+    sign = -1 if METRICS[figure].more_is_better else 1
 
     def order(trial: Trial) -> tuple[float, ...]:
         value = trial.figures[figure]
@@ -230,16 +195,6 @@ def best_first(figure: str, trials: Sequence[Trial]) -> list[Trial]:
         )
 
     return sorted(trials, key=order)
-
-
-def with_posteriors(trials: Sequence[Trial]) -> list[Trial]:
-    """Add p(setting | data) and the log Bayes factor of the best setting to trials by evidence, unless all are impossible."""
-    evidences = [-np.inf if (evidence := trial.figures["evidence"]) is None else evidence for trial in trials]
-    if max(evidences) == -np.inf:
-        return list(trials)
-    posteriors = ((each.probability, each.log_bayes_factor) for each in model_posteriors(evidences))
-    added = ({"probability": p, "log_bayes_factor": factor if np.isfinite(factor) else None} for p, factor in posteriors)
-    return [replace(trial, figures={**trial.figures, **more}) for trial, more in zip(trials, added, strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,12 +210,11 @@ class RankedTrial(Trial):
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The settings tried, best first; ``division`` is None for a criterion without folds, ``model`` the file of the best."""
+    """The settings tried, best first; ``model`` is the file of the best."""
 
-    by: str
-    goal: str | None
-    """The figure by which they are ranked; None for a criterion of counts."""
-    division: Division | None
+    goal: str
+    """The figure by which they are ranked."""
+    division: Division
     documents: int
     model: str
     trials: tuple[RankedTrial, ...]
@@ -275,18 +229,19 @@ class SearchResult:
         """Return the result as JSON has it: figures beside the setting, and the best setting once more."""
         settings = []
         for trial in self.trials:
-            of_folds = {} if self.division is None else {
-                "documents": trial.rung.documents, "folds": trial.rung.folds, "bytes": trial.bytes, "beyond_chance": trial.beyond_chance,
-            }  # fmt: skip
+            of_folds = {
+                "documents": trial.rung.documents,
+                "folds": trial.rung.folds,
+                "bytes": trial.bytes,
+                "beyond_chance": trial.beyond_chance,
+            }
             time = {"seconds": round(trial.seconds, 3)} if self.timed else {}
             settings.append({
                 "rank": trial.rank, "setting": trial.setting, **trial.figures, **of_folds, **time, "command": trial.command,
             })  # fmt: skip
-        divided = {} if self.division is None else self.division._asdict()
         return {
-            "by": self.by,
-            **({} if self.goal is None else {"for": self.goal}),
-            **divided,
+            "for": self.goal,
+            **self.division._asdict(),
             "documents": self.documents,
             "model": self.model,
             "corrected": self.corrected,

@@ -95,8 +95,7 @@ def _verdicts(result: ComparisonResult) -> list[str]:
 
 
 TRIAL_FIGURES = {
-    "accuracy": "accuracy:.4f", "macro F1": "macro_f1:.4f", "micro F1": "micro_f1:.4f", "log loss": "log_loss:.4f", "log evidence": "evidence:,.2f",
-    "AIC": "aic:,.2f", "BIC": "bic:,.2f", "pseudo-count": "smoothing:g", "p(setting | data)": "probability:.4g", "log Bayes factor": "log_bayes_factor:,.2f",
+    "accuracy": "accuracy:.4f", "macro F1": "macro_f1:.4f", "micro F1": "micro_f1:.4f", "log loss": "log_loss:.4f",
 }  # fmt: skip
 """By title, each shown if the trials have it."""
 
@@ -108,18 +107,17 @@ LONG_SETTING = 24
 def print_trials(result: SearchResult) -> None:
     """Print the settings tried, best first, what is known of the best, and the command line that trains it again."""
     division, best = result.division, result.trials[0]
-    folds = "" if division is None else f", {quantity(division.folds, 'fold')}, seed {division.seed}"
     lines = {
-        "by": f"{result.by}{folds}{'' if result.goal is None else f', for {result.goal}'}",
+        "by": f"cross-validation, {quantity(division.folds, 'fold')}, seed {division.seed}, for {result.goal}",
         "documents": f"{result.documents:,}",
         "model": f"{result.model}, trained on all documents with the first setting",
     }
-    if result.goal is not None and result.corrected is not None:
+    if result.corrected is not None:
         lines["corrected"] = f"{result.goal} {result.corrected:.4f}, on documents that had no part in the choice"
-    elif result.goal is not None and len(result.trials) > 1:
+    elif len(result.trials) > 1:
         lines["corrected"] = f"no: the {result.goal} of the first setting is optimistic, since it was chosen by it"
     settings = [_setting(trial.setting) for trial in result.trials]
-    names = {GOALS[result.goal]} if max(map(len, settings)) > LONG_SETTING and result.goal is not None else {*best.figures}
+    names = {GOALS[result.goal]} if max(map(len, settings)) > LONG_SETTING else {*best.figures}
     shown = {title: f"0.figures.{source}:infinite" for title, source in TRIAL_FIGURES.items() if source.partition(":")[0] in names}
     columns = {"": "0.rank:,", **shown, "options": "1"}
     rungs = groupby(zip(result.trials, settings, strict=True), lambda pair: pair[0].rung)
@@ -144,7 +142,7 @@ def _setting(options: Mapping[str, str]) -> str:
 def _against_default(result: SearchResult) -> str:
     """Return a sentence on whether the best setting is better than the default, or without that how many others, beyond chance."""
     best, *others = result.trials
-    if result.division is None or not others:
+    if not others:
         return ""
     texts = {each.option[2:]: "none" if each.default is None else str(each.default) for each in TRAINING}
     default = next((trial for trial in result.trials if trial.setting.items() <= texts.items()), None)
