@@ -18,17 +18,16 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Generic, Never, Self, TypeVar
 
+import numpy as np
+
 from nbtext.errors import WorkerError
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import Future
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
     from queue import SimpleQueue
-
-    Serving = Callable[[Connection, Callable[[Never], object]], None]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end a command. A terminal sends them to the workers too, which leave it to the parent to end them."""
@@ -74,25 +73,43 @@ class Share(Generic[Task]):
             self._heard(documents, read)
 
 
+SHARE = "share"
+"""Sent in place of a task: the worker is to ask for its share of all tasks."""
+
+NEXT = "next"
+"""A worker wants a task of a share."""
+
+ENOUGH = "enough"
+"""Nobody should get more tasks of a share."""
+
+READ = "read"
+"""The documents and bytes that a worker has read so far."""
+
+RESULT = "result"
+"""What the function returned."""
+
+PROBLEM = "problem"
+"""What the function raised."""
+
+IN_MEMORY = "in memory"
+"""Either of them without its arrays, which are in a file, and where each but the last ends there."""
+
+
 class _ShareOfWorker(Share[Task]):
     """The tasks that a worker asks its parent for, one after the other."""
 
     def __init__(self, connection: Connection) -> None:
-        super().__init__(iter(self._asked, None), lambda *so_far: connection.send((None, so_far)))
+        super().__init__(iter(self._asked, None), lambda *so_far: connection.send((READ, so_far)))
         self._connection = connection
 
     def _asked(self) -> Task | None:
-        self._connection.send(NEXT)
+        self._connection.send((NEXT, None))
         return self._connection.recv()
 
     def withdraw(self) -> None:
         """Have no process begin more tasks."""
         super().withdraw()
-        self._connection.send(ENOUGH)
-
-
-NEXT, ENOUGH = "next", "enough"
-"""What a worker says to its parent: it wants a task; nobody should get more."""
+        self._connection.send((ENOUGH, None))
 
 
 @contextmanager
@@ -106,40 +123,39 @@ def _signals_blocked() -> Iterator[None]:
 
 
 def _serve(connection: Connection, function: Callable[[Never], object]) -> None:
-    """Answer each task with what the function returns or raises, until the task is None."""
+    """Answer each task with what the function returns or raises for it, until the task is None."""
+    share: Share[Any] = _ShareOfWorker(connection)
     while (task := connection.recv()) is not None:
-        send(connection, _attempt(function, *task))
+        send(connection, _attempt(function, share if task == SHARE else task[0]))
 
 
-def _serve_share(connection: Connection, work: Callable[[Never], object]) -> None:
-    """Answer with what work returns or raises for a share of the tasks."""
-    send(connection, _attempt(work, _ShareOfWorker(connection)))
-    connection.recv()
-
-
-def _work(parent: int, serving: Serving, connection: Connection, function: Callable[[Never], object]) -> None:
+def _work(parent: int, connection: Connection, function: Callable[[Never], object]) -> None:
     """Serve as a worker of the process with the number ``parent``."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     with suppress(EOFError, OSError):  # the parent is gone
-        serving(connection, function)
+        _serve(connection, function)
 
 
-def _attempt(function: Callable[..., object], *task: object) -> tuple[bool, object]:
+def _attempt(function: Callable[..., object], task: object) -> tuple[str, object]:
     try:
-        return True, function(*task)
+        return RESULT, function(task)
     except Exception as problem:  # noqa: BLE001 - raised where the result is asked for
-        return False, problem
+        return PROBLEM, problem
 
 
-def send(connection: Connection, answer: object) -> None:
-    """Send an answer; large arrays in it travel in a file in memory, where the system has such, whose descriptor is sent."""
+def send(connection: Connection, answer: tuple[str, object]) -> None:
+    """Send a kind and an answer of it.
+
+    Large arrays in it travel in a file in memory, where the system has such, whose descriptor is sent.
+    """
     arrays: list[pickle.PickleBuffer] = []
     rest = pickle.dumps(answer, 5, buffer_callback=arrays.append)
     views = [array.raw() for array in arrays]
-    if sum(view.nbytes for view in views) < LARGE or not hasattr(os, "memfd_create"):
+    ends = list(accumulate((view.nbytes for view in views), initial=0))
+    if ends[-1] < LARGE or not hasattr(os, "memfd_create"):
         connection.send(answer)
         return
     from multiprocessing.reduction import send_handle
@@ -147,31 +163,46 @@ def send(connection: Connection, answer: object) -> None:
     with os.fdopen(os.memfd_create("nbtext"), "wb") as file:
         file.writelines(views)
         file.flush()
-        connection.send(_SharedAnswer(rest, [view.nbytes for view in views]))
+        connection.send((IN_MEMORY, (rest, ends[1:-1])))
         send_handle(connection, file.fileno(), None)
 
 
-class _SharedAnswer(NamedTuple):
-    """An answer without its large arrays, which are in a file, and the bytes of each of them."""
-
-    rest: bytes
-    sizes: list[int]
-
-
-def _receive(connection: Connection) -> Any:  # noqa: ANN401 - whatever was sent
+def _receive(connection: Connection) -> tuple[str, Any]:
     """Return what `send` sent."""
-    answer = connection.recv()
-    if not isinstance(answer, _SharedAnswer):
-        return answer
-    import mmap
+    kind, content = connection.recv()
+    if kind != IN_MEMORY:
+        return kind, content
     from multiprocessing.reduction import recv_handle
 
-    arrays = memoryview(mmap.mmap(-1, sum(answer.sizes)))
+    rest, ends = content
     with os.fdopen(recv_handle(connection), "rb") as file:
         file.seek(0)
-        file.readinto(arrays)
-    ends = accumulate(answer.sizes)
-    return pickle.loads(answer.rest, buffers=[arrays[end - size : end] for size, end in zip(answer.sizes, ends, strict=True)])  # noqa: S301 - from a worker
+        arrays = np.split(np.fromfile(file, np.uint8), ends)
+    kind, content = pickle.loads(rest, buffers=arrays)  # noqa: S301 - from a worker
+    return kind, content
+
+
+def _tell(worker: Connection, task: object) -> None:
+    """Send a worker a task, or None to let it go.
+
+    If it has ended, that shows where its answer is awaited.
+    """
+    with suppress(ConnectionError):
+        worker.send(task)
+
+
+def _answer(worker: Connection) -> tuple[str, Any]:
+    """Return the kind of what a worker says, and what it says.
+
+    Raises what its function raised, and `WorkerError` if it has ended.
+    """
+    try:
+        kind, content = _receive(worker)
+    except (EOFError, OSError):
+        raise _worker_ended() from None
+    if kind == PROBLEM:
+        raise content
+    return kind, content
 
 
 def _end_with(parent: int) -> None:
@@ -194,7 +225,7 @@ def side_by_side(
     """
     share = Share(tasks, heard)
     if jobs > 1:
-        with suppress(CannotStartError), Workers(jobs, partial(work, shared), _serve_share) as others:
+        with suppress(CannotStartError), Workers(jobs, partial(work, shared)) as others:
             return others.share_out(share)
     return [work(shared, share)]
 
@@ -265,15 +296,16 @@ class Workers:
     the pipe is closed then, and the thread knows.
     """
 
-    def __init__(self, n: int, function: Callable[[Never], object], serving: Serving = _serve) -> None:
+    def __init__(self, n: int, function: Callable[[Never], object]) -> None:
+        from concurrent.futures import ThreadPoolExecutor
         from queue import SimpleQueue
 
-        self._n, self._function, self._serving = n, function, serving
+        self._n, self._function = n, function
         self._forked = forks()
         self._processes: list[BaseProcess] = []
         self._pipes: list[Connection] = []
         self._idle: SimpleQueue[Connection] = SimpleQueue()
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads = ThreadPoolExecutor(n)
 
     def __enter__(self) -> Self:
         """Return the workers."""
@@ -281,68 +313,60 @@ class Workers:
 
     def __exit__(self, kind: object, *_: object) -> None:
         """Let the workers go; kill them if there is an exception."""
-        if kind is None:
-            self._dismiss()
-        else:
+        if kind is not None:
             self.kill()
+            return
+        for pipe in self._pipes:
+            _tell(pipe, None)
+        self._release()
 
     def submit(self, task: object) -> Future[Any]:
         """Have a worker do a task; raises `CannotStartError` if it is the first and there can be no worker."""
         with _signals_blocked():
-            if self._threads is None:
-                from concurrent.futures import ThreadPoolExecutor
-
+            if not self._processes:
                 self._start()
-                self._threads = ThreadPoolExecutor(self._n)
             return self._threads.submit(self._done, task)
 
     def share_out(self, share: Share[Any]) -> list[Any]:
-        """Return what comes of the parts of a share that all workers do, which `_serve_share`; as `side_by_side`."""
+        """Have each worker do a part of a share; return what comes of them, as `side_by_side`."""
         from multiprocessing.connection import wait
 
         with _signals_blocked():
             self._start()
-        results, waiting = [], list(self._pipes)
+        results: list[Any] = []
+        working = list(self._pipes)
+        for pipe in working:
+            _tell(pipe, SHARE)
         progress: dict[Connection, tuple[int, int]] = {}
         tasks = iter(share)
         upcoming = next(tasks, None)
-        while waiting:
-            ready: list[Any] = wait(waiting, WAIT)
+        while working:
+            ready: list[Any] = wait(working, WAIT)
             for pipe in ready:
-                try:
-                    said = _receive(pipe)
-                    if said == NEXT:
-                        pipe.send(upcoming)
-                except (EOFError, OSError):
-                    raise _worker_ended() from None
-                if said == NEXT:
+                kind, content = _answer(pipe)
+                if kind == NEXT:
+                    _tell(pipe, upcoming)
                     upcoming = next(tasks, None)
-                elif said == ENOUGH:
+                elif kind == ENOUGH:
                     share.withdraw()
                     upcoming = None
+                elif kind == READ:
+                    progress[pipe] = content
+                    share.report(*map(sum, zip(*progress.values(), strict=True)))
                 else:
-                    is_result, answer = said  # None with the documents and bytes read so far
-                    if is_result is None:
-                        progress[pipe] = answer
-                        share.report(*map(sum, zip(*progress.values(), strict=True)))
-                    elif is_result:
-                        results.append(answer)
-                        waiting.remove(pipe)
-                    else:
-                        raise answer
+                    results.append(content)
+                    working.remove(pipe)
             if not ready:
                 self.require_alive()
         return results
 
     def result(self, future: Future[Result]) -> Result:
         """Return what came of a task, once it is done; raise what the function raised."""
-        while True:
-            try:
-                return future.result(WAIT)
-            except TimeoutError:
-                if future.done():
-                    raise
-                self.require_alive()
+        from concurrent.futures import wait
+
+        while not wait((future,), WAIT).done:
+            self.require_alive()
+        return future.result()
 
     def require_alive(self) -> None:
         """Raise `WorkerError` if a worker has ended."""
@@ -361,7 +385,7 @@ class Workers:
             for _ in range(self._n):
                 ours, theirs = multiprocessing.Pipe()
                 self._pipes.append(ours)
-                process = context.Process(target=_work, args=(os.getpid(), self._serving, theirs, self._function), daemon=True)
+                process = context.Process(target=_work, args=(os.getpid(), theirs, self._function), daemon=True)
                 process.start()
                 theirs.close()  # before the next worker is forked, so that nobody else has it
                 self._processes.append(process)
@@ -373,24 +397,11 @@ class Workers:
     def _done(self, task: object) -> Any:  # noqa: ANN401 - what the function returns
         pipe = self._idle.get()
         try:
-            pipe.send((task,))
-            is_result, answer = _receive(pipe)
-        except (EOFError, OSError):
-            raise _worker_ended() from None
+            _tell(pipe, (task,))
+            _, result = _answer(pipe)
         finally:
             self._idle.put(pipe)
-        if is_result:
-            return answer
-        raise answer
-
-    def _dismiss(self) -> None:
-        """Let the workers go that have done all their tasks."""
-        for pipe in self._pipes:
-            with suppress(OSError):  # one that has ended by now
-                pipe.send(None)
-        for process in self._processes:
-            process.join()
-        self._release()
+        return result
 
     def kill(self) -> None:
         """End the workers, whatever they do; return when they are gone."""
@@ -399,14 +410,13 @@ class Workers:
                 if process.exitcode is None and process.pid is not None:
                     with suppress(ProcessLookupError):
                         os.kill(process.pid, signal.SIGKILL)
-            for process in self._processes:
-                process.join()
             self._release()
 
     def _release(self) -> None:
-        """Let go of threads and pipes."""
-        if self._threads is not None:
-            self._threads.shutdown(cancel_futures=True)  # of workers that are gone
+        """Let go of workers that end, of threads and of pipes."""
+        for process in self._processes:
+            process.join()
+        self._threads.shutdown(cancel_futures=True)
         for pipe in self._pipes:
             pipe.close()
         self._processes, self._pipes = [], []
