@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -10,10 +10,9 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.counts.statistics import LOG_UNITS
-from nbtext.errors import UsageError
-from nbtext.model.changing import relabelled
-from nbtext.model.state import from_plain, to_plain
-from nbtext.store import read_model_file, write_model_file
+from nbtext.errors import ModelError, UsageError
+from nbtext.model.state import from_plain
+from nbtext.store import read_model_file
 from tests.process import PETS, SERVICE_DESK, fail
 from tests.test_evaluation_cross_validation import DESK
 
@@ -40,24 +39,15 @@ def test_logs_are_kept_for_log_weights_alone(classifier: ClassifierName, tmp_pat
     assert np.array_equal(model.fit(TEXTS, LABELS).predict_proba(TEXTS), answers)
 
 
-def test_a_model_of_an_earlier_version_answers_and_cannot_be_changed(tmp_path: Path) -> None:
-    """It has the sums of the logs of its own terms as its classifier's array, and not among its counts."""
-    model = TextClassifier(weighting="log").fit(TEXTS, LABELS)
-    model.save("m")
+@pytest.mark.usefixtures("tmp_path")
+def test_a_model_without_the_sums_of_logs_is_refused() -> None:
+    TextClassifier(weighting="log").fit(TEXTS, LABELS).save("m")
     settings, arrays = read_model_file("m")
     sums = arrays.pop("cell_logs") / LOG_UNITS
-    state = from_plain(settings, {**arrays, "fitted_weighted_counts": sums})
-    write_model_file("old", *to_plain(state))
-    old = TextClassifier.load("old")
-    assert np.array_equal(old.predict_proba(TEXTS), model.predict_proba(TEXTS))
-    old.save("again")
-    assert (tmp_path / "again").read_bytes() == (tmp_path / "old").read_bytes()
-    with pytest.raises(UsageError, match="no sums of log weights"):
-        old.partial_fit(TEXTS, LABELS)
-    with pytest.raises(UsageError, match="no sums of log weights"):
-        old.forget(TEXTS[:1], LABELS[:1])
-    with pytest.raises(UsageError, match="no sums of log weights"):
-        relabelled(old, LABELS[0], "x")
+    others: dict[str, Any]
+    for others in ({}, {"fitted_weighted_counts": sums}):
+        with pytest.raises(ModelError, match="the model is malformed: it has no sums of log weights"):
+            from_plain(settings, {**arrays, **others})
 
 
 def test_equal_classes_are_equally_probable() -> None:

@@ -163,7 +163,7 @@ ATTACKS: dict[str, tuple[str, tuple[Any, ...], Any, str]] = {
         "nothing-labelled",
         ("training", "weighting"),
         "log",
-        "its weighted counts do not fit its counts",
+        "it has no sums of log weights",
     ),
 }
 """Models that did harm once: the model attacked, the number or setting, what it is made, and why the file is refused."""

@@ -4,7 +4,7 @@ log p(d, C_k) = log π_k + Σ_j n_jd log φ_jk. The probabilities of the documen
 the same in every class. Source: IIR eq. 13.4; A. McCallum, K. Nigam, A comparison of event models for naive Bayes text classification (1998).
 
 Terms may be weighted, as they may be for complement. Counts, presence and logs add, so their sums are in the statistics. Those of tf-idf are computed from
-all documents in training and kept in the model file beside the statistics; so were those of logs in files of earlier versions.
+all documents in training and kept in the model file beside the statistics.
 """
 
 from __future__ import annotations
@@ -83,22 +83,19 @@ class WeightedCountsClassifier(LinearClassifier):
 
     def arrays(self) -> Arrays:
         """Return the weighted counts of the cells, if they need documents."""
-        kept = self.weighting == "tfidf" or (self.weighting == "log" and self.counts.cell_logs is None)
-        return {WEIGHTED_COUNTS: self.counts.cell_counts} if kept else {}
+        return {WEIGHTED_COUNTS: self.counts.cell_counts} if self.weighting == "tfidf" else {}
 
     @classmethod
     def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
         statistics, settings = training.statistics, training.settings
-        needed = settings.weighting == "tfidf" or (settings.weighting == "log" and statistics.cell_logs is None)
+        needed = settings.weighting == "tfidf"
         require(set(arrays) <= ({WEIGHTED_COUNTS} if needed else set()), "its weighted counts do not fit its weighting")
         if not needed:
             return cls.estimate(training)
         kept = arrays.get(WEIGHTED_COUNTS, np.empty(0))  # a file leaves empty arrays out
         cells, whole = kept.astype(np.float64), statistics.cell_counts
-        possible = cells.shape == whole.shape and np.all(
-            (cells >= 0) & (cells <= whole)
-        )  # log(1 + n) and weights of unit length are below n
+        possible = cells.shape == whole.shape and np.all((cells >= 0) & (cells <= whole))  # weights of unit length are below n
         require(possible, "its weighted counts do not fit its counts")
         return cls(training, replace(statistics, cell_counts=cells))
 

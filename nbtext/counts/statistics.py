@@ -308,11 +308,11 @@ class ClassStatistics:
     __hash__ = None  # type: ignore[assignment]
 
     def require_alike(self, other: ClassStatistics) -> None:
-        """Raise `UsageError` if the other statistics have other attributes, or only one has the sums of log weights."""
+        """Raise `UsageError` if the other statistics have other attributes, `ValueError` if only one has the sums of log weights."""
         if self.attributes != other.attributes:
             raise UsageError("the documents have not the same attributes", hint="read both with the same columns")
         if (self.cell_logs is None) != (other.cell_logs is None):
-            raise no_log_sums()
+            raise ValueError("only one of the two has the sums of log weights")
 
     def combined(self, other: ClassStatistics, sign: int) -> _Combined:
         """Return the sum (``sign`` 1) or difference (−1), and the new numbers of terms and classes of both.
@@ -437,11 +437,6 @@ def require_exact_logs(counts: Whole, documents: Whole) -> None:
 def _product(numbers: Numbers, factors: Whole) -> Numbers:
     products = numbers * factors.astype(np.float64)
     return products if products.max(initial=0) >= MOST_UNITS else numbers * factors
-
-
-def no_log_sums() -> UsageError:
-    """Return the error for a model of log weights that was made before their sums were kept."""
-    return UsageError("the model has no sums of log weights and cannot be changed exactly", hint="train it again on all documents")
 
 
 def sum_cells(keys: Keys, *columns: NDArray[Number]) -> tuple[Keys, list[NDArray[Number]]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.counts.corpus_counts import cells_of_entries
-from nbtext.counts.statistics import LOG_UNITS, ClassStatistics, log_units, no_log_sums
+from nbtext.counts.statistics import LOG_UNITS, ClassStatistics, log_units
 
 if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
@@ -69,7 +69,7 @@ def weighted_cells(weighting: str, statistics: ClassStatistics, selected: Mask, 
     """Return the sum of the weights of each cell's term in the documents of its class, shape (n_cells,).
 
     ``documents`` are all those of the statistics, needed by ``tfidf`` only, whose sums do not add; there, terms that are not selected have weight 0. Weights are
-    rounded to multiples of 1 / `LOG_UNITS`. Raises `UsageError` if the sums of logs are not in the statistics.
+    rounded to multiples of 1 / `LOG_UNITS`.
     """
     if weighting == "counts":
         return statistics.cell_counts
@@ -77,7 +77,7 @@ def weighted_cells(weighting: str, statistics: ClassStatistics, selected: Mask, 
         return statistics.cell_documents
     if weighting == "log":
         if statistics.cell_logs is None:
-            raise no_log_sums()
+            raise ValueError("--weighting log needs the sums of logs")
         return statistics.cell_logs / LOG_UNITS
     if documents is None:
         raise ValueError(f"--weighting {weighting} needs the documents")

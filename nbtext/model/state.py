@@ -368,6 +368,7 @@ def _table(part: Parts, vocabulary: Vocabulary, labels: tuple[str, ...], layers:
     require(np.all(holding <= documents[cell_columns]), "a cell has more documents than its column")
     require(rise_in_rows(cell_columns, bounds), "the cells of a term are not sorted by column")
     require(settings.sums_logs or not logs.size, "it has sums of log weights and does not use them")
+    require(not settings.sums_logs or logs.size == counts.size, "it has no sums of log weights")
     of_class, of_layer, n_layers = part["column_labels"], part["column_layers"], len(layers)
     fits = of_class.size == of_layer.size == documents.size * (n_layers > 1)
     require(fits and (n_layers > 1 or documents.size == len(labels)), "its columns and labels do not fit")
@@ -388,7 +389,7 @@ def _table(part: Parts, vocabulary: Vocabulary, labels: tuple[str, ...], layers:
         cell_columns if n_layers == 1 else columns[cell_columns],
         counts,
         holding,
-        logs if settings.sums_logs and logs.size == counts.size else None,  # early models have none
+        logs if settings.sums_logs else None,
         attributes,
         moments,
         layers=layers,
