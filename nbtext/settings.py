@@ -47,6 +47,7 @@ GONE_VALUES: dict[str, dict[object, str]] = {
         "leave-one-out": "nbtext cross-validate --leave-one-out judges one setting",
         **dict.fromkeys(("evidence", "aic", "bic"), "nbtext inspect --criteria prints it for a model"),
     },
+    "format": {"tar": "unpack it first: tar -xf FILE"},
 }
 """Values that an option no longer takes, and what to use. A model file that was made with one is refused.
 
@@ -370,13 +371,6 @@ class Format(NamedTuple):
     """Files can be cut at any line end, so that several processes share one."""
     file_per_document: bool = False
     """A path is a directory of files with a document in each."""
-    archive: bool = False
-    """A path is an archive of files with a document in each."""
-
-    @property
-    def of_files(self) -> bool:
-        """Whether each document is a whole file."""
-        return self.file_per_document or self.archive
 
 
 KINDS_OF_FILES = {".eml": "mail", **dict.fromkeys((".html", ".htm", ".xhtml"), "html")}
@@ -389,7 +383,6 @@ FORMATS = {
     "dir": Format("one sub-directory per class", "directory.files", file_per_document=True),
     "csv": Format("quoted", "table.delimited", (".csv",), columns=True),
     "tsv": Format("a quote is a character", "table.delimited", (".tsv", ".tab"), columns=True, line_per_document=True),
-    "tar": Format("an archive of dir", "archive.archived", (".tar", ".tgz"), archive=True),
     "jsonl": Format(
         "one JSON object a line, or an array", "lines.jsonl", (".jsonl", ".ndjson"), columns=True, decoded=True, line_per_document=True
     ),
@@ -718,8 +711,8 @@ class Reading(Declared):
 
     @property
     def of_files(self) -> bool:
-        """Whether each document is a whole file, found in a folder or an archive, or named in a table."""
-        return self.layout.of_files or (self.has_columns and self.file_column is not None)
+        """Whether each document is a whole file, found in a folder or named in a table."""
+        return self.layout.file_per_document or (self.has_columns and self.file_column is not None)
 
     @property
     def is_counted(self) -> bool:

@@ -107,7 +107,7 @@ COLUMNS = tuple(name for name, layout in FORMATS.items() if layout.columns)
 TABLES = among("format", None, *(name for name in COLUMNS if not FORMATS[name].decoded))
 MAIL = (among("document", "mail"), among("format", *(name for name, layout in FORMATS.items() if layout.mail)))
 COLUMNED = among("format", None, *COLUMNS)
-FILES = among("format", *(name for name, layout in FORMATS.items() if layout.of_files or name in ("lines", "mbox")))
+FILES = among("format", *(name for name, layout in FORMATS.items() if layout.file_per_document or name in ("lines", "mbox")))
 SEVERAL = (among("labels", "several"), given("label_separator"))
 BY_EVIDENCE = among("members", "evidence:multinomial:0.5+multinomial")
 OF_GAUSSIAN = (among("classifier", "gaussian"), among("members", "gaussian+logistic"))
@@ -186,7 +186,7 @@ REFUSED: tuple[tuple[Condition, ...], ...] = (
     ),
     *((several, among("classifier", None), among("weighting", "tfidf")) for several in SEVERAL),
     *((among("format", "svmlight"), each) for each in WORDS),
-    (among("encoding", "utf-16"), among("format", *(name for name, layout in FORMATS.items() if not (layout.mail or layout.of_files)), None)),
+    (among("encoding", "utf-16"), among("format", *(name for name, layout in FORMATS.items() if not (layout.mail or layout.file_per_document)), None)),
     *(
         (among("header", False), each)
         for each in (

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import json
 import lzma
 import random
-import tarfile
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -94,8 +92,6 @@ class Writer:
         """Write documents; return the paths, with ``name`` in them."""
         if self.format in ("dir", "maildir"):
             return self.folders(name, made, labelled=labelled)
-        if self.format == "tar":
-            return (self.archive(name, made, labelled=labelled),)
         if self.format == "lines" and labelled:
             classes = {label: [document for document in made if document.values["topic"] == label] for label in TOPICS}
             return tuple(
@@ -130,17 +126,6 @@ class Writer:
         """Write a document as a file beside the corpus."""
         Path(path).parent.mkdir(exist_ok=True)
         Path(path).write_bytes(self.content(document))
-
-    def archive(self, name: str, made: Sequence[Made], *, labelled: bool) -> str:
-        """Write an archive of folders."""
-        packed = io.BytesIO()
-        with tarfile.open(fileobj=packed, mode="w") as archive:
-            for number, document in enumerate(made):
-                label, content = document.values["topic"], self.content(document)
-                member = tarfile.TarInfo(f"all/{label}/{self.file_name(label, '-')}{number}" if labelled else f"all/{number}")
-                member.size = len(content)
-                archive.addfile(member, io.BytesIO(content))
-        return self.put(f"{name}.tar", packed.getvalue())
 
     def put(self, path: str, content: bytes) -> str:
         """Write a file; return its path."""

@@ -8,7 +8,6 @@ import os
 import random
 import shutil
 import sys
-import tarfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -49,8 +48,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tmp_path = tmp_path_factory.mktemp("corpora")
     directory(tmp_path / "dir")
     corpus(tmp_path / "classes", {f"{label}.txt": "".join(f"{text}\n" for name, text in ROWS if name == label) for label in TEXTS})
-    with tarfile.open(tmp_path / "packed.tar.gz", "w:gz") as archive:
-        archive.add(tmp_path / "dir", "dir")
     files = {
         "plain.tsv": table(),
         "cut.tsv": table(last_end=False),
@@ -119,7 +116,6 @@ def trained(folder: Path, jobs: str, *arguments: str, size: str = "100") -> tupl
         ("classes",),
         ("classes", "--format", "dir", "--label-pattern", "^(.)"),
         ("array.json",),
-        ("packed.tar.gz",),
         ("header.tsv", "--where", "topic=cats"),
         ("files.csv", "--file-column", "file"),
         ("latin.tsv",),

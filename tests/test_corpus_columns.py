@@ -131,7 +131,6 @@ OTHERS = {
     "svmlight": "c/a/1",
     "mbox": "c/a/1",
     "maildir": "c",
-    "tar": "c/a/1",
 }
 
 

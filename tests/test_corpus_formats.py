@@ -1,6 +1,6 @@
 """What holds for every format: the same documents give the same labels, texts and counts, compressed or not.
 
-Also tests `corpus/archive.py`, `corpus/lines.py` and `corpus/reading.py`.
+Also tests `corpus/lines.py` and `corpus/reading.py`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import io
 import json
 import lzma
 import mailbox
-import shutil
-import tarfile
 import textwrap
 from collections import Counter
 from functools import partial
@@ -78,13 +76,6 @@ def write_lines(folder: Path, rows: Rows) -> list[Path]:
     return [folder / "c"]
 
 
-def write_tar(folder: Path, rows: Rows) -> list[Path]:
-    with tarfile.open(folder / "c.tar", "w") as archive:
-        archive.add(write_dir(folder, rows)[0], "corpus/c")
-    shutil.rmtree(folder / "c")
-    return [folder / "c.tar"]
-
-
 def write_svmlight(folder: Path, rows: Rows) -> list[Path]:
     path = folder / "c.svmlight"
     counted = [(label, " ".join(f"{word}:{count}" for word, count in Counter(text.split()).items())) for label, text in rows]
@@ -117,7 +108,6 @@ WRITERS: dict[str, Callable[[Path, Rows], list[Path]]] = {
     "jsonl": write_jsonl,
     "json": write_json,
     "lines": write_lines,
-    "tar": write_tar,
     "fasttext": of_table("c.ft", " "),
     "svmlight": write_svmlight,
     "mbox": of_mailbox(mailbox.mbox, ".mbox"),
@@ -208,7 +198,7 @@ def test_a_document_beyond_the_limit_is_a_problem_and_the_others_are_read(tmp_pa
     assert len(texts(*written(name, again, rows), max_document_size="1M", **given)) == 3
 
 
-@pytest.mark.parametrize("name", sorted({*WRITERS} - {"json", "lines", "tar"}))
+@pytest.mark.parametrize("name", sorted({*WRITERS} - {"json", "lines"}))
 def test_a_named_encoding_is_strict(tmp_path: Path, name: str) -> None:
     paths = written(name, tmp_path, [("a", "caf\xe9 one"), ("a", "two three")])
     for path in files_of(paths):

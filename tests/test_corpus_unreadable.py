@@ -53,10 +53,7 @@ def test_a_reader_gives_records_or_refuses_the_file(file_format: str, kind: str,
         try:
             found = documents(path, labelled=labelled, format=file_format, document=kind)
         except PathError as problem:
-            assert file_format in ("csv", "json", "mbox") or any(word in str(problem) for word in ("UTF-16", "damaged", "cut short"))  # noqa: PT017
-            return
-        except UsageError as problem:  # the name of a member lost its folder
-            assert (file_format, labelled, "no sub-directories" in str(problem)) == ("tar", True, True)  # noqa: PT017
+            assert file_format in ("csv", "json", "mbox") or "UTF-16" in str(problem)  # noqa: PT017
             return
         assert all(isinstance(document, Document) and isinstance(document.problem, DocumentError | None) for document in found)
         assert len(found) == 1 or file_format not in folders

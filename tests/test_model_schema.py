@@ -169,6 +169,7 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ("it has sums of log weights and does not use them", "log-weights", {"training": {"weighting": "counts"}}, {}),
     ("its layers have more documents than were read", "unlabelled", {"unlabelled": {"documents": 1, "losses": {}}}, {}),
     ("its n-grams are longer than its settings say", "trigrams", {"training": {"ngrams": 1}}, {}),
+    ("made with format tar, which nbtext no longer has", "multinomial", {"reading": {"format": "tar"}}, {}),
     ("its labels are of an unknown type", "multinomial", {"label_kind": "bytes"}, {}),
     ("class prior", "multinomial", {"training": {"class_prior": {"čas\tnaïve": 1}}}, {}),
     *(

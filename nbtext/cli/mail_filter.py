@@ -38,7 +38,7 @@ def filter_message(model_path: str, options: option.Options) -> None:
 
         model = option.load_model(model_path)
         reading = reading_of(model, (), options)
-        is_text = not (reading.layout.of_files or reading.layout.mail) or reading.document == BY_NAME  # without headers, or name
+        is_text = not (reading.layout.file_per_document or reading.layout.mail) or reading.document == BY_NAME  # without headers, or name
         reading = replace(reading, format="dir", document="mail" if is_text and not options["document"] else reading.document)
         limit = in_bytes(reading.max_document_size)
         rest = source.read(max(limit + 1 - len(start), 0))

@@ -40,7 +40,8 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
     folders = [file for file, is_folder in inside if is_folder]
     source.notices.unlabelled.extend(sorted({file for file, is_folder in inside if not is_folder}))
     if not folders:
-        raise without_folders(path)
+        hint = "a corpus has one sub-directory per class, with its documents inside; give --format lines if each file is a class, "
+        raise UsageError(f"{path} has no sub-directories", hint=f"{hint}--label-pattern if its name shows the class")
     found = (
         labelled_files(
             [folder], decoded_name(os.fsencode(os.path.basename(folder))), source.notices, f"{folder}: no documents in this class"
@@ -48,14 +49,6 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
         for folder in folders
     )
     yield from with_several_labels(chain.from_iterable(found), folders)
-
-
-def without_folders(path: str) -> UsageError:
-    """Return the error that a directory or an archive has no directories of classes."""
-    return UsageError(
-        f"{path} has no sub-directories",
-        hint="a corpus has one sub-directory per class, with its documents inside; give --format lines if each file is a class, --label-pattern if its name shows the class",
-    )
 
 
 def with_several_labels(files: Iterable[ListedFile], folders: Iterable[str]) -> Iterator[ListedFile]:

@@ -20,7 +20,7 @@ from nbtext.document_parts import KINDS, NO_TEXT, Attributes, checked_fields, fi
 from nbtext.errors import WARNING, DocumentError, Finding, UsageError, quantity
 from nbtext.label_sets import separated
 from nbtext.ragged import LabelledBlock, blocks
-from nbtext.settings import BY_NAME, FORMATS, KINDS_OF_FILES, Reading
+from nbtext.settings import BY_NAME, FORMATS, GONE_VALUES, KINDS_OF_FILES, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,11 +41,13 @@ _CLASS_FILE = re.compile(r"([^\d.]+|\D+\.te?xt)(\.gz|\.bz2|\.xz|\.zst)?", re.IGN
 CONVERTED = {
     ".parquet": "make it jsonl first, as with python -c \"import pandas; pandas.read_parquet('FILE').to_json('FILE.jsonl', orient='records', lines=True)\"",
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as csv first"),
+    **dict.fromkeys((".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst"), GONE_VALUES["format"]["tar"]),
 }
-"""What to do with files of tables that are not read, by suffix."""
+"""What to do with tables and archives that are not read, by suffix."""
 
 _CONVERTED_BY_CONTENT = {
     rb"PK\x03\x04": "unpack the archive first, or save the text of an Office document",
+    rb"(?s).{257}ustar": CONVERTED[".tar"],
     rb"PAR1": CONVERTED[".parquet"],
     rb"ARROW1|FEA1": CONVERTED[".parquet"].replace("parquet", "feather"),
     rb"\x80[\x02-\x05]": "a pickle can run code when it is loaded; make it csv first, where it comes from",
@@ -72,7 +74,7 @@ def read_corpus(paths: Sequence[str], reading: Reading, notices: Notices, *, lab
 def read_shard(shard: Shard, source: Source) -> Iterator[Any]:
     """Yield the documents of a shard as `read_corpus` does, but without names where the source allows a `LabelledBlock` of many."""
     undecoded, separator = _undecoded(shard, source), source.reading.label_separator
-    folder = os.path.dirname(shard.path) if source.reading.of_files and not FORMATS[source.reading.format].of_files else None
+    folder = os.path.dirname(shard.path) if source.reading.of_files and not FORMATS[source.reading.format].file_per_document else None
     if not source.in_blocks:
         yield from _kept(_decoded(undecoded, source, folder), source)
         return
@@ -174,7 +176,7 @@ def _are_classes(paths: Sequence[str]) -> bool:
 
 
 def format_by_name(path: str) -> str | None:
-    """Return the format of a directory, or that of a file if its name shows it; raise `UsageError` for a table that must be converted first."""
+    """Return the format of a directory, or that of a file if its name shows it; raise `UsageError` for one that must be converted first."""
     if os.path.isdir(path):
         from nbtext.corpus.mailboxes import holds_maildirs
 
@@ -218,7 +220,7 @@ def _holds_records(start: bytes) -> bool:
 def format_like(paths: Sequence[str], trained: Reading) -> str:
     """Return the format of paths for a model: what the first is by kind, name or beginning, else that of the training documents.
 
-    Raise `UsageError` for a table that must be converted first.
+    Raise `UsageError` for a file that must be converted first.
     """
     path, *later = paths
     layout = FORMATS.get(trained.format)
@@ -227,13 +229,15 @@ def format_like(paths: Sequence[str], trained: Reading) -> str:
     if (by_name := format_by_name(path)) is not None:
         return "lines" if trained.format == "lines" and by_name == "dir" and _are_classes(paths) else by_name
     is_file = os.path.isfile(path)
-    if layout.of_files:
+    if layout.file_per_document:
         from nbtext.corpus.mailboxes import is_mbox
 
         start = beginning(path) if is_file else b""  # what comes through a pipe is one document
         if ARRAY.match(start):
             return "jsonl"
-        return "mbox" if is_mbox(start) else "dir" if layout.archive or (trained.format == "maildir" and is_file) else trained.format
+        if is_mbox(start):
+            return "mbox"
+        return "dir" if trained.format == "maildir" and is_file else trained.format
     is_there = path == "-" or os.path.exists(path)
     if (
         not layout.columns
@@ -435,7 +439,7 @@ def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Na
     tagged = tuple(reading.tag_fields.split(",")) if reading.tag_fields and layout.columns else ()
     chosen, _, value = (where or "").partition("=")
     columns = (*attributes.names, *tagged, *filter(None, (weight_column, chosen.removesuffix("!"))), *columns)
-    if not (layout.of_files or layout.mail or is_ascii_compatible(reading.encoding)):
+    if not (layout.file_per_document or layout.mail or is_ascii_compatible(reading.encoding)):
         message = f"--encoding {reading['encoding']} is for whole files, and --format {file_format} has lines or rows"
         raise UsageError(message, hint="make them UTF-8 first, as with iconv -t UTF-8")
     if columns and not layout.columns:

@@ -149,7 +149,6 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     ),
     "lines": of_format("lines", *DOCUMENTS),
     "json": of_format("jsonl", *DOCUMENTS, {"label_column": "a.b", "text_column": "c,d"}),
-    "tar": of_format("tar", *DOCUMENTS, {"label_pattern": "(.)"}),
     "fasttext": of_format("fasttext", *DOCUMENTS),
     "svmlight": of_format("svmlight", {}, {"max_document_size": 20}),
     "cut": cut,
