@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.inspection.overview import _ClassPair
+from nbtext.inspection.overview import _ClassPerplexity
 from nbtext.inspection.terms import ClassSize, _TermValue
 from nbtext.metrics.results import json_values
 from nbtext.report.forms import _csv_line, json_line, six_digits, tsv, visible
@@ -73,9 +73,9 @@ def test_numbers_have_six_digits() -> None:
 
 
 def test_a_record_becomes_json_by_the_names_of_its_fields() -> None:
-    record = {"closest": [_ClassPair("a", "b", math.nan)], "best": (_TermValue("cat", math.inf),), "size": ClassSize(2, 7, 0.5)}
+    record = {"classes": [_ClassPerplexity(1, 0, 0, 0.0, math.nan)], "best": (_TermValue("cat", math.inf),), "size": ClassSize(2, 7, 0.5)}
     assert json_values(record) == {
-        "closest": [{"a": "a", "b": "b", "divergence": None}],
+        "classes": [{"documents": 1, "tokens": 0, "unknown": 0, "log_likelihood": 0, "perplexity": None}],
         "best": [{"term": "cat", "value": None}],
         "size": {"documents": 2, "tokens": 7, "prior": 0.5},
     }
