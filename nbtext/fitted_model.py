@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import field, fields
 from functools import cached_property, partial
-from math import inf
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -17,7 +16,6 @@ from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix
 from nbtext.counts.statistics import COUNTED_ALONE, ClassStatistics, Seeds, Weights, whole_or_float
 from nbtext.counts.vocabulary import SIDES, Vocabulary, is_category, is_of_side, is_stop_word
 from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED, SEED_WORDS, SEVERAL_LABELS, require_fitting
-from nbtext.label_sets import REST, THE_REST
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, could_be_chosen
 from nbtext.ragged import BLOCK_DOCUMENTS
 from nbtext.records import NamedTuple, dataclass
@@ -334,27 +332,3 @@ class FittedModel:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out for pickle what is computed again: a stemmer cannot be pickled."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
-
-
-@dataclass(frozen=True, eq=False)
-class OneLabel(FittedModel):
-    """A model of several labels that answers with one of them, if it is more probable than not, or with the rest.
-
-    The probability of a label depends on the others, so scores are no sums: they are log probabilities.
-    """
-
-    number: int
-
-    @property
-    def classes(self) -> list[str]:
-        """The names of the labels, and of the rest."""
-        return [*super().classes, THE_REST]
-
-    def score_counts(self, matrix: DocumentTermMatrix) -> ScoredTexts:
-        """Return the probabilities of the label and of the rest, 0 for the others."""
-        found = super().score_counts(matrix)
-        both = np.full((matrix.n_documents, len(self.classes)), -inf)
-        both[:, self.number] = found.log_posterior[:, self.number]
-        with np.errstate(divide="ignore"):
-            both[:, REST] = np.log(-np.expm1(both[:, self.number]))
-        return found._replace(scores=both, log_posterior=both)

@@ -14,11 +14,17 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.classifiers.base import Training, classifier_class
 from nbtext.classifiers.complement import SPREAD
+from nbtext.corpus.document import Document
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import DocumentCounter
 from nbtext.errors import ModelError, UsageError
 from nbtext.evaluation.cross_validation import train_and_score
 from nbtext.exclusions import KINDS, needs_documents
+<<<<<<< HEAD
+=======
+from nbtext.explain.counterfactual import ANSWERED_SO, WhyNot, WhyNotFinder
+from nbtext.inspection.verification import verify
+>>>>>>> 89735550 (explain --why-not is a search that anybody can follow)
 from nbtext.model.training import looked_up
 from nbtext.settings import CLASSIFIERS, CRITERIA, WEIGHTINGS
 from tests.models import count_documents, parted, require_sound
@@ -138,6 +144,18 @@ def test_the_order_of_documents_does_not_matter(options: Options, tmp_path: Path
     np.testing.assert_array_equal(one.joint_log_likelihood(text.encode() for text in ASKED), together)
     np.testing.assert_allclose(one.joint_log_likelihood(ASKED[::-1])[::-1], together, rtol=1e-12)
     np.testing.assert_allclose(np.concatenate([one.joint_log_likelihood([text]) for text in ASKED]), together, rtol=1e-9, atol=1e-9)
+
+
+@EVERY
+def test_without_the_words_of_why_not_it_predicts_the_label(options: Options) -> None:
+    model = learnt(options)
+    found: list[WhyNot] = []
+    for wanted in model.classes:
+        found += WhyNotFinder(model.fitted, wanted).find(Document(text, None, text.encode()) for text in ASKED[:4])
+    changed = [(each.wanted, " ".join(word for word in each.id.split() if word not in each.words)) for each in found if each.words]
+    assert len(changed) > 1
+    assert model.predict([text for _, text in changed]).tolist() == [wanted for wanted, _ in changed]
+    assert sum(each.why == ANSWERED_SO for each in found) == 4
 
 
 @EVERY

@@ -143,17 +143,18 @@ def test_each_label_of_an_answer_is_explained_against_the_rest(labels_model: Pat
     assert compared["log_odds"] == pytest.approx(scored.scores[0, fitted.classes.index(compared["label"])] - scored.scores[0, 2])
 
 
-def test_the_fewest_words_that_take_a_label_away_or_bring_it(labels_model: Path) -> None:
-    p = TextClassifier.load(str(labels_model)).predict_proba
-    taken = succeed("explain --output tsv --why-not corn -m", labels_model, "--text", "corn1 corn1 grain0 word1 word2").rows
-    assert [row[1:5] for row in taken if row[3] == "remove"] == [["corn", "the rest", "remove", "corn1"]]
-    assert float(taken[0][6]) == pytest.approx(1 - p(["grain0 word1 word2"])[0, 0], rel=1e-5)
-    brought = [
-        row for row in succeed("explain --output tsv --why-not corn -m", labels_model, "--text", "grain0 word1").rows if row[3] == "add"
-    ]
-    words = [word for row in brought for word in [row[4]] * int(row[5])]
-    assert float(brought[0][6]) == pytest.approx(p([" ".join(["grain0 word1", *words])])[0, 0], rel=1e-5)
-    assert float(brought[0][6]) > 0.5
+def test_without_some_words_a_label_is_among_those_of_the_answer(labels_model: Path) -> None:
+    text = "corn1 corn2 grain0 grain1 grain3 oil0"
+    before, wanted = succeed("classify -m", labels_model, "--text", text).rows[0][1], "oil"
+    assert wanted not in before.split("|")
+    [*rows] = succeed("explain --output tsv --why-not", wanted, "-m", labels_model, "--text", text).rows
+    assert {(row[1], row[2], row[6]) for row in rows} == {(before, wanted, "")}
+    left = " ".join(word for word in text.split() if word not in {row[3] for row in rows})
+    [answer] = succeed("classify -m", labels_model, "--text", left).rows
+    given = dict(zip(answer[1].split("|"), answer[2].split("|"), strict=True))
+    assert {row[5] for row in rows} == {given[wanted]}
+    [already] = succeed("explain --output tsv --why-not", wanted, "-m", labels_model, "--text", left).rows
+    assert already[1:] == [answer[1], wanted, "", "", "", "answered-so"]
 
 
 def test_a_label_too_many_and_a_label_that_is_missing_are_suspect(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`nbtext why-not`: what it names turns the answers, in sentences and in records.
+"""`nbtext why-not`: the words without which a label is predicted, in sentences and in records.
 
 Also tests `report/explanations.py`.
 """
@@ -17,48 +17,61 @@ TEST = SERVICE_DESK / "test"
 WANTED = "noise-and-neighbours"
 
 
-def test_what_it_names_turns_the_answers(service_desk_model: Path, tmp_path: Path) -> None:
+def test_without_the_words_the_label_is_predicted(service_desk_model: Path, tmp_path: Path) -> None:
     lines = succeed("why-not", WANTED, TEST / "waste-collection", "-m", service_desk_model, "-o", "jsonl").text.splitlines()
     found = [json.loads(line) for line in lines]
-    texts = {}
+    texts, probabilities = {}, []
     for number, of in enumerate(found):
-        if of.get("why") == "answered-so":
+        assert ("remove" in of) != ("why" in of)
+        if "why" in of:
+            assert (of["why"] == "answered-so") == (of["label"] == WANTED)
             continue
         text = (TEST / "waste-collection" / of["id"].rpartition("/")[2]).read_text(encoding="utf-8")
-        if of["remove"]["words"] is not None:
-            gone = of["remove"]["words"]
-            texts[f"{number}-without"] = " ".join(
-                "" if word.strip(".,?!:;()\"'").casefold() in gone else word for word in text.replace("-", " ").split()
-            )
-        added = [word for each in of["add"]["terms"] for word in [each["term"]] * each["count"]]
-        texts[f"{number}-with"] = " ".join([text, *added])
-    assert len(texts) > 15
+        gone = of["remove"]["words"]
+        left = ["" if word.strip(".,?!:;()\"'").casefold() in gone else word for word in text.replace("-", " ").split()]
+        texts[f"{number:02d}"] = " ".join(left)
+        probabilities.append(f"{of['remove']['probability']:.6g}")
+        assert left.count("") == of["remove"]["occurrences"]
+    assert len(texts) > 8
     corpus(tmp_path / "changed", texts)
     answers = succeed("classify", "changed", "-m", service_desk_model).rows
-    assert {label for _, label, _ in answers} == {WANTED}
+    assert [row[1:] for row in answers] == [[WANTED, probability] for probability in probabilities]
 
 
 def test_tsv_has_a_line_for_each_word(service_desk_model: Path) -> None:
     rows = succeed("why-not", WANTED, TEST, "-m", service_desk_model).rows
-    assert {len(row) for row in rows} == {8}
-    assert {row[3] for row in rows} == {"remove", "add", "none"}
-    assert {row[7] for row in rows if row[3] == "none"} == {"answered-so"}
+    assert {len(row) for row in rows} == {7}
+    assert {row[6] for row in rows} == {"", "answered-so"}
+    assert all((row[6] == "") == bool(row[3] and row[4] and row[5]) for row in rows)
     assert {row[2] for row in rows} == {WANTED}
     assert len({row[0] for row in rows}) == 78
 
 
 def test_sentences(pets: Path) -> None:
-    corpus(pets, {"letter": "the cat purrs; a dog scratches the sofa"})
-    text = succeed("why-not dogs letter pets/dogs/1 -o table").text
-    assert "the fewest words; then 0." in text
-    assert "the fewest terms; then 0." in text
-    assert "it is the answer already" in text
+    corpus(pets, {"letter": "the cat purrs; a dog scratches the sofa", "cat": "cat cat dog"})
+    text = succeed("why-not dogs letter cat pets/dogs/1 -o table").text
+    assert "remove    these 3 words: cat, sofa, purrs; then 0." in text
+    assert "remove    this word: cat 2 times; then 0." in text
+    assert "why not   it is the answer already" in text
+    assert "fewest" not in text
+
+
+def test_words_that_are_not_enough_are_an_answer(pets: Path) -> None:
+    corpus(pets, {"prior": "cats\t1\ndogs\t99999\n"})
+    succeed("train pets --class-prior prior -m m")
+    done = nbtext("why-not cats -m m --text dog -o table")
+    assert (done.status, done.notes) == (0, [])
+    assert "why not   up to 20 words are not enough" in done.text
+    assert succeed("why-not cats -m m --text dog").rows[0][1:] == ["dogs", "cats", "", "", "", "not-enough"]
+    record = json.loads(succeed("why-not cats -m m --text dog -o jsonl").text)
+    assert record.keys() == {"id", "label", "probability", "wanted", "wanted_probability", "why"}
+    assert record["why"] == "not-enough"
 
 
 def test_a_class_of_prior_zero(pets: Path) -> None:
     corpus(pets, {"prior": "cats\t1\ndogs\t0\n"})
     succeed("train pets --class-prior prior -m m")
-    assert succeed("why-not dogs pets/cats/1 -m m").rows[0][3:] == ["none", "", "", "", "no-prior"]
+    assert succeed("why-not dogs pets/cats/1 -m m").rows[0][3:] == ["", "", "", "no-prior"]
     assert "prior probability is 0" in succeed("why-not dogs pets/cats/1 -m m -o table").text
 
 

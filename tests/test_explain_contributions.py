@@ -10,12 +10,7 @@ import pytest
 
 from nbtext.classifiers.base import difference
 from nbtext.counts.counting import DocumentCounter
-from nbtext.explain.contributions import (
-    bias,
-    class_contributions,
-    ruling_out,
-    term_contributions,
-)
+from nbtext.explain.contributions import bias, ruling_out, term_contributions
 from tests.explaining import GAUSSIAN, model
 from tests.textbook import CHINA_ASKED, model_of_china
 
@@ -40,6 +35,25 @@ def by_term(of: TextClassifier, matrix: DocumentTermMatrix, numbers: Any) -> dic
     }
 
 
+<<<<<<< HEAD
+=======
+def test_a_polya_urn_adds_less_with_each_occurrence() -> None:
+    """The n-th "chinese" of a document adds log (s·φ + n − 1) to the score."""
+    of = model_of_china(classifier="dirichlet-multinomial")
+    matrix = counted(of, ASKED)
+    found = term_contributions(of.fitted.classifier, matrix, np.array([YES]), np.array([NO]))
+    assert found is not None
+    urn = of.fitted.classifier.of_texts
+    assert isinstance(urn, DirichletMultinomialNaiveBayes)
+    balls = urn.concentration * urn.language_models.probability(np.array(of.fitted.statistics.vocabulary.find(["chinese"])))[0]
+    wanted = sum(log((balls[YES] + n) / (balls[NO] + n)) for n in range(3))
+    assert by_term(of, *found)["chinese"] == pytest.approx(wanted)
+    assert urn.term_scores(np.array(of.fitted.statistics.vocabulary.find(["chinese"])), np.array([3]))[0] == pytest.approx(
+        [lgamma(n + 3) - lgamma(n) for n in balls]
+    )
+
+
+>>>>>>> 89735550 (explain --why-not is a search that anybody can follow)
 @pytest.mark.parametrize("at_once", [1, 3, 1 << 21])
 def test_documents_are_weighed_in_the_classes_asked_for(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nbtext.classifiers.base.TERM_WEIGHTS_AT_ONCE", at_once)
@@ -76,6 +90,5 @@ def test_where_scores_are_no_sums_over_terms_none_has_a_part() -> None:
     of = model(**GAUSSIAN)
     matrix = counted(of, "the cat purrs")
     assert term_contributions(of.fitted.classifier, matrix, np.array([0]), np.array([1])) is None
-    assert (bias(of.fitted.classifier, matrix), class_contributions(of.fitted.classifier, matrix)) == (None, None)
+    assert bias(of.fitted.classifier, matrix) is None
     assert ruling_out(of.fitted.classifier, matrix.terms, 3).tolist() == [-1, -1, -1]
-    assert class_contributions(model(classifier="complement", weighting="tfidf").fitted.classifier, counted(model(), "cat purrs")) is None

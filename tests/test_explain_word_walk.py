@@ -31,6 +31,8 @@ from tests.models import learnt
 from tests.strategies import HARD, ITEMS, documents, documents_with_fields
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from nbtext.explain.word_walk import LocatedForm, LocatedWords, Term, Token
 
 STOP_WORDS = ("the", "don't", "東京")
@@ -162,23 +164,51 @@ UNSPACED = r"\u0e00-\uffff\U0001aff0-\U000323af"
 BESIDE_UNSPACED = re.compile(rf"[^\W{UNSPACED}][^\x00-\x7f]*[{UNSPACED}]|[{UNSPACED}][^\x00-\x7f]*[^\W{UNSPACED}]")
 
 
+def without_words(document: Document, located: LocatedWords, words: Iterable[int]) -> Document:
+    """The document with spaces in place of words."""
+    left = bytearray(shown(document.text, document.fields))
+    for word in words:
+        begin, end = int(located.begins[word]), int(located.ends[word])
+        left[begin:end] = b" " * (end - begin)
+    places = field_places(document.text, document.fields)
+    fields = [(name, bytes(left[begin : begin + len(old)])) for (name, old), begin in zip(document.fields, places, strict=True)]
+    return document._replace(text=bytes(left[: len(document.text)]), fields=fields)
+
+
+def has_words_beside_pairs(model: TextClassifier, document: Document) -> bool:
+    """Whether a word may change with what stands beside it: `Analysis.words` says why."""
+    return model.settings.counts_both and BESIDE_UNSPACED.search(normalize("NFKC", document.shown)) is not None
+
+
 @given(st.sampled_from(range(len(SETTINGS))), documents_with_fields)
 def test_a_text_without_words_is_one(number: int, document: Document) -> None:
-    """Spaces in place of a word leave the other words as they are, but where pairs and words are counted apart: `Analysis.words` says why."""
+    """Spaces in place of a word leave the other words as they are."""
     model = model_of(number)
-    assume(not (model.settings.counts_both and BESIDE_UNSPACED.search(normalize("NFKC", document.shown))))
+    assume(not has_words_beside_pairs(model, document))
     walker = WordWalker.of_model(model.fitted)
     located = walker.locate(document.text, document.fields)
     for place in range(min(located.begins.size, 3)):
-        parts = []
-        for part, first in zip(
-            (document.text, *(content for _, content in document.fields)), (0, *field_places(document.text, document.fields)), strict=True
-        ):
-            begin, end = located.begins[place] - first, located.ends[place] - first
-            parts.append(part[:begin] + b" " + part[end:] if 0 <= begin < end <= len(part) else part)
-        left = walker.locate(parts[0], [(name, part) for (name, _), part in zip(document.fields, parts[1:], strict=True)])
+        changed = without_words(document, located, [place])
+        left = walker.locate(changed.text, changed.fields)
         kept = [form for other, form in enumerate(forms_of(located)) if form.own and other != place]
         assert [form for form in forms_of(left) if form.own] == kept
+
+
+@examples(40)
+@given(st.sampled_from(range(len(SETTINGS))), documents_with_fields, st.sets(st.integers(0, 30)))
+def test_without_some_words_a_document_has_the_counts_of_the_text_without_them(number: int, document: Document, numbers: set[int]) -> None:
+    model = model_of(number)
+    assume(not has_words_beside_pairs(model, document))
+    walker = WordWalker.of_model(model.fitted)
+    located = walker.locate(document.text, document.fields)
+    names, name_of = located.surface_words()
+    gone = [name for place, name in enumerate(names) if place in numbers]
+    changed = without_words(document, located, np.flatnonzero(np.isin(name_of, list(numbers))))
+    wanted = model.fitted.counted(*contents([changed])).sorted()
+    found = walker.without(located, gone).matrix(model.fitted.counted([b""])).sorted()
+    assert found.terms.tolist() == wanted.terms.tolist()
+    assert found.counts.tolist() == wanted.counts.tolist()
+    assert found.offsets.tolist() == wanted.offsets.tolist()
 
 
 def test_counted_features_are_words_that_occur_so_often() -> None:
@@ -189,6 +219,7 @@ def test_counted_features_are_words_that_occur_so_often() -> None:
     found = [(form.name, form.occurrences, form.note) for form in forms_of(located)]
     assert found == [("x", 2, None), ("q", 4, "not-in-model"), ("x", 1, None)]
     assert located.counts.tolist() == [2, 4, 1]
+    assert located.occurrences(["x", "q"]) == {"x": 3, "q": 4}
     assert (located.begins.tolist(), located.ends.tolist(), located.shares.tolist()) == ([0, 4, 9], [3, 7, 12], [2, 4, 1])
 
 

@@ -23,7 +23,6 @@ from nbtext.corpus.collection import Corpus
 from nbtext.corpus.reading import resolved
 from nbtext.errors import UsageError
 from nbtext.evaluation import label_errors
-from nbtext.explain import counterfactual
 from nbtext.label_sets import labels_in
 from nbtext.model import TextClassifier
 from nbtext.promises import class_shares
@@ -221,8 +220,6 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(typicality, "FEWEST", 8)
     monkeypatch.setattr(class_shares, "LEAST_LABELS", 5)
     monkeypatch.setattr(label_errors, "FOLDS_OF_OTHERS", 3)
-    monkeypatch.setattr(counterfactual, "MOST_TRIED", 200)
-    monkeypatch.setattr(counterfactual, "BYTES_ADDED_TO", 1 << 14)
 
 
 def name_of(configuration: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""20 Newsgroups, if it is there: what is said of a thousand answers adds up, and what is said to turn them turns them."""
+"""20 Newsgroups, if it is there: what is said of a thousand answers adds up, and words that are said to change them do."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import math
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.explain.counterfactual import WhyNotFinder
+from nbtext.explain.counterfactual import NOT_ENOUGH, WhyNotFinder
 from nbtext.explain.explanation import Explainer
 from tests.reading import documents
 from tests.test_public_corpora import CORPORA, unpacked
@@ -49,7 +48,7 @@ def test_a_thousand_explanations_sum_to_the_log_odds(newsgroups: Corpus, paramet
         assert of.log_odds == pytest.approx(difference, abs=1e-9)
 
 
-def test_what_why_not_names_turns_the_answers(newsgroups: Corpus) -> None:
+def test_without_the_words_of_why_not_the_label_is_predicted(newsgroups: Corpus) -> None:
     """The words are taken out of the texts where `explain` says that they stand, and the texts are classified."""
     train, test = newsgroups
     model = TextClassifier().fit([of.text for of in train], [of.label or "" for of in train])
@@ -58,16 +57,12 @@ def test_what_why_not_names_turns_the_answers(newsgroups: Corpus) -> None:
         of = explained.explanation
         assert of is not None
         [why_not] = WhyNotFinder(model.fitted, of.against).find([document])
-        assert why_not.removal is not None
-        assert why_not.addition is not None
-        if why_not.removal.items is not None:
-            found += 1
-            text = bytearray(document.text)
-            for begin, end in (place for word in of.words if word.word in dict(why_not.removal.items) for place in word.places):
-                text[begin:end] = b" " * (end - begin)
-            assert model.predict([bytes(text)]).tolist() == [of.against]
-        if why_not.addition.items is not None:
-            more = " ".join(term for term, times in why_not.addition.items for _ in range(times))
-            assert model.predict([document.text + b" " + more.encode()]).tolist() == [of.against]
-            assert np.isfinite(why_not.addition.probability or np.nan)
-    assert found > 90
+        if why_not.words is None:
+            assert why_not.why == NOT_ENOUGH
+            continue
+        found += 1
+        text = bytearray(document.text)
+        for begin, end in (place for word in of.words if word.word in why_not.words for place in word.places):
+            text[begin:end] = b" " * (end - begin)
+        assert model.predict([bytes(text)]).tolist() == [of.against]
+    assert found > 60

@@ -344,10 +344,6 @@ class Classifier(ABC):
         """The classifier itself if its scores are linear in the features of a document, else None."""
         return self if isinstance(self, LinearClassifier) else None
 
-    def adds_occurrences(self) -> bool:
-        """Return True if each occurrence of a term adds the same to the scores, whatever else is in the document."""
-        return False
-
     def penalty(self) -> float | None:
         """Return the strength of the penalty on large weights; None for a classifier that has none."""
         return None
@@ -503,10 +499,6 @@ class LinearClassifier(AdditiveClassifier):
     def bias_against(self, everything: Self) -> Floats:
         """Return what is the same for every document beside the prior, for each class less that for all documents without it, shape (n_classes,)."""
         return np.zeros(self.training.statistics.n_classes)
-
-    def adds_occurrences(self) -> bool:
-        """Return True: the features are counts."""
-        return True
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return bias and weights times features, summed over the terms of each document."""

@@ -91,10 +91,6 @@ class BernoulliNaiveBayes(LinearClassifier):
         """Return x_j."""
         return matrix._replace(counts=np.ones_like(matrix.counts))
 
-    def adds_occurrences(self) -> bool:
-        """Return False: one occurrence counts as much as several."""
-        return False
-
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return bias and weights times features; −inf where without smoothing a document lacks a term that all documents of the class hold."""
         scores, lengths = super().joint_log_likelihood(matrix)

@@ -510,10 +510,6 @@ class LogisticRegression(LinearClassifier):
         """Return l2."""
         return self.outcome.l2
 
-    def adds_occurrences(self) -> bool:
-        """Return False: each document is scaled to unit length."""
-        return False
-
     def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
         """Return x_jd, float64."""
         return weighted(matrix, "tfidf", self.training.statistics)

@@ -80,10 +80,6 @@ class LabelsAgainstRest(LabelScores, LinearClassifier):
         """Return the features of the models."""
         return self.of_labels.features(matrix)
 
-    def adds_occurrences(self) -> bool:
-        """Return whether the features are counts."""
-        return self.of_labels.adds_occurrences()
-
     def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
         """Score the sample with each document left out, or where that is not exact by folds."""
         exact = self.of_labels.subtracts_exactly(training.settings, training.statistics.weight_unit) and training.choose is None

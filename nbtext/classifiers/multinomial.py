@@ -99,10 +99,6 @@ class WeightedCountsClassifier(LinearClassifier):
         require(possible, "its weighted counts do not fit its counts")
         return cls(training, replace(statistics, cell_counts=cells))
 
-    def adds_occurrences(self) -> bool:
-        """Return True if terms are not weighted."""
-        return self.weighting == "counts"
-
     def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
         """Return the weighted terms of documents."""
         if self.weighting == "counts":

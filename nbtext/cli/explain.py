@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @panels.common_option(
     "--why-not", "answer",
-    "Print which words to remove, or to add, to make LABEL the answer, instead of contributions.",
+    "Print which words to remove to make LABEL the answer, instead of contributions.",
     metavar="LABEL", shell_complete=option.suggest_classes,
 )  # fmt: skip
 @option.rows_option()
@@ -39,7 +39,7 @@ def command(model_path: str, output: str, limit: int, to: str | None, **options:
     several times is shared equally by its occurrences. Words that do not count have 0 and the reason.
 
     If documents have several labels, each label of the answer is explained against the rest, the documents without it; calibration then makes probabilities
-    of the log odds of all labels together. --why-not LABEL looks for what makes LABEL more probable than not, or if it is, for what takes it away.
+    of the log odds of all labels together. --why-not LABEL looks for words without which LABEL is among those of the answer.
 
     Calibration comes last and changes the probability, not the order of the classes. The scores of gaussian are no sum: a word has what the log
     odds lose without it, and a line of its own holds the rest. If maximum likelihood finds a document impossible, table, jsonl and page name one
@@ -49,6 +49,7 @@ def command(model_path: str, output: str, limit: int, to: str | None, **options:
     count, places, note. Places are bytes of the text in UTF-8, after reading; jsonl has that text too. On a terminal words for the answer are
     bold on blue, words for the other class underlined on orange.
 
+<<<<<<< HEAD
     With --why-not the words to remove are the fewest that suffice, and so are the terms to add. A word is removed with all its occurrences; terms
     are appended to the text, as the model knows them. Both results are checked by scoring the changed document.
 
@@ -58,6 +59,13 @@ def command(model_path: str, output: str, limit: int, to: str | None, **options:
     besides the text stay as they are. TSV has a line for each word: document, answer, LABEL, remove, add or none, word, how often it is added,
     the probability of LABEL then, and smallest, perhaps-not-smallest, none, none-found or why nothing was searched (answered-so, no-prior,
     impossible).
+=======
+    --why-not takes out the word that speaks most against LABEL, with all its occurrences, and scores the document again, until LABEL is the answer;
+    at most 20 words. Then it puts back each word without whose removal LABEL is the answer too. So with any one of the words back it is not, but
+    fewer words may do, and where 20 are not enough others may be. The answer is that of classify without costs and thresholds. Values besides the
+    text stay as they are. TSV has a line for each word: document, answer, LABEL, word, occurrences, the probability of LABEL without the words; or
+    without a word and with a seventh column, why there is none: answered-so, no-prior, not-enough.
+>>>>>>> 89735550 (explain --why-not is a search that anybody can follow)
 
     \b
     Examples:

@@ -15,5 +15,5 @@ from nbtext.cli import explain, option, panels
 @option.rows_option()
 @option.document_options
 def command(label: str, **options: Any) -> None:
-    """Print which words to remove from a document, or to add, to make LABEL its answer: the old name of nbtext explain --why-not LABEL."""
+    """Print which words to remove from a document to make LABEL its answer: the old name of nbtext explain --why-not LABEL."""
     explain.command.callback(why_not=label, against=None, to=None, limit=None, **options)  # type: ignore[misc] # there is one

@@ -52,22 +52,6 @@ def term_contributions(
     return matrix, additive.advantages(matrix, answers[documents], rivals[documents])
 
 
-def class_contributions(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats | None:
-    """Return what the terms of one document, which all count, add to the score of each class, shape (n_entries, n_classes), in nats.
-
-    None if that depends on the other terms, as where weights are scaled to unit length.
-    """
-    additive = classifier.additive
-    if additive is None:
-        return None
-    n = matrix.terms.size
-    each_alone = matrix._replace(offsets=np.arange(n + 1), unknown=np.zeros(n, np.int64), values=None)
-    features, alone = additive.features(matrix), additive.features(each_alone)
-    if features.terms.size != n or not np.array_equal(alone.counts, features.counts):
-        return None
-    return additive.term_scores(matrix.terms, features.counts)
-
-
 def ruling_out(classifier: Classifier, terms: Whole, n_classes: int) -> Whole:
     """Return for each class the place of the first of ``terms`` that has no probability in it, shape (n_classes,); −1 if there is none.
 
@@ -132,17 +116,17 @@ def _left_out_contributions(model: FittedModel, located: LocatedWords, matrix: D
         return np.zeros(word_of.size)
     here = np.flatnonzero(np.isin(located.terms, matrix.terms))
     gone = -np.ceil(located.shares[here]).astype(np.int64)
-    copies = changed_counts(matrix, len(names), word_of[located.words[here]], located.terms[here], gone)
+    copies = _changed_counts(matrix, len(names), word_of[located.words[here]], located.terms[here], gone)
     left = np.concatenate([np.empty(0), *(log_odds_of_pair(classifier.joint_log_likelihood(without)[0], pair) for without in copies)])
     gained = difference(log_odds_of_pair(classifier.joint_log_likelihood(matrix)[0], pair)[0], left)
     gained[np.isnan(gained)] = 0.0  # both infinite: the prior rules a class out, whatever the words
     return (gained / np.bincount(word_of, minlength=len(names)))[word_of]
 
 
-def changed_counts(
-    matrix: DocumentTermMatrix, n_documents: int, rows: Whole, terms: Whole, amounts: Whole, at_once: int = CELLS_AT_ONCE
+def _changed_counts(
+    matrix: DocumentTermMatrix, n_documents: int, rows: Whole, terms: Whole, amounts: Whole
 ) -> Iterator[DocumentTermMatrix]:
-    """Yield ``n_documents`` changed copies of the document that ``matrix`` holds alone, in blocks of at most ``at_once``.
+    """Yield ``n_documents`` changed copies of the document that ``matrix`` holds alone, in blocks.
 
     ``amounts`` are added to the counts of ``terms`` in the copies numbered ``rows``, all of shape (n_changes,). Terms whose count does not stay positive
     are left out.
@@ -150,7 +134,7 @@ def changed_counts(
     distinct = np.union1d(matrix.terms, terms)
     counts, places = np.zeros(distinct.size, np.int64), np.searchsorted(distinct, terms)
     counts[np.searchsorted(distinct, matrix.terms)] = matrix.counts
-    step = max(min(CELLS_AT_ONCE // max(distinct.size, 1), at_once), 1)
+    step = max(CELLS_AT_ONCE // max(distinct.size, 1), 1)
     for begin in range(0, n_documents, step):
         here = np.flatnonzero((rows >= begin) & (rows < begin + step))
         changed = np.tile(counts, (min(step, n_documents - begin), 1))

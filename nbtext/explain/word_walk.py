@@ -29,8 +29,9 @@ from nbtext.text.surfaces import FORM_BETWEEN_STOPS, PAIRS, SURFACE, WORDS, is_u
 from nbtext.text.words import MIN_CHARACTERS, candidates, is_word, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.fitted_model import FittedModel
     from nbtext.text.surfaces import UnspacedRuns
     from nbtext.type_names import AnyArray, Fields, Floats, Ids, Mask, Whole
@@ -129,6 +130,8 @@ class LocatedWords(NamedTuple):
     """The byte at which each word begins, shape (n_words,)."""
     ends: Whole
     """The byte after its end, shape (n_words,)."""
+    part_of: Whole
+    """The number of the text, the field of words or the item where each word stands, shape (n_words,)."""
     forms: list[LocatedForm]
     """The distinct forms, in the order in which they first occur."""
     form_of: Ids
@@ -150,6 +153,22 @@ class LocatedWords(NamedTuple):
     def counts(self) -> Whole:
         """The occurrences of each word at its place, shape (n_words,)."""
         return np.array([form.occurrences for form in self.forms], np.int64)[self.form_of]
+
+    def occurrences(self, chosen: Iterable[str]) -> dict[str, int]:
+        """Return how often some of the distinct words occur."""
+        names, name_of = self.surface_words()
+        times = np.bincount(name_of, self.counts).astype(np.int64).tolist()
+        of_name = dict(zip(names, times, strict=True))
+        return {name: of_name[name] for name in chosen}
+
+    def matrix(self, beside: DocumentTermMatrix) -> DocumentTermMatrix:
+        """Return the document of these words as counting has it, and of what ``beside``, an empty document, has beside its text."""
+        terms, places = np.unique(self.terms, return_inverse=True)
+        counts = np.rint(np.bincount(places, self.shares)).astype(np.int64)
+        known = terms != UNKNOWN
+        terms = np.concatenate((terms[known], beside.terms))
+        counts = np.concatenate((counts[known], beside.counts))
+        return beside._replace(offsets=np.array([0, terms.size]), terms=terms, counts=counts)
 
 
 class _Word(NamedTuple):
@@ -243,7 +262,15 @@ class WordWalker:
         is a word, which stands where its first character stands, the last pair where both stand.
         """
         _, parts, document = self._opened(text, fields)
-        begins, ends, part_of, form_of, forms = self._located_forms(document, parts, pairs=pairs)
+        return self._with_terms(*self._located_forms(document, parts, pairs=pairs))
+
+    def without(self, located: LocatedWords, names: Collection[str]) -> LocatedWords:
+        """Return the same words, those of some names without terms: the words on both sides of them form n-grams."""
+        forms = [form._replace(own=(), char_ngrams=()) if form.name in names else form for form in located.forms]
+        return self._with_terms(located.begins, located.ends, located.part_of, located.form_of, forms)
+
+    def _with_terms(self, begins: Whole, ends: Whole, part_of: Whole, form_of: Ids, forms: list[LocatedForm]) -> LocatedWords:
+        """Return words with the occurrences of terms that they form."""
         owners, (terms,) = _gathered([form.own for form in forms], form_of)
         shares = np.ones(terms.size)
         if self._order > 1:
@@ -257,7 +284,7 @@ class WordWalker:
             in_pieces, (pieces,) = _gathered([form.char_ngrams for form in forms], form_of)
             terms, owners = np.concatenate((terms, pieces)), np.concatenate((owners, in_pieces))
             shares = np.concatenate((shares, np.ones(pieces.size)))
-        located = LocatedWords(begins, ends, forms, form_of, owners, terms, shares)
+        located = LocatedWords(begins, ends, part_of, forms, form_of, owners, terms, shares)
         shares *= located.counts.take(owners)
         return located
 

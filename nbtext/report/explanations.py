@@ -1,4 +1,4 @@
-"""Single documents, for people and as TSV or JSON lines: tokens, explanations, and changes that would give another answer.
+"""Single documents, for people and as TSV or JSON lines: tokens, explanations, and words to remove for another answer.
 
 A text for people has its words shaded by what they add, relative to the strongest one: words for the answer bold on blue, words for the
 other class underlined on orange, which does not need colours to tell them apart. Without a terminal, signed numbers stand behind the words.
@@ -34,11 +34,11 @@ from nbtext.report.forms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from rich.text import Text
 
-    from nbtext.explain.counterfactual import WhyNot, WordChange
+    from nbtext.explain.counterfactual import WhyNot
     from nbtext.explain.explanation import Explained, Explanation, RuledOut
     from nbtext.explain.word_walk import Term, Token
     from nbtext.type_names import Parsed
@@ -257,62 +257,37 @@ def shaded(pieces: Iterable[tuple[str, float]], safe: Callable[[str], str] = vis
     return drawn
 
 
-REASONS = {
-    "answered-so": "it is the answer already",
-    "no-prior": "no text makes it the answer: its prior probability is 0",
-    "impossible": "every class is impossible",
-}
-
-
 def write_why_not(stream: Iterable[WhyNot], output: str) -> None:
     """Print each as it comes: ``table``, which is sentences, ``tsv``, ``csv`` or ``jsonl``."""
     if output == "table":
         print_parts(stream, lambda found: show(listing(sentences(found))))
     else:
-        columns = by_place("id", "label", "wanted", "change", "word", "count", "probability:.6g", "found")
+        columns = by_place("id", "label", "wanted", "word", "count", "probability:.6g", "why")
         write(stream, output, columns, _why_not_rows, _why_not_record)
 
 
 def _why_not_rows(found: WhyNot) -> Iterator[tuple[object, ...]]:
-    """Yield document, answer, wanted class, remove or add or none, word, occurrences, probability of the wanted class then, smallest or not."""
+    """Yield document, answer, wanted class, word, occurrences, probability of the wanted class then; or why there is no word."""
     first = found.id, found.label, found.wanted
-    if found.removal is None or found.addition is None:
-        yield *first, "none", "", "", "", found.problem.line if found.problem else found.why
+    if found.words is None:
+        yield *first, "", "", "", found.problem.line if found.problem else found.why
         return
-    for kind, change in (("remove", found.removal), ("add", found.addition)):
-        if change.items is None:
-            yield *first, kind, "", "", "", "none" if change.smallest else "none-found"
-        for word, times in change.items or ():
-            size = "smallest" if change.smallest else "perhaps-not-smallest"
-            yield *first, kind, word, times if kind == "add" else "", change.probability, size
+    for word, times in found.words.items():
+        yield *first, word, times, found.probability_without, ""
 
 
 def _why_not_record(found: WhyNot) -> dict[str, object]:
-    """Return the answer, the wanted class, and ``remove`` and ``add``, null where nothing was found; or ``why`` nothing was searched."""
-    removal, addition = found.removal, found.addition
-    return {
-        "id": found.id,
-        "label": found.label,
-        "probability": found.probability,
-        "wanted": found.wanted,
-        "wanted_probability": found.wanted_probability,
-        **_known(
-            error=found.problem and found.problem.line,
-            why=found.why,
-            remove=removal
-            and {
-                "words": removal.items and [word for word, _ in removal.items],
-                **_known(occurrences=removal.items and sum(times for _, times in removal.items), probability=removal.probability),
-                "smallest": removal.smallest,
-            },
-            add=addition
-            and {
-                "terms": addition.items and [{"term": term, "count": times} for term, times in addition.items],
-                **_known(probability=addition.probability),
-                "smallest": addition.smallest,
-            },
-        ),
-    }
+    """Return the answer, the wanted class, and what to ``remove``; or ``why`` nothing was found."""
+    names = ("id", "label", "probability", "wanted", "wanted_probability")
+    record = {name: getattr(found, name) for name in names}
+    if found.words is not None:
+        occurrences = sum(found.words.values())
+        record["remove"] = {
+            "words": list(found.words),
+            "occurrences": occurrences,
+            "probability": found.probability_without,
+        }
+    return record | _known(error=found.problem and found.problem.line, why=found.why)
 
 
 def sentences(found: WhyNot) -> dict[str, str | None]:
@@ -320,22 +295,30 @@ def sentences(found: WhyNot) -> dict[str, str | None]:
     if found.problem is not None:
         return {"document": found.id, "error": found.problem.line}
     answer = "none" if found.label is None else f"{found.label}  ({figure(found.probability, '')})"
-    wanted = found.wanted if found.wanted_probability is None else f"{found.wanted}  ({figure(found.wanted_probability)})"
     return {
         "document": found.id,
         "answer": answer,
-        "wanted": wanted,
-        "why not": None if found.why is None else REASONS[found.why],
-        "remove": None if found.removal is None else _change_in_words(found.removal, "words"),
-        "add": None if found.addition is None else _change_in_words(found.addition, "terms"),
+        "wanted": f"{found.wanted}  ({figure(found.wanted_probability)})",
+        "why not": _reason(found.why),
+        "remove": None if found.words is None else _removed(found.words, found.probability_without),
     }
 
 
-def _change_in_words(change: WordChange, unit: str) -> str:
-    if change.items is None:
-        return f"no {unit} would do" if change.smallest else f"no {unit} were found that would do; there may be some"
-    words = ", ".join(word if times == 1 else f"{word} {times} times" for word, times in change.items)
-    return f"{words}: {'' if change.smallest else 'perhaps not '}the fewest {unit}; then {figure(change.probability, '')}"
+def _reason(why: str | None) -> str | None:
+    from nbtext.explain.counterfactual import ANSWERED_SO, MOST_REMOVED, NO_PRIOR, NOT_ENOUGH
+
+    reasons = {
+        ANSWERED_SO: "it is the answer already",
+        NO_PRIOR: "no text makes it the answer: its prior probability is 0",
+        NOT_ENOUGH: f"up to {MOST_REMOVED} words are not enough",
+    }
+    return None if why is None else reasons[why]
+
+
+def _removed(words: Mapping[str, int], probability: float | None) -> str:
+    these = "this word" if len(words) == 1 else f"these {len(words)} words"
+    each = ", ".join(word if times == 1 else f"{word} {times} times" for word, times in words.items())
+    return f"{these}: {each}; then {figure(probability, '')}"
 
 
 ROWS_AT_ONCE = 500
