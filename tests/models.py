@@ -9,7 +9,6 @@ import numpy as np
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.counts import counting
-from nbtext.store import read_model_file, write_model_file
 from tests.process import PETS
 
 if TYPE_CHECKING:
@@ -71,17 +70,3 @@ def count_documents(labelled: Iterable[tuple[str, bytes]], analysis: Analysis) -
     """Return the statistics of a corpus and all of its documents."""
     counts = count(labelled, analysis, keep_all=True)
     return counts.statistics, counts.documents
-
-
-def assert_what_files_without_it_have(setting: str, value: str, texts: list[str]) -> None:
-    """A model file of an earlier version, without a setting, loads as one with this value."""
-    given: dict[str, Any] = {setting: value}
-    model = TextClassifier(**given).fit(texts, [str(number) for number in range(len(texts))])
-    model.save("model")
-    settings, arrays = read_model_file("model")
-    training: Any = settings["training"]
-    del training[setting]
-    write_model_file("model", settings, arrays)
-    loaded = TextClassifier.load("model")
-    assert getattr(loaded.settings, setting) == value
-    assert np.array_equal(loaded.joint_log_likelihood(texts), model.joint_log_likelihood(texts))

@@ -20,11 +20,7 @@ from nbtext.counts.counting import DocumentCounter
 from nbtext.errors import ModelError, UsageError
 from nbtext.evaluation.cross_validation import train_and_score
 from nbtext.exclusions import KINDS, needs_documents
-<<<<<<< HEAD
-=======
 from nbtext.explain.counterfactual import ANSWERED_SO, WhyNot, WhyNotFinder
-from nbtext.inspection.verification import verify
->>>>>>> 89735550 (explain --why-not is a search that anybody can follow)
 from nbtext.model.training import looked_up
 from nbtext.settings import CLASSIFIERS, CRITERIA, WEIGHTINGS
 from tests.models import count_documents, parted, require_sound

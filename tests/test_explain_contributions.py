@@ -35,25 +35,6 @@ def by_term(of: TextClassifier, matrix: DocumentTermMatrix, numbers: Any) -> dic
     }
 
 
-<<<<<<< HEAD
-=======
-def test_a_polya_urn_adds_less_with_each_occurrence() -> None:
-    """The n-th "chinese" of a document adds log (s·φ + n − 1) to the score."""
-    of = model_of_china(classifier="dirichlet-multinomial")
-    matrix = counted(of, ASKED)
-    found = term_contributions(of.fitted.classifier, matrix, np.array([YES]), np.array([NO]))
-    assert found is not None
-    urn = of.fitted.classifier.of_texts
-    assert isinstance(urn, DirichletMultinomialNaiveBayes)
-    balls = urn.concentration * urn.language_models.probability(np.array(of.fitted.statistics.vocabulary.find(["chinese"])))[0]
-    wanted = sum(log((balls[YES] + n) / (balls[NO] + n)) for n in range(3))
-    assert by_term(of, *found)["chinese"] == pytest.approx(wanted)
-    assert urn.term_scores(np.array(of.fitted.statistics.vocabulary.find(["chinese"])), np.array([3]))[0] == pytest.approx(
-        [lgamma(n + 3) - lgamma(n) for n in balls]
-    )
-
-
->>>>>>> 89735550 (explain --why-not is a search that anybody can follow)
 @pytest.mark.parametrize("at_once", [1, 3, 1 << 21])
 def test_documents_are_weighed_in_the_classes_asked_for(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nbtext.classifiers.base.TERM_WEIGHTS_AT_ONCE", at_once)

@@ -260,7 +260,7 @@ def test_documents_whose_scores_differ_by_the_order_of_their_terms_alone_are_tie
 def test_documents_brought_to_unit_length_from_multiples_of_the_same_counts_are_tied() -> None:
     generator = np.random.default_rng(2)
     draws = [sorted({LETTERS[number] * 2 for number in generator.integers(3 * k, 3 * k + 5, 4)}) for k in (0, 1) for _ in range(30)]
-    model = TextClassifier(classifier="logistic", **PLAINLY)
+    model = TextClassifier(classifier="logistic", calibration="none", **PLAINLY)
     model.fit([" ".join(draw) for draw in draws], ["x" if number < 30 else "y" for number in range(60)])
     assert_ties_are_found(model.predict_log_proba([" ".join(draw * int(generator.integers(1, 9))) for draw in draws * 3]), model.classes)
 

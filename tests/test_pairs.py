@@ -78,11 +78,11 @@ class Session:
         )
         self.pool, self.few = (writer.write(name, made, labelled=False) for name, made in (("pool", POOL), ("few", POOL[4:6])))
 
-    def options(self) -> list[str]:
+    def options(self, *left_out: str) -> list[str]:
         """Return the options of declared parameters."""
         found = []
         for name, value in self.configuration.items():
-            if name in DECLARED:
+            if name in DECLARED and name not in left_out:
                 option = DECLARED[name].option
                 found += [option if value else f"--no-{option[2:]}"] if isinstance(value, bool) else [option, str(value)]
         return found

@@ -148,7 +148,7 @@ def test_one_changed_number_is_refused_or_does_no_harm(tmp_path: Path, content: 
     assert 0 < sum(refused) < len(refused)
 
 
-OUT_OF_RANGE = "its temperature or curve is out of range"
+OUT_OF_RANGE = "its temperature is out of range"
 ATTACKS: dict[str, tuple[str, tuple[Any, ...], Any, str]] = {
     "a negative count": ("attributes", ("sample_values", 0), -3.0, "its sample has an impossible count"),
     "a temperature of nan": ("multinomial", ("temperature",), {"scale": 1e-300, "exponent": -1000.0}, OUT_OF_RANGE),

@@ -6,7 +6,7 @@ import base64
 import binascii
 from hashlib import sha256, sha384
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,10 +30,7 @@ from nbtext.text.encoded_lines import (
     without_encoded_lines,
 )
 from tests.budget import examples
-from tests.models import assert_what_files_without_it_have, count
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.models import count
 
 RANDOM = np.random.default_rng(1)
 NOISE = RANDOM.bytes(700)
@@ -253,7 +250,3 @@ def test_dropped_lines_are_counted_exactly_through_update_forget_and_merge() -> 
     assert one.fitted.statistics == TextClassifier().fit(second, list("abb")).fitted.statistics
     assert one.fitted.statistics.encoded_lines == n_lines[1]
     assert TextClassifier(encoded_lines="keep").fit(first, list("ab")).fitted.statistics.encoded_lines == 0
-
-
-def test_a_model_file_without_the_setting_keeps_encoded_lines(tmp_path: Path) -> None:
-    assert_what_files_without_it_have("encoded_lines", "keep", corpus("uuencode", "hexadecimal"))

@@ -16,7 +16,6 @@ from nbtext.text.surfaces import unspaced_runs
 from nbtext.text.words import stop_words, words
 from tests import oracle, strategies
 from tests.budget import examples
-from tests.models import assert_what_files_without_it_have
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,10 +126,6 @@ def test_a_stop_list_may_have_single_characters(tmp_path: Path) -> None:
     (tmp_path / "list").write_text("的 路灯\n", "utf-8")
     model = TextClassifier(stop_words="list", unspaced="pairs").fit(["的。路灯坏", "b的"], ["a", "b"])
     assert model.fitted.statistics.vocabulary.single_terms() == ["灯坏"]
-
-
-def test_a_model_file_without_the_setting_has_words(tmp_path: Path) -> None:
-    assert_what_files_without_it_have("unspaced", "words", ["路灯坏了，路灯", "ไฟถนน x"])
 
 
 def test_explanations_name_pairs_where_they_begin() -> None:

@@ -49,23 +49,11 @@ def command(model_path: str, output: str, limit: int, to: str | None, **options:
     count, places, note. Places are bytes of the text in UTF-8, after reading; jsonl has that text too. On a terminal words for the answer are
     bold on blue, words for the other class underlined on orange.
 
-<<<<<<< HEAD
-    With --why-not the words to remove are the fewest that suffice, and so are the terms to add. A word is removed with all its occurrences; terms
-    are appended to the text, as the model knows them. Both results are checked by scoring the changed document.
-
-    Where scores are sums over words (multinomial and complement on counts, and without n-grams mostly bernoulli) the
-    fewest words are found by branch and bound; elsewhere sets of words are tried. The output says if a smaller set cannot be ruled out, and if
-    no set would do. A tie does not make LABEL the answer. Costs and thresholds are ignored: the answer is the most probable class. Attributes
-    besides the text stay as they are. TSV has a line for each word: document, answer, LABEL, remove, add or none, word, how often it is added,
-    the probability of LABEL then, and smallest, perhaps-not-smallest, none, none-found or why nothing was searched (answered-so, no-prior,
-    impossible).
-=======
     --why-not takes out the word that speaks most against LABEL, with all its occurrences, and scores the document again, until LABEL is the answer;
     at most 20 words. Then it puts back each word without whose removal LABEL is the answer too. So with any one of the words back it is not, but
     fewer words may do, and where 20 are not enough others may be. The answer is that of classify without costs and thresholds. Values besides the
     text stay as they are. TSV has a line for each word: document, answer, LABEL, word, occurrences, the probability of LABEL without the words; or
     without a word and with a seventh column, why there is none: answered-so, no-prior, not-enough.
->>>>>>> 89735550 (explain --why-not is a search that anybody can follow)
 
     \b
     Examples:

@@ -235,9 +235,8 @@ def format_like(paths: Sequence[str], trained: Reading) -> str:
         start = beginning(path) if is_file else b""  # what comes through a pipe is one document
         if ARRAY.match(start):
             return "jsonl"
-        if is_mbox(start):
-            return "mbox"
-        return "dir" if trained.format == "maildir" and is_file else trained.format
+        found = "dir" if trained.format == "maildir" and is_file else trained.format
+        return "mbox" if is_mbox(start) else found
     is_there = path == "-" or os.path.exists(path)
     if (
         not layout.columns
