@@ -192,3 +192,12 @@ def test_what_is_no_corpus_is_refused_with_what_to_do(tmp_path: Path, name: str,
     line = fail(2, "train", name)
     assert line.startswith(f"nbtext: {name} cannot be read; ")
     assert hint in line
+
+
+def test_files_that_json_names_have_the_encoding_given(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes("Küche".encode("latin-1"))
+    (tmp_path / "b.txt").write_bytes(b"blue")
+    rows = [{"label": "x", "file": "a.txt"}, {"label": "y", "file": "b.txt"}]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    succeed("train t.jsonl --file-column file --encoding latin-1 -m m")
+    assert "Küche" in succeed("tokens t.jsonl -m m").text

@@ -452,7 +452,8 @@ def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Na
 
 def _decoder(reading: Reading, kind: str) -> Decoder:
     """Return a function from the bytes of a document to its text, whether it was read as Windows-1252, and its fields, all with any separators."""
-    encoding = "utf-8" if FORMATS[reading.format].decoded else reading.encoding
+    is_in_utf8 = FORMATS[reading.format].decoded and not reading.of_files
+    encoding = "utf-8" if is_in_utf8 else reading.encoding
     if kind == "mail":
         from nbtext.corpus.mail.mail import MailReading, read_mail
 
