@@ -507,7 +507,7 @@ class Parameter:
             canonical = self.check(value)
         except (TypeError, ValueError) as problem:
             if isinstance(value, str) and (instead := GONE_VALUES.get(self.name, {}).get(value)):
-                raise UsageError(f"{self.option} no longer takes {value}", hint=instead) from None
+                raise UsageError(f"{self.option} does not take {value}", hint=instead) from None
             raise UsageError(f"{self.option} must be {problem}, not {value!r}{did_you_mean(str(value), self.choices)}") from None
         return value if repr(canonical) == repr(value) else canonical  # scikit-learn's clone wants the very object back
 

@@ -165,6 +165,7 @@ def test_an_archive_is_to_be_unpacked_first(tmp_path: Path, name: str, compress:
     assert fail(2, "train", name) == fail(2, "train --format auto", name) == line
     succeed("train c")
     if name.startswith("c."):
+        assert fail(2, "train c", name) == line
         assert fail(2, "classify", name) == fail(2, "classify c/neg/0", name) == line
     else:
         answered = nbtext("classify", name)

@@ -135,7 +135,7 @@ def test_a_near_miss_is_asked_about() -> None:
 )
 def test_a_value_that_is_gone_is_refused_with_what_to_use(name: str, value: str) -> None:
     [parameter] = [each for each in ALL if each.name == name]
-    with pytest.raises(UsageError, match=f"{name} no longer takes {value}") as refused:
+    with pytest.raises(UsageError, match=f"{name} does not take {value}") as refused:
         parameter.checked(value)
     assert refused.value.hint == GONE_VALUES[name][value]
 

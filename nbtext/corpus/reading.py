@@ -144,9 +144,14 @@ def read_bytes(identity: str, body: bytes, reading: Reading) -> Document:
 
 
 def resolve_format(paths: Sequence[str], file_format: str, *, labelled: bool = False) -> str:
-    """Return the format that ``auto`` means: by the kind or name of the first path; with ``labelled`` also by its beginning."""
+    """Return the format that ``auto`` means: by the kind or name of the first path; with ``labelled`` also by its beginning.
+
+    Raise `UsageError` if a path is one that must be converted first.
+    """
     if file_format != "auto":
         return file_format
+    for path in paths:
+        _refuse_converted(path)
     found = format_by_name(paths[0]) if paths else "dir"
     if labelled:
         found = found or _format_by_content(paths[0])
@@ -181,10 +186,16 @@ def format_by_name(path: str) -> str | None:
         from nbtext.corpus.mailboxes import holds_maildirs
 
         return "maildir" if holds_maildirs(path) else "dir"
+    _refuse_converted(path)
     suffix = _suffix(path)
-    if suffix in CONVERTED:
-        raise UsageError(f"{path} cannot be read", hint=CONVERTED[suffix])
     return next((name for name, layout in FORMATS.items() if suffix in layout.suffixes), None)
+
+
+def _refuse_converted(path: str) -> None:
+    """Raise `UsageError` for a file that must be converted first, by its suffix."""
+    hint = CONVERTED.get(_suffix(path))
+    if hint is not None and not os.path.isdir(path):
+        raise UsageError(f"{path} cannot be read", hint=hint)
 
 
 def _suffix(path: str) -> str:
