@@ -297,11 +297,11 @@ def _become(
         signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore signals, as nohup does
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, signal.SIG_DFL)
-        if "AS" in limits:
-            ctypes.CDLL(None).malloc_trim(0)  # the server's own work must not leave room for that of the run
         for name, value in limits.items():
-            already = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * PAGE if name == "AS" else 0
-            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (already + value,) * 2)
+            if name == "AS":
+                _take_free_memory()
+            limit = value + (_address_space() if name == "AS" else 0)
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limit, limit))
         if stopped:
             warnings.simplefilter("ignore", ResourceWarning)  # a signal between the opening of a file and what follows leaves it to Python
             ctypes.CDLL(None).prctl(PR_SET_PTRACER, -1, 0, 0, 0)  # so that a process that is not its parent may trace it
@@ -309,6 +309,32 @@ def _become(
         status = _run(program)
     finally:
         os._exit(status)
+
+
+def _address_space() -> int:
+    """Return the bytes of address space that this process has."""
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+    return int(pages) * PAGE
+
+
+TAKEN: list[bytes | None] = []
+"""What :func:`_take_free_memory` holds until the run ends."""
+
+
+def _take_free_memory() -> None:
+    """Take what the server's own work left free on the heap: it must not make room for the run."""
+    TAKEN.extend([None] * 1_000_000)  # grown now, not where there is no room
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (_address_space(), hard))
+    number = 0
+    for size in (1 << 20, 1 << 17, 1 << 14, 1 << 11, 480, 240, 96):
+        try:
+            while number < len(TAKEN):
+                TAKEN[number] = bytes(size)
+                number += 1
+        except MemoryError:
+            continue
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def _open_streams(closed: Sequence[int]) -> None:
