@@ -10,12 +10,12 @@ naive Bayes' posterior estimates (2000), for the part of the length.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.decision import log_posterior
-from nbtext.records import NamedTuple, dataclass
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

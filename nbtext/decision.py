@@ -19,12 +19,12 @@ every step finite.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from nbtext.errors import UsageError, did_you_mean
-from nbtext.records import NamedTuple, dataclass
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

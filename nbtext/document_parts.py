@@ -12,10 +12,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import chain, compress
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from nbtext.errors import DocumentError
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import compress, permutations
+from typing import NamedTuple
 
 from nbtext.document_parts import NO_TEXT, Attributes
 from nbtext.errors import UsageError
-from nbtext.records import NamedTuple
 from nbtext.settings import AVERAGE, READING, TRAINING, Settings
 
 TRAITS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field, fields
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from nbtext.counts.vocabulary import SIDES, Vocabulary, is_category, is_of_side,
 from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED, SEED_WORDS, SEVERAL_LABELS, require_fitting
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, could_be_chosen
 from nbtext.ragged import BLOCK_DOCUMENTS
-from nbtext.records import NamedTuple, dataclass
+from nbtext.records import dataclass
 from nbtext.settings import ALL_OTHERS, GivenSmoothing, Settings
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.surfaces import PAIRS

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.ragged import flat_indices, offsets
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from nbtext.type_names import Mask, Names, Whole

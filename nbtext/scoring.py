@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from nbtext.decision import IMPRECISE, DecisionRule, log_odds
 from nbtext.errors import DocumentError, UsageError
 from nbtext.label_sets import MARK, labels_in
 from nbtext.ragged import BLOCK_DOCUMENTS, blocks
-from nbtext.records import NamedTuple, dataclass
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,14 +8,13 @@ last axis of two; the score is the sum over labels, of log odds the largest.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.counts.matrix import in_blocks
 from nbtext.language_model.dirichlet import log
 from nbtext.ragged import offsets
-from nbtext.records import NamedTuple
 from nbtext.settings import CRITERIA
 
 if TYPE_CHECKING:

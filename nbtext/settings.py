@@ -10,10 +10,10 @@ import re
 from dataclasses import field, fields, replace
 from functools import cache, partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 from nbtext.errors import ModelError, UsageError, did_you_mean
-from nbtext.records import NamedTuple, dataclass
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

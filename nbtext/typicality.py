@@ -11,11 +11,11 @@ test of homogeneity.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.records import NamedTuple, dataclass
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Dataclasses and named tuples that are quick to define behave as the standard ones."""
+"""Dataclasses that are quick to define behave as the standard ones."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import pickle
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, replace
 from functools import cached_property
-from inspect import Parameter, signature
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -105,81 +104,3 @@ class Heir(Base):
 def test_an_heir_has_fields_and_methods_of_its_base_and_can_be_pickled() -> None:
     heir = pickle.loads(pickle.dumps(Heir(-1, 2)))
     assert (heir, repr(heir), heir.x, heir.y, heir.double) == (Heir(1, 2), "<1>", 1, 2, 2)
-
-
-class Standard(NamedTuple):
-    """As typing makes it."""
-
-    x: int
-    y: tuple[int, ...] = ()
-    z: int = 3
-
-    @property
-    def double(self) -> int:
-        return 2 * self.x
-
-
-class Quick(records.NamedTuple):
-    """As this project makes it."""
-
-    x: int
-    y: tuple[int, ...] = ()
-    z: int = 3
-
-    @property
-    def double(self) -> int:
-        return 2 * self.x
-
-
-T = TypeVar("T")
-
-
-class OfKind(records.NamedTuple, Generic[T]):
-    """With a parameter of its type."""
-
-    item: T
-
-
-NAMED = pytest.mark.parametrize("kind", [Standard, Quick])
-
-
-@NAMED
-def test_a_named_tuple_has_its_fields_in_order(kind: type[Standard]) -> None:
-    assert kind(1) == kind(1, ()) == kind(x=1) == kind(1, z=3) == kind._make([1, (), 3]) == (1, (), 3)
-    point = kind(1, (2,), z=5)
-    x, y, z = point
-    assert (x, y, z) == (point.x, point.y, point.z) == (1, (2,), 5)
-    assert (point.double, hash(point), len(point)) == (2, hash((1, (2,), 5)), 3)
-    assert repr(point) == f"{kind.__name__}(x=1, y=(2,), z=5)"
-    assert point._replace(x=4) == (4, (2,), 5)
-    assert point._asdict() == {"x": 1, "y": (2,), "z": 5}
-    assert (kind._fields, kind._field_defaults) == (("x", "y", "z"), {"y": (), "z": 3})
-    assert [(name, each.default) for name, each in signature(kind).parameters.items()] == [("x", Parameter.empty), ("y", ()), ("z", 3)]
-    match point:
-        case kind(first, second):
-            assert (first, second) == (1, (2,))
-        case _:
-            pytest.fail("it has no places to match")
-    with pytest.raises(AttributeError):
-        setattr(point, "x", 2)  # noqa: B010
-    with pytest.raises(AttributeError):
-        setattr(point, "w", 2)  # noqa: B010
-    found = pickle.loads(pickle.dumps(point))
-    assert (type(found), found) == (kind, point)
-
-
-@NAMED
-@pytest.mark.parametrize(
-    ("values", "named"), [((), {}), ((1, (), 3, 4), {}), ((1,), {"x": 1}), ((1,), {"w": 1}), ((), {"y": 1, "w": 1})], ids=repr
-)
-def test_wrong_fields_of_a_named_tuple_are_a_type_error(kind: type[Standard], values: tuple[Any, ...], named: dict[str, Any]) -> None:
-    with pytest.raises(TypeError):
-        kind(*values, **named)
-    with pytest.raises((TypeError, ValueError)):
-        kind(1)._replace(w=1)  # type: ignore[call-arg]
-    with pytest.raises(TypeError):
-        kind._make([1])
-
-
-def test_a_named_tuple_may_be_generic() -> None:
-    assert OfKind[int](item=1).item == OfKind(0)._replace(item=1)[0] == 1

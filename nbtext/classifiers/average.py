@@ -11,7 +11,7 @@ at the middle length and β_m; θ_0 is 1 / M for each of the M members and no pa
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from nbtext.classifiers.base import (
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.decision import log_posterior
 from nbtext.errors import require
-from nbtext.records import NamedTuple, dataclass
+from nbtext.records import dataclass
 from nbtext.settings import MOST_PSEUDO_COUNT
 from nbtext.text.hashing import pair
 

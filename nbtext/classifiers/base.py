@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_w
 from nbtext.errors import UsageError, require
 from nbtext.exclusions import needs_documents
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, beta_posteriors, log
-from nbtext.records import NamedTuple, dataclass
+from nbtext.records import dataclass
 from nbtext.settings import CLASSIFIERS
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ import os
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from nbtext.counts.weighting import weighted
 from nbtext.errors import UsageError, quantity, require
 from nbtext.language_model.dirichlet import log
 from nbtext.ragged import offsets
-from nbtext.records import NamedTuple, dataclass
+from nbtext.records import dataclass
 from nbtext.steps import stepped
 
 if TYPE_CHECKING:

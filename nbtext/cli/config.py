@@ -12,13 +12,12 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from nbtext.cli.messages import last_value, say
 from nbtext.errors import PathError, UsageError, did_you_mean, reason
-from nbtext.records import NamedTuple
 from nbtext.report.forms import shortened
 from nbtext.settings import GONE, INPUT, READING, TRAINING
 

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -18,7 +18,6 @@ from nbtext.corpus.document import LabelledFolder
 from nbtext.corpus.reading import format_by_name, lines_of_document, quoted_cells, reading_like, resolved
 from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
 from nbtext.errors import UsageError, listed
-from nbtext.records import NamedTuple
 from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, READING, TRAINING, Reading, Settings, opposite
 
 if TYPE_CHECKING:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from math import inf, isinf, nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.cli import option, panels
 from nbtext.cli.messages import say
 from nbtext.errors import UsageError, did_you_mean, quantity
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

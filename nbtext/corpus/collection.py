@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import field, replace
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nbtext.corpus.document import Document, Notices, Source
 from nbtext.corpus.parts import BYTES, Shard, shards
@@ -16,7 +16,7 @@ from nbtext.corpus.reading import read_shard, resolved, source_of
 from nbtext.corpus.streams import bytes_read
 from nbtext.errors import DocumentError, NbtextError, PathError
 from nbtext.ragged import LabelledBlock
-from nbtext.records import NamedTuple, dataclass
+from nbtext.records import dataclass
 from nbtext.settings import FORMATS, Reading
 
 if TYPE_CHECKING:

@@ -12,12 +12,11 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import decoded_name
 from nbtext.document_parts import NO_TEXT, Attributes
 from nbtext.errors import DocumentError, UsageError, listed
-from nbtext.records import NamedTuple
 from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from nbtext.document_parts import NO_ATTRIBUTES, NO_TEXT, WEIGHT_UNIT, Attributes, joined_parts, shown
 from nbtext.errors import PASSED, WARNING, DocumentError, Finding, NbtextError, PathError, listed, quantity
-from nbtext.records import NamedTuple, dataclass
+from nbtext.records import dataclass
 from nbtext.settings import Reading, in_bytes
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from html import unescape
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbtext.corpus.decoding import from_charset
-from nbtext.records import NamedTuple
 
 _INLINE = frozenset(b"a abbr b big em font i mark s small span strong sub sup tt u wbr".split())
 """Tags that do not end a word."""

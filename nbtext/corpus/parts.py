@@ -11,7 +11,7 @@ import stat
 from codecs import BOM_UTF8
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from nbtext.corpus.document import WHOLE_FILE, FilePart, LabelledFolder, Source,
 from nbtext.corpus.streams import BUFFER, LONGEST_BEGINNING, compression, line_ends, readable_stream
 from nbtext.errors import NbtextError, PathError
 from nbtext.ragged import blocks
-from nbtext.records import NamedTuple
 from nbtext.settings import FORMATS, Format
 
 if TYPE_CHECKING:

@@ -12,14 +12,13 @@ import stat
 import sys
 import zlib
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
 from nbtext.corpus.document import WHOLE_FILE, FilePart, Source, size_in_words, too_large
 from nbtext.errors import DocumentError, PathError, UsageError, reason
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from nbtext.corpus.parts import size_of_records
 from nbtext.corpus.streams import BUFFER, LINES_AT_ONCE, line_blocks, numbered_lines, open_stream, rejoined
 from nbtext.errors import DocumentError, PathError, UsageError, did_you_mean, quantity
 from nbtext.ragged import LabelledBlock
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.ragged import flat_indices, offsets
-from nbtext.records import NamedTuple
 from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:

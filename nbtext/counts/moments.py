@@ -6,12 +6,11 @@ A float is a whole number times a power of two, so a sum of floats is a fraction
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
 from nbtext.errors import UsageError
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from nbtext.type_names import AnyArray, Floats, Whole

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import compress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from nbtext.document_parts import NO_ATTRIBUTES, WEIGHT_UNIT, Attributes
 from nbtext.errors import UsageError
 from nbtext.label_sets import EVERYTHING, LabelSets, have_several
 from nbtext.ragged import flat_indices, offsets
-from nbtext.records import NamedTuple, dataclass
+from nbtext.records import dataclass
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import KeyTable, pair, unpair
 

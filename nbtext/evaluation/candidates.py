@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import cache
 from itertools import product
 from math import prod
+from typing import NamedTuple
 
 from nbtext.counts.counting import require_words
 from nbtext.errors import UsageError, did_you_mean
 from nbtext.exclusions import EXACT_CHANGE, require_fitting
-from nbtext.records import NamedTuple
 from nbtext.settings import COUNTING, TRAINING, Reading, Settings
 
 BIGRAMS = {"ngrams": "2", "min_df": "2", "stop_words": "none"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import exp, lgamma, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from nbtext.metrics.intervals import Bootstrap, Interval, percentile_interval, w
 from nbtext.metrics.outcomes import ConfusionCells, Outcomes, f1, macro, outcomes
 from nbtext.metrics.several_labels import evaluation_of
 from nbtext.ragged import blocks
-from nbtext.records import NamedTuple
 from nbtext.scoring import scored
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import heapq
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,6 @@ from nbtext.model.choosing import has_choice
 from nbtext.model.training import choices_of, learn, needs_sample
 from nbtext.parallel.processes import in_order
 from nbtext.ragged import BLOCK_DOCUMENTS
-from nbtext.records import NamedTuple
 from nbtext.steps import stepped
 
 if TYPE_CHECKING:

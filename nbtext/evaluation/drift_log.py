@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.corpus.streams import file_content
 from nbtext.decision import minimum_error
 from nbtext.errors import PathError, UsageError
-from nbtext.records import NamedTuple
 from nbtext.strict_json import parsed_json
 from nbtext.typicality import ANSWERS, FARTHEST, FIGURES, LIKELIHOOD, UNKNOWN, Profile, Spread, chance_of_shares, shares_apart
 

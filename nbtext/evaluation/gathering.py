@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from nbtext.inspection.terms import ClassTerms, class_terms
 from nbtext.metrics.evaluation import probability_result
 from nbtext.metrics.several_labels import evaluation_of
 from nbtext.promises.precision import RiskPoint, risk_curve
-from nbtext.records import NamedTuple
 from nbtext.scoring import ScoredBlock, scored
 
 if TYPE_CHECKING:

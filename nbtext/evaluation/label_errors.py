@@ -6,7 +6,7 @@ Source: C. Brodley, M. Friedl, Identifying mislabeled training data (1999), with
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.evaluation.cross_validation import judge_folds, leave_one_out_blocks, stratified_folds
 from nbtext.fitted_model import class_for
 from nbtext.label_sets import chosen_label
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

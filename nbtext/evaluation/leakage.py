@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from nbtext.errors import NoDocumentsError, quantity
 from nbtext.metrics.evaluation import Evaluation, probability_result, slice_result
 from nbtext.metrics.results import SliceResult
 from nbtext.ragged import blocks, find_sorted
-from nbtext.records import NamedTuple
 from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:

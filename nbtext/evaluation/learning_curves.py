@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from nbtext.metrics.evaluation import accuracy_and_macro_f1
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap, Interval, percentile_interval, wilson_interval
 from nbtext.model.training import looked_up
 from nbtext.parallel.processes import in_order
-from nbtext.records import NamedTuple
 from nbtext.steps import stepped
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -42,7 +42,6 @@ from nbtext.evaluation.tuning import (
 from nbtext.model import TextClassifier
 from nbtext.model.state import counts_to_plain
 from nbtext.model.training import looked_up
-from nbtext.records import NamedTuple
 from nbtext.settings import GOALS
 from nbtext.steps import reporting
 

@@ -9,14 +9,13 @@ in performance evaluation (2010).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from nbtext.evaluation.cross_validation import HeldOutEvaluation, train_and_score
 from nbtext.metrics.evaluation import number_or_none
 from nbtext.metrics.outcomes import METRICS, Judged, Outcomes, join_judged, mean_or_nan, rates
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

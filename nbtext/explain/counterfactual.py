@@ -12,7 +12,7 @@ as well, and where none are found there may be some.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from nbtext.explain.explanation import class_number
 from nbtext.explain.mistakes import runner_up
 from nbtext.explain.word_walk import LocatedWords, WordWalker
 from nbtext.label_sets import BETWEEN_LABELS, REST
-from nbtext.records import NamedTuple
 from nbtext.scoring import Answer, ScoredBlock, answers_to
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum, inf, isinf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from nbtext.explain.mistakes import runner_up
 from nbtext.explain.word_walk import LocatedWords, WordWalker
 from nbtext.label_sets import REST, THE_REST
 from nbtext.ragged import offsets
-from nbtext.records import NamedTuple
 from nbtext.scoring import IMPOSSIBLE, ScoredBlock, lacking, scored
 from nbtext.text.analyzer import UNKNOWN
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from nbtext.document_parts import shown
 from nbtext.explain.contributions import shared_out, term_contributions, weighed_pieces
 from nbtext.explain.word_walk import WordWalker
 from nbtext.metrics.results import IF_KNOWN, NOT_IN_JSON
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import accumulate, chain, count, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category as unicode_category
 
 import numpy as np
@@ -21,7 +21,6 @@ from nbtext.counts.counting import Analysis, name_and_count
 from nbtext.counts.vocabulary import Vocabulary, category_term, displayed_term
 from nbtext.document_parts import Attributes, field_places, shown
 from nbtext.ragged import flat_indices, offsets
-from nbtext.records import NamedTuple
 from nbtext.text.analyzer import UNKNOWN, TermSequence
 from nbtext.text.encoded_lines import encoded_lines
 from nbtext.text.ngrams import char_ngrams, ngram_sizes, with_ngrams

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from sys import intern
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from nbtext.errors import PASSED, WARNING, Finding, NoDocumentsError, listed, qu
 from nbtext.label_sets import labels_in
 from nbtext.model.changing import contradictions, last_equal
 from nbtext.model.description import corpus_findings
-from nbtext.records import NamedTuple
 from nbtext.settings import LANGUAGES, Reading, Settings
 from nbtext.store.ledger import fingerprint
 from nbtext.text.words import stop_words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from nbtext.exclusions import CRITERIA, SEVERAL_LABELS, require_fitting
 from nbtext.fitted_model import classifier
 from nbtext.language_model.dirichlet import NO_OWN
 from nbtext.language_model.measures import PartFit, fit_of_labels, log_evidence_of_labels, model_posteriors
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from nbtext.classifiers.base import Classifier

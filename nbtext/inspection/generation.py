@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from nbtext.language_model.sampling import (
     predictive,
     random_source,
 )
-from nbtext.records import NamedTuple
 from nbtext.selection import PROBABILITIES_AT_ONCE
 
 if TYPE_CHECKING:

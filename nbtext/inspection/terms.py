@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from nbtext.document_parts import checked_fields, field_name, without_separators
 from nbtext.explain.explanation import class_number
 from nbtext.explain.word_walk import WordWalker
 from nbtext.language_model.dirichlet import beta_intervals
-from nbtext.records import NamedTuple
 from nbtext.selection import PROBABILITIES_AT_ONCE, Ranking, goes_by_cells, mutual_information, rank, summands_of_cells
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import unpair

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from nbtext.counts.counting import Analysis, count
 from nbtext.counts.matrix import DocumentTermMatrix, stable_order
 from nbtext.errors import UsageError
 from nbtext.ragged import offsets
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -16,7 +16,7 @@ other side, and all sums stay exact.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from nbtext.decision import greatest_expected_f1, log_posterior
 from nbtext.label_calibration import by_label
 from nbtext.labelling.pool import COUNTS, DocumentPool, Reach
 from nbtext.ragged import flat_indices
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

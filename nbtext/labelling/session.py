@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import compress, count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from nbtext.labelling.asking import Coverage, tempered, worth
 from nbtext.labelling.pool import DocumentPool, count_pool
 from nbtext.labelling.running_model import ClassSeed, RunningLabels, RunningModel
 from nbtext.metrics.intervals import Interval, wilson_interval
-from nbtext.records import NamedTuple
 from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from nbtext.counts.vocabulary import is_category
 from nbtext.language_model.dirichlet import log, times_log
 from nbtext.language_model.smoothing import gamma_rise
 from nbtext.ragged import find_sorted
-from nbtext.records import NamedTuple
 from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:

@@ -17,13 +17,12 @@ the vocabulary (V and α_0 fall) and the document. The selection of terms and th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, in_blocks
 from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST, LanguageModels, log, times_log
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,12 +8,11 @@ biased, as for the calibration error, to which chance deviations of every bin ad
 from __future__ import annotations
 
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.metrics.outcomes import ConfusionCells, Judged, bin_of, outcomes, rates
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

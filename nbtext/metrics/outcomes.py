@@ -10,12 +10,11 @@ to nothing is 0; a mean over nothing is nan.
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.decision import NO_ANSWER
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

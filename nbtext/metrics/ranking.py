@@ -5,11 +5,9 @@ Both need all scores at once. At most `SCORES_KEPT` are kept; of more, there are
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

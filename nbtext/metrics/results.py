@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbtext.metrics.intervals import Interval, wilson_interval
-from nbtext.records import NamedTuple
 
 IF_KNOWN: Mapping[str, str] = {"json": "if known"}
 """Metadata of a field that JSON leaves out where it is None or empty."""

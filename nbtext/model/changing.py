@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import reduce
 from math import inf
 from operator import add
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from nbtext.fitted_model import require_additive
 from nbtext.label_sets import renamed, shown_label
 from nbtext.model.corpus_work import count_corpus
 from nbtext.model.state import versions
-from nbtext.records import NamedTuple
 from nbtext.settings import COUNTING, Reading
 from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger, fingerprint
 

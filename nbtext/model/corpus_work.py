@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import reduce
 from itertools import chain, islice
 from operator import add
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from nbtext.counts.counting import Analysis, count
 from nbtext.errors import DocumentError, NbtextError, NoDocumentsError, PathError, UsageError
 from nbtext.exclusions import CLUSTER, PATCH, require_fitting
 from nbtext.ragged import BLOCK_DOCUMENTS, LabelledBlock
-from nbtext.records import NamedTuple
 from nbtext.scoring import ScoredBlock, scored
 
 if TYPE_CHECKING:

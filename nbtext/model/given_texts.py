@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat, zip_longest
 from numbers import Integral
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from nbtext.document_parts import WEIGHT_UNIT, Attributes, field_name, weight_in
 from nbtext.errors import DocumentError, UsageError
 from nbtext.label_sets import label_set, one_label
 from nbtext.model.schema import LABEL_KINDS
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from nbtext.corpus.document import Document

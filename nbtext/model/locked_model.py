@@ -11,14 +11,13 @@ import os
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.classifiers.base import classifier_class
 from nbtext.counts.corpus_counts import NeverLearntError, forget_documents
 from nbtext.errors import ModelError, PathError, UsageError, reason
 from nbtext.fitted_model import require_additive
 from nbtext.model.text_classifier import TextClassifier
-from nbtext.records import NamedTuple
 from nbtext.settings import CLASSIFIERS
 from nbtext.steps import stepped
 from nbtext.store.atomic import BACKUP_SUFFIX as BACKUP

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from nbtext.counts.documents import LARGEST_HASH
 from nbtext.counts.layers import MOST_OF_SEEDS
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError, malformed, require
-from nbtext.records import NamedTuple
 from nbtext.text.surfaces import PAIRS, WORDS
 from nbtext.typicality import FIGURES
 

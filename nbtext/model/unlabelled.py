@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -41,7 +41,6 @@ from nbtext.model.training import (
     terms_and_smoothing,
     without_dropped,
 )
-from nbtext.records import NamedTuple
 from nbtext.steps import stepped
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ may have come about, and the intervals would hold the truth nearly always.
 from __future__ import annotations
 
 from itertools import compress
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -30,7 +30,6 @@ from nbtext.decision import log_posterior as normalised
 from nbtext.errors import NoDocumentsError, UsageError, quantity
 from nbtext.model.training import left_out_posteriors
 from nbtext.promises.label_shares import label_shares
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -16,13 +16,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from itertools import takewhile
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.decision import DecisionRule, log_odds
 from nbtext.metrics.intervals import Interval, wilson_interval
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import ceil, inf, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.errors import UsageError, quantity
 from nbtext.label_sets import LabelSets, labels_in
 from nbtext.metrics.intervals import NORMAL_95, Interval, wilson_interval
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,12 +7,11 @@ import re
 from contextlib import contextmanager
 from itertools import chain, compress
 from math import isfinite
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.document import WHOLE_RECORD
 from nbtext.errors import PathError, reason
 from nbtext.label_sets import BETWEEN_LABELS, is_set, labels_in
-from nbtext.records import NamedTuple
 from nbtext.report.forms import SIX_DIGITS, by_place, json_line, rounded, six_digits, write
 
 if TYPE_CHECKING:

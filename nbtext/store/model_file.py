@@ -26,12 +26,11 @@ import json
 import os
 import stat
 import struct
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.errors import RESTORE, ModelError, UsageError, reason
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

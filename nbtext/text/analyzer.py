@@ -9,12 +9,11 @@ import re
 from collections import defaultdict
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.ragged import GrowingRows, TextBlock, flat_indices
-from nbtext.records import NamedTuple
 from nbtext.text.hashing import group
 from nbtext.text.surfaces import BETWEEN_FORMS, KEEP_ITEMS, LONG_FORM, WORDS, SurfaceTable, find_surfaces, texts_with_runs
 from nbtext.text.words import MAX_BYTES, words

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category
 
 import numpy as np
 
 from nbtext.ragged import BETWEEN, TextBlock, flat_indices
-from nbtext.records import NamedTuple
 from nbtext.text.hashing import KeyTable, pair
 
 if TYPE_CHECKING:

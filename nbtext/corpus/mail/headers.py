@@ -9,13 +9,12 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, compress, repeat
 from operator import contains
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import from_charset, to_utf8, whole_characters
 from nbtext.document_parts import field_name
 from nbtext.errors import DocumentError
 from nbtext.label_sets import label_set
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

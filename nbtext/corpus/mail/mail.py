@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import detect_encoding, from_charset, refuse_binary
 from nbtext.corpus.html import HtmlDocument
 from nbtext.corpus.mail.headers import all_fields, chosen_fields, decoded_header, names_to_read, split_headers
 from nbtext.corpus.mail.structure import Part, structure_items
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

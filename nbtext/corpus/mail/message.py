@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-
-from nbtext.records import NamedTuple
+from typing import NamedTuple
 
 MARK = "X-Nbtext"
 

@@ -8,11 +8,10 @@ from collections import Counter
 from functools import lru_cache
 from itertools import compress, count, repeat
 from operator import is_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import whole_characters
 from nbtext.corpus.mail.headers import DECLARES, DECLARING, Headers, domain_of, host_items, names_to_read, split_headers
-from nbtext.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import quantity
-from nbtext.records import NamedTuple
 from nbtext.report.forms import bounds, percent, shortened
 from nbtext.report.page.markup import NOTHING, Markup, attribute, breakable, html
 
