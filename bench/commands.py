@@ -35,7 +35,7 @@ COMMANDS = {
     " --stemmer none",
     "train --classifier average": "train {train} -m {written} {reading} --classifier average",
     "train --unlabelled": "train {train} -m {written} {reading} --unlabelled {test}",
-    "tune": "tune {train} --tries 1 -m {written} {reading}",
+    "tune": "tune {train} --try min-df=1 -m {written} {reading}",
     "classify one": "classify {one} -m {model} --format lines",
     "classify 5 MB in one document": "classify {long} -m {model} --format dir --document text",
     "classify all": "classify {test} -m {model} {reading}",

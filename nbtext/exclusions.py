@@ -48,7 +48,6 @@ TRAITS = {
     "draws": "documents are divided by time, not at random",
     "thresholds": "each of them says which labels are given",
     "contributions": "it shows changes of the document",
-    "limit": "one limit is enough",
     "mode": "only one of them can be done",
     "rows": "the form is given by the other",
     "alone": "there must be no columns beside the text",
@@ -242,7 +241,6 @@ COMMANDS = {
         Row("--paths --print0", lacks="rows"),
         Row("--output", needs="rows"),
     ),
-    "tune": (Row("--within --tries", needs="limit", lacks="limit"),),
     "tokens": (Row(OF_ANALYSIS, wants="--model=none --no-model"),),
 }
 """Of one command besides."""

@@ -35,6 +35,8 @@ GONE = {
     **dict.fromkeys(("card", "dataset", "evaluation", "license"), CARD_RECIPE),
     "verify": "nbtext doctor checks the installation and loads the model",
     "similarity": "nbtext evaluate CORPUS shows which classes are confused",
+    "max_size": "--min-df makes a model smaller; nbtext tune CORPUS --try min-df=1,2,5 shows what that costs",
+    "tries": "--within none tries all known-good settings and can be repeated exactly",
     "sweep": "nbtext tune CORPUS --try smoothing=0.001,0.1,10 compares strengths of the prior on training documents",
 }
 """Options of earlier versions, and what to use. Model files may still have those of training."""
@@ -247,14 +249,16 @@ def in_bytes(canonical: str) -> int:
 
 
 def seconds(value: object) -> float:
-    """Check for a time such as 60s, 5m or 1h; return its seconds."""
+    """Check for a time such as 60s, 5m or 1h, or none; return its seconds."""
     given = str(value)
+    if given == "none":
+        return float("inf")
     try:
         found = float(given[:-1]) * _SECONDS[given[-1]] if given[-1:] in _SECONDS else float(given)
     except ValueError:
         found = 0.0
     if not 0 < found < float("inf"):
-        raise ValueError("a time such as 60s, 5m or 1h")
+        raise ValueError("a time such as 60s, 5m or 1h, or none")
     return found
 
 
@@ -726,12 +730,8 @@ READING = Reading.table()
 SEARCH = (
     Parameter(
         "within", None, "TIME", seconds,
-        "Write the best model found within a TIME such as 60s, 5m or 1h. It tries settings that are known to be good, or those of --try, the cheapest first.",
+        "Write the best model found within a TIME such as 60s, 5m or 1h; none for no limit. It tries settings that are known to be good, or those of --try.",
         group="model", common=True,
-    ),
-    Parameter(
-        "max_size", None, "SIZE", size, "Try only models of at most about this size. A size is a number of bytes, or a number with K, M or G.",
-        group="model",
     ),
 )  # fmt: skip
 """Limits of a search for settings. A model does not remember them."""

@@ -94,7 +94,7 @@ def test_training_and_evaluating_with_a_document_that_cannot_be_read(pets: Path)
 @pytest.mark.parametrize(
     "line",
     ["evaluate in", "compare nbtext.joblib nbtext.joblib in", "cross-validate in --folds 2", "learning-curve in --folds 2", "suspects in",
-     "report in", "tokens in", "tune in --folds 2 --tries 2", "update in", "prevalence in"],
+     "report in", "tokens in", "tune in --folds 2 --try ngrams=1,2", "update in", "prevalence in"],
 )  # fmt: skip
 def test_a_document_that_cannot_be_read_is_named_once_and_the_others_are_read_as_without_it(pets: Path, line: str) -> None:
     corpus(pets, {f"in/{label}/{n}": f"the {label} {n}" for label in ("cats", "dogs") for n in range(30)})

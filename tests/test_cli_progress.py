@@ -132,7 +132,7 @@ WORK = [
     ["merge", "nbtext.joblib", "copy.joblib", "--to", "both.joblib"],
     ["report", "many.tsv", "--training", "many.tsv"],
 ]
-SHOWN = ["of 3 folds", "of 2 folds, ", "of .* models", "of 2 settings", "iteration", "of 10 folds", "of 2 models", "of .* models"]
+SHOWN = ["of 3 folds", "of 2 folds, ", "of .* models", "of 3 settings", "iteration", "of 10 folds", "of 2 models", "of .* models"]
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_text_before_label(tables: Path) -> None:
 
 def test_every_command_that_trains_sees_the_same(tables: Path) -> None:
     for command in ("cross-validate", "suspects", "learning-curve", "tune"):
-        options = ["--tries", "1"] if command == "tune" else ["--folds", "2"] if command == "cross-validate" else []
+        options = ["--try", "min-df=1"] if command == "tune" else ["--folds", "2"] if command == "cross-validate" else []
         done = nbtext(command, "headed.csv", *options, "-v")
         assert done.status == 0, done
         assert sum("class in column 'category'" in note for note in done.notes) == 1, done

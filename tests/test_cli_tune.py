@@ -1,18 +1,20 @@
 """`nbtext tune`: settings tried on a corpus, the best written as a model, as a process.
 
-Also tests `report/comparisons.py` and `evaluation/search.py`.
+Also tests `report/comparisons.py` and `evaluation/tuning.py`.
 """
 
 from __future__ import annotations
 
 import json
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nbtext.evaluation.candidates import PORTFOLIO
 from tests.process import (
     HOUSE,
     SERVICE_DESK,
@@ -21,7 +23,6 @@ from tests.process import (
     bash,
     content,
     corpus,
-    error_line,
     fail,
     in_json,
     nbtext,
@@ -44,34 +45,41 @@ def settings_of(said: dict[str, Any]) -> list[dict[str, str]]:
     return [trial["setting"] for trial in said["settings"]]
 
 
-def test_every_combination_is_tried_and_the_best_comes_first(tmp_path: Path) -> None:
-    said = tuned(tmp_path, "--try", "smoothing=0.01,1,1", "--try", "ngrams=1,2", "--folds", "4")
-    assert (said["folds"], said["seed"], said["documents"]) == (4, 0, 222)
+def test_the_default_and_every_combination_is_tried_and_the_best_comes_first(tmp_path: Path) -> None:
+    tries = ("--try", "smoothing=0.01,1,1", "--try", "ngrams=1,2", "--folds", "4")
+    said = tuned(tmp_path, *tries)
+    assert (said["folds"], said["seed"], said["documents"], said["settings_in_all"]) == (4, 0, 222, 5)
     assert sorted(map(sorted, (setting.items() for setting in settings_of(said)))) == [
-        [("ngrams", n), ("smoothing", smoothing)] for n in "12" for smoothing in ("0.01", "1")
+        [],
+        *([("ngrams", n), ("smoothing", smoothing)] for n in "12" for smoothing in ("0.01", "1")),
     ]
-    assert [trial["rank"] for trial in said["settings"]] == [1, 2, 3, 4]
+    assert [trial["rank"] for trial in said["settings"]] == [1, 2, 3, 4, 5]
     accuracies = [trial["accuracy"] for trial in said["settings"]]
     assert accuracies == sorted(accuracies, reverse=True)
     assert len(set(accuracies)) > 1
-    assert said["best"] == said["settings"][0]
-    text = succeed("tune", DESK, "--try", "smoothing=0.01,1", "--try", "ngrams=1,2", "--folds", "4").text
-    first = next(line for line in text.splitlines() if line.split()[:1] == ["1"])
-    best = said["best"]
-    assert first.split()[1:4] == [f"{best[name]:.4f}" for name in ("accuracy", "macro_f1", "log_loss")]
-    worse = sum(trial["beyond_chance"] for trial in said["settings"][1:])
-    assert f"Beyond chance the first setting is better than {worse} of 3 others." in text
+    assert [trial for trial in said["settings"] if trial["chosen"]] == [said["chosen"]]
+    assert said["chosen"]["setting"] == {}
+    lines = succeed("tune", DESK, *tries).text.splitlines()
+    rows = [line.split() for line in lines if line.split()[:1] and line.split()[0].isdigit()]
+    assert [row[0] for row in rows if row[1] == "*"] == [str(said["chosen"]["rank"])]
+    for row, trial in zip(rows, said["settings"], strict=True):
+        figures = row[2:5] if row[1] == "*" else row[1:4]
+        assert figures == [f"{trial[name]:.4f}" for name in ("accuracy", "macro_f1", "log_loss")]
+    assert "No setting is significantly better than the default; the default is kept." in lines
 
 
 def test_the_figures_are_those_of_cross_validate_and_the_model_that_of_train(tmp_path: Path) -> None:
-    said = tuned(tmp_path, "--try", "smoothing=0.02,1", "--try", "ngrams=2,1", "--folds", "5", "--seed", "3", "--top", "400", "-m", "tuned")
+    said = tuned(
+        tmp_path, "--try", "smoothing=0.02,auto", "--try", "ngrams=2,1", "--folds", "5", "--seed", "3", "--top", "400", "-m", "tuned"
+    )
+    assert len(said["settings"]) == 4
     for trial in said["settings"]:
         options = [f"--{name}={value}" for name, value in trial["setting"].items()]
         judged = in_json("cross-validate", DESK, "--folds", "5", "--seed", "3", "--top", "400", *options)
-        found = (judged["accuracy"], judged["macro_f1"], judged["log_loss"], judged["folds"]["accuracy"]["sd"])
-        assert (trial["accuracy"], trial["macro_f1"], trial["log_loss"], trial["accuracy_sd"]) == found
+        found = (judged["accuracy"], judged["macro_f1"], judged["log_loss"])
+        assert (trial["accuracy"], trial["macro_f1"], trial["log_loss"]) == found
         succeed("train", DESK, "--top", "400", *options, "-m", "trained")
-        assert (content("trained") == content("tuned")) == (trial == said["best"])
+        assert (content("trained") == content("tuned")) == trial["chosen"]
 
 
 @pytest.mark.parametrize(
@@ -88,17 +96,17 @@ def test_the_figures_are_those_of_cross_validate_and_the_model_that_of_train(tmp
 )
 def test_one_setting_is_train(tmp_path: Path, arguments: list[str]) -> None:
     succeed("train", DESK, *arguments, "-m", "trained")
-    tries = [part for argument in arguments for part in ("--try", argument.removeprefix("--"))]
-    for given in (arguments, tries):
-        assert len(tuned(tmp_path, *given, "--folds", "2", "--tries", "1", "-m", "tuned")["settings"]) == 1
-        assert content("tuned") == content("trained")
+    assert len(tuned(tmp_path, *arguments, "--folds", "2", "--try", "max-df=1", "-m", "tuned")["settings"]) == 1
+    assert content("tuned") == content("trained")
 
 
 def test_a_corpus_that_is_read_in_another_way(tmp_path: Path) -> None:
     table = "topic;body\n" + "".join(f"{'xy'[n % 2]};{'red' if n % 2 else 'green'} apple number{n}\n" for n in range(12))
     corpus(tmp_path, {"t.csv": table, "weights": "x\t1\ny\t3\n"})
     options = ("t.csv", "--label-column", "topic", "--text-column", "body", "--delimiter", ";")
-    succeed("tune", *options, "--try", "class-prior=weights", "--folds", "3", "-m", "tuned")
+    said = in_json("tune", *options, "--try", "class-prior=weights,uniform", "--folds", "3", "-m", "tuned")
+    assert {str(trial["setting"]) for trial in said["settings"]} == {"{}", "{'class-prior': 'weights'}", "{'class-prior': 'uniform'}"}
+    succeed("tune", *options, "--class-prior", "weights", "--try", "smoothing=1", "--folds", "3", "-m", "tuned")
     succeed("train", *options, "--class-prior", "weights", "-m", "trained")
     assert content("tuned") == content("trained")
 
@@ -112,59 +120,69 @@ def test_what_cannot_be_is_left_out_with_a_warning(pets: Path) -> None:
 
 
 def test_settings_known_to_be_good_are_tried_without_naming_any(tmp_path: Path) -> None:
-    said = tuned(tmp_path, "--tries", "6", "--folds", "3")
-    assert (said["for"], said["folds"], len(said["settings"])) == ("accuracy", 3, 6)
-    assert (said["best"]["documents"], said["best"]["folds"], said["best"]["beyond_chance"]) == (222, 3, None)
-    assert all(setting["beyond_chance"] in (True, False) for setting in said["settings"][1:])
-    assert said["best"]["bytes"] == (tmp_path / "nbtext.joblib").stat().st_size
+    said = tuned(tmp_path, "--within", "none", "--updatable", "--folds", "3")
+    assert (said["for"], said["folds"], len(said["settings"])) == ("accuracy", 3, 8)
+    assert (said["chosen"]["documents"], said["chosen"]["folds"], said["chosen"]["p_value"]) == (222, 3, None)
+    others = [trial for trial in said["settings"] if trial["setting"]]
+    assert all(0 < trial["p_value"] <= 1 and trial["better"] is (trial["p_value"] < 0.05) for trial in others)
     assert 0 < said["corrected"] <= 1
     assert not any("seconds" in setting for setting in said["settings"])
     best = content("nbtext.joblib")
-    command = said["best"]["command"]
+    command = said["chosen"]["command"]
     assert command.startswith("nbtext train ")
     succeeded(bash(command.replace("nbtext train", "$NBTEXT train", 1)))
     assert content("nbtext.joblib") == best
 
 
-def test_so_many_tries_give_the_same_bytes_again(tmp_path: Path) -> None:
-    commands = [("tune", DESK, "--tries", "4", "--folds", "3", "-m", "m", *jobs) for jobs in ((), (), ("--jobs", "2"))]
+def test_without_a_clock_the_search_gives_the_same_bytes_again(tmp_path: Path) -> None:
+    commands = [("tune", DESK, "--within", "none", "--updatable", "--folds", "2", "-m", "m", *jobs) for jobs in ((), (), ("--jobs", "2"))]
     found = [(succeed(*command).text, content("m")) for command in commands]
     assert found[0] == found[1] == found[2]
     assert len([line for line in found[0][0].splitlines() if line.startswith("nbtext train ")]) == 1
 
 
-def test_at_80_columns_a_setting_is_one_line_and_the_best_is_compared_with_the_default(tmp_path: Path) -> None:
-    shown = at_terminal("tune", str(DESK), "--tries", "12", "--folds", "2", "-m", "m", env={"COLUMNS": "80"}).err.decode()
+def test_at_80_columns_a_setting_is_one_line(tmp_path: Path) -> None:
+    shown = at_terminal("tune", str(DESK), "--within", "none", "--folds", "2", "-m", "m", env={"COLUMNS": "80"}).err.decode()
     rows = [line for line in shown.splitlines() if line.split()[:1] and line.split()[0].isdigit()]
-    assert len(rows) == 12
+    assert len(rows) == len(PORTFOLIO)
     assert all(len(line) <= 80 for line in rows)
     assert any(line.endswith("  ngrams 2, min-df 2, stop-words none, complement, tfidf") for line in rows)
-    best = succeed("tune", DESK, "--tries", "12", "--folds", "2", "-m", "m", "-o", "jsonl").records
-    default = next(trial for trial in best if not trial["setting"])
-    verdict = "The first setting is " + (
-        "the default."
-        if default["rank"] == 1
-        else f"better than the default, {'' if default['beyond_chance'] else 'but not '}beyond chance."
-    )
-    assert verdict in shown
     assert shown.count("nbtext train ") == 1
 
 
-def test_what_beats_the_default_beyond_chance_says_so(tmp_path: Path) -> None:
+def test_another_setting_is_kept_only_if_it_is_significantly_better(tmp_path: Path) -> None:
     write("t.tsv", "".join(f"{'xy'[n % 2]}\t{('red apple', 'apple red')[n % 2]} number{n}\n" for n in range(60)))
-    for tries, said in (
-        ("ngrams=1,2", "The first setting is better than the default, beyond chance."),
-        ("min-df=1,2", "The first setting is the default."),
-        ("class-prior=uniform,smoothed:1", "Beyond chance the first setting is better than 0 of 1 other."),
+    for tries, name, said in (
+        ("ngrams=1,2", "--ngrams 2", "Kept is ngrams 2: it is significantly better than the default (p = "),
+        ("min-df=1,2", "", "No setting is significantly better than the default; the default is kept."),
+        ("class-prior=uniform,smoothed:1", "", "No setting is significantly better than the default; the default is kept."),
     ):
-        assert said in succeed("tune t.tsv --folds 3 --try", tries).text, tries
+        assert said in succeed("tune t.tsv --folds 3 -m tuned --try", tries).text, tries
+        succeed("train t.tsv -m trained", *name.split())
+        assert content("tuned") == content("trained"), tries
+    found = in_json("tune t.tsv --folds 3 --try ngrams=1,2")
+    assert found["chosen"] == found["settings"][0]
+    assert (found["chosen"]["better"], found["chosen"]["setting"], found["chosen"]["accuracy"]) == (True, {"ngrams": "2"}, 1.0)
+
+
+def test_every_form_says_of_how_many_documents_and_folds_the_figures_are(tmp_path: Path) -> None:
+    write("t.tsv", "".join(f"{'xy'[n % 2]}\t{('red', 'green')[n % 2]} word{n % 7} number{n}\n" for n in range(2000)))
+    options = ("t.tsv", "--try", "smoothing=1,2", "--within", "none", "--folds", "2", "-m", "m")
+    text = succeed("tune", *options).text
+    assert "judged on 800 of 2,000 documents, 1 of 2 folds\n" in text
+    assert "judged on 2,000 of 2,000 documents, 2 of 2 folds\n" in text
+    records = succeed("tune", *options, "--output", "jsonl").records
+    names = ("documents", "documents_in_all", "folds", "folds_in_all")
+    assert [[record[name] for name in names] for record in records] == [[2000, 2000, 2, 2]] * 2 + [[800, 2000, 1, 2]]
+    assert in_json("tune", *options)["settings"] == records
+    head, *rows = (line.split(",") for line in succeed("tune", *options, "--output", "csv").text.splitlines())
+    assert [[row[head.index(name)] for name in names] for row in rows] == [[str(record[name]) for name in names] for record in records]
 
 
 def test_without_a_limit_settings_are_tried_for_a_minute_at_most(pets: Path) -> None:
     said = in_json("tune pets --updatable")
     assert len(said["settings"]) > 3
     assert all("seconds" in setting for setting in said["settings"])
-    assert "The first setting is the default." in succeed("tune pets --updatable --tries 3").text
 
 
 def test_within_a_long_time_all_are_tried_and_within_no_time_the_first(pets: Path) -> None:
@@ -173,6 +191,10 @@ def test_within_a_long_time_all_are_tried_and_within_no_time_the_first(pets: Pat
     assert all("seconds" in setting for setting in said["settings"])
     said = in_json("tune pets --within 0.001s")
     assert [setting["setting"] for setting in said["settings"]] == [{}]
+    assert (said["settings_in_all"], said["corrected"]) == (len(PORTFOLIO), None)
+    assert f"settings   1 of {len(PORTFOLIO)} tried" in succeed("tune pets --within 0.001s").text
+    succeed("train pets -m trained")
+    assert content("nbtext.joblib") == content("trained")
 
 
 @pytest.mark.parametrize("goal", ["macro-f1", "log-loss"])
@@ -184,19 +206,60 @@ def test_the_best_is_best_in_what_is_wanted(tmp_path: Path, goal: str) -> None:
 
 def test_one_class_and_one_document(tmp_path: Path) -> None:
     corpus(tmp_path, {"one.tsv": "a\tred apple\na\tgreen pear\na\tblue sky\n", "single.tsv": "a\tred apple\n"})
-    said = json.loads(nbtext("tune one.tsv --tries 2 -o json").out)
-    assert (said["best"]["accuracy"], said["folds"]) == (1.0, 3)
-    assert "only 1 document" in fail(2, "tune single.tsv --tries 2")
+    said = json.loads(nbtext("tune one.tsv --try ngrams=1,2 --within none -o json").out)
+    assert (said["chosen"]["accuracy"], said["folds"]) == (1.0, 3)
+    assert "only 1 document" in fail(2, "tune single.tsv --try ngrams=1,2 --within none")
 
 
-def test_interrupting_the_search_leaves_the_old_model(pets: Path) -> None:
+AT_ONCE = "import sys; from nbtext.cli import main, progress; progress.WAIT = progress.INTERVAL = 0; main.main()"
+"""The command, with progress from the beginning."""
+
+
+@pytest.fixture
+def many_settings(pets: Path) -> tuple[str, ...]:
+    """A search that takes long."""
+    rows = (f"{'abc'[n % 3]}\tword{n % 97} word{n % 89} {'abc'[n % 3]}{n % 7} name{n}\n" for n in range(900))
+    (pets / "large.tsv").write_text("".join(rows))
+    return ("tune", "large.tsv", "--folds", "2", "--try", f"smoothing={','.join(map(str, range(1, 300)))}")
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("form", ["json", "table"])
+def test_ctrl_c_prints_what_was_tried_and_writes_no_model(many_settings: tuple[str, ...], jobs: str, form: str) -> None:
     old = content("nbtext.joblib")
-    table = pets / "large.tsv"
-    table.write_text("".join(f"{'abc'[n % 3]}\tword{n % 97} word{n % 89} {'abc'[n % 3]}{n % 7} name{n}\n" for n in range(20_000)))
-    with start([sys.executable, "-m", "nbtext", "tune", "large.tsv", "--within", "1h", "--jobs", "2"], env=HOUSE) as child:
-        until(Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text, "a worker that judges settings")
+    done = at_terminal(*many_settings, "--jobs", jobs, "-o", form, code=AT_ONCE, answers=False, interrupt_at=b"accuracy 0.")
+    assert done.status == 128 + signal.SIGINT
+    assert content("nbtext.joblib") == old
+    if form == "json":
+        found = json.loads(done.out)
+        assert found["model"] is None
+        assert 1 <= len(found["settings"]) < found["settings_in_all"] == 300
+        assert found["chosen"] in found["settings"]
+        assert all(setting["documents"] == setting["documents_in_all"] == 900 for setting in found["settings"])
+    else:
+        assert "model      none: the search was interrupted\n" in done.text
+        assert done.text.endswith("nbtext train large.tsv --model nbtext.joblib\n")
+
+
+def test_an_interrupt_before_anything_was_tried_prints_nothing(pets: Path) -> None:
+    command = [sys.executable, "-m", "nbtext", "tune", "-", "--format", "tsv"]
+    with start(command, env=HOUSE, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(b"x\ta cat and a dog\n" * 50_000)  # more than a pipe holds: when the write returns, documents are being read
+        child.stdin.flush()
         child.send_signal(signal.SIGINT)
         assert child.wait(TIME_LIMIT) == 128 + signal.SIGINT
+        assert child.stdout.read() == b""
+
+
+def test_the_end_of_the_search_from_outside_leaves_the_old_model(many_settings: tuple[str, ...]) -> None:
+    old = content("nbtext.joblib")
+    with start([sys.executable, "-m", "nbtext", *many_settings, "--jobs", "2"], env=HOUSE, stdout=subprocess.PIPE) as child:
+        until(Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text, "a worker that judges settings")
+        child.send_signal(signal.SIGTERM)
+        assert child.communicate(timeout=TIME_LIMIT)[0] == b""
+        assert child.returncode == 128 + signal.SIGTERM
     assert content("nbtext.joblib") == old
 
 
@@ -205,10 +268,11 @@ def test_small_classes_are_warned_of_once(pets: Path) -> None:
     assert (done.status, done.notes) == (0, ["nbtext: warning: classes with fewer documents than there are folds: cats, dogs"])
 
 
-def test_a_pipe_is_read_once_only(pets: Path) -> None:
+def test_a_pipe_is_read_once_for_all_settings(pets: Path) -> None:
     table = b"x\tred apple\ny\tgreen pear\nx\tred plum\ny\tgreen grass\n"
-    options = ("tune", "-", "--format", "tsv", "--folds", "2")
-    assert succeed(*options, "--try", "smoothing=0.1,1", stdin=table).out
-    assert succeed(*options, "--tries", "2", stdin=table).out
-    assert "read once" in fail(2, *options, "--try", "ngrams=1,2", stdin=table)
-    assert "read once" in error_line(bash("$NBTEXT tune <(printf 'x\\ta\\n') --format tsv --try ngrams=1,2"), 2)
+    (pets / "table.tsv").write_bytes(table)
+    options = ("--format", "tsv", "--folds", "2", "--try", "ngrams=1,2", "-o", "csv", "-m", "m")
+    wanted = succeed("tune", "table.tsv", *options).text
+    assert succeed("tune", "-", *options, stdin=table).text == wanted.replace("table.tsv", "-")
+    done = bash("$NBTEXT tune <(cat table.tsv) --format tsv --folds 2 --try ngrams=1,2 -m m")
+    assert (done.status, done.text.count("ngrams")) == (0, 3)

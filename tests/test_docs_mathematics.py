@@ -169,10 +169,10 @@ FORMULAS = {
     "log loss": "metrics.outcomes.log_posterior_of",
     "Brier score": "metrics.outcomes.brier_score",
     "calibration error": "metrics.outcomes.expected_calibration_error",
-    "choice among settings": "evaluation.tuning.best_first",
-    "successive halving": "evaluation.search.rungs",
-    "worse beyond chance": "evaluation.tuning.is_worse",
-    "corrected figure": "evaluation.tuning.nested_figure",
+    "choice among settings": "evaluation.trials.kept",
+    "successive halving": "evaluation.tuning.stages",
+    "significantly better": "evaluation.trials.p_value",
+    "corrected figure": "evaluation.trials.corrected_figure",
     "k-fold cross-validation": "evaluation.cross_validation.cross_validate",
 }
 """Rows that must be there, and the function that computes each."""

@@ -1,4 +1,4 @@
-"""Settings to be tried: all combinations, the portfolio, and what cannot be."""
+"""Settings to be tried: all combinations, the settings known to be good, the default, and what cannot be."""
 
 from __future__ import annotations
 
@@ -8,85 +8,95 @@ import pytest
 
 from nbtext.cli.option_files import from_file
 from nbtext.errors import UsageError
-from nbtext.evaluation.candidates import (
-    MOST_SETTINGS,
-    PORTFOLIO,
-    Values,
-    _portfolio,
-    combinations,
-    possible,
-)
+from nbtext.evaluation.candidates import MOST_SETTINGS, PORTFOLIO, Candidate, candidates_for, combinations, possible
 from nbtext.exclusions import needs_documents
 from nbtext.settings import Reading, Settings
 
-
-def values(**base: object) -> Values:
-    return Values(base, from_file)
+READING = Reading()
 
 
-def texts(*tries: str) -> list[dict[str, str | None]]:
-    return [candidate.texts for candidate in combinations(tries, values())]
+def candidates(*tries: str, reading: Reading = READING, **given: object) -> list[Candidate]:
+    return candidates_for(tries, given, reading, from_file)
 
 
 def test_combinations_are_all_of_them_the_last_fastest() -> None:
-    assert texts() == [{}]
-    assert texts("ngrams=1,2", "--smoothing=0.1,auto,0.1") == [{"ngrams": n, "smoothing": a} for n in "12" for a in ("0.1", "auto")]
-    assert texts("top=5,none") == [{"top": "5"}, {"top": None}]
-    assert texts("stop-words=none") == [{"stop_words": "none"}]
+    assert combinations((), {}) == [{}]
+    found = combinations(["ngrams=1,2", "--smoothing=0.1,auto,0.1"], {})
+    assert found == [{"ngrams": n, "smoothing": a} for n in "12" for a in ("0.1", "auto")]
+    assert combinations(["top=5,none"], {}) == [{"top": "5"}, {"top": None}]
+    assert combinations(["stop-words=none"], {}) == [{"stop_words": "none"}]
     numbers = ",".join(map(str, range(1, MOST_SETTINGS // 10 + 1)))
-    assert len(texts(f"min-df={numbers}", "ngrams=1,2,3,4,5,6,7,8,9,10")) == MOST_SETTINGS
+    assert len(combinations([f"min-df={numbers}", "ngrams=1,2,3,4,5,6,7,8,9,10"], {})) == MOST_SETTINGS
     with pytest.raises(UsageError, match="1,010 settings"):
-        texts(f"min-df={numbers},101", "ngrams=1,2,3,4,5,6,7,8,9,10")
+        combinations([f"min-df={numbers},101", "ngrams=1,2,3,4,5,6,7,8,9,10"], {})
 
 
 def test_candidates_are_spelt_as_options() -> None:
-    [first, second] = combinations(["top=5,none"], values(char_ngrams="2-3"))
-    assert (first.spelt(), second.spelt()) == ({"top": "5"}, {"top": "none"})
-    assert (first.arguments(), second.arguments()) == (["--top", "5"], [])
-    assert (first.settings.char_ngrams, first.settings.top, second.settings.top) == ("2-3", 5, None)
+    [first, second] = candidates("top=5,none", char_ngrams="2-3")
+    assert (first.spelt(), second.spelt()) == ({"top": "none"}, {"top": "5"})
+    assert (first.arguments(), second.arguments()) == ([], ["--top", "5"])
+    assert (first.settings.char_ngrams, first.settings.top, second.settings.top) == ("2-3", None, 5)
 
 
-def test_the_portfolio_holds_different_settings_by_analysis() -> None:
-    candidates = _portfolio(values())
-    assert len(candidates) == len(PORTFOLIO)
-    assert possible(candidates, Reading())[1] == []
-    analyses = [candidate.analysis() for candidate in candidates]
+@pytest.mark.parametrize(
+    ("tries", "texts"),
+    [
+        (("smoothing=1,2",), [{}, {"smoothing": "1"}, {"smoothing": "2"}]),
+        (("smoothing=1,auto",), [{"smoothing": "auto"}, {"smoothing": "1"}]),
+        (("ngrams=2,1", "top=none"), [{"ngrams": "1", "top": None}, {"ngrams": "2", "top": None}]),
+        (("smoothing=1,1.0",), [{}, {"smoothing": "1"}]),
+    ],
+)
+def test_the_default_is_tried_first_and_no_setting_twice(tries: tuple[str, ...], texts: list[dict[str, str | None]]) -> None:
+    found = candidates(*tries)
+    assert [candidate.texts for candidate in found] == texts
+    assert [candidate.is_default for candidate in found] == [True, *[False] * (len(texts) - 1)]
+
+
+def test_the_default_has_what_the_user_gave() -> None:
+    [default, other] = candidates("smoothing=2", classifier="complement", reading=Reading(format="csv"))
+    assert default.settings == Settings(classifier="complement", reading=Reading(format="csv"))
+    assert (other.settings.classifier, other.settings.smoothing) == ("complement", 2)
+
+
+def test_the_known_good_are_different_settings_by_analysis() -> None:
+    found = candidates()
+    assert len(found) == len(PORTFOLIO)
+    assert possible(found)[1] == []
+    analyses = [candidate.counting for candidate in found]
     assert len([key for key, _ in groupby(analyses)]) == len(set(analyses))
-    assert candidates[0].settings == Settings()
+    assert found[0].settings == Settings(reading=Reading())
 
 
-def test_what_the_user_gave_holds_for_the_whole_portfolio() -> None:
-    candidates = _portfolio(values(stop_words="none", classifier="logistic"))
-    assert {(candidate.settings.stop_words, candidate.settings.classifier) for candidate in candidates} == {("none", "logistic")}
-    assert len({repr(candidate.settings) for candidate in candidates}) == len(candidates) < len(PORTFOLIO)
-    left, out = possible(candidates, Reading())
-    assert len(left) + len(out) == len(candidates)
-    assert {left_out.candidate.settings.weighting for left_out in out} == {"binary", "log"}
+def test_what_the_user_gave_holds_for_all_that_are_candidates() -> None:
+    found = candidates(stop_words="none", classifier="logistic")
+    assert {(candidate.settings.stop_words, candidate.settings.classifier) for candidate in found} == {("none", "logistic")}
+    assert len({candidate.name for candidate in found}) == len(found) < len(PORTFOLIO)
+    left, out = possible(found)
+    assert len(left) + len(out) == len(found)
+    assert all(f"weighting {weighting}" in " ".join(map(str, out)) for weighting in ("binary", "log"))
 
 
 def test_those_that_cannot_be_are_left_out_unless_all_are() -> None:
-    candidates = combinations(["classifier=bernoulli,multinomial", "weighting=counts,tfidf,binary"], values())
-    left, out = possible(candidates, Reading())
+    found = candidates("classifier=bernoulli,multinomial", "weighting=counts,tfidf,binary")
+    left, out = possible(found)
     assert len(left) + len(out) == 6
-    assert {each.settings.weighting for each in left if each.settings.classifier == "multinomial"} == {
-        "counts",
-        "tfidf",
-        "binary",
-    }
+    assert {each.settings.weighting for each in left if each.settings.classifier == "multinomial"} == {"counts", "tfidf", "binary"}
     assert out
-    assert all("with classifier=bernoulli" in str(each.named()) for each in out)
+    assert all("with classifier=bernoulli" in str(each) for each in out)
     with pytest.raises(UsageError, match="with classifier=bernoulli weighting=tfidf: classifier bernoulli and weighting tfidf"):
-        possible(combinations(["classifier=bernoulli", "weighting=tfidf"], values()), Reading())
+        possible([each for each in found if each.spelt() == {"classifier": "bernoulli", "weighting": "tfidf"}])
 
 
 def test_counted_features_have_no_words() -> None:
-    left, out = possible(_portfolio(values()), Reading(format="svmlight"))
+    left, out = possible(candidates(reading=Reading(format="svmlight")))
     assert {candidate.settings.ngrams for candidate in left} == {1}
-    assert any("features are counted already" in str(each.named()) for each in out)
+    assert any("features are counted already" in str(each) for each in out)
 
 
 def test_updatable_models_need_no_documents() -> None:
-    left, out = possible(_portfolio(values()), Reading(), updatable=True)
+    found = candidates()
+    left, out = possible(found, updatable=True)
     assert left
-    assert not any(needs_documents(candidate.settings) for candidate in left)
-    assert all(needs_documents(each.candidate.settings) for each in out)
+    assert out
+    assert [needs_documents(candidate.settings) for candidate in found].count(False) == len(left)

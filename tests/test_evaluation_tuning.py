@@ -1,154 +1,306 @@
-"""Figures of settings: those of cross-validation and of the model, who has lost, and what the choice itself costs."""
+"""The search: figures as of cross-validation, what is given up, limits of time and memory, and the same from several processes."""
 
 from __future__ import annotations
 
-from typing import Any
+import signal
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from itertools import pairwise, repeat
+from math import inf
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score
 
-from nbtext.evaluation.tuning import (
-    FoldJudgement,
-    Rung,
-    Trial,
-    best_first,
-    figures_of,
-    is_worse,
-    losses,
-    nested_figure,
-)
-from nbtext.metrics.outcomes import judge_documents
-from nbtext.settings import GOALS
+from nbtext.cli.option_files import from_file
+from nbtext.corpus.document import Document
+from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.counting import count
+from nbtext.errors import UsageError
+from nbtext.evaluation.candidates import candidates_for
+from nbtext.evaluation.cross_validation import HeldOutEvaluation, cross_validate, stratified_folds, train_and_score
+from nbtext.evaluation.trials import Stage, Trial
+from nbtext.evaluation.tuning import CAUTION, Clock, Search, TimeIsUpError, alarm, stages
+from nbtext.metrics.intervals import Bootstrap
+from nbtext.model.training import looked_up
+from nbtext.settings import GOALS, Reading
+from nbtext.steps import watching
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
-def judgement(random: np.random.Generator, n: int, sharpness: float, n_classes: int = 3) -> FoldJudgement:
-    """Answers of a made-up classifier; the last document's class had no others in training."""
-    truth = np.arange(n) % n_classes
-    scores = random.normal(size=(n, n_classes))
-    scores[np.arange(n), truth] += sharpness
-    log_posterior = scores - np.logaddexp.reduce(scores, axis=1)[:, np.newaxis]
-    known = np.ones(n, np.bool_)
-    known[-1] = False
-    log_posterior[-1, truth[-1]] = -np.inf
-    return FoldJudgement(judge_documents(truth, log_posterior.argmax(axis=1), log_posterior), known, 1.0, 0)
+    from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.evaluation.candidates import Candidate
+    from nbtext.steps import Step
 
 
-def test_most_or_least_is_best_and_more_folds_come_first() -> None:
-    values: dict[str, list[float | None]] = {
-        "log_loss": [3.0, None, 5.0, 1.0],
-        "accuracy": [0.5, 0.7, 0.7, 0.7],
-        "macro_f1": [0.9, 0.2, 0.4, 0.4],
-    }
-    trials = [Trial(n, {"log_loss": values["log_loss"][n]}, Rung(9, 5)) for n in range(4)]
-    assert [trial.candidate for trial in best_first("log_loss", trials[::-1])] == [3, 0, 2, 1]
-    judged = [Trial(n, {name: values[name][n] for name in ("accuracy", "macro_f1")}, Rung(9, 5)) for n in range(4)]
-    assert [trial.candidate for trial in best_first("accuracy", judged[::-1])] == [2, 3, 1, 0]
-    for rung in (Rung(9, 1), Rung(8, 5)):
-        assert best_first("accuracy", [*judged, Trial(4, {"accuracy": 0.9}, rung)])[-1].candidate == 4
+def corpus(n_documents: int = 120, once: int = 0) -> list[Document]:
+    """A corpus whose classes differ in their words, with so many classes of a single document."""
+    random = np.random.default_rng(4)
+    themes = {label: random.dirichlet(np.full(26, 0.3)) for label in "xyz"}
+    labels = [str(label) for label in random.choice(list(themes), n_documents)]
+    texts = [" ".join(f"word{chr(97 + j)}" for j in random.choice(26, 8, p=themes[label])) for label in labels]
+    found = [Document(str(n), label, text.encode()) for n, (label, text) in enumerate(zip(labels, texts, strict=True))]
+    return [*found, *(Document(f"once{k}", f"once{k}", b"wordz worda") for k in range(once))]
 
 
-def test_the_log_loss_leaves_out_documents_of_which_no_model_can_know_the_class() -> None:
-    random = np.random.default_rng(0)
-    parts = [judgement(random, 20, 2.0) for _ in range(3)]
-    found = figures_of("accuracy", parts, 3)
-    losses = np.concatenate([part.judged.log_loss[:-1] for part in parts])
-    right = np.concatenate([part.judged.answer == part.judged.truth for part in parts])
-    assert found["log_loss"] == pytest.approx(losses.mean())
-    assert found["accuracy"] == pytest.approx(right.mean())
-    assert found["accuracy_sd"] == pytest.approx(np.std([right[20 * k : 20 * (k + 1)].mean() for k in range(3)], ddof=1))
+def counted(candidate: Candidate, documents: Sequence[Document]) -> CorpusCounts:
+    return count(documents, candidate.analysis, keep_all=True)
 
 
+def grid(*tries: str) -> list[Candidate]:
+    return candidates_for(tries, {}, Reading(), from_file)
+
+
+def search(*tries: str, documents: Sequence[Document] | None = None, **options: Any) -> Search:
+    candidates, documents = grid(*tries), documents or corpus()
+    return Search(candidates, documents, counted(candidates[0], documents), **{"n_folds": 4, "seed": 3, **options})
+
+
+def run(*tries: str, **options: Any) -> list[Trial]:
+    return list(search(*tries, **options).run())
+
+
+def names(trials: Sequence[Trial]) -> list[str]:
+    return [trial.candidate.name for trial in trials]
+
+
+def figures(trials: Sequence[Trial]) -> list[Any]:
+    return [(trial.candidate.name, trial.stage, trial.figures, trial.p_value, str(trial.problem)) for trial in trials]
+
+
+def test_every_setting_has_the_figures_of_cross_validate() -> None:
+    trials = run("classifier=multinomial,bernoulli", "ngrams=1,2")
+    assert len(trials) == 4
+    for trial in trials:
+        counts = counted(trial.candidate, corpus())
+        subsets = Subsets(counts.statistics, counts.documents)
+        folds = stratified_folds(subsets.documents.classes, 4, np.random.default_rng(3).spawn(1)[0])
+        result = cross_validate(subsets, looked_up(trial.candidate.analysis), [folds]).result(Bootstrap(0))
+        assert trial.stage == Stage(120, 4, 4)
+        assert trial.figures == {"accuracy": result.accuracy, "macro_f1": result.macro_f1, "log_loss": result.log_loss}
+
+
+def test_the_model_is_that_of_the_whole_corpus() -> None:
+    for name in ("ngrams=2", "classifier=logistic", "weighting=log"):
+        searched = search(name)
+        [_, candidate] = searched.candidates
+        model = searched.model(candidate)
+        assert model.settings == candidate.settings
+        assert model.counts.statistics.n_documents == 120
+        assert len(model.counts.statistics.vocabulary) == counted(candidate, corpus()).statistics.n_terms
+
+
+def test_each_stage_has_more_documents_and_fewer_settings() -> None:
+    found = stages(11_314, 5, 21, growing=True)
+    assert [tuple(stage) for stage in found] == [(2000, 1, 21), (6000, 1, 7), (11_314, 1, 3), (11_314, 5, 2)]
+    assert stages(1999, 5, 21, growing=True) == [Stage(1999, 5, 21)]  # too few documents to drop any setting by
+    assert stages(2001, 5, 2, growing=True) == [Stage(2000, 1, 2), Stage(2001, 1, 2), Stage(2001, 5, 2)]
+    assert stages(11_314, 5, 21, growing=False) == stages(11_314, 5, 21, growing=False) == [Stage(11_314, 5, 21)]
+    assert stages(11_314, 5, 1, growing=True) == [Stage(11_314, 5, 1)]  # nothing to choose from
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples small enough for the corpus: 24 and 72 documents of 120."""
+    monkeypatch.setattr("nbtext.evaluation.tuning.LEAST_JUDGED", 6)
+
+
+@pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("figure", GOALS.values())
-def test_a_setting_is_worse_if_it_is_worse_on_the_same_documents(figure: str) -> None:
-    random = np.random.default_rng(1)
-    good, bad = ([judgement(random, 300, sharpness) for _ in range(2)] for sharpness in (3.0, 1.0))
-    assert is_worse(figure, bad, good, 2.0)
-    assert is_worse(figure, bad[:1], good, 2.0)
-    assert not is_worse(figure, good, bad, 2.0)
-    assert not is_worse(figure, good, good, 2.0)
-    assert not is_worse(figure, bad, good, 1000.0)
+def test_the_default_and_the_best_of_each_stage_go_on(figure: str) -> None:
+    trials = run("top=1,2,5,none", "weighting=counts,binary", "smoothing=0.1,5", figure=figure, growing=True)
+    found = stages(120, 4, 17, growing=True)
+    assert [tuple(stage) for stage in found] == [(24, 1, 17), (72, 1, 6), (120, 1, 2), (120, 4, 2)]
+    for before, stage in pairwise(found):
+        earlier, later = ([trial for trial in trials if trial.stage == each] for each in (before, stage))
+        assert len(later) == stage.settings
+        assert later[0].candidate.is_default
+        worth = {trial.candidate.name: trial.figures[figure] or 0.0 for trial in earlier if not trial.candidate.is_default}
+        went_on = names(later[1:])
+        least = sorted(worth.values(), reverse=figure != "log_loss")[len(went_on) - 1]
+        assert all(worth[name] <= least if figure == "log_loss" else worth[name] >= least for name in went_on)
 
 
-@pytest.mark.parametrize("several", [False, True])
-def test_the_losses_of_micro_f1_have_its_mean_and_its_standard_error(several: bool) -> None:
-    random = np.random.default_rng(8)
-    p = random.dirichlet(np.full(4, 0.5), (2, 2000))
-    truth: Any = random.random((2000, 4)) < 0.4 if several else random.integers(4, size=2000)
-    answers: list[Any] = (
-        [each + truth > 0.7 for each in p] if several else [np.where(each.max(axis=1) > 0.6, each.argmax(axis=1), truth) for each in p]
-    )
-    log_posterior = np.log(p)
-    sides = [
-        [FoldJudgement(judge_documents(truth, *pair), np.ones(2000, np.bool_), 1.0, 0)] for pair in zip(answers, log_posterior, strict=True)
-    ]
-
-    def difference(rows: Any) -> float:
-        first, second = (f1_score(truth[rows], answer[rows], average="micro") for answer in answers)
-        return float(second - first)
-
-    everything = np.arange(2000)
-    for side, answer in zip(sides, answers, strict=True):
-        assert losses("micro_f1", side).mean() == pytest.approx(1 - f1_score(truth, answer, average="micro"))
-        assert figures_of("micro_f1", side, 4)["micro_f1"] == pytest.approx(f1_score(truth, answer, average="micro"))
-    found = losses("micro_f1", sides[0]) - losses("micro_f1", sides[1])
-    assert found.mean() == pytest.approx(difference(everything))
-    drawn = [difference(random.integers(2000, size=2000)) for _ in range(150)]
-    assert found.std() / np.sqrt(2000) == pytest.approx(np.std(drawn), rel=0.2)
+@pytest.mark.usefixtures("few")
+def test_a_sample_is_judged_by_a_model_of_its_other_documents() -> None:
+    trial = run("classifier=multinomial,bernoulli", growing=True)[0]
+    of_folds, of_samples = np.random.default_rng(3).spawn(2)
+    classes = counted(trial.candidate, corpus()).documents.classes
+    numbers = np.sort(of_samples.permutation(120)[:24])
+    held_out = stratified_folds(classes, 4, of_folds).numbers[numbers] == 0
+    counts = counted(trial.candidate, [corpus()[number] for number in numbers])
+    evaluation = HeldOutEvaluation(counts.statistics)
+    subsets = Subsets(counts.statistics, counts.documents)
+    for block in train_and_score(subsets, looked_up(trial.candidate.analysis), ~held_out, held_out)[1]:
+        evaluation.add(block)
+    assert trial.stage == Stage(24, 1, 2)
+    assert trial.answers.documents.tolist() == numbers[held_out].tolist()
+    assert trial.answers.judged.log_loss.tolist() == evaluation.evaluation.judged.log_loss.tolist()
 
 
-def test_losing_is_a_paired_test() -> None:
-    random = np.random.default_rng(2)
-    first, second = (judgement(random, 400, sharpness) for sharpness in (1.5, 1.3))
-    wrong = [part.judged.answer != part.judged.truth for part in (first, second)]
-    difference = wrong[1].astype(float) - wrong[0]
-    errors = difference.mean() / (difference.std() / np.sqrt(400))
-    assert is_worse("accuracy", [second], [first], errors - 0.01)
-    assert not is_worse("accuracy", [second], [first], errors + 0.01)
+@pytest.mark.usefixtures("few")
+def test_the_result_tells_of_how_many_documents_and_folds_each_figure_is() -> None:
+    searched = search("top=1,2,none", growing=True)
+    trials = list(searched.run())
+    found = searched.to_dict(["nbtext", "train", "my corpus"])
+    rows = found["settings"]
+    assert [(row["documents"], row["folds"]) for row in rows] == [(120, 4), (120, 4), (24, 1)]
+    assert {(row["documents_in_all"], row["folds_in_all"]) for row in rows} == {(120, 4)}
+    assert [row for row in rows if row["chosen"]] == [found["chosen"]]
+    assert [row["p_value"] is None for row in rows] == [row["setting"] == {"top": "none"} for row in rows]
+    assert {row["command"] for row in rows} == {f"nbtext train 'my corpus'{top}" for top in ("", " --top 1", " --top 2")}
+    assert len(trials) == 3 + 2 + 2 + 2
+    assert not any("seconds" in row for row in rows)
 
 
-@pytest.mark.parametrize("figure", GOALS.values())
-@pytest.mark.parametrize("share", [1.0, 0.6])
-def test_the_choice_is_judged_on_the_fold_that_had_no_part_in_it(figure: str, share: float) -> None:
-    random = np.random.default_rng(3)
-    settings = [[judgement(random, 30, 1.0 + 0.02 * number) for _ in range(4)] for number in range(6)]
-    fresh = [random.random(30) < share * (fold > 0 or share == 1) for fold in range(4)]
-    sign = -1 if figure == "log_loss" else 1
-    chosen = []
-    for fold in range(4):
-        others = [figures_of(figure, [part for k, part in enumerate(parts) if k != fold], 3)[figure] or 0.0 for parts in settings]
-        best = settings[int(np.argmax([sign * value for value in others]))][fold]
-        rows = np.flatnonzero(fresh[fold])
-        chosen += [best.of(rows)] if rows.size else []
-    assert nested_figure(figure, settings, fresh, 4, 3) == pytest.approx(figures_of(figure, chosen, 3)[figure])
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("growing", [False, True])
+def test_several_processes_find_the_same(growing: bool) -> None:
+    tries = ("top=2,none", "weighting=counts,binary", "ngrams=1,2", "min-df=1,999")
+    alone, together = (search(*tries, growing=growing, jobs=jobs) for jobs in (1, 2))
+    assert figures(list(together.run())) == figures(list(alone.run()))
+    assert together.to_dict([]) == alone.to_dict([])
 
 
-def test_a_single_fold_is_divided_to_judge_the_choice() -> None:
-    random = np.random.default_rng(6)
-    settings = [[judgement(random, 90, 1.0)] for _ in range(6)]
-    fresh = random.random(90) < 0.7
-    strides = [slice(each, None, 5) for each in range(5)]
-    of_strides = [
-        [fold._replace(judged=fold.judged.of(np.arange(90)[each]), known=fold.known[each]) for each in strides] for (fold,) in settings
-    ]
-    found = nested_figure("accuracy", settings, [fresh], 5, 3)
-    assert found == nested_figure("accuracy", of_strides, [fresh[each] for each in strides], 5, 3)
-    assert found is not None
+@pytest.mark.usefixtures("few")
+def test_settings_whose_counts_need_too_much_memory_do_not_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = ("ngrams=1,2", "char-ngrams=none,2-5")
+    entries = {trial.candidate.name: trial.entries for trial in run(*tries)}
+    for most, sizes in ((inf, {24, 72, 120}), (entries["ngrams=2 char-ngrams=none"], {24})):
+        monkeypatch.setattr("nbtext.evaluation.tuning.MOST_ENTRIES", most)
+        found = run(*tries, growing=True, figure="log_loss")
+        assert {trial.stage.documents for trial in found if "2-5" in trial.candidate.name} == sizes
+    assert len(run(*tries)) == 4  # without a limit the user named them all
 
 
-def test_the_best_of_many_equal_ones_looks_better_than_it_is() -> None:
-    """Fifty classifiers of the same worth: the best figure is above it, the corrected one near it."""
-    random = np.random.default_rng(5)
-    gaps = []
-    for _ in range(5):
-        settings = [[judgement(random, 60, 1.0) for _ in range(5)] for _ in range(50)]
-        figures = [figures_of("accuracy", parts, 3)["accuracy"] or 0.0 for parts in settings]
-        gaps.append(
-            (
-                max(figures) - np.mean(figures),
-                (nested_figure("accuracy", settings, [np.ones(60, np.bool_)] * 5, 5, 3) or 0.0) - np.mean(figures),
-            )
+@dataclass
+class Ticking:
+    """A clock that goes on by a second each time that it is looked at."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+def silent(_: float) -> nullcontext[None]:
+    return nullcontext()
+
+
+@pytest.mark.usefixtures("few")
+def test_time_is_kept_by_a_clock_that_only_looks_move() -> None:
+    tried = []
+    for seconds in (1, 20, 30, 60, 1000):
+        ticking = Ticking()
+        searched = search(
+            "min-df=1,2,3", "weighting=counts,binary", "ngrams=1,2", growing=True, clock=Clock(seconds, now=ticking, alarm=silent)
         )
-    best, corrected = np.mean(gaps, axis=0)
-    assert best > 0.04
-    assert abs(corrected) < 0.025
+        trials = list(searched.run())
+        assert ticking.now <= max(1.2 * seconds, 20)
+        assert trials[0].candidate.is_default
+        assert all(row["seconds"] >= 1 for row in searched.to_dict([])["settings"])
+        tried.append(len(trials))
+    assert tried == sorted(tried)
+    assert tried[0] == 1
+    assert len(set(tried)) > 2
+    assert tried[-1] == 12 + 4 + 2 + 2
+
+
+@pytest.mark.usefixtures("few")
+def test_the_first_stage_leaves_time_for_the_next() -> None:
+    clock = Clock(200, now=(ticking := Ticking()), alarm=silent)
+    searched = search("min-df=1,2,3", "weighting=counts,binary", "ngrams=1,2,3,4", growing=True, clock=clock)
+    sizes = [trial.stage.documents for trial in searched.run()]
+    assert 1 < sizes.count(24) < 24
+    assert sizes.count(72) >= 2
+    assert ticking.now <= 200
+
+
+def test_the_alarm_ends_what_is_under_way() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    with pytest.raises(TimeIsUpError), alarm(0.001):
+        max(each for each in repeat(0))  # for ever
+    with pytest.raises(TimeIsUpError), alarm(1000):
+        signal.raise_signal(signal.SIGALRM)
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    with alarm(inf):
+        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_when_the_alarm_rings_what_was_tried_so_far_counts(jobs: int) -> None:
+    uses = 0
+
+    @contextmanager
+    def third(_: float) -> Iterator[None]:
+        nonlocal uses
+        uses += 1
+        with alarm(0.001) if uses == 3 else nullcontext():
+            yield
+            while uses == 3:  # what cannot be done in time
+                pass
+
+    searched = search("smoothing=0.1,0.2,0.3", growing=True, jobs=jobs, clock=Clock(1e6, alarm=third))
+    assert names(list(searched.run())) == ["", "smoothing=0.1"]
+    chosen = searched.require_chosen()
+    assert searched.model(chosen.candidate).settings == chosen.candidate.settings
+
+
+def at(stage: Stage, seconds: float, trial: Trial, count_seconds: float = 0.0) -> Trial:
+    return replace(trial, stage=stage, seconds=seconds, count_seconds=count_seconds)
+
+
+def test_training_takes_as_much_longer_as_there_are_more_documents() -> None:
+    searched = search("ngrams=1,2")
+    first, second = search("ngrams=1,2").run()
+    small = Stage(24, 1, 2)
+    assert searched._training_seconds(at(small, 2.0, first, 1.0)) == pytest.approx(CAUTION * 2.0 * 120 / 24)  # it is counted
+    assert searched._training_seconds(at(small, 2.0, second, 1.0)) == pytest.approx(CAUTION * 3.0 * 120 / 24)
+
+
+def test_a_setting_that_there_is_no_time_to_train_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nbtext.evaluation.trials.LEVEL", 2.0)  # anything is better than the default
+    monkeypatch.setattr(Search, "_training_seconds", lambda _, trial: 1.0 if trial.candidate.is_default else 100.0)
+    for seconds in (1000, 60):
+        searched = search("smoothing=5", growing=True, clock=Clock(seconds, now=Ticking(), alarm=silent))
+        list(searched.run())
+        assert searched.require_chosen().candidate.is_default is (seconds == 60)
+        assert sum(bool(row["better"]) for row in searched.to_dict([])["settings"]) == 1
+
+
+def test_the_first_setting_is_kept_if_none_can_be_trained_in_time_and_the_default_is_left_out() -> None:
+    candidates = grid("smoothing=0.1,0.2")[1:]
+    searched = Search(candidates, corpus(), counted(candidates[0], corpus()), n_folds=4, clock=Clock(3, now=Ticking(), alarm=silent))
+    assert names(list(searched.run())) == ["smoothing=0.1"]
+    assert searched.require_chosen().candidate in candidates
+
+
+def test_what_cannot_be_trained_is_left_out() -> None:
+    searched = search("min-df=1,999")
+    assert names(list(searched.run())) == ["min-df=1", "min-df=999"]
+    assert searched.require_chosen().candidate.name == "min-df=1"
+    assert ["with min-df=999: none of the" in str(problem) for problem in searched.problems] == [True]
+
+
+def test_a_class_with_one_document_has_no_part_in_the_log_loss() -> None:
+    [trial] = run("min-df=1", documents=corpus(once=2))
+    assert trial.figures["log_loss"] is not None
+
+
+def test_fewer_documents_than_folds_are_refused() -> None:
+    with pytest.raises(UsageError, match="too few for 4 folds"):
+        search(documents=corpus(n_documents=3))
+
+
+def test_progress_counts_settings_and_ends() -> None:
+    heard: list[tuple[Step, ...]] = []
+    with watching(heard.append):
+        run("smoothing=0.1,1,2")
+    assert heard[-1] == ()
+    tried = [steps[0].done for steps in heard[:-1]]
+    assert tried == sorted(tried)
+    assert tried[-1] == heard[-2][0].total == 4
+    assert "accuracy 0." in heard[-2][0].detail

@@ -131,7 +131,7 @@ REFUSED = (
     "cross-validate --folds --leave-one-out", "cross-validate --group-column --leave-one-out", "cross-validate --group-column --time-column",
     "cross-validate --repeats --time-column", "explain --against --why-not", "explain --output --to",
     "explain --to --why-not", "label --suggest --take",
-    "suspects --output --paths", "suspects --output --print0", "train --quiet --verbose", "train CORPUS --from-folder", "tune --within --tries",
+    "suspects --output --paths", "suspects --output --print0", "train --quiet --verbose", "train CORPUS --from-folder",
     "update --drop-unlabelled --unlabelled",
 )  # fmt: skip
 """Commands with two options that exclude each other."""

@@ -419,7 +419,7 @@ def check_training_commands(session: Session) -> None:
         ["cross-validate", *corpus, *session.options(), "--folds", "2", "-o", "json"],
         ["learning-curve", *corpus, *session.options(), "--steps", "2", "--repeats", "1", "--folds", "2"],
         ["suspects", *corpus, *session.options()],
-        ["tune", *corpus, *session.options(), "--tries", "1", "--folds", "2", "-m", "tuned"],
+        ["tune", *corpus, *session.options(), "--try", "min-df=1", "--folds", "2", "-m", "tuned"],
     ):
         session.ended(*arguments)
 

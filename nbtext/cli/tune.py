@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
+import signal
 import time
-from contextlib import nullcontext
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import messages, option, panels
 from nbtext.cli.writing import say_model, write_new_model, writing_options
 from nbtext.errors import listed
-from nbtext.settings import GOALS, SEARCH, TRAINING, in_bytes
+from nbtext.settings import GOALS, SEARCH, TRAINING
 
 if TYPE_CHECKING:
     import click
 
-    from nbtext.cli.corpus import CommandCorpus
-    from nbtext.counts.corpus_counts import CorpusCounts
-    from nbtext.counts.counting import Analysis
-    from nbtext.evaluation.candidates import Candidate
+    from nbtext.corpus.document import Document
 
 SECONDS = 60.0
-"""Limit of a search to which nothing is given to try."""
+"""Time for a search to which nothing is given to try."""
 FOLDS = 10
-FOLDS_WITHIN_A_LIMIT = 5
+FOLDS_IN_STAGES = 5
 
 
 def _suggest_tries(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     return [f"{known.option[2:]}=" for known in TRAINING if known.option[2:].startswith(incomplete)]
 
 
+def _whole(document: Document) -> Document:
+    return document
+
+
 @panels.command("tune")
 @option.corpus_argument
 @option.model_option
 @option.search_options
-@panels.common_option(
-    "--tries", "model",
-    "Try N settings that are known to be good. It is like --within, but can be repeated exactly.",
-    type=option.WholeNumber(1),
-)  # fmt: skip
 @panels.common_option(
     "--try names", "model",
     "Try these values of an option of training. none stands for no value. Several --try try all combinations.",
@@ -48,7 +45,7 @@ def _suggest_tries(_: click.Context, __: click.Parameter, incomplete: str) -> li
 @panels.option(
     "--folds", "answer",
     "Divide the corpus into N parts to judge settings.",
-    type=option.WholeNumber(2), shown_default=f"{FOLDS_WITHIN_A_LIMIT}; {FOLDS} with --try alone",
+    type=option.WholeNumber(2), shown_default=f"{FOLDS_IN_STAGES}; {FOLDS} with --try alone",
 )  # fmt: skip
 @option.seed_option("answer", "Seed of the division into folds.")
 @option.output_option("table tsv csv json jsonl", "Rows are settings.")
@@ -58,9 +55,9 @@ def _suggest_tries(_: click.Context, __: click.Parameter, incomplete: str) -> li
 def command(model_path: str, output: str, folds: int | None, seed: int, **options: Any) -> None:
     """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
 
-    Without --try and --tries it tries settings that are known to be good for 60 seconds. Documents are counted once for all settings that count alike.
-    Within a limit all settings are judged on a sample, and the better ones on more and more documents. The output says which settings are worse beyond
-    chance. The figures of the best setting are a little too good, because it was chosen by them; the output also has a figure that is not.
+    Without --try it tries settings that are known to be good for 60 seconds: all on a sample of the documents, and the better ones on more and more of
+    them. The default is always tried, and is kept unless another setting is significantly better. The figures of the best setting are a little too good,
+    because it was chosen by them; the output also has a figure that is not. Ctrl-C prints what was tried so far and writes no model.
 
     \b
     Examples:
@@ -71,57 +68,60 @@ def command(model_path: str, output: str, folds: int | None, seed: int, **option
     from nbtext.cli.corpus import corpus_paths, read_and_count, require_distinct, warn_of_small_classes
     from nbtext.cli.option_files import from_file
     from nbtext.corpus.reading import resolved
-    from nbtext.evaluation.candidates import Values, candidates_for
-    from nbtext.evaluation.search import Limits, Search
-    from nbtext.evaluation.tuning import Division
+    from nbtext.evaluation.candidates import candidates_for, possible
+    from nbtext.evaluation.tuning import Clock, Search
     from nbtext.parallel.processes import cores
-    from nbtext.report.comparisons import print_trials
-    from nbtext.report.forms import write_result
     from nbtext.store.atomic import check_replaceable
 
     begin = time.monotonic()
-    names = options["names"]
-    given = option.given(SEARCH, options)
-    within, most_bytes = given.get("within"), in_bytes(given["max_size"]) if "max_size" in given else None
-    if not names and options["tries"] is None:
-        within = within or SECONDS
-    limits = Limits(within, options["tries"], most_bytes, begin)
+    names, within = options["names"], option.given(SEARCH, options).get("within")
+    seconds = within or (inf if names else SECONDS)
+    in_stages = bool(within or not names)
     paths = corpus_paths(options)
-    values = Values(option.given(TRAINING, options), from_file)
     reading = resolved(option.given_reading(options), paths, labelled=True)
-    candidates, left_out = candidates_for(names, values, reading, halves=limits.halves, updatable=options["updatable"])
+    candidates, left_out = possible(
+        candidates_for(names, option.given(TRAINING, options), reading, from_file),
+        updatable=options["updatable"],
+    )
     check_replaceable(model_path)
     require_distinct(model_path, paths)
-    first: list[CommandCorpus] = []  # says what was noticed; later readings are silent
-
-    def count(candidate: Candidate) -> tuple[CorpusCounts, Analysis]:
-        with messages.silence() if first else nullcontext():
-            counted = read_and_count(paths, {**options, **candidate.texts_of_counting()})
-        if not first:
-            first.append(counted.source)
-            if not limits.halves:
-                warn_of_small_classes(counted.corpus.counts.statistics, search.division.folds)
-        return counted.corpus.counts, counted.analysis
-
-    jobs = options["jobs"] or cores()
+    corpus, _, _, source = read_and_count(paths, {**options, **candidates[0].texts}, note=_whole)
+    n_folds = folds or FOLDS
+    if in_stages and folds is None:
+        n_folds = max(min(FOLDS_IN_STAGES, len(corpus.notes)), 2)
+    if not in_stages:
+        warn_of_small_classes(corpus.counts.statistics, n_folds)
     search = Search(
-        candidates, paths, count, options["goal"],
-        Division(folds or (FOLDS_WITHIN_A_LIMIT if limits.halves else FOLDS), seed),
-        limits,
-        processes=jobs if jobs > 1 or within is not None else 0,
-        may_lower_folds=limits.halves and folds is None,
+        candidates, corpus.notes, corpus.counts, GOALS[options["goal"]], n_folds, seed,
+        growing=in_stages, clock=Clock(seconds, begin), jobs=options["jobs"] or cores(),
     )  # fmt: skip
-    outcome = search.run()
-    model = search.best_model(outcome)
+    train = ["nbtext", "train", *paths, "--model", model_path, *option.typed(options)]
+    try:
+        for _ in search.run():
+            pass
+        chosen = search.require_chosen()
+        model = search.model(chosen.candidate)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # another one would cut the table
+        if search.chosen is not None:
+            messages.clear_progress()
+            _print(output, {"for": options["goal"], "model": None, **search.to_dict(train)})
+        raise
     write_new_model(model, model_path, options)
     say_model(model, model_path)
-    train = ["nbtext", "train", *paths, "--model", model_path, *option.typed(options)]
-    result = search.result(outcome, model_path, train, left_out)
-    if result.left_out:
-        (messages.notice if not names else messages.warn)(f"left out: {listed(result.left_out, messages.SHOWN)}")
+    problems = list(map(str, left_out + search.problems))
+    if problems:
+        (messages.warn if names else messages.notice)(f"left out: {listed(problems, messages.SHOWN)}")
+    _print(output, {"for": options["goal"], "model": model_path, **search.to_dict(train), "left_out": problems})
+    source.say_notices()
+
+
+def _print(output: str, found: dict[str, Any]) -> None:
+    """Print the settings tried."""
+    from nbtext.report.comparisons import print_trials
+    from nbtext.report.forms import write_result
+
     if output == "table":
-        print_trials(result)
+        print_trials(found)
     else:
-        record = result.to_dict()
-        write_result(output, record, record["settings"])
-    first[0].say_notices()
+        write_result(output, found, found["settings"])

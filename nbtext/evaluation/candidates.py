@@ -1,4 +1,4 @@
-"""Settings to be tried: combinations of values that the user names, or a portfolio of settings that are known to be good."""
+"""Settings to be tried: combinations of values that the user names, or a list of settings that are known to be good."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
-from nbtext.counts.counting import require_words
+from nbtext.counts.counting import Analysis, require_words
 from nbtext.errors import UsageError, did_you_mean
 from nbtext.exclusions import EXACT_CHANGE, require_fitting
 from nbtext.settings import COUNTING, TRAINING, Reading, Settings
@@ -55,130 +55,131 @@ PARAMETERS = {parameter.name: parameter for parameter in TRAINING}
 COUNTED_ALIKE = tuple(name for name in COUNTING if name != "sample")
 """Settings that agree in these parameters have the same statistics and documents."""
 
+Texts = Mapping[str, str | None]
+"""Values as on the command line, by name of the parameter; None for a default that is nothing."""
+
 
 class Candidate(NamedTuple):
-    """Settings to be judged."""
+    """Settings to be tried."""
 
-    texts: dict[str, str | None]
-    """Values as on the command line, by name of the parameter; None for a default that is nothing."""
-    settings: Settings
+    texts: Texts
+    analysis: Analysis
+    is_default: bool = False
+    """True for the settings that training takes if nothing is tried."""
 
     def spelt(self) -> dict[str, str]:
         """Return what is tried as on the command line, by the names there."""
         return {name.replace("_", "-"): "none" if text is None else text for name, text in self.texts.items()}
 
+    @property
+    def name(self) -> str:
+        """What is tried on one line, empty for nothing; no two candidates have the same name."""
+        return " ".join(f"{name}={text}" for name, text in self.spelt().items())
+
     def arguments(self) -> list[str]:
         """Return what is tried as arguments of a command line."""
-        return [part for name, text in self.texts.items() if text is not None for part in (f"--{name.replace('_', '-')}", text)]
-
-    def texts_of_counting(self) -> dict[str, str | None]:
-        """Return those of the texts that decide how documents are counted."""
-        return {name: text for name, text in self.texts.items() if name in COUNTED_ALIKE}
-
-    def analysis(self) -> tuple[object, ...]:
-        """Return what decides the statistics and documents of the corpus."""
-        return tuple(self.settings[name] for name in COUNTED_ALIKE)
+        options = {name: text for name, text in self.texts.items() if text is not None}
+        return [part for name, text in options.items() for part in (PARAMETERS[name].option, text)]
 
     @property
-    def expansion(self) -> float:
-        """Terms of a document in about as many as single words: what longer documents are made of by n-grams."""
-        return float(self.settings.ngrams**1.5) + (0 if self.settings.char_ngrams is None else 14)
+    def settings(self) -> Settings:
+        """The parameters of training, and how documents are read."""
+        return self.analysis.settings
+
+    @property
+    def counting(self) -> str:
+        """What decides the statistics and documents of the corpus."""
+        return repr([self.settings[name] for name in COUNTED_ALIKE])
+
+    def named(self, problem: UsageError) -> UsageError:
+        """Return the reason why it cannot be tried, with its values."""
+        if self.texts and problem.where is None:
+            problem.where = f"with {self.name}"
+        return problem
 
 
-class Values:
-    """The values of options of training: checked beside those of ``base``, which hold for all candidates.
+def candidates_for(
+    tries: Sequence[str],
+    given: Mapping[str, object],
+    reading: Reading,
+    value_of: Callable[[str, str], object],
+) -> list[Candidate]:
+    """Return the settings to try, no two of them equal, with the default first.
 
-    ``value_of`` returns the value that a text means for a parameter.
+    These are the combinations of ``tries``, such as ``smoothing=0.1,1``, or if there are none the
+    `PORTFOLIO`. The settings ``given`` hold for all.
+    ``value_of`` returns the value that a text means for a parameter. Raises `UsageError` for a
+    wrong value, and as `combinations` does.
     """
 
-    def __init__(self, base: Mapping[str, object], value_of: Callable[[str, str], object]) -> None:
-        def checked(name: str, text: str | None) -> object:
-            parameter = PARAMETERS[name]
-            return parameter.checked(parameter.default if text is None else value_of(name, text))
+    @cache
+    def checked(name: str, text: str | None) -> object:
+        parameter = PARAMETERS[name]
+        return parameter.checked(parameter.default if text is None else value_of(name, text))
 
-        self.base = base
-        self._checked = cache(checked)
+    def candidate(texts: Texts) -> Candidate:
+        tried = {name: checked(name, text) for name, text in texts.items()}
+        settings = replace(Settings.of({**given, **tried}), reading=reading)
+        return Candidate(texts, Analysis.of(settings), is_default=settings == default)
 
-    def candidate(self, texts: Mapping[str, str | None]) -> Candidate:
-        """Return the candidate of these texts by parameter; raise `UsageError` for a wrong value."""
-        return Candidate(dict(texts), Settings.of({**self.base, **{name: self._checked(name, text) for name, text in texts.items()}}))
-
-
-def _portfolio(values: Values) -> list[Candidate]:
-    """Return the candidates of `PORTFOLIO`, without those that are equal to one before; what the user gave holds for all."""
-    candidates: list[Candidate] = []
-    for row in PORTFOLIO:
-        candidate = values.candidate({name: text for name, text in row.items() if name not in values.base})
-        if all(candidate.settings != before.settings for before in candidates):
-            candidates.append(candidate)
-    return candidates
+    default = replace(Settings.of(given), reading=reading)
+    rows: Iterable[Texts] = combinations(tries, given)
+    if not tries:
+        rows = [{name: row[name] for name in row if name not in given} for row in PORTFOLIO]
+    found: dict[str, Candidate] = {}
+    for each in map(candidate, [*rows, {}]):
+        found.setdefault(repr(each.settings), each)
+    return sorted(found.values(), key=lambda each: not each.is_default)
 
 
-def combinations(tries: Sequence[str], values: Values) -> list[Candidate]:
-    """Return all combinations of ``tries``, such as ``smoothing=0.1,1``, each checked; the last parameter changes fastest.
+def combinations(tries: Sequence[str], given: Mapping[str, object]) -> list[Texts]:
+    """Return all combinations of ``tries``; the last parameter changes fastest.
 
-    Raises `UsageError` for an unknown parameter, one that is both set and tried, a wrong value, or more than `MOST_SETTINGS`.
+    Raises `UsageError` for an unknown parameter, one that is both given and tried, or more than
+    `MOST_SETTINGS`.
     """
     ranges: dict[str, list[str | None]] = {}
-    for given in tries:
-        name, equals, texts = given.partition("=")
+    for each in tries:
+        name, equals, texts = each.partition("=")
         parameter = PARAMETERS.get(name.removeprefix("--").replace("-", "_"))
         if parameter is None or not equals:
             names = [known.option[2:] for known in TRAINING]
             raise UsageError(
-                f"--try does not know {given!r}{did_you_mean(name, names)}", hint=f"give NAME=A,B with one of {', '.join(names)}"
+                f"--try does not know {each!r}{did_you_mean(name, names)}",
+                hint=f"give NAME=A,B with one of {', '.join(names)}",
             )
+        option = parameter.option
         if parameter.name in ranges:
-            raise UsageError(f"--try {parameter.option[2:]} is given twice", hint="put all its values into one")
-        if parameter.name in values.base:
-            raise UsageError(f"{parameter.option} and --try {parameter.option[2:]} exclude each other")
+            raise UsageError(f"--try {option[2:]} is given twice", hint="put all its values into one")
+        if parameter.name in given:
+            raise UsageError(f"{option} and --try {option[2:]} exclude each other")
         is_nothing = parameter.default is None
-        ranges[parameter.name] = list(dict.fromkeys(None if text == "none" and is_nothing else text for text in texts.split(",")))
+        values = [None if text == "none" and is_nothing else text for text in texts.split(",")]
+        ranges[parameter.name] = list(dict.fromkeys(values))
     number = prod(map(len, ranges.values()))
     if number > MOST_SETTINGS:
         raise UsageError(f"these are {number:,} settings, more than {MOST_SETTINGS:,}", hint="try fewer values at once")
-    return [values.candidate(dict(zip(ranges, texts, strict=True))) for texts in product(*ranges.values())]
+    return [dict(zip(ranges, texts, strict=True)) for texts in product(*ranges.values())]
 
 
-class Impossible(NamedTuple):
-    """A candidate that cannot be judged, and why."""
+def possible(candidates: Iterable[Candidate], *, updatable: bool = False) -> tuple[list[Candidate], list[UsageError]]:
+    """Return the candidates that can be trained, and why the others cannot.
 
-    candidate: Candidate
-    problem: UsageError
-
-    def named(self) -> UsageError:
-        """Return the problem with the values that have it."""
-        if self.candidate.texts and self.problem.where is None:
-            self.problem.where = "with " + " ".join(f"{name}={text}" for name, text in self.candidate.spelt().items())
-        return self.problem
-
-
-def candidates_for(
-    tries: Sequence[str], values: Values, reading: Reading, *, halves: bool, updatable: bool
-) -> tuple[list[Candidate], list[Impossible]]:
-    """Return the candidates that ``tries`` name, or within limits without any those of `PORTFOLIO`, and those of them that are left out.
-
-    Raises `UsageError` as `combinations` and `possible` do.
-    """
-    return possible(_portfolio(values) if halves and not tries else combinations(tries, values), reading, updatable=updatable)
-
-
-def possible(candidates: Iterable[Candidate], reading: Reading, *, updatable: bool = False) -> tuple[list[Candidate], list[Impossible]]:
-    """Return the candidates that can be judged, with ``updatable`` those alone that are updated exactly, and those left out.
-
-    The corpus may still show that one cannot be judged. Raises `UsageError` if none is left.
+    With ``updatable`` only models that are changed exactly are possible. The corpus may still show
+    that one cannot be trained. Raises `UsageError` if none is left.
     """
     left: list[Candidate] = []
-    out: list[Impossible] = []
+    problems: list[UsageError] = []
     for candidate in candidates:
         try:
-            require_words(replace(candidate.settings, reading=reading))
+            require_words(candidate.settings)
             require_fitting(candidate.settings)
             if updatable:
                 require_fitting(candidate.settings, EXACT_CHANGE)
-            left.append(candidate)
         except UsageError as problem:
-            out.append(Impossible(candidate, problem))
+            problems.append(candidate.named(problem))
+        else:
+            left.append(candidate)
     if not left:
-        raise out[0].named()
-    return left, out
+        raise problems[0]
+    return left, problems

@@ -1,250 +1,325 @@
-"""Figures of settings that were judged on one corpus by cross-validation.
+"""Choose settings of training: a declared list, a growing number of documents, a clock.
 
-The figure of the best setting is too good, because it is the best of many on the same documents. So the choice is judged too: for each fold
-the setting that is best on the other folds is taken, and its answers in this fold count. Sources: S. Varma, R. Simon, Bias in error estimation
-when using cross-validation for model selection (2006); G. Cawley, N. Talbot, On over-fitting in model selection and subsequent selection bias
-in performance evaluation (2010).
+Each stage tries settings on more documents than the one before, and the best of them go on to the
+next (K. Jamieson, A. Talwalkar, Non-stochastic best arm identification and hyperparameter
+optimization, 2016). The default is in every stage, since the others are compared with it. Without
+known-good settings there is one stage, of all documents and folds. What a stage finds does not depend
+on time or processes, only how far the search comes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import shlex
+import signal
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from math import ceil, inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.evaluation.cross_validation import HeldOutEvaluation, train_and_score
-from nbtext.metrics.evaluation import number_or_none
-from nbtext.metrics.outcomes import METRICS, Judged, Outcomes, join_judged, mean_or_nan, rates
+from nbtext.counts.corpus_counts import CorpusCounts, Subsets
+from nbtext.counts.counting import count
+from nbtext.errors import UsageError
+from nbtext.evaluation.cross_validation import Folds, HeldOutEvaluation, stratified_folds, train_and_score
+from nbtext.evaluation.trials import Answers, Stage, Trial, best_first, compared, corrected_figure, kept
+from nbtext.model import TextClassifier
+from nbtext.model.training import looked_up
+from nbtext.parallel.processes import in_order
+from nbtext.steps import reporting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
-    from nbtext.counts.corpus_counts import Subsets
-    from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.corpus.document import Document
+    from nbtext.evaluation.candidates import Candidate
+    from nbtext.type_names import Whole
 
-    Figures = Mapping[str, float | None]
+LEAST_JUDGED = 400
+"""Held-out documents by which settings are dropped, at least."""
+
+GROWTH = 3
+"""How many times as many documents the next stage has, and how many times as few settings."""
+
+PUNCTUAL = 0.95
+"""Share of the time that is planned."""
+
+CAUTION = 1.3
+"""How many times as long as its trial tells the training of the model may take; nothing can stop that."""
+
+SHARE = 0.5
+"""Of the time that is left, for a stage that others are to follow."""
+
+MOST_ENTRIES = 1 << 24
+"""Of a document-term matrix, 84 bytes each while it is counted, for settings that the user did not name."""
 
 
-class Division(NamedTuple):
-    """The division of a corpus for cross-validation; the same for every setting, and as `nbtext cross-validate` divides it."""
+def stages(n_documents: int, n_folds: int, n_settings: int, *, growing: bool) -> list[Stage]:
+    """Return the stages: one fold of a growing sample of the corpus, and in the end all folds of all of it.
 
-    folds: int = 10
+    A corpus with too few documents for that has one stage; so has a search without ``growing``.
+    """
+    found = []
+    settings = n_settings
+    documents = LEAST_JUDGED * n_folds
+    while growing and n_settings > 1 and documents < GROWTH * n_documents and n_documents > LEAST_JUDGED * n_folds:
+        found.append(Stage(min(documents, n_documents), 1, settings))
+        documents *= GROWTH
+        settings = max(ceil(settings / GROWTH), 2)
+    return [*found, Stage(n_documents, n_folds, settings)]
+
+
+class TimeIsUpError(BaseException):
+    """The time for some work is over: like `KeyboardInterrupt` no error that the work could handle."""
+
+
+@contextmanager
+def alarm(seconds: float) -> Iterator[None]:
+    """Raise `TimeIsUpError` in the block, whatever it does, once so many seconds are over."""
+    is_over = False
+
+    def ring(*_: object) -> None:
+        if not is_over:
+            raise TimeIsUpError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0 if seconds == inf else seconds)
+        yield
+    finally:
+        is_over = True
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The time from the beginning until the model is written."""
+
+    seconds: float = inf
+    begin: float = 0.0
+    now: Callable[[], float] = time.monotonic
+    alarm: Callable[[float], AbstractContextManager[None]] = alarm
+
+    @property
+    def left(self) -> float:
+        """Seconds that may still be planned."""
+        return PUNCTUAL * self.seconds - (self.now() - self.begin)
+
+    def share(self) -> float | None:
+        """Return the share of the time that has passed, None without a limit."""
+        return None if self.seconds == inf else (self.now() - self.begin) / self.seconds
+
+
+class _Counted(NamedTuple):
+    """The documents of a stage as some settings count them."""
+
+    trial: Trial
+    """What is known of each of their trials: stage, time and memory."""
+    numbers: Whole
+    """Those of the documents in the corpus, shape (n_docs,)."""
+    folds: Folds
+    """Those that are held out."""
+    subsets: Subsets
+    now: Callable[[], float]
+
+
+def trial_of(counted: _Counted, candidate: Candidate) -> Trial:
+    """Return the answers of a setting in the folds that are held out, by models of all other documents of the stage."""
+    begin = counted.now()
+    trial = replace(counted.trial, candidate=candidate)
+    statistics = counted.subsets.statistics
+    held_out = HeldOutEvaluation(statistics)
+    try:
+        settings = looked_up(candidate.analysis)
+        for training, test in counted.folds:
+            _, blocks = train_and_score(counted.subsets, settings, training, test)
+            for block in blocks:
+                held_out.add(block)
+    except UsageError as problem:
+        return replace(trial, problem=candidate.named(problem))
+    answers = Answers(counted.numbers[held_out.rows], held_out.evaluation.judged, held_out.known, statistics.n_classes)
+    seconds = (counted.now() - begin) / trial.stage.folds
+    return replace(trial, answers=answers, seconds=seconds)
+
+
+@dataclass
+class Search:
+    """A search for the best settings of a corpus, which is read, and counted as the first candidate counts it."""
+
+    candidates: Sequence[Candidate]
+    """The default first, unless it cannot be tried."""
+    documents: Sequence[Document]
+    counts: CorpusCounts
+    figure: str = "accuracy"
+    n_folds: int = 10
     seed: int = 0
+    growing: bool = False
+    """Try settings in stages."""
+    clock: Clock = field(default_factory=Clock)
+    jobs: int = 1
 
+    def __post_init__(self) -> None:
+        of_folds, of_samples = np.random.default_rng(self.seed).spawn(2)
+        strata = self.counts.documents.strata
+        self.folds = stratified_folds(strata, self.n_folds, of_folds).numbers
+        self._order = of_samples.permutation(strata.size)
+        """The documents in random order; a sample is the beginning of it, shape (n_docs,)."""
+        self.trials: list[Trial] = []
+        self.chosen: Trial | None = None
+        """The setting to keep so far."""
 
-class Rung(NamedTuple):
-    """A stage of successive halving."""
+    def run(self) -> Iterator[Trial]:
+        """Yield trials as they end, until there are no more or the clock is out."""
+        going_on = list(self.candidates)
+        with reporting("setting", len(going_on)) as report:
+            for stage in stages(len(self.documents), self.n_folds, len(going_on), growing=self.growing):
+                able = [candidate for candidate in going_on if self._fits_memory(candidate, stage)]
+                able = able[: stage.settings]
+                if self.trials and len(able) < 2:
+                    return
+                later = 0.0 if stage.folds == self.n_folds else (1 - SHARE) * self.clock.left
+                for trial in self._in_time(self._try(stage, able), later):
+                    self.trials.append(trial)
+                    self.chosen = self._choice()
+                    report(len({each.candidate.name for each in self.trials}), self._best(), self.clock.share)
+                    yield trial
+                finished = [trial for trial in self.trials if trial.stage == stage]
+                going_on = [trial.candidate for trial in best_first(self.figure, finished)]
+                going_on.sort(key=lambda candidate: not candidate.is_default)
 
-    documents: int = 0
-    """Size of the sample that is divided into training and test documents."""
-    folds: int = 0
-    """Folds that are tested."""
-    settings: int = 0
-    """The best so many of the rung before are judged."""
+    @property
+    def n_others(self) -> int:
+        """How many settings are compared with the default."""
+        return sum(not candidate.is_default for candidate in self.candidates)
 
+    def require_chosen(self) -> Trial:
+        """Return the trial of the setting to keep; raise `UsageError` if no setting could be tried."""
+        if self.chosen is None:
+            raise self.problems[0]
+        return self.chosen
 
-class FoldJudgement(NamedTuple):
-    """The answers of a setting in one fold, judged."""
+    @property
+    def problems(self) -> list[UsageError]:
+        """Why settings could not be tried."""
+        return [trial.problem for trial in self.trials if trial.problem is not None]
 
-    judged: Judged
-    known: Mask
-    """Documents whose class had others in training, shape (n_docs,)."""
-    seconds: float
-    fitted_bytes: int
-    """Of the arrays that the classifier keeps beside the counts."""
+    def model(self, candidate: Candidate) -> TextClassifier:
+        """Return the model that training on the whole corpus makes."""
+        model = TextClassifier(**candidate.settings)
+        model.reading = candidate.settings.reading
+        counts = self._count(candidate, np.arange(len(self.documents)))
+        return model.learn(CorpusCounts.of(counts.statistics, counts.documents, model.settings.sample))
 
-    def of(self, rows: Whole | Mask) -> FoldJudgement:
-        """Return the judgement of some of the documents."""
-        return self._replace(judged=self.judged.of(rows), known=self.known[rows])
+    def _in_time(self, trials: Iterator[Trial], later: float) -> Iterator[Trial]:
+        """Yield trials as they end, while more is left than ``later`` seconds and the time to train the setting to keep.
 
+        The first trial takes what it takes.
+        """
+        seconds = inf
+        while seconds > 0:
+            try:
+                with self.clock.alarm(seconds):
+                    trial = next(trials)
+            except (StopIteration, TimeIsUpError):
+                return
+            yield trial
+            if self.chosen is not None and self.clock.seconds < inf:
+                seconds = self.clock.left - max(later, self._training_seconds(self.chosen))
 
-class Task(NamedTuple):
-    """A candidate, by its number, to be judged on a fold."""
+    def _try(self, stage: Stage, candidates: Sequence[Candidate]) -> Iterator[Trial]:
+        """Yield the trials of candidates, those that count alike one after the other."""
+        alike: dict[str, list[Candidate]] = {}
+        for candidate in candidates:
+            alike.setdefault(candidate.counting, []).append(candidate)
+        for group in alike.values():
+            counted = self._counted(stage, group[0])
+            for candidate, done in in_order(trial_of, counted, group, self.jobs):
+                trial = done or trial_of(counted, candidate)
+                default = [each for each in self.trials if each.candidate.is_default and each.stage == stage]
+                yield trial if trial.problem else compared(self.figure, [*default, trial], self.n_others)[-1]
 
-    candidate: int
-    fold: int
+    def _counted(self, stage: Stage, candidate: Candidate) -> _Counted:
+        numbers = np.sort(self._order[: stage.documents])
+        begin = self.clock.now()
+        counts = self._count(candidate, numbers)
+        seconds = self.clock.now() - begin
+        trial = Trial(candidate, stage, count_seconds=seconds, entries=counts.documents.matrix.terms.size)
+        folds = Folds(self.folds[numbers], stage.folds)
+        return _Counted(trial, numbers, folds, Subsets(counts.statistics, counts.documents), self.clock.now)
 
+    def _count(self, candidate: Candidate, numbers: Whole) -> CorpusCounts:
+        """Return documents as a candidate counts them."""
+        if numbers.size == len(self.documents) and self._is_counted(candidate):
+            return self.counts
+        documents = [self.documents[number] for number in numbers]
+        return count(documents, candidate.analysis, keep_all=True)
 
-def judge_fold(
-    subsets: Subsets, folds: Sequence[tuple[Mask, Mask]], settings_of: Mapping[int, Settings], clock: Callable[[], float], task: Task
-) -> FoldJudgement:
-    """Judge the documents of a fold, given its masks of training and of the test, by a model of the others; raise `UsageError` as training does."""
-    begin = clock()
-    learnt, blocks = train_and_score(subsets, settings_of[task.candidate], *folds[task.fold])
-    held_out = HeldOutEvaluation(subsets.statistics, blocks=blocks)
-    fitted_bytes = sum(array.nbytes for array in learnt.fitted.values())
-    return FoldJudgement(held_out.evaluation.judged, held_out.known, clock() - begin, fitted_bytes)
+    def _is_counted(self, candidate: Candidate) -> bool:
+        """Return whether the whole corpus is counted as the candidate counts it."""
+        return candidate.counting == self.candidates[0].counting
 
+    def _fits_memory(self, candidate: Candidate, stage: Stage) -> bool:
+        """Return whether there is memory to count the documents of a stage, as the last trial of the candidate tells."""
+        before = [trial for trial in self.trials if trial.candidate.name == candidate.name]
+        if not before or self._is_counted(candidate):
+            return True
+        entries = before[-1].entries * stage.documents / before[-1].stage.documents
+        return entries <= MOST_ENTRIES
 
-def _shown(figure: str) -> dict[str, None]:
-    """Return the names of the figures of settings that are ranked by one of them, in order."""
-    return dict.fromkeys(("accuracy", "macro_f1", figure, "log_loss"))
+    def _choice(self) -> Trial | None:
+        """Return the trial of the setting to keep, of those that there is time to train if there is any."""
+        ranked = best_first(self.figure, self.trials)
+        left = self.clock.left
+        able = [trial for trial in ranked if trial.candidate.is_default or self._training_seconds(trial) <= left]
+        return kept(able or ranked)
 
+    def _training_seconds(self, trial: Trial) -> float:
+        """Return about how long it takes to train the model of a trial on the whole corpus."""
+        seconds = trial.seconds
+        if not self._is_counted(trial.candidate):
+            seconds += trial.count_seconds
+        return CAUTION * seconds * len(self.documents) / trial.stage.documents
 
-def figures_of(figure: str, parts: Sequence[FoldJudgement], n_classes: int) -> Figures:
-    """Return the figures of settings that are ranked by one of them, pooled over folds, and the standard deviations of shares between folds.
+    def _best(self) -> str:
+        """Return the setting to keep so far and its figure, to show while the search goes on."""
+        if self.chosen is None:
+            return ""
+        value = self.chosen.figures[self.figure]
+        shown = "infinite" if value is None else f"{value:.4f}"
+        return " ".join([self.figure.replace("_", " "), shown, *self.chosen.candidate.arguments()])
 
-    The log loss is that of documents whose class had others in training; for a class without any, that of every model is infinite.
-    """
-    pooled, known = join_judged([part.judged for part in parts]), np.concatenate([part.known for part in parts])
-    whole, *each = [
-        {**rates(judged.outcomes(n_classes)), "accuracy": np.array(mean_or_nan(judged.right))}
-        for judged in (pooled, *(part.judged for part in parts))
-    ]
-    whole["log_loss"] = np.array(mean_or_nan(pooled.log_loss[known]))
-    figures = {name: number_or_none(float(whole[name])) for name in _shown(figure)}
-    if len(each) > 1:
-        figures |= {f"{name}_sd": float(np.std([fold[name] for fold in each], ddof=1)) for name in figures if name != "log_loss"}
-    return figures
-
-
-def losses(figure: str, parts: Sequence[FoldJudgement]) -> Floats:
-    """Return the loss of each document, shape (n_docs,), whose mean is the figure's; for macro F1 mistakes, with equal weight for each class."""
-    judged, known = join_judged([part.judged for part in parts]), np.concatenate([part.known for part in parts])
-    return _LOSSES[figure](judged._replace(log_loss=np.where(known, judged.log_loss, 0.0)))
-
-
-def _mistakes_by_label(judged: Judged) -> Floats:
-    if judged.truth.ndim > 1:
-        return (judged.truth != judged.answer) @ (judged.n / np.maximum(judged.truth.sum(axis=0), 1))
-    support = np.bincount(judged.truth)
-    return ~judged.right * judged.n / (np.count_nonzero(support) * support[judged.truth])
-
-
-def _losses_of_micro_f1(judged: Judged) -> Floats:
-    """Return 1 − F, F = 2 Σ_d h_d / Σ_d n_d, less what document d changes of F to first order: the mean is exact, and its standard error that of F."""
-    hits, truth, answered = judged.by_document()
-    labels = truth + answered
-    share = hits.sum() / max(labels.sum(), 1)
-    return 1 - 2 * (share + (hits - share * labels) / max(labels.mean(), 1 / judged.n))
-
-
-_LOSSES: Mapping[str, Callable[[Judged], Floats]] = {
-    "accuracy": lambda judged: (~judged.right).astype(np.float64),
-    "macro_f1": _mistakes_by_label,
-    "micro_f1": _losses_of_micro_f1,
-    "log_loss": lambda judged: judged.log_loss,
-}
-
-
-def is_worse(figure: str, parts: Sequence[FoldJudgement], best: Sequence[FoldJudgement], errors: float) -> bool:
-    """Return whether a setting is worse than another by so many standard errors of the difference, on the first folds, which both have."""
-    both = min(len(parts), len(best))
-    with np.errstate(invalid="ignore"):  # ∞ − ∞
-        differences = losses(figure, parts[:both]) - losses(figure, best[:both])
-    return not differences.mean() <= errors * differences.std() / np.sqrt(differences.size)
-
-
-def nested_figure(
-    figure: str, settings: Sequence[Sequence[FoldJudgement]], fresh: Sequence[Mask], n_parts: int, n_classes: int
-) -> float | None:
-    """Return the figure of choosing a setting by all folds but one and answering in that one, pooled over folds.
-
-    ``settings`` has the judgements of each setting in the same folds; a single fold is divided into ``n_parts``, since no model saw any of its documents.
-    ``fresh`` are the documents of each fold that had no part in choosing these settings from others: only they are answered.
-    """
-    if len(fresh) == 1:
-        parts = [np.arange(each, fresh[0].size, n_parts) for each in range(min(n_parts, fresh[0].size))]
-        settings, fresh = [[fold.of(rows) for rows in parts] for (fold,) in settings], [fresh[0][rows] for rows in parts]
-    if figure in ("macro_f1", "micro_f1"):
-        tables = [[part.judged.outcomes(n_classes) for part in parts] for parts in settings]
-        columns = (np.array([[getattr(table, name) for table in row] for row in tables]) for name in Outcomes._fields)
-        others = Outcomes(*(column.sum(axis=1, keepdims=True) - column for column in columns))
-        worth = rates(others)[figure]
-    else:
-        sums = np.array([[losses(figure, [part]).sum() for part in parts] for parts in settings])
-        worth = np.stack([-np.delete(sums, fold, axis=1).sum(axis=1) for fold in range(sums.shape[1])], axis=1)
-    chosen = worth.argmax(axis=0).tolist()
-    answered = [settings[setting][fold].of(fresh[fold]) for fold, setting in enumerate(chosen) if fresh[fold].any()]
-    return figures_of(figure, answered, n_classes)[figure]
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A candidate and its figures."""
-
-    candidate: int
-    """Its number."""
-    figures: Figures
-    """By name."""
-    rung: Rung
-    """The last that it was judged on."""
-    seconds: float = 0.0
-    """All folds together."""
-    bytes: int = 0
-    """Size of the model file, estimated."""
-    beyond_chance: bool | None = None
-    """True if it is worse than the best beyond chance; None for the best."""
-
-
-def best_first(figure: str, trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials sorted: those of more documents and folds first, then by the figure (none is the worst), then by macro F1, then by number."""
-    sign = -1 if METRICS[figure].more_is_better else 1
-
-    def order(trial: Trial) -> tuple[float, ...]:
-        value = trial.figures[figure]
-        return (
-            -trial.rung.documents,
-            -trial.rung.folds,
-            np.inf if value is None else sign * value,
-            -(trial.figures.get("macro_f1") or 0.0),
-            trial.candidate,
-        )
-
-    return sorted(trials, key=order)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RankedTrial(Trial):
-    """A trial with its rank from 1; the size of the best model is exact."""
-
-    rank: int
-    setting: Mapping[str, str]
-    """The options as they are spelt."""
-    command: str
-    """The command line that trains this model."""
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """The settings tried, best first; ``model`` is the file of the best."""
-
-    goal: str
-    """The figure by which they are ranked."""
-    division: Division
-    documents: int
-    model: str
-    trials: tuple[RankedTrial, ...]
-    timed: bool
-    """True if the result depends on time anyway, and so may tell it."""
-    corrected: float | None = None
-    """The figure of the goal on documents that had no part in the choice, for example by `nested_figure`."""
-    left_out: tuple[str, ...] = ()
-    """Settings that cannot be, and why."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON has it: figures beside the setting, and the best setting once more."""
+    def to_dict(self, train: Sequence[str]) -> dict[str, Any]:
+        """Return what was found as JSON has it, settings best first; ``train`` begins the command line of each."""
         settings = []
-        for trial in self.trials:
-            of_folds = {
-                "documents": trial.rung.documents,
-                "folds": trial.rung.folds,
-                "bytes": trial.bytes,
-                "beyond_chance": trial.beyond_chance,
+        for rank, trial in enumerate(best_first(self.figure, self.trials), 1):
+            row: dict[str, Any] = {
+                "rank": rank,
+                "setting": trial.candidate.spelt(),
+                "chosen": trial is self.chosen,
+                **trial.figures,
+                "p_value": trial.p_value,
+                "better": trial.is_better,
+                "documents": trial.stage.documents,
+                "documents_in_all": len(self.documents),
+                "folds": trial.stage.folds,
+                "folds_in_all": self.n_folds,
             }
-            time = {"seconds": round(trial.seconds, 3)} if self.timed else {}
-            settings.append({
-                "rank": trial.rank, "setting": trial.setting, **trial.figures, **of_folds, **time, "command": trial.command,
-            })  # fmt: skip
+            if self.clock.seconds < inf:  # the result depends on time anyway
+                row["seconds"] = round(trial.seconds * trial.stage.folds, 3)
+            row["command"] = shlex.join([*train, *trial.candidate.arguments()])
+            settings.append(row)
+        corrected = None
+        if self.chosen is not None:
+            corrected = corrected_figure(self.figure, self.trials, self.chosen, self.n_others)
         return {
-            "for": self.goal,
-            **self.division._asdict(),
-            "documents": self.documents,
-            "model": self.model,
-            "corrected": self.corrected,
-            "best": settings[0],
+            "documents": len(self.documents),
+            "folds": self.n_folds,
+            "seed": self.seed,
+            "settings_in_all": len(self.candidates),
+            "corrected": corrected,
+            "chosen": next((row for row in settings if row["chosen"]), None),
             "settings": settings,
-            "left_out": list(self.left_out),
         }

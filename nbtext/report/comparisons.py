@@ -26,7 +26,7 @@ from nbtext.report.forms import (
     write,
     write_result,
 )
-from nbtext.settings import GOALS, TRAINING
+from nbtext.settings import GOALS
 from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from nbtext.evaluation.drift_log import DriftRun, FigureDrift
     from nbtext.evaluation.label_errors import Suspect
     from nbtext.evaluation.learning_curves import Forecast, LearningCurve
-    from nbtext.evaluation.tuning import SearchResult
     from nbtext.promises.class_shares import PrevalenceResult
 
 CHANGES_SHOWN = 10
@@ -94,39 +93,50 @@ def _verdicts(result: ComparisonResult) -> list[str]:
     return said
 
 
-TRIAL_FIGURES = {
-    "accuracy": "accuracy:.4f", "macro F1": "macro_f1:.4f", "micro F1": "micro_f1:.4f", "log loss": "log_loss:.4f",
-}  # fmt: skip
+TRIAL_FIGURES = {"accuracy": "accuracy", "macro F1": "macro_f1", "micro F1": "micro_f1", "log loss": "log_loss"}
 """By title, each shown if the trials have it."""
-
 
 LONG_SETTING = 24
 """Characters of options that leave room for one figure beside them."""
 
 
-def print_trials(result: SearchResult) -> None:
-    """Print the settings tried, best first, what is known of the best, and the command line that trains it again."""
-    division, best = result.division, result.trials[0]
+def print_trials(found: Mapping[str, Any]) -> None:
+    """Print the settings tried, best first: a table for each stage, which is kept and why, and the command line that trains it again."""
+    rows, chosen, goal = found["settings"], found["chosen"], found["for"]
+    written = f"{found['model']}, trained on all documents with the setting marked *"
+    corrected = None
+    if found["corrected"] is not None:
+        corrected = f"{goal} {found['corrected']:.4f}, on documents that had no part in the choice"
+    elif chosen["better"]:
+        corrected = f"no: the {goal} of the setting marked * is optimistic, since it was chosen by it"
     lines = {
-        "by": f"cross-validation, {quantity(division.folds, 'fold')}, seed {division.seed}, for {result.goal}",
-        "documents": f"{result.documents:,}",
-        "model": f"{result.model}, trained on all documents with the first setting",
+        "by": f"cross-validation, {quantity(found['folds'], 'fold')}, seed {found['seed']}, for {goal}",
+        "documents": f"{found['documents']:,}",
+        "settings": f"{len(rows):,} of {found['settings_in_all']:,} tried",
+        "model": written if found["model"] else "none: the search was interrupted",
+        "corrected": corrected,
     }
-    if result.corrected is not None:
-        lines["corrected"] = f"{result.goal} {result.corrected:.4f}, on documents that had no part in the choice"
-    elif len(result.trials) > 1:
-        lines["corrected"] = f"no: the {result.goal} of the first setting is optimistic, since it was chosen by it"
-    settings = [_setting(trial.setting) for trial in result.trials]
-    names = {GOALS[result.goal]} if max(map(len, settings)) > LONG_SETTING else {*best.figures}
-    shown = {title: f"0.figures.{source}:infinite" for title, source in TRIAL_FIGURES.items() if source.partition(":")[0] in names}
-    columns = {"": "0.rank:,", **shown, "options": "1"}
-    rungs = groupby(zip(result.trials, settings, strict=True), lambda pair: pair[0].rung)
-    several = len({trial.rung for trial in result.trials}) > 1
-    tables = (
-        table(columns, pairs, f"judged on {quantity(rung.documents, 'document')}, {quantity(rung.folds, 'fold')}" if several else None)
-        for rung, pairs in rungs
-    )
-    show(listing(lines), *tables, *(f"{line}\n" for line in (_against_default(result), visible_on_terminal(best.command)) if line))
+    figures = {title: source for title, source in TRIAL_FIGURES.items() if source in chosen}
+    if any(len(_setting(row["setting"])) > LONG_SETTING for row in rows):
+        figures = {title: source for title, source in figures.items() if source == GOALS[goal]}
+    shown = {title: f"1.{source}:.4f:infinite" for title, source in figures.items()}
+    columns = {"": "0", **shown, "p": "1.p_value:.3g: ", "options": "2"}
+    tables = []
+    for (documents, folds), of_stage in groupby(rows, lambda row: (row["documents"], row["folds"])):
+        title = f"judged on {_share(documents, found['documents'], 'document')}, {_share(folds, found['folds'], 'fold')}"
+        marked = [(f"{row['rank']}{' *' if row['chosen'] else ''}", row, _setting(row["setting"])) for row in of_stage]
+        tables.append(table(columns, marked, title))
+    ends = (_verdict(rows, chosen) if found["model"] else "", visible_on_terminal(chosen["command"]))
+    show(listing(lines), *tables, *(f"{line}\n" for line in ends if line))
+
+
+def _share(n: int, of_all: int, noun: str) -> str:
+    """Return a number of so many.
+
+    >>> _share(2000, 16000, "document"), _share(1, 5, "fold")
+    ('2,000 of 16,000 documents', '1 of 5 folds')
+    """
+    return f"{n:,} of {quantity(of_all, noun)}"
 
 
 def _setting(options: Mapping[str, str]) -> str:
@@ -139,19 +149,18 @@ def _setting(options: Mapping[str, str]) -> str:
     return ", ".join(named) or "default"
 
 
-def _against_default(result: SearchResult) -> str:
-    """Return a sentence on whether the best setting is better than the default, or without that how many others, beyond chance."""
-    best, *others = result.trials
-    if not others:
+def _verdict(rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> str:
+    """Return a sentence on which setting is kept, and why."""
+    name = _setting(chosen["setting"])
+    if len(rows) == 1:
         return ""
-    texts = {each.option[2:]: "none" if each.default is None else str(each.default) for each in TRAINING}
-    default = next((trial for trial in result.trials if trial.setting.items() <= texts.items()), None)
-    if default is best:
-        return "The first setting is the default."
-    if default is not None:
-        return f"The first setting is better than the default, {'' if default.beyond_chance else 'but not '}beyond chance."
-    worse = sum(trial.beyond_chance is not False for trial in others)
-    return f"Beyond chance the first setting is better than {worse:,} of {quantity(len(others), 'other')}."
+    if chosen["better"]:
+        return f"Kept is {name}: it is significantly better than the default (p = {chosen['p_value']:.3g}, corrected for the number of settings)."
+    if all(row["p_value"] is None for row in rows):
+        return f"Kept is {name}, the best: the default could not be tried."
+    if any(row["better"] for row in rows):
+        return "The default is kept: there is no time to train a setting that is significantly better."
+    return "No setting is significantly better than the default; the default is kept."
 
 
 CURVE = {

@@ -1,0 +1,206 @@
+"""Settings that were tried: how good each is on held-out documents, which is kept, and how good that choice is.
+
+The figure of the best setting is too good, because it is the best of many on the same documents. So
+the choice is judged too: it is repeated without each part of the documents in turn, and answers to
+that part count. Sources: S. Varma, R. Simon, Bias in error estimation when using cross-validation for
+model selection (2006); G. Cawley, N. Talbot, On over-fitting in model selection and subsequent
+selection bias in performance evaluation (2010).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import erfc, inf, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbtext.metrics.evaluation import number_or_none
+from nbtext.metrics.outcomes import METRICS, Judged, join_judged, mean_or_nan, rates
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from nbtext.errors import UsageError
+    from nbtext.evaluation.candidates import Candidate
+    from nbtext.type_names import Floats, Mask, Whole
+
+    Figures = Mapping[str, float | None]
+
+LEVEL = 0.05
+"""Probability at most that a setting is taken although none is better than the default."""
+
+LARGEST_LOSS = 745.0
+"""In nats, of the smallest probability above 0: an impossible class is only one document."""
+
+PARTS = 5
+"""Parts of the documents without which the choice is repeated."""
+
+
+class Stage(NamedTuple):
+    """A sample of the corpus, divided into folds, of which some are held out in turn."""
+
+    documents: int
+    folds: int
+    settings: int
+    """How many are tried: the default, and the best others of the stage before."""
+
+
+class Answers(NamedTuple):
+    """The answers of a setting to documents that were held out."""
+
+    documents: Whole
+    """Their numbers in the corpus, shape (n_docs,)."""
+    judged: Judged
+    known: Mask
+    """Documents whose class had others in training, shape (n_docs,)."""
+    n_classes: int
+
+    def of(self, rows: Mask) -> Answers:
+        """Return the answers to some of the documents."""
+        return Answers(self.documents[rows], self.judged.of(rows), self.known[rows], self.n_classes)
+
+    def figures(self, figure: str) -> Figures:
+        """Return accuracy, macro F1, the figure asked for and log loss.
+
+        Log loss is that of documents whose class had others in training: for a class without any
+        that of every model is infinite.
+        """
+        found = {
+            **{name: float(value) for name, value in rates(self.judged.outcomes(self.n_classes)).items()},
+            "accuracy": mean_or_nan(self.judged.right),
+            "log_loss": mean_or_nan(self.judged.log_loss[self.known]),
+        }
+        names = dict.fromkeys(("accuracy", "macro_f1", figure, "log_loss"))
+        return {name: number_or_none(found[name]) for name in names}
+
+    def losses(self, figure: str) -> Floats:
+        """Return what each document adds to a loss that falls as the figure gets better, shape (n_docs,).
+
+        For accuracy these are wrong answers, for micro F1 labels that are missing or wrong, and for
+        macro F1 wrong answers with equal weight for each class.
+        """
+        judged = self.judged
+        if figure == "log_loss":
+            return np.minimum(np.where(self.known, judged.log_loss, 0.0), LARGEST_LOSS)
+        if figure == "micro_f1":
+            hits, support, answered = judged.by_document()
+            return support + answered - 2 * hits
+        if figure == "macro_f1":
+            return _mistakes_by_label(judged)
+        return (~judged.right).astype(np.float64)
+
+
+def _mistakes_by_label(judged: Judged) -> Floats:
+    """Return the wrong answers of each document, divided by the documents of the class, shape (n_docs,)."""
+    if judged.truth.ndim > 1:
+        return (judged.truth != judged.answer) @ (1 / np.maximum(judged.truth.sum(axis=0), 1))
+    support = np.bincount(judged.truth)
+    return ~judged.right / support[judged.truth]
+
+
+NO_ANSWERS = Answers(np.empty(0, np.int64), join_judged([]), np.empty(0, np.bool_), 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A setting that was tried in a stage, or why it could not be."""
+
+    candidate: Candidate
+    stage: Stage
+    problem: UsageError | None = None
+    answers: Answers = NO_ANSWERS
+    figures: Figures = field(default_factory=dict)
+    p_value: float | None = None
+    """By `p_value`; None for the default, and if that was not tried."""
+    seconds: float = 0.0
+    """To train and to answer, for one fold."""
+    count_seconds: float = 0.0
+    """To count the documents."""
+    entries: int = 0
+    """Of the document-term matrix."""
+
+    @property
+    def is_better(self) -> bool | None:
+        """Whether it is significantly better than the default, None if they were not compared."""
+        return None if self.p_value is None else self.p_value < LEVEL
+
+
+def p_value(figure: str, setting: Answers, default: Answers, n_settings: int) -> float:
+    """Return how probable it is that one of so many settings looks so much better than the default, if none is.
+
+    d_i is by how much the loss of document i is smaller than with the default. If each d_i could as
+    well have the other sign, z = Σ d_i / √(Σ d_i²) has mean 0 and variance 1, and is about normal: the
+    randomisation test of pairs (E. Pitman, Significance tests which may be applied to samples from
+    any populations, 1937). For accuracy z² is McNemar's statistic (1947). The test is one-sided. The
+    probability is multiplied by the number of settings, at most to 1 (Bonferroni's correction).
+    """
+    gains = default.losses(figure) - setting.losses(figure)
+    spread = sqrt(gains @ gains)
+    z = gains.sum() / spread if spread else 0.0
+    return min(erfc(z / sqrt(2)) / 2 * n_settings, 1.0)
+
+
+def compared(figure: str, trials: Sequence[Trial], n_settings: int) -> list[Trial]:
+    """Return trials of a stage with their figures, each compared with the default as one of so many."""
+    default = next((trial.answers for trial in trials if trial.candidate.is_default), None)
+    found = []
+    for trial in trials:
+        p = None
+        if default is not None and not trial.candidate.is_default:
+            p = p_value(figure, trial.answers, default, n_settings)
+        found.append(replace(trial, figures=trial.answers.figures(figure), p_value=p))
+    return found
+
+
+def best_first(figure: str, trials: Sequence[Trial]) -> list[Trial]:
+    """Return the last trial of each setting that could be tried.
+
+    Those of more documents and folds come first, then those of a better figure, of a better macro
+    F1, and the default before others.
+    """
+    last = {trial.candidate.name: trial for trial in trials}
+    sign = -1 if METRICS[figure].more_is_better else 1
+
+    def order(trial: Trial) -> tuple[float, ...]:
+        value = trial.figures[figure]
+        size = trial.stage.documents * trial.stage.folds
+        worth = inf if value is None else sign * value
+        return -size, worth, -(trial.figures["macro_f1"] or 0.0), not trial.candidate.is_default
+
+    return sorted((trial for trial in last.values() if trial.problem is None), key=order)
+
+
+def kept(ranked: Sequence[Trial]) -> Trial | None:
+    """Return the setting to keep of some, which come best first; None if there are none.
+
+    That is the first that is significantly better than the default, else the default, or if that
+    could not be tried the first of all.
+    """
+    better = [trial for trial in ranked if trial.is_better]
+    default = [trial for trial in ranked if trial.candidate.is_default]
+    return next(iter([*better, *default, *ranked]), None)
+
+
+def corrected_figure(figure: str, trials: Sequence[Trial], chosen: Trial, n_settings: int) -> float | None:
+    """Return the figure of the choice by documents that had no part in it; None if there was no choice.
+
+    The choice among the settings of the last stage is repeated without each part of its documents.
+    Documents of earlier stages do not count: some settings were dropped by them.
+    """
+    rivals = [trial for trial in trials if trial.stage == chosen.stage and trial.problem is None]
+    documents = chosen.answers.documents
+    before = [trial.answers.documents for trial in trials if trial.stage < chosen.stage]
+    fresh = ~np.isin(documents, np.concatenate([NO_ANSWERS.documents, *before]))
+    parts = np.arange(documents.size) % PARTS
+    if len(rivals) < 2 or documents.size < PARTS or not fresh.any():
+        return None
+    answers = []
+    for part in range(PARTS):
+        rest = [replace(trial, answers=trial.answers.of(parts != part)) for trial in rivals]
+        choice = kept(best_first(figure, compared(figure, rest, n_settings)))
+        again = next(trial for trial in rivals if choice is not None and trial.candidate == choice.candidate)
+        answers.append(again.answers.of((parts == part) & fresh))
+    judged = join_judged([each.judged for each in answers])
+    known = np.concatenate([each.known for each in answers])
+    return chosen.answers._replace(judged=judged, known=known).figures(figure)[figure]

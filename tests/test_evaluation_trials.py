@@ -1,0 +1,213 @@
+"""Trials: their figures, the comparison with the default, which setting is kept, and what the choice itself is worth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, norm
+
+from nbtext.counts.counting import Analysis
+from nbtext.errors import UsageError
+from nbtext.evaluation.candidates import Candidate
+from nbtext.evaluation.trials import (
+    LEVEL,
+    PARTS,
+    Answers,
+    Stage,
+    Trial,
+    best_first,
+    compared,
+    corrected_figure,
+    kept,
+    p_value,
+)
+from nbtext.metrics.outcomes import join_judged, judge_documents
+from nbtext.settings import GOALS, Settings
+
+FIGURES = pytest.mark.parametrize("figure", GOALS.values())
+
+
+def answers(random: np.random.Generator, n: int, sharpness: float, n_classes: int = 3) -> Answers:
+    """Answers of a made-up classifier; the last document's class had no others in training."""
+    truth = np.arange(n) % n_classes
+    scores = random.normal(size=(n, n_classes))
+    scores[np.arange(n), truth] += sharpness
+    log_posterior = scores - np.logaddexp.reduce(scores, axis=1)[:, np.newaxis]
+    known = np.ones(n, np.bool_)
+    known[-1] = False
+    log_posterior[-1, truth[-1]] = -np.inf
+    judged = judge_documents(truth, log_posterior.argmax(axis=1), log_posterior)
+    return Answers(np.arange(n), judged, known, n_classes)
+
+
+def right(mask: Any) -> Answers:
+    """Answers of which those of a mask are right."""
+    mask = np.asarray(mask, np.bool_)
+    log_posterior = np.log(np.where(mask[:, np.newaxis], [0.9, 0.1], [0.1, 0.9]))
+    judged = judge_documents(np.zeros(mask.size, np.int64), log_posterior.argmax(axis=1), log_posterior)
+    return Answers(np.arange(mask.size), judged, np.ones(mask.size, np.bool_), 2)
+
+
+NINE = Stage(9, 5, 9)
+
+
+def trial(number: int, stage: Stage = NINE, **values: Any) -> Trial:
+    """A trial of a candidate of this number; 0 is the default."""
+    texts = {"smoothing": str(number)} if number else {}
+    return Trial(Candidate(texts, Analysis(Settings()), is_default=not number), stage, **values)
+
+
+def numbers(trials: list[Trial]) -> list[int]:
+    return [int(each.candidate.texts.get("smoothing") or 0) for each in trials]
+
+
+def kept_number(trials: list[Trial], figure: str = "accuracy") -> int:
+    choice = kept(best_first(figure, trials))
+    assert choice is not None
+    return numbers([choice])[0]
+
+
+def test_most_or_least_is_best_and_more_documents_and_folds_come_first() -> None:
+    losses = [3.0, None, 5.0, 1.0]
+    trials = [trial(n, figures={"log_loss": loss, "macro_f1": 0.0}) for n, loss in enumerate(losses)]
+    assert numbers(best_first("log_loss", trials[::-1])) == [3, 0, 2, 1]
+    values = [(0.5, 0.9), (0.7, 0.2), (0.7, 0.4), (0.7, 0.3)]
+    trials = [trial(n, figures={"accuracy": accuracy, "macro_f1": f1}) for n, (accuracy, f1) in enumerate(values)]
+    assert numbers(best_first("accuracy", trials[::-1])) == [2, 3, 1, 0]
+    figures = {"accuracy": 0.9, "macro_f1": 0.9}
+    for stage in (Stage(9, 1, 9), Stage(8, 5, 9)):
+        assert numbers(best_first("accuracy", [*trials, trial(4, stage, figures=figures)]))[-1] == 4
+    failed = trial(4, problem=UsageError("no"))
+    assert numbers(best_first("accuracy", [*trials, failed])) == [2, 3, 1, 0]
+    assert numbers(best_first("accuracy", [trial(3, figures=figures), *trials])) == [2, 3, 1, 0]  # the last trial counts
+
+
+def test_the_default_is_kept_unless_another_is_significantly_better() -> None:
+    def tried(*p_values: float | None) -> list[Trial]:
+        return [trial(n, figures={"accuracy": 0.5 + n / 10, "macro_f1": 0.5}, p_value=p) for n, p in enumerate(p_values)]
+
+    assert kept_number(tried(None, 0.2, LEVEL)) == 0
+    assert kept_number(tried(None, 0.01, 0.01, 0.2)) == 2
+    assert kept_number(tried(None)) == 0
+    assert kept_number(tried(None, None, None)[1:]) == 2  # the default could not be tried
+    assert kept([]) is None
+
+
+def test_the_log_loss_leaves_out_documents_of_which_no_model_can_know_the_class() -> None:
+    found = answers(np.random.default_rng(0), 60, 2.0)
+    figures = found.figures("accuracy")
+    assert figures["log_loss"] == pytest.approx(found.judged.log_loss[:-1].mean())
+    assert figures["accuracy"] == pytest.approx((found.judged.answer == found.judged.truth).mean())
+    assert list(found.figures("micro_f1")) == ["accuracy", "macro_f1", "micro_f1", "log_loss"]
+
+
+@FIGURES
+def test_a_setting_is_better_if_it_is_better_on_the_same_documents(figure: str) -> None:
+    random = np.random.default_rng(1)
+    good, bad = (answers(random, 600, sharpness) for sharpness in (3.0, 1.0))
+    assert p_value(figure, good, bad, 20) < 1e-6
+    assert p_value(figure, bad, good, 20) == 1
+    assert p_value(figure, good, good, 1) == 0.5
+
+
+@pytest.mark.parametrize(("better", "worse", "both"), [(30, 12, 100), (9, 0, 0), (1, 0, 3), (5, 5, 5), (40, 60, 10)])
+def test_the_test_is_mcnemars_of_one_side(better: int, worse: int, both: int) -> None:
+    setting = right([*[1] * better, *[0] * worse, *[1] * both])
+    default = right([*[0] * better, *[1] * worse, *[1] * both])
+    found = p_value("accuracy", setting, default, 1)
+    assert found == pytest.approx(norm.sf((better - worse) / np.sqrt(better + worse)))
+    exact = binomtest(better, better + worse, alternative="greater").pvalue
+    assert (found < 0.01) <= (exact < 0.02)  # few documents show little
+    assert p_value("accuracy", setting, default, 7) == pytest.approx(min(7 * found, 1))
+
+
+@FIGURES
+def test_equal_settings_are_seldom_better(figure: str) -> None:
+    """Of two hundred pairs of equally good settings about one in twenty looks better at the level."""
+    random = np.random.default_rng(7)
+    found = [p_value(figure, answers(random, 120, 1.0), answers(random, 120, 1.0), 1) for _ in range(200)]
+    assert 2 <= sum(p < LEVEL for p in found) <= 20
+
+
+def test_an_impossible_class_is_one_document() -> None:
+    setting, default = right([1] * 40), right([1] * 40)
+    judged = default.judged
+    infinite = default.judged.log_loss.copy()
+    infinite[0] = np.inf
+    assert p_value("log_loss", setting, default._replace(judged=judged._replace(log_loss=infinite)), 1) > LEVEL
+    infinite[:20] = np.inf
+    assert p_value("log_loss", setting, default._replace(judged=judged._replace(log_loss=infinite)), 1) < LEVEL
+
+
+def of_labels(truth: list[list[int]], given: list[list[int]]) -> Answers:
+    """Answers of a made-up classifier of several labels."""
+    log_posterior = np.log(np.where(np.array(given, np.bool_), 0.9, 0.1))
+    judged = judge_documents(np.array(truth, np.bool_), np.array(given, np.bool_), log_posterior)
+    return Answers(np.arange(len(truth)), judged, np.ones(len(truth), np.bool_), len(truth[0]))
+
+
+def test_for_f1_each_label_counts_that_is_missing_or_wrong() -> None:
+    found = of_labels([[1, 1, 0], [1, 0, 0], [1, 0, 1]], [[1, 1, 0], [0, 1, 0], [1, 0, 0]])
+    assert found.losses("micro_f1").tolist() == [0, 2, 1]
+    assert found.losses("macro_f1").tolist() == pytest.approx([0, 1 / 3 + 1, 1])  # three have the first label, one each other
+    assert found.losses("accuracy").tolist() == [0, 1, 1]
+    one_label = right([1, 0, 1])
+    assert one_label.losses("micro_f1").tolist() == [0, 2, 0]
+    assert one_label.losses("macro_f1").tolist() == pytest.approx([0, 1 / 3, 0])
+
+
+def rivals(stage: Stage, figure: str, n: int, sharpness: list[float]) -> list[Trial]:
+    random = np.random.default_rng(3)
+    tried = [trial(number, stage, answers=answers(random, n, each)) for number, each in enumerate(sharpness)]
+    return compared(figure, tried, len(tried) - 1)
+
+
+@FIGURES
+def test_the_choice_is_repeated_without_each_part_and_judged_on_it(figure: str) -> None:
+    trials = rivals(Stage(120, 4, 4), figure, 120, [1.0, 1.6, 1.5, 1.4])
+    chosen = kept(best_first(figure, trials))
+    assert chosen is not None
+    parts = np.arange(120) % PARTS
+    order = np.argsort(parts, kind="stable")
+    wanted = []
+    for part in range(PARTS):
+        rest = [replace(each, answers=each.answers.of(parts != part)) for each in trials]
+        best = kept_number(compared(figure, rest, 3), figure)
+        wanted.append(trials[best].answers.of(parts == part))
+    joined = Answers(order, join_judged([each.judged for each in wanted]), np.concatenate([each.known for each in wanted]), 3)
+    assert corrected_figure(figure, trials, chosen, 3) == pytest.approx(joined.figures(figure)[figure])
+
+
+def test_documents_of_earlier_stages_do_not_judge_the_choice() -> None:
+    first, last = Stage(40, 1, 4), Stage(120, 1, 2)
+    late = rivals(last, "accuracy", 120, [1.0, 1.8])
+    alone = corrected_figure("accuracy", late, late[1], 3)
+    assert corrected_figure("accuracy", [*rivals(first, "accuracy", 40, [1.0, 1.5]), *late], late[1], 3) != alone
+    assert corrected_figure("accuracy", [*rivals(first, "accuracy", 120, [1.0, 1.5]), *late], late[1], 3) is None
+
+
+def test_without_a_choice_there_is_nothing_to_correct() -> None:
+    [default, other] = rivals(Stage(30, 1, 2), "accuracy", 30, [1.0, 1.0])
+    assert corrected_figure("accuracy", [default], default, 1) is None
+    one = [replace(each, answers=each.answers.of(np.arange(30) == 0)) for each in (default, other)]
+    assert corrected_figure("accuracy", one, one[0], 1) is None
+
+
+def test_the_best_of_many_equal_ones_looks_better_than_it_is() -> None:
+    """Fifty classifiers of the same worth, none the default: the best figure is above it, the corrected one near it."""
+    random = np.random.default_rng(5)
+    gaps = []
+    for _ in range(3):
+        tried = [trial(number, Stage(300, 5, 50), answers=answers(random, 300, 1.0)) for number in range(1, 51)]
+        trials = compared("accuracy", tried, 50)
+        worth = np.mean([each.figures["accuracy"] or 0.0 for each in trials])
+        chosen = kept(best_first("accuracy", trials))
+        assert chosen is not None
+        corrected = corrected_figure("accuracy", trials, chosen, 50)
+        gaps.append(((chosen.figures["accuracy"] or 0.0) - worth, (corrected or 0.0) - worth))
+    best, corrected = np.mean(gaps, axis=0)
+    assert best > 0.04
+    assert abs(corrected) < 0.025
