@@ -96,7 +96,7 @@ def test_cross_validation_of_a_file_of_equal_numbers_is_that_of_the_number(pets:
 def test_tune_tries_files_as_it_tries_numbers(pets: Path) -> None:
     write("equal", "*\t3\ndogs\t3\n")
     tried = json_of(nbtext("tune pets --try smoothing=alpha,3,equal --folds 2 --output json"))["settings"]
-    of = {setting["setting"]["smoothing"]: {**setting, "rank": 0, "setting": {}, "command": ""} for setting in tried}
+    of = {setting["setting"].get("smoothing"): {**setting, "rank": 0, "setting": {}, "command": ""} for setting in tried}
     assert of["equal"] == of["3"] != of["alpha"]
     succeed("tune pets --smoothing alpha --try estimate=mean,map --folds 2 -m tuned")
     assert TextClassifier.load("tuned").settings["smoothing"]["sofas"] == 4
