@@ -30,7 +30,7 @@ def test_chosen_headers_then_the_body() -> None:
 def test_a_newsgroup_message_as_it_was_sent() -> None:
     body = b"Newsgroups: sci.space\nPath: a!b\nSubject: Re: Moon\nLines: 2\n\nIn article <1@x> he says:\n> the moon\nNo \xa3.\n"
     assert words(body, "subject") == ["Re:", "Moon", "In", "article", "<1@x>", "he", "says:", ">", "the", "moon", "No", "£."]
-    assert read_mail(body, SUBJECT)[1]
+    assert read_mail(body, SUBJECT)[1].transcoded
 
 
 def test_a_message_without_headers_or_without_a_body() -> None:
@@ -64,6 +64,12 @@ def test_transfer_encodings_and_charsets(encoding: str, charset: str) -> None:
 def test_mail_in_utf_16() -> None:
     body = base64.encodebytes("naïve".encode("utf-16"))
     assert words(b"Content-Type: text/plain; charset=utf-16\nContent-Transfer-Encoding: base64\n\n" + body) == ["naïve"]
+
+
+def test_a_page_without_a_charset_in_its_headers_declares_it_itself() -> None:
+    page = "<meta charset=koi8-r>мир".encode("koi8-r")
+    assert words(b"Content-Type: text/html\n\n" + page) == ["мир"]
+    assert words(b"Content-Type: text/html; charset=koi8-r\n\n" + page.replace(b"koi8-r", b"cp1251")) == ["мир"]
 
 
 @pytest.mark.parametrize("charset", [b"klingon", b"base64", b"us-ascii", b'"', b"utf-8", b"=?x?="])

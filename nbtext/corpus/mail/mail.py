@@ -6,8 +6,8 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.corpus.decoding import detect_encoding, from_charset, refuse_binary
-from nbtext.corpus.html import HtmlDocument
+from nbtext.corpus.decoding import Doubts, from_charset, joined_doubts, refuse_binary
+from nbtext.corpus.html import HtmlDocument, declared_charset
 from nbtext.corpus.mail.headers import all_fields, chosen_fields, decoded_header, names_to_read, split_headers
 from nbtext.corpus.mail.structure import Part, structure_items
 
@@ -76,10 +76,10 @@ class MailReading(NamedTuple):
         return cls(headers, tagged, structure, encoding, reading.label_header.encode(), reading.drop_quotes, reading.drop_signatures)
 
 
-def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, bool, Fields]:
-    """Return the readable text of a message as UTF-8, whether anything of it was read as Windows-1252, and its fields.
+def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, Doubts, Fields]:
+    """Return the readable text of a message as UTF-8, what is doubtful about it, and its fields.
 
-    Raise `DocumentError` for bytes without headers that are no text, and for text that is not in the encoding named.
+    Raise `DocumentError` for bytes without headers that are no text, and for parts that declare no charset and are not in the encoding named.
     """
     headers, body = split_headers(message, names_to_read(wanted.headers and tuple(wanted.headers)))
     if body is message and wanted.encoding == "auto":
@@ -93,7 +93,7 @@ def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, bool, Fields]
     pages: list[HtmlDocument] = []
     plain: list[bytes] = []
     for leaf in shown:
-        text, guessed = _decoded(leaf, wanted.encoding)
+        text, doubts = _decoded(leaf, wanted.encoding)
         is_page = leaf.kind == "text/html"
         if is_page:
             pages.append(HtmlDocument.of(text))
@@ -104,7 +104,7 @@ def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, bool, Fields]
             text = _without_quotes(text)
         if not is_page:
             plain.append(text)
-        decoded.append((text, guessed))
+        decoded.append((text, doubts))
     fields, items = (
         all_fields(headers, wanted.encoding) if wanted.headers is None else (chosen_fields(headers, wanted.tagged, wanted.encoding), b"")
     )
@@ -116,13 +116,16 @@ def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, bool, Fields]
         of_structure = structure_items(parts, pages, b"".join(plain))
         items = b"%b %b" % (items, of_structure) if items else of_structure
     text = b"\n\n".join([text for text, _ in decoded])
-    return text, any(guessed for _, guessed in decoded), [*fields, (b"", items)] if items else fields
+    return text, joined_doubts(doubts for _, doubts in decoded), [*fields, (b"", items)] if items else fields
 
 
-def _decoded(part: Part, encoding: str) -> tuple[bytes, bool]:
-    """Return the text of a part as UTF-8, and whether it was read as Windows-1252."""
-    content, encoding = detect_encoding(part.decoded(), encoding)
-    return from_charset(content, part.charset, encoding)
+def _decoded(part: Part, encoding: str) -> tuple[bytes, Doubts]:
+    """Return the text of a part as UTF-8, and what is doubtful about it."""
+    content = part.decoded()
+    charset = part.charset
+    if charset is None and part.kind == "text/html" and encoding == "auto":
+        charset = declared_charset(content)
+    return from_charset(content, charset, encoding)
 
 
 def _shown(part: Part) -> Iterator[Part]:
