@@ -68,6 +68,72 @@ def test_mail_in_utf_16() -> None:
     assert words(b"Content-Type: text/plain; charset=utf-16\nContent-Transfer-Encoding: base64\n\n" + body) == ["naïve"]
 
 
+CASINO = "<p>Casino bonus lottery prize"
+MEETING = "Meeting agenda minutes report"
+
+
+def alternatives(*parts: tuple[str, str]) -> bytes:
+    pieces = "".join(f"--b\nContent-Type: {kind}; charset=utf-8\n\n{content}\n" for kind, content in parts)
+    return f"Content-Type: multipart/alternative; boundary=b\n\n{pieces}--b--\n".encode()
+
+
+@pytest.mark.parametrize("blank", ["", " \n\t", "\u00a0 \u00a0", "\u200b\u200c\ufeff", "\u3164\u115f", "____ -- !!", "&nbsp;&zwnj;&#847;"])
+def test_an_alternative_without_words_hides_none(blank: str) -> None:
+    kind = "text/html" if "&" in blank else "text/plain"
+    assert (
+        words(alternatives((kind, blank), ("text/html", CASINO)))[-4:]
+        == words(alternatives(("text/html", CASINO), (kind, blank)))[-4:]
+        == CASINO[3:].split()
+    )
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/calendar", "text/css", "text/vcard", "text/x-vcard", "text/rtf", "text/javascript", "application/pdf", "image/png"]
+)
+def test_what_is_no_text_for_people_is_not_read_and_hides_nothing(kind: str) -> None:
+    assert words(alternatives(("text/html", CASINO), (kind, MEETING))) == CASINO[3:].split()
+    assert words(f"Content-Type: {kind}\n\n{MEETING}".encode()) == []
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/markdown", "text/x-notes", "text/csv", "TEXT/X-Amp-HTML", "text/enriched", "text/richtext", "text/xml"]
+)
+def test_all_other_text_is_read_without_tags(kind: str) -> None:
+    text = MEETING if kind in ("text/markdown", "text/x-notes", "text/csv") else f"<bold>{MEETING}</bold>"
+    assert words(f"Content-Type: {kind}\n\n{text}".encode()) == MEETING.split()
+
+
+@pytest.mark.parametrize(
+    ("plain", "page", "both"),
+    [
+        (MEETING, CASINO, True), (MEETING, f"<p>{MEETING.upper()}", False), (MEETING, f"<p>{MEETING} " + " ".join(map(str, range(99))), False),
+        (MEETING, "<p>meeting agenda casino bonus", False), (MEETING, "<p>meeting casino bonus prize", True), ("casino", CASINO, False), ("meeting", CASINO, True),
+        ("会議の議事録を送ります", "<p>会議の議事\n録を送ります", False), ("会議の議事録を送ります", "<p>賞金を獲得しました今すぐ", True), ("การประชุม", "<p>รางวัลใหญ่", True),
+    ],
+)  # fmt: skip
+def test_alternatives_that_say_something_else_are_both_read(plain: str, page: str, both: bool) -> None:
+    shown = [*plain.split(), *(page[3:].split() if both else [])]
+    assert words(alternatives(("text/plain", plain), ("text/html", page))) == shown
+    assert words(alternatives(("text/html", page), ("text/plain", plain))) == shown
+
+
+def test_of_many_alternatives_each_that_adds_something_is_read() -> None:
+    parts = (("text/plain", MEETING), ("text/markdown", f"*{MEETING}*"), ("text/html", CASINO), ("text/html", "<p>" + CASINO))
+    assert words(alternatives(*parts)) == [*MEETING.split(), *CASINO[3:].split()]
+
+
+def test_alternatives_of_signs_alone_are_read() -> None:
+    assert words(alternatives(("text/plain", "!"), ("text/html", "<p>?"))) == ["?"]
+
+
+def test_many_alternatives_take_no_square_of_their_number() -> None:
+    def work(n: int) -> int:
+        message = alternatives(*(("text/plain", f"a{number} b{number}") for number in range(n)))
+        return steps(lambda: read_mail(message, SUBJECT))
+
+    assert work(600) < DOUBLE * work(300)
+
+
 def test_a_page_without_a_charset_in_its_headers_declares_it_itself() -> None:
     page = "<meta charset=koi8-r>мир".encode("koi8-r")
     assert words(b"Content-Type: text/html\n\n" + page) == ["мир"]

@@ -35,6 +35,15 @@ _FOOTER = re.compile(rb"\n(?:--|__)")
 _AFTER_BOUNDARY = re.compile(rb"(--)?[ \t]*(?:\r?\n|\r?\Z)")
 
 
+_FOR_PROGRAMS = frozenset({
+    "text/calendar", "text/css", "text/directory", "text/ecmascript", "text/javascript",
+    "text/rfc822-headers", "text/rtf", "text/vcard", "text/x-vcalendar", "text/x-vcard",
+})  # fmt: skip
+"""Text that mail programs do not show as it is: their keywords would be terms of each invitation, card or style sheet."""
+
+_MARKUP = ("html", "enriched", "richtext", "xml")
+"""Ends of the kinds whose tags are not shown; RFC 1896 for enriched."""
+
 _NONE = names_to_read(())
 """Headers of parts are read for what they declare alone."""
 
@@ -69,6 +78,16 @@ class Part(NamedTuple):
         if not parts and kind.startswith(("multipart/", "message/")):
             kind = "text/plain" if kind != "message/delivery-status" else kind
         return cls(kind, charset, encoding, name, attached, body, parts)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is text for people."""
+        return self.kind.startswith("text/") and self.kind not in _FOR_PROGRAMS
+
+    @property
+    def is_markup(self) -> bool:
+        """Whether it is HTML, or text with tags like those."""
+        return self.kind.startswith("text/") and self.kind.endswith(_MARKUP)
 
     def walk(self) -> Iterator[Part]:
         """Yield the part, and all parts in it."""
