@@ -203,15 +203,12 @@ def text_columns(value: object) -> str:
 
 def _codec(value: object) -> str:
     """Check for ``auto`` or a text encoding; return its canonical name."""
-    import codecs
+    from nbtext.charsets import codec_of
 
-    try:
-        if value == "auto":
-            return "auto"
-        b"a".decode(text(value), "ignore")  # raises for codecs that are not of text, such as base64
-        return codecs.lookup(text(value)).name
-    except (LookupError, ValueError):
-        raise ValueError("auto or the name of an encoding, such as utf-8 or latin-1") from None
+    codec = "auto" if value == "auto" else codec_of(text(value))
+    if codec is None:
+        raise ValueError("auto or the name of an encoding, such as utf-8 or latin-1")
+    return codec
 
 
 def _flag(value: object) -> bool:

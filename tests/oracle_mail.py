@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.decoding import detect_encoding, from_charset
+from nbtext.corpus.decoding import Doubts, from_charset, joined_doubts
 from nbtext.corpus.html import _INLINE
 from nbtext.corpus.mail.headers import decoded_header
 
@@ -54,13 +54,13 @@ def text_by_html_parser(markup: str) -> str:
     return "".join(parser.pieces)
 
 
-def text_by_email_package(body: bytes, names: Sequence[str], encoding: str = "auto") -> tuple[bytes, bool]:
-    """Return the headers of these names, then the text of the parts to show, of a well-formed message; and whether any was read as Windows-1252."""
+def text_by_email_package(body: bytes, names: Sequence[str], encoding: str = "auto") -> tuple[bytes, Doubts]:
+    """Return the headers of these names, then the text of the parts to show, of a well-formed message; and what is doubtful about it."""
     message = message_from_bytes(body, policy=compat32)
     headers = [(name.lower(), str(value).strip().encode("ascii", "surrogateescape")) for name, value in message.raw_items()]
     parts = [decoded_header(value, encoding) for name in names for found, value in headers if found == name]
     parts += [_text(part, encoding) for part in _shown(message)]
-    return b"\n\n".join(text for text, _ in parts), any(guessed for _, guessed in parts)
+    return b"\n\n".join(text for text, _ in parts), joined_doubts(doubts for _, doubts in parts)
 
 
 def _shown(message: Message) -> Iterator[Message]:
@@ -81,12 +81,11 @@ def _shown(message: Message) -> Iterator[Message]:
         yield message
 
 
-def _text(part: Message, encoding: str) -> tuple[bytes, bool]:
+def _text(part: Message, encoding: str) -> tuple[bytes, Doubts]:
     charset = part.get_content_charset()
     kind = part.get_content_type()
     del part["content-type"]  # else the email package would decode by any codec named there
     content = part.get_payload(decode=True)
     assert isinstance(content, bytes)
-    content, encoding = detect_encoding(content, encoding)
-    text, guessed = from_charset(content, charset, encoding)
-    return (text_by_html_parser(text.decode()).encode() if kind == "text/html" else text), guessed
+    text, doubts = from_charset(content, charset, encoding)
+    return (text_by_html_parser(text.decode()).encode() if kind == "text/html" else text), doubts

@@ -127,6 +127,18 @@ def test_what_is_noticed_is_said_when_asked(tmp_path: Path) -> None:
     assert nbtext("train c").notes == done.notes[:1]
 
 
+def test_documents_with_bytes_that_do_not_fit_their_charset_are_counted(tmp_path: Path) -> None:
+    part = b"Content-Type: text/plain; charset=gb2312\n\nword "
+    corpus(tmp_path, {"c/a/1.eml": part + b"\xff", "c/a/2.eml": part, "c/b/1.eml": part + b"\xff\xff", "c/b/2.eml": part})
+    notice = "with bytes that do not fit their charset, read as U+FFFD: 2 documents"
+    for jobs in ("1", "2"):
+        assert f"nbtext: {notice}" in nbtext(f"train c -v --jobs {jobs}").notes
+    assert nbtext("train c").notes == []
+    checked = nbtext("doctor c").text
+    assert notice in checked
+    assert "all valid in their encoding" not in checked
+
+
 def test_how_documents_were_read_is_remembered_and_can_be_overridden(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.csv": "topic;body\nx;red apple\ny;green pear\n", "new.csv": "body;topic\nred;?\n", "line.txt": "an apple\n"})
     succeed("train t.csv --label-column topic --text-column body --delimiter ';'")

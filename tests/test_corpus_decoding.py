@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.decoding import decoded_name, detect_encoding, is_ascii_compatible, is_wide, refuse_binary, to_utf8
+from nbtext.corpus.decoding import Doubts, decoded_name, detect_encoding, from_charset, is_ascii_compatible, is_wide, refuse_binary, to_utf8
 from nbtext.errors import DocumentError, UsageError
 
 TEXT = "Ärger – “naïve” 語 🙂 a"
@@ -51,6 +51,33 @@ def test_a_named_encoding_is_strict() -> None:
     assert to_utf8(b"caf\xe9", "latin-1") == ("café".encode(), False)
     with pytest.raises(DocumentError, match=r"not valid utf-8 at byte 3; see encoding"):
         to_utf8(b"caf\xe9", "utf-8")
+
+
+GUESSED, REPLACED = Doubts(transcoded=True), Doubts(replaced=True)
+
+
+@pytest.mark.parametrize(
+    ("body", "charset", "text", "doubts"),
+    [
+        (b"\xff\xfebin lid", "utf-8", "ÿþbin lid", GUESSED), (b"\xff\xfebin lid", None, "ÿþbin lid", GUESSED), ("\ufeffä".encode(), "utf-8", "ä", Doubts()),
+        ("мир".encode("utf-16"), "utf-16", "мир", Doubts()), ("\ufeffмир".encode("utf-16-be"), "utf-16", "мир", Doubts()), ("мир один".encode("utf-16"), None, "мир один", Doubts()),
+        ("мир".encode() + b"\xd0", "utf-8", "мир\ufffd", REPLACED), (b"caf\xe9", "utf-8", "café", GUESSED), ("会議".encode("cp932") + b"\x81", "shift_jis", "会議\ufffd", REPLACED),
+        ("镕基".encode("gbk") + b"\xff", "gb2312", "镕基\ufffd", REPLACED), ("会議".encode(), "iso-2022-jp", "会議", Doubts()), (b"\x1b$B-!2q\x1b(B a", "iso-2022-jp", "①会 a", Doubts()),
+        (b"\x1b$B2q", "iso-2022-jp", "会", Doubts()), (b"\x1b$B2q5D\x1b(B \xff", "iso-2022-jp", "会議 \ufffd", REPLACED), (b"a\x81b", "iso-8859-1", "a\x81b", Doubts()), (b"\xd2", "windows-1253", "\ufffd", REPLACED),
+        (b"Gr+APYA3w-e", "utf-7", "Größe", Doubts()), (b"caf\xe9 +AOk-", "utf-7", "caf\ufffd é", REPLACED), (b"~{VP9z~}", "hz-gb-2312", "中国", Doubts()), (b"caf\xe9", "us-ascii", "café", GUESSED), ("é".encode(), "us-ascii", "é", Doubts()),
+        (b"caf\xe9", "iso-2022-cn", "café", GUESSED), (b"a\x00b", "utf-16", "a\ufffd", REPLACED),
+    ],
+)  # fmt: skip
+def test_a_declared_charset_wins_and_what_does_not_fit_is_replaced(body: bytes, charset: str | None, text: str, doubts: Doubts) -> None:
+    assert from_charset(body, charset, "auto") == (text.encode(), doubts)
+
+
+@given(
+    st.binary(max_size=60),
+    st.sampled_from(["", "us-ascii", "utf-8", "gb2312", "iso-2022-jp", "utf-7", "utf-16", "hz", "big5", "cp1252", "punycode"]),
+)
+def test_no_declared_charset_ever_fails(body: bytes, charset: str) -> None:
+    from_charset(body, charset, "auto")[0].decode()
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])

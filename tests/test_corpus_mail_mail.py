@@ -30,7 +30,7 @@ def test_chosen_headers_then_the_body() -> None:
 def test_a_newsgroup_message_as_it_was_sent() -> None:
     body = b"Newsgroups: sci.space\nPath: a!b\nSubject: Re: Moon\nLines: 2\n\nIn article <1@x> he says:\n> the moon\nNo \xa3.\n"
     assert words(body, "subject") == ["Re:", "Moon", "In", "article", "<1@x>", "he", "says:", ">", "the", "moon", "No", "£."]
-    assert read_mail(body, SUBJECT)[1]
+    assert read_mail(body, SUBJECT)[1].transcoded
 
 
 def test_a_message_without_headers_or_without_a_body() -> None:
@@ -43,7 +43,9 @@ def test_a_message_without_headers_or_without_a_body() -> None:
     ("raw", "read"),
     [
         (b"=?utf-8?b?Y2Fmw6k=?=", "café"), (b"=?utf-8?b?Y2Fmw6k?=", "café"), (b"=?ISO-8859-1?Q?caf=E9_au_lait?=", "café au lait"),
-        (b"=?utf-8?q?caf?= =?utf-8?q?=C3=A9?=", "café"), (b"a =?utf-8?q?b?= c", "a b c"), (b"=?utf-8*en?q?b?=", "b"),
+        (b"=?utf-8?q?caf?= =?utf-8?q?=C3=A9?=", "café"), (b"=?utf-8?B?R3LD?=\n =?UTF-8?B?tsOfZQ==?=", "Größe"), (b"=?utf-8?q?=C3?= =?utf-8?b?ng==?=", "Þ"),
+        (b"=?gb2312?b?1A==?= =?gb2312?b?yg==?=!", "允!"), (b"=?utf-8?q?=C3?= a =?utf-8?q?=A9?=", "Ã a ©"), (b"=?iso-2022-jp?b?GyRCMnEbKEI=?= =?iso-2022-jp?b?GyRCNUQbKEI=?=", "会議"),
+        (b"=?utf-8?q?a?= =?iso-8859-1?q?=E9?=", "aé"), (b"a =?utf-8?q?b?= c", "a b c"), (b"=?utf-8*en?q?b?=", "b"),
         (b"=?klingon?q?caf=C3=A9?=", "café"), (b"=?base64?q?abc?=", "abc"), (b"=?utf-8?b?a?=", "a"), (b"=?utf-8?q?caf=E9?=", "café"),
         (b"caf\xe9", "café"), ("café".encode(), "café"), (b"caf\xe9 =?utf-8?q?=C3=A9?=", "café é"), (b"=?utf-8?x?abc?=", "=?utf-8?x?abc?="),
     ],
@@ -64,6 +66,78 @@ def test_transfer_encodings_and_charsets(encoding: str, charset: str) -> None:
 def test_mail_in_utf_16() -> None:
     body = base64.encodebytes("naïve".encode("utf-16"))
     assert words(b"Content-Type: text/plain; charset=utf-16\nContent-Transfer-Encoding: base64\n\n" + body) == ["naïve"]
+
+
+CASINO = "<p>Casino bonus lottery prize"
+MEETING = "Meeting agenda minutes report"
+
+
+def alternatives(*parts: tuple[str, str]) -> bytes:
+    pieces = "".join(f"--b\nContent-Type: {kind}; charset=utf-8\n\n{content}\n" for kind, content in parts)
+    return f"Content-Type: multipart/alternative; boundary=b\n\n{pieces}--b--\n".encode()
+
+
+@pytest.mark.parametrize("blank", ["", " \n\t", "\u00a0 \u00a0", "\u200b\u200c\ufeff", "\u3164\u115f", "____ -- !!", "&nbsp;&zwnj;&#847;"])
+def test_an_alternative_without_words_hides_none(blank: str) -> None:
+    kind = "text/html" if "&" in blank else "text/plain"
+    assert (
+        words(alternatives((kind, blank), ("text/html", CASINO)))[-4:]
+        == words(alternatives(("text/html", CASINO), (kind, blank)))[-4:]
+        == CASINO[3:].split()
+    )
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/calendar", "text/css", "text/vcard", "text/x-vcard", "text/rtf", "text/javascript", "application/pdf", "image/png"]
+)
+def test_what_is_no_text_for_people_is_not_read_and_hides_nothing(kind: str) -> None:
+    assert words(alternatives(("text/html", CASINO), (kind, MEETING))) == CASINO[3:].split()
+    assert words(f"Content-Type: {kind}\n\n{MEETING}".encode()) == []
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/markdown", "text/x-notes", "text/csv", "TEXT/X-Amp-HTML", "text/enriched", "text/richtext", "text/xml"]
+)
+def test_all_other_text_is_read_without_tags(kind: str) -> None:
+    text = MEETING if kind in ("text/markdown", "text/x-notes", "text/csv") else f"<bold>{MEETING}</bold>"
+    assert words(f"Content-Type: {kind}\n\n{text}".encode()) == MEETING.split()
+
+
+@pytest.mark.parametrize(
+    ("plain", "page", "both"),
+    [
+        (MEETING, CASINO, True), (MEETING, f"<p>{MEETING.upper()}", False), (MEETING, f"<p>{MEETING} " + " ".join(map(str, range(99))), False),
+        (MEETING, "<p>meeting agenda casino bonus", False), (MEETING, "<p>meeting casino bonus prize", True), ("casino", CASINO, False), ("meeting", CASINO, True),
+        ("会議の議事録を送ります", "<p>会議の議事\n録を送ります", False), ("会議の議事録を送ります", "<p>賞金を獲得しました今すぐ", True), ("การประชุม", "<p>รางวัลใหญ่", True),
+    ],
+)  # fmt: skip
+def test_alternatives_that_say_something_else_are_both_read(plain: str, page: str, both: bool) -> None:
+    shown = [*plain.split(), *(page[3:].split() if both else [])]
+    assert words(alternatives(("text/plain", plain), ("text/html", page))) == shown
+    assert words(alternatives(("text/html", page), ("text/plain", plain))) == shown
+
+
+def test_of_many_alternatives_each_that_adds_something_is_read() -> None:
+    parts = (("text/plain", MEETING), ("text/markdown", f"*{MEETING}*"), ("text/html", CASINO), ("text/html", "<p>" + CASINO))
+    assert words(alternatives(*parts)) == [*MEETING.split(), *CASINO[3:].split()]
+
+
+def test_alternatives_of_signs_alone_are_read() -> None:
+    assert words(alternatives(("text/plain", "!"), ("text/html", "<p>?"))) == ["?"]
+
+
+def test_many_alternatives_take_no_square_of_their_number() -> None:
+    def work(n: int) -> int:
+        message = alternatives(*(("text/plain", f"a{number} b{number}") for number in range(n)))
+        return steps(lambda: read_mail(message, SUBJECT))
+
+    assert work(600) < DOUBLE * work(300)
+
+
+def test_a_page_without_a_charset_in_its_headers_declares_it_itself() -> None:
+    page = "<meta charset=koi8-r>мир".encode("koi8-r")
+    assert words(b"Content-Type: text/html\n\n" + page) == ["мир"]
+    assert words(b"Content-Type: text/html; charset=koi8-r\n\n" + page.replace(b"koi8-r", b"cp1251")) == ["мир"]
 
 
 @pytest.mark.parametrize("charset", [b"klingon", b"base64", b"us-ascii", b'"', b"utf-8", b"=?x?="])
@@ -149,7 +223,10 @@ def test_mail_nested_without_end_is_read_as_text_from_a_depth_on(body: bytes) ->
         (b"Content-Type: multipart/mixed; boundary=x\n\nbefore\n--x\n\nnot closed", "not closed"),
         (b"Content-Type: multipart/mixed; boundary=x\n\n--x\n\none\n--xy\ntwo\n--x--\nthree", "one --xy two"),
         (b"Content-Transfer-Encoding: base64\n\nd29yZA\n--\na footer", "word"),
-        (b"Content-Transfer-Encoding: base64\n\nd29yZ", "wor"),
+        (b"Content-Transfer-Encoding: base64\n\nd29yZ", "wor"), (b"Content-Transfer-Encoding: base64\n\n!\nd29y\n*\nZA==\nfooter", "word"),
+        *((b"Content-Transfer-Encoding: " + how + b"\n\nd29yZA==", "word") for how in (b"base64;", b'"Base64"', b"base64 (yes)", b"(yes) base64", b"'base64'")),
+        (b"Content-Transfer-Encoding: quoted-printable; a=b\n\nw=6Frd", "word"),
+        (b"Content-Transfer-Encoding: base64\n\nd2!9yZGFi\n____\nThe list\n-- \nx", "wordab"), (b"Content-Transfer-Encoding: base64\n\nICAg\n--\n" + base64.b64encode(b"word " * 9), "word " * 9),
         (b"Content-Type: text/plain charset=us-ascii\n\nword", "word"), (b"Content-Type: x\n\nword", "word"),
         (b"Subject: a\nno header\nContent-Transfer-Encoding: base64\n\nd29yZA==", "a word"), (b"Subject: a\nno empty line\n\nword", "a no empty line word"), (b"Subject: a\nno header\nLines: 1\n\nword", "a word"),
         (b" cut off\nSubject: a\n\nword", "a word"), (b"From x\n>From y\nSubject: a\n\nword", "a word"), (b"no header\nSubject: a\n\nword", "no header Subject: a word"),

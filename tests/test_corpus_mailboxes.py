@@ -229,8 +229,8 @@ def test_a_well_formed_message_is_read_as_the_email_package_reads_it(
 ) -> None:
     message = end.join([*headers, b""]) + end + b"".join(body)
     names = ["subject", "from", "x-empty"]
-    (read, guessed, _), slow = (
+    (read, doubts, _), slow = (
         read_mail(message, MailReading([name.encode() for name in names], encoding=encoding)),
         text_by_email_package(message, names, encoding),
     )
-    assert (read.split(), guessed) == (slow[0].split(), slow[1])
+    assert (read.split(), doubts) == (slow[0].split(), slow[1])

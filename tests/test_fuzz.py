@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nbtext.corpus.decoding import from_charset
+from nbtext.corpus.decoding import NO_DOUBTS, from_charset
 from nbtext.corpus.mail.mail import MailReading, read_mail
 from tests.budget import examples
 from tests.fuzz.run import changed
@@ -54,7 +54,7 @@ def test_every_input_is_read_or_refused(name: str) -> None:
 def test_a_charset_that_is_none_is_not_asked(charset: str) -> None:
     """A zero byte in its name was an internal error; punycode takes the square of the length, hours for a mail of some megabytes."""
     body = b"caf\xc3\xa9 \\x41-" + b"a1" * 10_000
-    assert from_charset(body, charset, "auto") == (body, False)
+    assert from_charset(body, charset, "auto") == (body, NO_DOUBTS)
 
 
 @pytest.mark.parametrize("charset", ["u\0", "punycode", "us-ascii*=u\0''x"])

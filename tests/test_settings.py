@@ -85,7 +85,7 @@ RIGHT: dict[str, tuple[tuple[object, object], ...]] = {
     "headers": (("Subject, From", "subject,from"), ("x-spam", "x-spam")),
     "label_column": ((3, "3"), ("class", "class"), ("12", "12")),
     "delimiter": (("tab", "\t"), ("\\t", "\t"), (";", ";")),
-    "encoding": (("auto", "auto"), ("UTF8", "utf-8"), ("latin-1", "iso8859-1")),
+    "encoding": (("auto", "auto"), ("UTF8", "utf-8"), ("latin-1", "cp1252"), ("gb2312", "gb18030")),
     "max_document_size": (("64M", "64M"), (64 << 20, "64M"), ("1048576", "1M"), ("1000", "1000"), (1, "1"), ("2g", "2G"), ("1KiB", "1K")),
     "header": ((True, True), (False, False), (None, None)),
     "classifier": (("dirichlet-multinomial", "multinomial"),),

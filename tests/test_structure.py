@@ -15,6 +15,7 @@ ROOMS = (
     ("type_names", "version", "records"),
     ("errors", "ragged", "steps", "strict_json"),
     ("label_sets",),
+    ("charsets",),
     ("settings",),
     ("document_parts",),
     ("exclusions",),

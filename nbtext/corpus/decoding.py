@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import codecs
 import re
+from typing import TYPE_CHECKING, NamedTuple
 
+from nbtext.charsets import UNDEFINED_AS_CONTROLS, codec_of
 from nbtext.document_parts import holds_separators
 from nbtext.errors import DocumentError, UsageError
 from nbtext.label_sets import one_label
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -19,8 +24,8 @@ _MARKS = (
 
 _ANY_MARK = tuple(mark for mark, _ in _MARKS)
 
-_NOT_CHARSETS = ("punycode", "idna", "unicode-escape", "raw-unicode-escape")
-"""Codecs of Python that are no charsets of texts; punycode takes quadratic time."""
+_ASCII = ("us-ascii", "ascii", "ansi_x3.4-1968")
+"""Labels that say nothing: programs that know no charset declare them, whatever the bytes are."""
 
 _STRUCTURE = '\r\n\t,;|"'
 
@@ -61,6 +66,23 @@ LONGEST_WIDE = 256
 """Bytes of a file that `is_wide` looks at."""
 
 
+class Doubts(NamedTuple):
+    """What is doubtful about a text that was decoded."""
+
+    transcoded: bool = False
+    """It was not valid UTF-8, and was read as Windows-1252."""
+    replaced: bool = False
+    """Bytes that do not fit the charset became replacement characters."""
+
+
+NO_DOUBTS = Doubts()
+
+
+def joined_doubts(doubts: Iterable[Doubts]) -> Doubts:
+    """Return what is doubtful about the whole, from that of its parts."""
+    return Doubts(*map(any, zip(*doubts, strict=True)))
+
+
 def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
     """Return the text as valid UTF-8, and whether it was read as Windows-1252.
 
@@ -70,12 +92,18 @@ def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
     if encoding == "auto":
         return (body, False) if _is_utf8(body) else (body.decode("cp1252", "replace").encode(), True)
     try:
-        return body.decode(encoding).encode("utf-8", "replace"), False
+        return body.decode(encoding, UNDEFINED_AS_CONTROLS).encode("utf-8", "replace"), False
     except UnicodeError as problem:
         found = f"at byte {problem.start}" if isinstance(problem, UnicodeDecodeError) else f"({problem})"
         raise DocumentError(f"not valid {encoding} {found}", hint="see --encoding") from None
     except (LookupError, ValueError):  # ValueError: the name contains a zero byte
         raise UsageError(f"{encoding} is not a text encoding", hint="see --encoding") from None
+
+
+def decoded_text(body: bytes, encoding: str) -> tuple[bytes, Doubts]:
+    """Return the text as `to_utf8` does, and what is doubtful about it."""
+    text, transcoded = to_utf8(body, encoding)
+    return text, Doubts(transcoded) if transcoded else NO_DOUBTS
 
 
 def whole_characters(piece: bytes) -> bytes:
@@ -165,15 +193,39 @@ def _unmarked_utf16(start: bytes) -> str | None:
     return None
 
 
-def from_charset(body: bytes, charset: str | None, encoding: str) -> tuple[bytes, bool]:
-    """Decode by the charset that a text declares, or as `to_utf8` if that is unknown or does not fit the bytes."""
-    if charset and charset != "us-ascii" and (charset, encoding) != ("utf-8", "auto"):
-        try:
-            if codecs.lookup(charset).name not in _NOT_CHARSETS:
-                return to_utf8(body, charset)
-        except (DocumentError, LookupError, ValueError):  # UsageError is a ValueError
-            pass
-    return to_utf8(body, encoding)
+def from_charset(body: bytes, charset: str | None, encoding: str) -> tuple[bytes, Doubts]:
+    """Decode by the charset that a text declares, and replace bytes that do not fit; if the label is unknown or says nothing, decode as `to_utf8`.
+
+    A mark of UTF-16 decides nothing here: two bytes before a text would hide it.
+    """
+    declared = codec_of(charset) if charset and charset.lower() not in _ASCII else None
+    codec = declared or encoding
+    if codec == "auto":
+        codec = _unmarked_utf16(body) or codec
+    try:
+        text, doubts = decoded_text(body, codec)
+    except DocumentError:
+        if declared is None and codec == encoding:  # the user names it
+            raise
+        is_mislabelled = _is_mislabelled(body, codec)
+        text, doubts = decoded_text(body, "auto") if is_mislabelled else _replaced(body, codec)
+    return text.removeprefix(codecs.BOM_UTF8), doubts
+
+
+def _is_mislabelled(body: bytes, codec: str) -> bool:
+    """Return whether bytes that do not fit a charset are in UTF-8, or have nothing of it beyond ASCII if that is the charset."""
+    if codec == "utf-8":
+        return body.decode("utf-8", "ignore").isascii()
+    return not body.isascii() and _is_utf8(body)
+
+
+def _replaced(body: bytes, codec: str) -> tuple[bytes, Doubts]:
+    """Decode bytes of which some do not fit; in ISO-2022-JP that may be circled digits, which are characters of its newest version."""
+    if codec == "iso2022_jp_ext":
+        body = body.replace(b"\x1b$B", b"\x1b$(Q")
+        codec = "iso2022_jp_2004"
+    text = body.decode(codec, "replace")
+    return text.encode("utf-8", "replace"), Doubts(replaced="\ufffd" in text)
 
 
 def is_ascii_compatible(encoding: str) -> bool:

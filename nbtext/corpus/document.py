@@ -70,6 +70,8 @@ class Notices:
 
     transcoded: int = 0
     """Documents that were not valid UTF-8 and were read as Windows-1252."""
+    replaced: int = 0
+    """Documents with bytes that do not fit the charset that they declare."""
     unlabelled: list[str] = field(default_factory=list)
     """Files that are in no class directory and were left out of training."""
     warnings: list[Finding] = field(default_factory=list)
@@ -84,12 +86,16 @@ class Notices:
         if self.transcoded:
             detail = f"not valid UTF-8 and read as Windows-1252: {quantity(self.transcoded, 'document')}"
             yield Finding("encoding", WARNING, detail, "if letters look wrong, see --encoding")
+        if self.replaced:
+            detail = f"with bytes that do not fit their charset, read as U+FFFD: {quantity(self.replaced, 'document')}"
+            yield Finding("encoding", WARNING, detail)
         if self.unlabelled:
             yield Finding("documents", PASSED, f"{listed(self.unlabelled, 1)}: in no class directory, left out")
 
     def add(self, other: Notices) -> None:
         """Add the notices of a later shard."""
         self.transcoded += other.transcoded
+        self.replaced += other.replaced
         self.unlabelled += other.unlabelled
         self.warnings += other.warnings
         self.unnamed += other.unnamed

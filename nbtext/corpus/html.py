@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from html import unescape
 from typing import Any, NamedTuple
 
-from nbtext.corpus.decoding import from_charset
+from nbtext.charsets import codec_of
+from nbtext.corpus.decoding import Doubts, decoded_text, from_charset, is_ascii_compatible
 
 _INLINE = frozenset(b"a abbr b big em font i mark s small span strong sub sup tt u wbr".split())
 """Tags that do not end a word."""
@@ -102,15 +103,25 @@ class HtmlDocument(NamedTuple):
                     break
 
 
-def text_of_html_document(body: bytes, encoding: str) -> tuple[bytes, bool]:
-    """Return the text that a browser shows as UTF-8, and whether it was read as Windows-1252; an inline tag does not end a word.
+def declared_charset(markup: bytes) -> str | None:
+    """Return the charset that a meta element declares, if any; it is none that could not be found in this way."""
+    found = _DECLARED.search(markup, 0, _DECLARED_WITHIN)
+    if not found or b"\0" in markup[:_DECLARED_WITHIN]:
+        return None
+    label = found[1].decode("ascii", "replace")
+    return label if is_ascii_compatible(codec_of(label) or "") else None
+
+
+def text_of_html_document(body: bytes, encoding: str) -> tuple[bytes, Doubts]:
+    """Return the text that a browser shows as UTF-8, and what is doubtful about it; an inline tag does not end a word.
 
     >>> text_of_html_document(b"<p>caf<b>&eacute;</b><br>au lait<script>x()</script>", "auto")[0].decode().split()
     ['café', 'au', 'lait']
 
     ``auto`` is the encoding that a meta element declares, else as for any text. Raise `DocumentError` for bytes that are no text.
     """
-    declared = _DECLARED.search(body, 0, _DECLARED_WITHIN) if encoding == "auto" else None
-    charset = declared[1].decode("ascii", "replace").lower() if declared and b"\0" not in body[:_DECLARED_WITHIN] else None
-    markup, transcoded = from_charset(body, charset, encoding)
-    return HtmlDocument.of(markup).text(), transcoded
+    if encoding == "auto" and (charset := declared_charset(body)):
+        markup, doubts = from_charset(body, charset, encoding)
+    else:
+        markup, doubts = decoded_text(body, encoding)
+    return HtmlDocument.of(markup).text(), doubts

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from nbtext.corpus.decoding import decoded_name, detect_encoding, is_ascii_compatible, is_plain, refuse_binary, to_utf8
+from nbtext.corpus.decoding import decoded_name, decoded_text, detect_encoding, is_ascii_compatible, is_plain, refuse_binary
 from nbtext.corpus.document import Document, Notices, Source, delimiter_of, problem_of, too_large
 from nbtext.corpus.parts import ARRAY, Shard, reader
 from nbtext.corpus.streams import LINES_AT_ONCE, LONGEST_FIRST_LINE, LOOKED_AT, beginning, uncompressed_name
@@ -25,9 +25,10 @@ from nbtext.settings import BY_NAME, FORMATS, GONE_VALUES, KINDS_OF_FILES, Readi
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from nbtext.corpus.decoding import Doubts
     from nbtext.type_names import Fields, Names
 
-    Decoder = Callable[[bytes], tuple[bytes, bool, Fields]]
+    Decoder = Callable[[bytes], tuple[bytes, Doubts, Fields]]
 
 _NOTHING: tuple[bytes, Fields, tuple[str, ...]] = (b"", (), ())
 """Text, fields and values of a document that cannot be read."""
@@ -462,7 +463,7 @@ def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Na
 
 
 def _decoder(reading: Reading, kind: str) -> Decoder:
-    """Return a function from the bytes of a document to its text, whether it was read as Windows-1252, and its fields, all with any separators."""
+    """Return a function from the bytes of a document to its text, what is doubtful about it, and its fields, all with any separators."""
     is_in_utf8 = FORMATS[reading.format].decoded and not reading.of_files
     encoding = "utf-8" if is_in_utf8 else reading.encoding
     if kind == "mail":
@@ -470,11 +471,11 @@ def _decoder(reading: Reading, kind: str) -> Decoder:
 
         wanted = MailReading.of(reading, encoding)
         return lambda body: read_mail(body, wanted)
-    text_of, of_files = to_utf8, reading.of_files
+    text_of, of_files = decoded_text, reading.of_files
     if kind == "html":
         from nbtext.corpus.html import text_of_html_document as text_of
 
-    def decoded(body: bytes) -> tuple[bytes, bool, Fields]:
+    def decoded(body: bytes) -> tuple[bytes, Doubts, Fields]:
         found = encoding
         if of_files:
             body, found = detect_encoding(body, encoding)
@@ -505,7 +506,7 @@ def _decoded(documents: Iterable[Document], source: Source, folder: str | None =
             try:
                 path, body = (identity, body) if folder is None else _file_in(folder, body, source)
                 label = _label(label, identity, body, source)
-                found, transcoded, fields = decoder_of(_kind_of_file(path) if kind == BY_NAME else kind)(body)
+                found, doubts, fields = decoder_of(_kind_of_file(path) if kind == BY_NAME else kind)(body)
                 text = without_separators(found)
                 if text is not found and may_be_binary:
                     refuse_binary(body)
@@ -518,7 +519,8 @@ def _decoded(documents: Iterable[Document], source: Source, folder: str | None =
                     values = attributes.checked(columns[:n_attributes])
                 if weight_column is not None:
                     units = weight_in_units(weight_column, columns[n_beside])
-                source.notices.transcoded += transcoded
+                source.notices.transcoded += doubts.transcoded
+                source.notices.replaced += doubts.replaced
             except Exception as raised:  # noqa: BLE001 - one document never ends a run
                 problem, (text, fields, values) = problem_of(raised), _NOTHING
         body = found = b""  # who works on the document shall have it in memory once

@@ -156,11 +156,11 @@ def look_at_corpus(paths: Sequence[str], reading: Reading, language: str, where:
         not_utf8=corpus.notices.transcoded,
     )
     of_reading = [*corpus.notices.warnings, *corpus.notices.findings]
-    return overview, [*_sizes(overview), *quoted_cells(paths[0], reading, found), *of_reading, *findings]
+    return overview, [*_sizes(overview, corpus.notices.replaced), *quoted_cells(paths[0], reading, found), *of_reading, *findings]
 
 
-def _sizes(corpus: CorpusOverview) -> Iterator[Finding]:
-    """Yield what a corpus is read as, and its documents and classes."""
+def _sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding]:
+    """Yield what a corpus is read as, and its documents and classes; ``n_replaced`` have bytes that do not fit their charset."""
     yield Finding("format", PASSED, f"{corpus.format}, each document {corpus.kind}")
     if corpus.columns is not None:
         yield Finding("columns", PASSED, corpus.columns)
@@ -174,7 +174,7 @@ def _sizes(corpus: CorpusOverview) -> Iterator[Finding]:
             mean = f"{n_labels / corpus.documents:.2f}"
             detail += f"; {mean} labels a document"
         yield Finding("classes", PASSED, detail)
-    if not corpus.not_utf8:
+    if not (corpus.not_utf8 or n_replaced):
         yield Finding("encoding", PASSED, "all valid in their encoding")
     if corpus.empty:
         yield Finding("documents", WARNING, f"without text: {quantity(corpus.empty, 'document')}", "see --text-column and --document")

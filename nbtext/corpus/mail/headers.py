@@ -11,7 +11,7 @@ from itertools import chain, compress, repeat
 from operator import contains
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.corpus.decoding import from_charset, to_utf8, whole_characters
+from nbtext.corpus.decoding import Doubts, from_charset, joined_doubts, whole_characters
 from nbtext.document_parts import field_name
 from nbtext.errors import DocumentError
 from nbtext.label_sets import label_set
@@ -149,23 +149,28 @@ def _is_header(line: bytes, names: Names) -> bool:
     return bool(colon and names[name])
 
 
-def decoded_header(value: bytes, encoding: str) -> tuple[bytes, bool]:
-    """Return a header's value as UTF-8 with encoded words (RFC 2047) decoded, and whether it was read as Windows-1252.
+def decoded_header(value: bytes, encoding: str) -> tuple[bytes, Doubts]:
+    """Return a header's value as UTF-8 with encoded words (RFC 2047) decoded, and what is doubtful about it.
 
-    White space between two encoded words is dropped.
+    White space between two encoded words is dropped. Those of one charset are decoded as one, since programs cut them inside of a character.
     """
     if b"=?" not in value:
-        return to_utf8(value, encoding)
+        return from_charset(value, None, encoding)
     first, *pieces = _ENCODED_WORD.split(value)
-    decoded = [to_utf8(first, encoding)]
+    runs: list[tuple[str | None, list[bytes]]] = [(None, [first])]
     for at in range(0, len(pieces), 4):
-        charset, kind, word, after = pieces[at : at + 4]
+        label, kind, word, after = pieces[at : at + 4]
         with suppress(ValueError):  # what is no base64 is shown as it stands
             word = a2b_qp(word, header=True) if kind in b"qQ" else a2b_base64(word + b"==")
-        decoded.append(from_charset(word, charset.decode().lower(), "auto"))
+        charset = label.decode().lower()
+        if charset == runs[-1][0]:
+            runs[-1][1].append(word)
+        else:
+            runs.append((charset, [word]))
         if after.strip() or at + 4 == len(pieces):
-            decoded.append(to_utf8(after, encoding))
-    return b"".join(text for text, _ in decoded), any(guessed for _, guessed in decoded)
+            runs.append((None, [after]))
+    decoded = [from_charset(b"".join(words), charset, "auto" if charset else encoding) for charset, words in runs]
+    return b"".join(text for text, _ in decoded), joined_doubts(doubts for _, doubts in decoded)
 
 
 def labels_in_header(message: bytes, header: str, encoding: str) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.corpus.decoding import detect_encoding, from_charset, refuse_binary
-from nbtext.corpus.html import HtmlDocument
+from nbtext.corpus.decoding import Doubts, from_charset, joined_doubts, refuse_binary
+from nbtext.corpus.html import HtmlDocument, declared_charset
 from nbtext.corpus.mail.headers import all_fields, chosen_fields, decoded_header, names_to_read, split_headers
 from nbtext.corpus.mail.structure import Part, structure_items
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Sequence
 
     from nbtext.settings import Reading
     from nbtext.type_names import Fields
@@ -52,6 +52,17 @@ def _without_quotes(text: bytes) -> bytes:
     return b"".join(kept)
 
 
+_TO_WORDS = bytes(byte if byte < 128 and chr(byte).isalnum() else 32 for byte in range(256)).lower()
+
+_UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
+
+_FILLERS = r"\u115f\u1160\u3164\uffa0"
+"""Letters that are not seen."""
+
+_WORD = re.compile(rf"(?=([{_UNSPACED}]{{1,2}}))|([^\W_{_UNSPACED}{_FILLERS}]+)")
+
+
 class MailReading(NamedTuple):
     """Options of reading mail; ``encoding`` is for parts that do not declare theirs."""
 
@@ -76,10 +87,85 @@ class MailReading(NamedTuple):
         return cls(headers, tagged, structure, encoding, reading.label_header.encode(), reading.drop_quotes, reading.drop_signatures)
 
 
-def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, bool, Fields]:
-    """Return the readable text of a message as UTF-8, whether anything of it was read as Windows-1252, and its fields.
+class _Leaf:
+    """A text part as it is read."""
 
-    Raise `DocumentError` for bytes without headers that are no text, and for text that is not in the encoding named.
+    def __init__(self, part: Part, wanted: MailReading) -> None:
+        content = part.decoded()
+        charset = part.charset
+        if charset is None and part.is_markup and wanted.encoding == "auto":
+            charset = declared_charset(content)
+        text, self.doubts = from_charset(content, charset, wanted.encoding)
+        self.page = HtmlDocument.of(text) if part.is_markup else None
+        """None for a part without markup."""
+        if self.page is not None:
+            text = self.page.text(drop_quotes=wanted.drop_quotes)
+        if wanted.drop_signatures:
+            text = _without_signature(text)
+        if wanted.drop_quotes:
+            text = _without_quotes(text)
+        self.text = text
+
+    @cached_property
+    def words(self) -> set[str]:
+        """The distinct words, in lower case; of scripts without spaces, pairs of characters."""
+        if self.text.isascii():
+            return set(self.text.translate(_TO_WORDS).decode().split())
+        return {pair or word for pair, word in _WORD.findall(self.text.decode().lower())}
+
+
+class _Leaves(dict[int, _Leaf]):
+    """The text parts of a mail that were decoded, by the identity of the part."""
+
+    def __init__(self, wanted: MailReading) -> None:
+        super().__init__()
+        self._wanted = wanted
+
+    def of(self, part: Part) -> _Leaf:
+        """Return a part as it is read, decoded once."""
+        if id(part) not in self:
+            self[id(part)] = _Leaf(part, self._wanted)
+        return self[id(part)]
+
+    def shown(self, part: Part) -> list[Part]:
+        """Return the text parts to read: of alternatives those of `_chosen`, nested messages included, no attachments."""
+        if part.attached:
+            return []
+        if part.kind == "multipart/alternative":
+            return self._chosen([(each.kind, self.shown(each)) for each in part.parts])
+        if part.parts:
+            return [leaf for each in part.parts for leaf in self.shown(each)]
+        return [part] if part.is_text else []
+
+    def _chosen(self, alternatives: Sequence[tuple[str, list[Part]]]) -> list[Part]:
+        """Return the parts of the first plain alternative that has words, else of the last that has, and of those that say something else.
+
+        These share fewer than half of the words of the shorter with what is read already. A person sees only one alternative, and the sender
+        does not know which: one that says something else is for filters.
+        """
+        found = [(kind, leaves) for kind, leaves in alternatives if leaves]
+        if len(found) < 2:
+            return found[0][1] if found else []
+        words = [set[str]().union(*[self.of(leaf).words for leaf in leaves]) for _, leaves in found]
+        with_words = [place for place, each in enumerate(words) if each]
+        if not with_words:
+            return found[-1][1]
+        plain = (place for place in with_words if found[place][0] == "text/plain")
+        first = next(plain, with_words[-1])
+        chosen = [*found[first][1]]
+        known = words[first].copy()
+        for place in with_words:
+            n_shorter = min(len(known), len(words[place]))
+            if 2 * len(known & words[place]) < n_shorter:
+                chosen += found[place][1]
+                known |= words[place]
+        return chosen
+
+
+def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, Doubts, Fields]:
+    """Return the readable text of a message as UTF-8, what is doubtful about it, and its fields.
+
+    Raise `DocumentError` for bytes without headers that are no text, and for parts that declare no charset and are not in the encoding named.
     """
     headers, body = split_headers(message, names_to_read(wanted.headers and tuple(wanted.headers)))
     if body is message and wanted.encoding == "auto":
@@ -89,55 +175,17 @@ def read_mail(message: bytes, wanted: MailReading) -> tuple[bytes, bool, Fields]
     named = (b"subject",) if wanted.headers is None else [name for name in wanted.headers if name not in wanted.tagged]
     decoded = [decoded_header(value, wanted.encoding) for name in named for found, value in headers if found.lower == name]
     part = Part.of(headers, body)
-    shown = list(_shown(part))
-    pages: list[HtmlDocument] = []
-    plain: list[bytes] = []
-    for leaf in shown:
-        text, guessed = _decoded(leaf, wanted.encoding)
-        is_page = leaf.kind == "text/html"
-        if is_page:
-            pages.append(HtmlDocument.of(text))
-            text = pages[-1].text(drop_quotes=wanted.drop_quotes)
-        if wanted.drop_signatures:
-            text = _without_signature(text)
-        if wanted.drop_quotes:
-            text = _without_quotes(text)
-        if not is_page:
-            plain.append(text)
-        decoded.append((text, guessed))
+    leaves = _Leaves(wanted)
+    shown = [leaves.of(each) for each in leaves.shown(part)]
+    decoded += [(leaf.text, leaf.doubts) for leaf in shown]
     fields, items = (
         all_fields(headers, wanted.encoding) if wanted.headers is None else (chosen_fields(headers, wanted.tagged, wanted.encoding), b"")
     )
     if wanted.structure:
         parts = list(part.walk())
-        seen = set(map(id, shown))
-        hidden = [each for each in parts if each.kind == "text/html" and not each.attached and id(each) not in seen]
-        pages += [HtmlDocument.of(_decoded(each, wanted.encoding)[0]) for each in hidden]
-        of_structure = structure_items(parts, pages, b"".join(plain))
+        pages = [leaves.of(each).page for each in parts if each.is_markup and not each.attached]
+        plain = b"".join([leaf.text for leaf in shown if leaf.page is None])
+        of_structure = structure_items(parts, list(filter(None, pages)), plain)
         items = b"%b %b" % (items, of_structure) if items else of_structure
     text = b"\n\n".join([text for text, _ in decoded])
-    return text, any(guessed for _, guessed in decoded), [*fields, (b"", items)] if items else fields
-
-
-def _decoded(part: Part, encoding: str) -> tuple[bytes, bool]:
-    """Return the text of a part as UTF-8, and whether it was read as Windows-1252."""
-    content, encoding = detect_encoding(part.decoded(), encoding)
-    return from_charset(content, part.charset, encoding)
-
-
-def _shown(part: Part) -> Iterator[Part]:
-    """Yield the text parts to show: of alternatives the plain one, nested messages included, no attachments."""
-    if part.attached:
-        return
-    if part.kind == "multipart/alternative":
-        read = [list(_shown(alternative)) for alternative in part.parts]
-        plain = (
-            leaves
-            for alternative, leaves in zip(part.parts, read, strict=True)
-            if alternative.kind == "text/plain" and any(leaf.content.strip() for leaf in leaves)
-        )
-        yield from next(plain, read[-1])
-    elif part.parts:
-        yield from chain.from_iterable(map(_shown, part.parts))
-    elif part.kind in ("text/plain", "text/html"):
-        yield part
+    return text, joined_doubts(doubts for _, doubts in decoded), [*fields, (b"", items)] if items else fields

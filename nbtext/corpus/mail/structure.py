@@ -26,9 +26,23 @@ _MOST_PARAMETERS, _LONGEST = 64, 4096
 
 _KIND = re.compile(r"[^\x00-\x20;/]+/[^\x00-\x20;/]+")
 _PARAMETER = re.compile(r';\s*([^\s=;*]++)(\*?+)[\d*]*+\s*+=\s*(?:"((?:[^"\\]|\\.)*+)"|([^;\s]*))')
-_BASE64 = re.compile(rb"[A-Za-z0-9+/\s]*+")
+_COMMENT = re.compile(r"\([^()]*+\)")
+_TRANSFER = re.compile(r"[^\s\"',;()]+")
+
+_DIGITS = re.compile(rb"[A-Za-z0-9+/]{40}")
+"""What base64 has, and hardly a footer."""
+_FOOTER = re.compile(rb"\n(?:--|__)")
 _AFTER_BOUNDARY = re.compile(rb"(--)?[ \t]*(?:\r?\n|\r?\Z)")
 
+
+_FOR_PROGRAMS = frozenset({
+    "text/calendar", "text/css", "text/directory", "text/ecmascript", "text/javascript",
+    "text/rfc822-headers", "text/rtf", "text/vcard", "text/x-vcalendar", "text/x-vcard",
+})  # fmt: skip
+"""Text that mail programs do not show as it is: their keywords would be terms of each invitation, card or style sheet."""
+
+_MARKUP = ("html", "enriched", "richtext", "xml")
+"""Ends of the kinds whose tags are not shown; RFC 1896 for enriched."""
 
 _NONE = names_to_read(())
 """Headers of parts are read for what they declare alone."""
@@ -65,6 +79,16 @@ class Part(NamedTuple):
             kind = "text/plain" if kind != "message/delivery-status" else kind
         return cls(kind, charset, encoding, name, attached, body, parts)
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it is text for people."""
+        return self.kind.startswith("text/") and self.kind not in _FOR_PROGRAMS
+
+    @property
+    def is_markup(self) -> bool:
+        """Whether it is HTML, or text with tags like those."""
+        return self.kind.startswith("text/") and self.kind.endswith(_MARKUP)
+
     def walk(self) -> Iterator[Part]:
         """Yield the part, and all parts in it."""
         yield self
@@ -75,11 +99,19 @@ class Part(NamedTuple):
         """Return the content without its transfer encoding, as far as it can be decoded."""
         if self.encoding == "quoted-printable":
             return a2b_qp(self.content)
-        if self.encoding == "base64" and (found := _BASE64.match(self.content)):
-            digits = b"".join(found[0].split())
-            whole = digits[: len(digits) - (len(digits) % 4 == 1)]
-            return a2b_base64(whole + b"=" * (-len(whole) % 4))
-        return self.content
+        return _from_base64(self.content) if self.encoding == "base64" else self.content
+
+
+def _from_base64(content: bytes) -> bytes:
+    """Return what base64 stands for, without bytes that are no digits (RFC 2045, 6.8), or the footer that a mailing list puts after it."""
+    if found := _FOOTER.search(content):
+        last = max((digits.end() for digits in _DIGITS.finditer(content)), default=0)
+        found = _FOOTER.search(content, last)
+        content = content[: found.start()] if found else content
+    try:
+        return a2b_base64(content + b"==")
+    except ValueError:  # one digit is left over
+        return a2b_base64(content + b"A==")[:-1]
 
 
 @lru_cache(1 << 8)
@@ -92,7 +124,8 @@ def _declaration(content_type: bytes, disposition: bytes, encoding: bytes, defau
     how, _, of_file = disposition.decode("ascii", "replace").partition(";")
     name = _parameters(";" + of_file).get("filename", "") or parameters.get("name", "")
     boundary = parameters.get("boundary", "").encode("ascii", "replace")
-    declared = encoding.decode("ascii", "replace").strip().lower()
+    transfer = _TRANSFER.search(_COMMENT.sub("", encoding.decode("ascii", "replace")))
+    declared = transfer[0].lower() if transfer else ""
     return kind, parameters.get("charset"), boundary, declared, name, how.strip().lower() == "attachment"
 
 

@@ -1,0 +1,77 @@
+"""Labels of charsets: each is read as browsers and mail programs read it."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from nbtext.charsets import _LABELS, UNDEFINED_AS_CONTROLS, codec_of
+from nbtext.corpus.decoding import NO_DOUBTS
+from nbtext.corpus.html import text_of_html_document
+from nbtext.corpus.mail.mail import MailReading, read_mail
+from nbtext.errors import UsageError
+from nbtext.settings import Reading
+
+WORDS = {
+    "utf-8": "naïve漢", "cp866": "мир", "iso8859-2": "żółw", "iso8859-3": "ĝis", "iso8859-4": "ķīļ", "iso8859-5": "мир", "iso8859-6": "سلام", "iso8859-7": "αβγ",
+    "iso8859-8": "שלום", "iso8859-10": "þorpið", "iso8859-13": "ąžuolas", "iso8859-14": "ŵy", "iso8859-15": "cœur", "iso8859-16": "ș€", "koi8-r": "мир", "koi8-u": "їжак",
+    "mac-roman": "été", "cp874": "ภาษา…", "cp1250": "žluť™", "cp1251": "мир™", "cp1252": "cœur™", "cp1253": "αβγ™", "cp1254": "ığdır™", "cp1255": "שלום™", "cp1256": "سلام™",
+    "cp1257": "ąžuolas™", "cp1258": "đ₫™", "mac-cyrillic": "мир", "gb18030": "镕基㐂", "big5hkscs": "嘅咗碁", "euc_jis_2004": "会議①", "iso2022_jp_ext": "会議ｶ", "cp932": "会議①",
+    "cp949": "똠방각하", "utf-16-be": "мир", "utf-16": "мир",
+}  # fmt: skip
+"""By codec, a word that few others read from its bytes."""
+
+
+def mail_of(body: bytes, label: str) -> str:
+    head = f"Content-Type: text/plain; charset={label}\nContent-Transfer-Encoding: base64\n\n"
+    return read_mail(head.encode() + base64.encodebytes(body), MailReading())[0].decode()
+
+
+def test_the_table_is_whole() -> None:
+    """The standard has 228 labels; six of them mean that the text is not read."""
+    labels = " ".join(_LABELS.values()).split()
+    assert len(labels) == len(set(labels)) == 222
+    assert set(WORDS) == set(_LABELS)
+
+
+@pytest.mark.parametrize("codec", WORDS)
+def test_every_label_is_read_like_its_encoding(codec: str) -> None:
+    word = WORDS[codec]
+    body = word.encode(codec)
+    for label in _LABELS[codec].split():
+        for spelling in (label, label.upper(), f'" {label}"'):
+            assert mail_of(body, spelling) == word, spelling
+        assert codec_of(label) == Reading.of({"encoding": label}).encoding == codec
+        if not codec.startswith("utf-16"):
+            page = f"<meta charset={label}>".encode() + body
+            assert text_of_html_document(page, "auto")[0].decode().strip() == word, label
+
+
+@pytest.mark.parametrize(
+    ("label", "codec"),
+    [
+        ("latin-1", "cp1252"), ("ISO8859_1", "cp1252"), ("euc_kr", "cp949"), ("EUC-CN", "gb18030"), ("cp850", "cp850"), ("ibm437", "cp437"), ("utf-7", "utf-7"),
+        ("unicode-1-1-utf-7", "utf-7"), ("hz-gb-2312", "hz"), ("iso-2022-kr", "iso2022_kr"), ("utf-32", "utf-32"), ("cp037", "cp037"),
+        *((name, None) for name in ("", "klingon", "base64", "rot13", "undefined", "idna", "punycode", "unicode_escape", "iso-2022-cn", "u\0", "x" * 999)),
+    ],
+)  # fmt: skip
+def test_other_names_are_pythons_if_they_are_charsets(label: str, codec: str | None) -> None:
+    assert codec_of(label) == codec
+
+
+@pytest.mark.parametrize("name", ["punycode", "idna", "base64", "undefined"])
+def test_a_codec_that_is_no_charset_is_no_encoding(name: str) -> None:
+    with pytest.raises(UsageError, match="encoding"):
+        Reading.of({"encoding": name})
+
+
+def test_bytes_that_windows_leaves_undefined_are_control_characters() -> None:
+    assert bytes(range(256)).decode("cp1252", UNDEFINED_AS_CONTROLS)[0x80:0x82] == "€\x81"
+    for codec, body in (("cp1253", b"\xd2"), ("cp949", b"\x81"), ("utf-8", b"\x81")):
+        with pytest.raises(UnicodeDecodeError):
+            body.decode(codec, UNDEFINED_AS_CONTROLS)
+
+
+def test_a_page_that_declares_utf_16_can_be_read_as_it_was_found() -> None:
+    assert text_of_html_document("<meta charset=utf-16>café!".encode(), "auto") == (" café!".encode(), NO_DOUBTS)
