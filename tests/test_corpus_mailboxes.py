@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import mailbox
 import os
+from timeit import repeat
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,8 +17,10 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.corpus.document import LabelledFolder, Notices
 from nbtext.corpus.mail.mail import MailReading, _without_quotes, _without_signature, read_mail
+from nbtext.corpus.mailboxes import MESSAGE
 from nbtext.corpus.parts import shards
 from nbtext.corpus.reading import read_shard, reading_like, resolved, source_of
+from nbtext.corpus.streams import BUFFER
 from nbtext.errors import PathError, UsageError
 from nbtext.label_sets import label_set
 from nbtext.settings import Reading
@@ -47,6 +50,44 @@ def test_messages_of_an_mbox(tmp_path: Path, end: bytes) -> None:
     ]
     assert [document.id for document in documents(path)] == [f"{path}:1", f"{path}:2"]
     assert texts(path, headers="from")[0][1].split() == ["first", "body"]
+
+
+DATE = "Sat Jan  1 00:00:00 2022"
+
+
+@pytest.mark.parametrize(
+    ("lines", "begins"),
+    [
+        (f"From ann@b.example {DATE}\nSubject: x", True), (f"From - {DATE}\r\nX-Mozilla-Status: 1", True), ("From \nReceived: by x", True),
+        (f"From ann at b.example  {DATE}\nFrom: x", True), ("From ann@b.example\nsubject: x", True), ("\nFrom ann\nSubject: x", True),
+        (f"From ann@b.example {DATE}\n>From bob {DATE}\nPosted: x\n  y\nTo: x", True), ("From A. Bee 1 Jan 2022 00:00:00 +0100\nDate: x", True),
+        ("From ann\nSubject: x", False), ("\nFrom the prize office, with love\nSubject: x", False), (f"\nFrom ann@b.example {DATE}\nNote: x", False),
+        (f"\nFrom ann@b.example {DATE}\n\nSubject: x", False), ("From ann@b.example we heard:\nDate: x", False), ("From 10:30 on\nto: x", False),
+        (f"\n>From ann@b.example {DATE}\nSubject: x", False), (f" From ann@b.example {DATE}\nSubject: x", False),
+        (f"\nFrom ann@b.example {DATE}\nhttp://a.example:\nTo: x", False),
+    ],
+)  # fmt: skip
+def test_where_a_message_of_an_mbox_begins(tmp_path: Path, lines: str, begins: bool) -> None:
+    path = box(tmp_path, f"From a@b {DATE}\nSubject: one\n\nbody\n{lines}\n\nbody\n".encode())
+    assert len(documents(path)) == 1 + begins
+
+
+@pytest.mark.parametrize(
+    "unit", [b"From ", b"From a@b Sat\n", b"From Jan ", b"From a@b Sat\na: b\n", b"a: b\n", b"From a@b Sat\nsubject:\n"]
+)
+def test_an_mbox_of_twice_the_size_takes_twice_the_time(unit: bytes) -> None:
+    content = unit * (1 << 21 >> len(unit).bit_length())
+    small, large = (
+        min(repeat(lambda part=part: MESSAGE.findall(part), number=1, repeat=3)) for part in (content[: len(content) // 4], content)
+    )
+    assert large < 12 * small + 0.02
+
+
+@pytest.mark.parametrize("size", [BUFFER - 60, BUFFER - 5, BUFFER + 40, 3 * BUFFER])
+def test_messages_begin_also_where_a_piece_of_the_file_ends(tmp_path: Path, size: int) -> None:
+    path = box(tmp_path, (b"From a@b Sat\nSubject: one\n\n" + b"x" * size + b"\n") * 3)
+    assert [len(text) for _, text in texts(path, headers="subject")] == [len("one\n\n") + size + 1] * 3
+    assert list(problems(path, max_document_size=str(size))) == [f"{path}:{number}" for number in (1, 2, 3)]
 
 
 def test_what_is_no_mbox_is_told_or_is_one_message(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.directory import files_below, labelled_files, read_listed, unlabelled_files, with_several_labels
 from nbtext.corpus.document import Document, LabelledFolder, Source, too_large
-from nbtext.corpus.streams import must_exist, open_stream, uncompressed_name
+from nbtext.corpus.streams import BUFFER, must_exist, open_stream, uncompressed_name
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import FORMATS
 
@@ -26,9 +26,21 @@ SEPARATOR = FORMATS["mbox"].beginning
 FOLDERS = ("cur", "new", "tmp")
 """The folders of a Maildir; messages in the last are still being delivered."""
 
-_PIECE = 1 << 16
-_EMPTY = frozenset({b"\n", b"\r\n"})
-_FROM_LINE = re.compile(rb"(?:\A|\n\r?\n)From \S+ +[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:\d\d")
+MESSAGE = re.compile(
+    rb"\nFrom (?=[ \t]*\r?\n|\S*@\S*[ \t]*\r?\n|(?:(?<=\n\nFrom )|(?<=\n\r\nFrom ))\S+[ \t]*\r?\n"  # an address, or after an empty line a name
+    rb"|\S+ +(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|.{0,200}?\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b.{0,40}?\d\d:\d\d).{0,1000}\n"
+    rb"(?=(?:(?:>From |[ \t]|[A-Za-z][!-9;-~]{0,99}:(?!//)).{0,300}\n){0,4}"
+    rb"(?i:[a-z]+-[!-9;-~]{1,99}|from|to|cc|subject|date|received|sender|status|path|newsgroups|organization|lines):)"
+)
+"""The beginning of a message in an mbox, with the end of the line before it.
+
+It is a line that looks like an envelope, and one of the next five is a usual header, with only headers before it. So neither "From the office, with love" begins a
+message, nor an envelope that a letter quotes before other words.
+"""
+
+_LONGEST = 1 << 12
+"""Bytes in which that surely ends."""
+
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
@@ -72,7 +84,7 @@ def holds_maildirs(path: str) -> bool:
 
 def is_mbox(start: bytes) -> bool:
     """Return whether a file with this beginning is an mbox beyond doubt: there are at least two messages."""
-    return start.startswith(SEPARATOR) and len(_FROM_LINE.findall(start)) > 1
+    return start.startswith(SEPARATOR) and len(MESSAGE.findall(b"\n" + start)) > 1
 
 
 def maildir(path: str, source: Source) -> Iterator[ListedFile]:
@@ -124,33 +136,29 @@ def mbox(path: str, source: Source) -> Iterator[Document]:
 
 
 def _messages(stream: BufferedReader, limit: int) -> Iterator[bytes | None]:
-    """Yield the messages, without the lines between them and with one ">" less before "From "; None for one of more than ``limit`` bytes.
-
-    A line separates messages only after an empty line: "From here on" inside a paragraph does not.
-    """
-    kept: list[bytes] = []
-    size = 0
-    begun, after_empty, at_start = False, True, True
-    while line := stream.readline(_PIECE):
-        if after_empty and line.startswith(SEPARATOR):
-            if begun:
-                yield _message(kept, size, limit)
-            kept, size, begun = [], 0, True
-        elif begun or line not in _EMPTY:
-            begun = True
-            size += len(line)
-            if size <= limit + 2:  # an empty line at the end will be dropped
-                kept.append(line)
-        after_empty = at_start and line in _EMPTY
-        at_start = line.endswith(b"\n")
-    if begun:
-        yield _message(kept, size, limit)
+    """Yield the messages, without the lines between them and with one ">" less before "From "; None for one of more than ``limit`` bytes."""
+    content, is_cut = bytearray(), False
+    while piece := stream.read1(BUFFER):
+        searched = max(len(content) - _LONGEST, 0)
+        content += piece if content else piece.lstrip(b"\r\n")
+        begin = 0
+        for end in [found.start() + 1 for found in MESSAGE.finditer(content, searched)]:
+            yield None if is_cut else _message(bytes(content[begin:end]), limit)
+            begin, is_cut = end, False
+        del content[:begin]
+        if len(content) > limit + BUFFER:
+            del content[:-_LONGEST]
+            is_cut = True
+    if content:
+        yield None if is_cut else _message(bytes(content), limit)
 
 
-def _message(lines: list[bytes], size: int, limit: int) -> bytes | None:
-    if lines and lines[-1] in _EMPTY:
-        size -= len(lines.pop())
-    if size > limit:
+def _message(content: bytes, limit: int) -> bytes | None:
+    """Return a message without the line before it and an empty one after it; None if it is larger than the limit."""
+    message = content.partition(b"\n")[2] if content.startswith(SEPARATOR) else content
+    without_end = message.removesuffix(b"\n").removesuffix(b"\r")
+    if without_end.endswith(b"\n") or not without_end:
+        message = without_end
+    if len(message) > limit:
         return None
-    message = b"".join(lines)
     return _ESCAPED.sub(rb"\1", message) if b"\n>From " in message or b"\n>>" in message else message
