@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
+from nbtext.corpus.collection import Corpus
 from nbtext.corpus.document import LabelledFolder, Notices
 from nbtext.corpus.mail.mail import MailReading, _without_quotes, _without_signature, read_mail
 from nbtext.corpus.mailboxes import MESSAGE
@@ -25,7 +26,7 @@ from nbtext.errors import PathError, UsageError
 from nbtext.label_sets import label_set
 from nbtext.settings import Reading
 from tests.oracle_mail import text_by_email_package
-from tests.process import corpus, fail
+from tests.process import corpus, fail, succeed
 from tests.reading import documents, problems, texts
 from tests.work import DOUBLE, steps
 
@@ -137,6 +138,26 @@ def test_a_maildir(tmp_path: Path) -> None:
         documents(tmp_path, format="maildir")
     os.mkfifo(tmp_path / ".ham/new/fifo")
     assert problems(tmp_path / ".ham") == {f"{tmp_path}/.ham/new/fifo": "not a regular file"}
+
+
+def test_the_folders_of_a_maildir_that_is_given_alone(tmp_path: Path) -> None:
+    folders = {"Maildir": 1, "Maildir/.Junk": 2, "Maildir/.Work.Reports": 1, "Maildir/.Sent": 0, "Maildir/Lists": 1}
+    for folder, n in folders.items():
+        corpus(tmp_path, {f"{folder}/{part}/.x": "" for part in ("cur", "new", "tmp")})
+        corpus(tmp_path, {f"{folder}/cur/{number}.host:2,S": f"Subject: {folder} {number}\n\n" for number in range(n)})
+    corpus(tmp_path, {"Maildir/.imap/x": "", "Maildir/dovecot.index": "x", "Maildir/subscriptions": "Junk\n"})
+    path = tmp_path / "Maildir"
+    for jobs in ("1", "2"):
+        succeed(f"train Maildir -m m --jobs {jobs}")
+        assert TextClassifier.load("m").classes == ["INBOX", "Junk", "Lists", "Work.Reports"]
+    shown = succeed("doctor Maildir").text
+    assert "4 classes: Junk 2, " in shown
+    assert "no messages" not in shown
+    assert [row[0] for row in succeed("classify Maildir -m m").rows] == ["Maildir/cur/0.host:2,S"]
+    assert {document.label for document in documents(path, path / ".Junk")} == {"Maildir", "Junk"}
+    assert {document.label for document in documents(LabelledFolder(str(path), "ham"))} == {"ham"}
+    os.link(path / "cur/0.host:2,S", path / ".Junk/new/9")
+    assert next(iter(Corpus([str(path)], Reading(), labelled=True))).label == label_set(["INBOX", "Junk"])
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,8 @@ class Source:
     """Gives documents other labels."""
     where: tuple[str, bool] | None = None
     """The value of the column before the others, and whether documents that have it are chosen, or the others; None for all."""
+    alone: bool = False
+    """Whether the corpus is a single path."""
 
     def text_columns(self, usual: str) -> list[str]:
         """Return the columns that are joined to the text, without those that are fields; the ``usual`` one if none is named."""

@@ -12,7 +12,7 @@ from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.directory import files_below, labelled_files, read_listed, unlabelled_files, with_several_labels
 from nbtext.corpus.document import Document, LabelledFolder, Source, too_large
 from nbtext.corpus.streams import BUFFER, must_exist, open_stream, uncompressed_name
-from nbtext.errors import PathError, UsageError
+from nbtext.errors import PathError, UsageError, reason
 from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
@@ -77,6 +77,18 @@ def _maildirs_in(path: str) -> list[str]:
     return sorted(folders, key=os.fsencode) if all(map(_is_maildir, folders)) else []
 
 
+def _folders_of_account(path: str) -> dict[str, str]:
+    """Return the Maildirs of an account, by path with their classes: INBOX for the path itself and ``A.B`` for the folder ``.A.B`` in it; none if there is no folder."""
+    if not _is_maildir(path):
+        return {}
+    try:
+        with os.scandir(path) as entries:
+            inside = {entry.path: decoded_name(os.fsencode(entry.name.lstrip("."))) for entry in entries if _is_maildir(entry.path)}
+    except OSError as problem:
+        raise PathError(f"cannot read the directory: {reason(problem)}", where=path) from None
+    return {path: "INBOX", **dict(sorted(inside.items()))} if inside else {}
+
+
 def holds_maildirs(path: str) -> bool:
     """Return whether a path is a Maildir or a folder of Maildirs."""
     return _is_maildir(path) or bool(_maildirs_in(path))
@@ -88,12 +100,17 @@ def is_mbox(start: bytes) -> bool:
 
 
 def maildir(path: str, source: Source) -> Iterator[ListedFile]:
-    """Yield the files of a Maildir, or of each Maildir in a folder, that are messages.
+    """Yield the files of a Maildir, or of each Maildir in a folder, that are messages. An account that is the whole corpus has a class for each folder with messages.
 
     Raise `PathError` for any other path if classes are wanted and it has none; else it is a message or a directory of messages.
     """
     if not _is_maildir(path) and not isinstance(path, LabelledFolder) and (several := _maildirs_in(path)):
         yield from with_several_labels(chain.from_iterable(maildir(each, source) for each in several), several)
+        return
+    if source.alone and not isinstance(path, LabelledFolder) and class_of(path, source) and (account := _folders_of_account(path)):
+        parts = ((os.path.join(folder, part), label) for folder, label in account.items() for part in FOLDERS[:2])
+        found = ((file, label, problem) for part, label in parts for file, problem in files_below(part))
+        yield from with_several_labels(found, account)
         return
     folders = [os.path.join(path, folder) for folder in FOLDERS[:2]] if _is_maildir(path) else None
     if (label := class_of(path, source)) is not None:
