@@ -26,7 +26,7 @@ from nbtext.errors import PathError, UsageError
 from nbtext.label_sets import label_set
 from nbtext.settings import Reading
 from tests.oracle_mail import text_by_email_package
-from tests.process import corpus, fail, succeed
+from tests.process import corpus, fail, nbtext, succeed
 from tests.reading import documents, problems, texts
 from tests.work import DOUBLE, steps
 
@@ -138,6 +138,52 @@ def test_a_maildir(tmp_path: Path) -> None:
         documents(tmp_path, format="maildir")
     os.mkfifo(tmp_path / ".ham/new/fifo")
     assert problems(tmp_path / ".ham") == {f"{tmp_path}/.ham/new/fifo": "not a regular file"}
+
+
+LETTERS = f"From a@b {DATE}\nSubject: one\n\nbody\n\nFrom a@b {DATE}\nSubject: two\n\nbody\n"
+LETTER = LETTERS.partition("\n\nFrom")[0]
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"spam.mbox": LETTERS, "ham.mbx": LETTER, "empty.mbox": ""}, {"spam": 2, "ham": 1}),
+        ({"Inbox": LETTERS, "Inbox.msf": "// <!-- <mdb:mork", "Junk": LETTER, "Junk.msf": "", "Drafts": "", "popstate.dat": "x"}, {"Inbox": 2, "Junk": 1}),
+        ({"Old": LETTERS, "Work.sbd/A": LETTERS, "Work.sbd/B.sbd/C": LETTERS}, {"Old": 2, "Work/A": 2, "Work/B/C": 2}),
+        ({"spam/2002": LETTERS, "spam/2003.mbox": LETTERS, "ham/x": LETTERS}, {"spam": 4, "ham": 2}),
+        ({"Junk.mbox/mbox": LETTER + "\n\n" + LETTERS, "Junk.mbox/table_of_contents": "\0", "Sent.mbox/mbox": LETTERS}, {"Junk": 3, "Sent": 2}),
+    ],
+)  # fmt: skip
+def test_a_folder_of_mboxes(tmp_path: Path, files: dict[str, str], found: dict[str, int]) -> None:
+    corpus(tmp_path / "boxes", files)
+    for jobs in ("1", "2"):
+        succeed(f"train boxes -m m --jobs {jobs}")
+        model = TextClassifier.load("m")
+        assert dict(zip(model.classes, model.counts.statistics.class_documents.tolist(), strict=True)) == found
+    assert f"{len(found)} classes" in succeed("doctor boxes").text
+    assert len(succeed("classify boxes -m m").rows) == sum(found.values())
+    assert {document.label for document in documents(LabelledFolder("boxes", "all"), format="mbox")} == {"all"}
+    left_out = sum(name.endswith((".msf", ".dat", "contents")) for name in files)
+    assert ("of no class, left out" in str(nbtext("train boxes -m m -v").notes)) == bool(left_out)
+
+
+@pytest.mark.parametrize("more", [{"b/README": "text"}, {"b/1.eml": LETTER}, {"b/2": LETTER}])
+def test_a_folder_with_other_files_is_none_of_mboxes(tmp_path: Path, more: dict[str, str]) -> None:
+    corpus(tmp_path, {"b/spam.mbox": LETTERS, "b/ham.mbox": LETTERS, **more})
+    assert "has no sub-directories" in fail(2, "train b -m m")
+    os.mkfifo(tmp_path / "b/pipe")
+    assert len(documents("b", labelled=False)) == 3 + len(more)
+
+
+def test_folders_of_mboxes_as_classes(tmp_path: Path) -> None:
+    corpus(tmp_path, {"one/Junk": LETTERS, "one/Junk.msf": "", "Sent.mbox/mbox": LETTERS})
+    succeed("train --from-folder spam=one --from-folder ham=Sent.mbox -m m")
+    assert TextClassifier.load("m").classes == ["ham", "spam"]
+    succeed("train one Sent.mbox -m m")
+    assert TextClassifier.load("m").classes == ["Junk", "Sent"]
+    (tmp_path / "Gmail").mkdir()
+    (tmp_path / "Gmail/All.mbox").write_text(GMAIL, encoding="utf-8")
+    assert [document.label for document in documents("Gmail", label_column="X-Gmail-Labels")][:3] == list(map(label_set, LABELS))
 
 
 def test_the_folders_of_a_maildir_that_is_given_alone(tmp_path: Path) -> None:

@@ -246,7 +246,7 @@ def test_formats_without_words(tmp_path: Path) -> None:
 def test_files_in_no_class_and_classes_without_files(tmp_path: Path) -> None:
     corpus(tmp_path, {**{f"c/{label}/{n}": f"word {label}{n}" for label in "ab" for n in range(FEW)}, "c/README": "r", "c/empty/.keep": ""})
     assert unusual("c") == [("classes", "c/empty: no documents in this class", "add some, or leave it out")]
-    assert "c/README: in no class directory, left out" in succeed("doctor c").text
+    assert "c/README: of no class, left out" in succeed("doctor c").text
 
 
 def test_a_corpus_of_which_nothing_can_be_read(pets: Path) -> None:

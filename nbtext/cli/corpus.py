@@ -134,7 +134,7 @@ def _labelled_folders(options: Options) -> tuple[LabelledFolder, ...]:
         if not (label and equals and path):
             raise UsageError(f"--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not {value!r}")
         folders.append(LabelledFolder(os.path.expanduser(path), label))
-    options["format"] = options["format"] or ("mbox" if os.path.isfile(folders[0]) else "maildir")
+    options["format"] = options["format"] or ("mbox" if os.path.isfile(folders[0]) or format_by_name(folders[0]) == "mbox" else "maildir")
     return tuple(folders)
 
 

@@ -53,7 +53,7 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
 
 def with_several_labels(files: Iterable[ListedFile], folders: Iterable[str]) -> Iterator[ListedFile]:
     """Yield the files of class folders; one that is in several, as a link or under several names, once, with the set of its labels."""
-    inodes = [inode for _, inode in names_below(folders, labelled=False)]  # the status of each file would take five times as long
+    inodes = [inode for _, inode, _ in names_below(folders, labelled=False)]  # the status of each file would take five times as long
     if None not in inodes and len(set(inodes)) == len(inodes):
         yield from files
         return
@@ -125,8 +125,8 @@ def files_below(folder: str, *, linked: bool = False) -> Iterator[tuple[str, Doc
                 followed.update(each for each, is_folder in inside if is_folder)
 
 
-def names_below(paths: Iterable[str], *, labelled: bool) -> Iterator[tuple[str, int | None]]:
-    """Yield the names of the files in and below some paths, in no order, and their inodes, None for links; of a labelled corpus those in its folders."""
+def names_below(paths: Iterable[str], *, labelled: bool) -> Iterator[tuple[str, int | None, str]]:
+    """Yield the names of the files in and below some paths, in no order, their inodes, None for links, and paths; of a labelled corpus those in its folders."""
     pending = [(path, True) for path in paths]
     while pending:
         path, is_top = pending.pop()
@@ -138,9 +138,9 @@ def names_below(paths: Iterable[str], *, labelled: bool) -> Iterator[tuple[str, 
                     if entry.is_dir(follow_symlinks=is_top):
                         pending.append((entry.path, False))
                     elif not (labelled and is_top):
-                        yield entry.name, None if entry.is_symlink() else entry.inode()
+                        yield entry.name, None if entry.is_symlink() else entry.inode(), entry.path
         except OSError:  # mostly a path that is a file
-            yield path, None
+            yield path, None, path
 
 
 def visible_paths(folder: str) -> list[tuple[str, bool | None]]:

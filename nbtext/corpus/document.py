@@ -71,7 +71,7 @@ class Notices:
     transcoded: int = 0
     """Documents that were not valid UTF-8 and were read as Windows-1252."""
     unlabelled: list[str] = field(default_factory=list)
-    """Files that are in no class directory and were left out of training."""
+    """Files that are of no class and were left out of training."""
     warnings: list[Finding] = field(default_factory=list)
     unnamed: int = 0
     """Documents that could not be read and are not named, because many of the same shard are."""
@@ -85,7 +85,7 @@ class Notices:
             detail = f"not valid UTF-8 and read as Windows-1252: {quantity(self.transcoded, 'document')}"
             yield Finding("encoding", WARNING, detail, "if letters look wrong, see --encoding")
         if self.unlabelled:
-            yield Finding("documents", PASSED, f"{listed(self.unlabelled, 1)}: in no class directory, left out")
+            yield Finding("documents", PASSED, f"{listed(self.unlabelled, 1)}: of no class, left out")
 
     def add(self, other: Notices) -> None:
         """Add the notices of a later shard."""

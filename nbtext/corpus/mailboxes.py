@@ -9,14 +9,14 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.decoding import decoded_name
-from nbtext.corpus.directory import files_below, labelled_files, read_listed, unlabelled_files, with_several_labels
+from nbtext.corpus.directory import files_below, labelled_files, names_below, read_listed, unlabelled_files, with_several_labels
 from nbtext.corpus.document import Document, LabelledFolder, Source, too_large
-from nbtext.corpus.streams import BUFFER, must_exist, open_stream, uncompressed_name
+from nbtext.corpus.streams import BUFFER, beginning, must_exist, open_stream, uncompressed_name
 from nbtext.errors import PathError, UsageError, reason
 from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from io import BufferedReader
 
     from nbtext.corpus.directory import ListedFile
@@ -38,6 +38,11 @@ It is a line that looks like an envelope, and one of the next five is a usual he
 message, nor an envelope that a letter quotes before other words.
 """
 
+_SUFFIXES = (".mbox", ".mbx")
+
+_INDEX = re.compile(r".*\.(msf|dat|toc|cmeta|ev-summary(-meta)?|ibex\.index(\.data)?)|table_of_contents|filterlog\.html", re.IGNORECASE)
+"""Names of files that mail programs keep beside mboxes."""
+
 _LONGEST = 1 << 12
 """Bytes in which that surely ends."""
 
@@ -55,7 +60,11 @@ def class_of(path: str, source: Source, *suffixes: str) -> str | None:
         return None
     if path == "-":
         raise UsageError("standard input has no name that could be the class", hint="give a file")
-    name = uncompressed_name(os.path.basename(os.path.realpath(path))).lstrip(".")
+    return _class_named(os.path.basename(os.path.realpath(path)).lstrip("."), suffixes)
+
+
+def _class_named(name: str, suffixes: Iterable[str]) -> str:
+    name = uncompressed_name(name)
     for suffix in suffixes:
         if name.lower().endswith(suffix):
             name = name[: -len(suffix)]
@@ -99,6 +108,49 @@ def is_mbox(start: bytes) -> bool:
     return start.startswith(SEPARATOR) and len(MESSAGE.findall(b"\n" + start)) > 1
 
 
+def holds_mboxes(folder: str) -> bool:
+    """Return whether all files in and below a folder are surely mboxes: by name, by an index beside it, or with at least two messages."""
+    found = False
+    for name, _, file in names_below([folder], labelled=False):
+        if _INDEX.fullmatch(name):
+            continue
+        if not os.path.isfile(file):  # a pipe would wait
+            return False
+        start = beginning(file)
+        is_named = uncompressed_name(name).lower().endswith(_SUFFIXES) or os.path.exists(f"{file}.msf")
+        if start and not (is_named or is_mbox(start)):
+            return False
+        found = found or is_named or bool(start)
+    return found
+
+
+def mboxes(path: str, source: Source) -> Iterator[str]:
+    """Yield an mbox, or those in and below a folder, with their classes if the documents do not show these.
+
+    The class is the name of the class folder, else of the file. A folder ``Archive.sbd`` has the folders of ``Archive``: a class is ``Archive/2020``.
+    """
+    if path == "-" or not os.path.isdir(path):
+        yield path
+        return
+    for file, problem in files_below(path, linked=True):
+        if problem is not None:
+            raise PathError(problem.message, where=file, hint=problem.hint)
+        name = os.path.relpath(file, path)
+        folder, below, _ = name.partition(os.sep)
+        if _INDEX.fullmatch(os.path.basename(file)):
+            source.notices.unlabelled.append(file)
+        elif isinstance(path, LabelledFolder):
+            yield LabelledFolder(file, path.label)
+        elif source.reading.label_of_document:
+            yield file
+        elif below and not folder.endswith(".sbd"):
+            yield LabelledFolder(file, _class_named(folder, _SUFFIXES))
+        elif name == "mbox":
+            yield LabelledFolder(file, class_of(path, source, *_SUFFIXES) or "")
+        else:
+            yield LabelledFolder(file, _class_named(name.replace(".sbd" + os.sep, "/"), _SUFFIXES))
+
+
 def maildir(path: str, source: Source) -> Iterator[ListedFile]:
     """Yield the files of a Maildir, or of each Maildir in a folder, that are messages. An account that is the whole corpus has a class for each folder with messages.
 
@@ -136,11 +188,15 @@ def read_message(file: ListedFile, source: Source) -> Document:
 
 
 def mbox(path: str, source: Source) -> Iterator[Document]:
-    """Yield a document for each message of an mbox, named ``path:number``, numbers from 1.
+    """Yield a document for each message of an mbox, or of those in a folder, named ``path:number``, numbers from 1.
 
     If classes are wanted, raise `PathError` for a file that does not begin like an mbox; if not, it is one message.
     """
-    label = class_of(path, source, ".mbox", ".mbx")
+    return chain.from_iterable(_documents_of(file, source) for file in mboxes(path, source))
+
+
+def _documents_of(path: str, source: Source) -> Iterator[Document]:
+    label = class_of(path, source, *_SUFFIXES)
     limit = source.limit
     with open_stream(path, source) as stream:
         if source.labelled and not stream.peek(len(SEPARATOR)).startswith(SEPARATOR) and stream.peek(1):

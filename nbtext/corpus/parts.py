@@ -79,6 +79,10 @@ def shards(paths: Sequence[str], source: Source, size: int = BYTES, *, here: boo
     are ``here``.
     """
     layout = FORMATS[source.reading.format]
+    if source.reading.format == "mbox":
+        from nbtext.corpus.mailboxes import mboxes
+
+        paths = [file for path in paths for file in mboxes(path, source)]
     for path in paths:
         if layout.file_per_document:
             try:

@@ -183,9 +183,11 @@ def _are_classes(paths: Sequence[str]) -> bool:
 def format_by_name(path: str) -> str | None:
     """Return the format of a directory, or that of a file if its name shows it; raise `UsageError` for one that must be converted first."""
     if os.path.isdir(path):
-        from nbtext.corpus.mailboxes import holds_maildirs
+        from nbtext.corpus.mailboxes import holds_maildirs, holds_mboxes
 
-        return "maildir" if holds_maildirs(path) else "dir"
+        if holds_maildirs(path):
+            return "maildir"
+        return "mbox" if holds_mboxes(path) else "dir"
     _refuse_converted(path)
     suffix = _suffix(path)
     return next((name for name, layout in FORMATS.items() if suffix in layout.suffixes), None)
@@ -348,7 +350,7 @@ def _kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
     from nbtext.corpus.directory import names_below
 
     kinds, seen = set(), set()
-    for name, _ in names_below(paths, labelled=labelled):
+    for name, *_ in names_below(paths, labelled=labelled):
         suffix = name[name.rfind(".") :]
         if suffix not in seen:
             if uncompressed_name(name) == name:
