@@ -377,7 +377,7 @@ class Format(NamedTuple):
     """A path is a directory of files with a document in each."""
 
 
-KINDS_OF_FILES = {".eml": "mail", **dict.fromkeys((".html", ".htm", ".xhtml"), "html")}
+KINDS_OF_FILES = {".eml": "mail", ".emlx": "mail", **dict.fromkeys((".html", ".htm", ".xhtml"), "html")}
 """What a document is by the suffix of its file, if not text."""
 
 BY_NAME = "by-name"
@@ -607,7 +607,7 @@ class Reading(Declared):
     document: str = declared(
         "auto", "KIND", _OneOf("auto", "text", "html", "mail", BY_NAME),
         f"Kind of each document: auto, text, html, mail or {BY_NAME}. html: count the text that a browser shows; mail: count the chosen headers and the text "
-        f"parts; {BY_NAME}: mail for files .eml, html for .html, .htm and .xhtml, text for all others. auto: the kind that all files have by their names, "
+        f"parts; {BY_NAME}: mail for files .eml and .emlx, html for .html, .htm and .xhtml, text for all others. auto: the kind that all files have by their names, "
         f"{BY_NAME} if they differ. Documents in other formats than dir are text by default; mbox and maildir always hold mail.",
     )
     headers: str = declared(
