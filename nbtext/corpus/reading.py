@@ -8,8 +8,11 @@ from __future__ import annotations
 import os
 import re
 from codecs import BOM_UTF8
+from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from nbtext.corpus.decoding import decoded_name, detect_encoding, is_ascii_compatible, is_plain, refuse_binary, to_utf8
@@ -44,6 +47,21 @@ CONVERTED = {
     **dict.fromkeys((".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst"), GONE_VALUES["format"]["tar"]),
 }
 """What to do with tables and archives that are not read, by suffix."""
+
+BEGINNING, SHARE_OF_KIND = 4096, 0.2
+"""Bytes of a text that show whether it is mail or HTML, and the share of such texts from which there is a warning."""
+
+KINDS_OF_TEXT = {
+    "mail": re.compile(
+        rb"(?:From [^\n]*\n)?(?:[a-z][\w-]*:[^\n]*\n(?:[ \t][^\n]*\n)*)+?(?:from|to|subject|date|received|message-id):",
+        re.IGNORECASE,
+    ).match,
+    "html": re.compile(rb"<(?:!doctype html|/?(?:html|body|head|div|p|br|span|table|td|a|li)(?=[\s/>])[^<>]*)>", re.IGNORECASE).search,
+}
+"""What finds in the beginning of a text that it is no plain text."""
+
+_FOLDERS_LOOKED_AT, _FILES_LOOKED_AT = 16, 4
+"""Folders that are looked at before training, and files in each."""
 
 _CONVERTED_BY_CONTENT = {
     rb"PK\x03\x04": "unpack the archive first, or save the text of an Office document",
@@ -359,6 +377,32 @@ def _kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
             if len(kinds) > 1:
                 return BY_NAME
     return kinds.pop() if kinds else "text"
+
+
+def kinds_of_text(text: bytes) -> list[str]:
+    """Return the kinds of documents, other than text, that the beginning of a text looks like."""
+    return [kind for kind, find in KINDS_OF_TEXT.items() if find(text, 0, BEGINNING)]
+
+
+def read_as_text(kinds: Mapping[str, int], n_documents: int, among: str = "") -> Iterator[Finding]:
+    """Yield the finding for each kind that many documents look like, which are read as text."""
+    for kind, n in kinds.items():
+        if kind in KINDS_OF_TEXT and n >= SHARE_OF_KIND * n_documents:
+            yield Finding(
+                "texts", WARNING, f"read as text, and look like {kind}: {quantity(n, 'document')}{among}", f"give --document {kind}"
+            )
+
+
+def files_read_as_text(folder: str) -> Iterator[Finding]:
+    """Yield the same for some files in each of the first class folders of a corpus, of those that are text by their names."""
+    from nbtext.corpus.directory import names_below, visible_paths
+
+    with suppress(OSError):  # reading it reports the reason
+        folders = [path for path, is_folder in visible_paths(folder) if is_folder][:_FOLDERS_LOOKED_AT] or [folder]
+        some = chain.from_iterable(islice(names_below([each], labelled=False), _FILES_LOOKED_AT) for each in folders)
+        texts = [beginning(path, BEGINNING) for name, _, path in some if _kind_of_file(name) == "text" and os.path.isfile(path)]
+        kinds = Counter(chain.from_iterable(map(kinds_of_text, texts)))
+        yield from read_as_text(kinds, len(texts), f" of {len(texts)} looked at")
 
 
 def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
