@@ -745,7 +745,8 @@ INPUT = (
     Parameter("null", False, "", _flag, "Paths in --files-from end with NUL, as find -print0 writes them."),
     Parameter(
         "where", None, "COLUMN=VALUE", condition,
-        "Read only rows with this value in this column, such as split=train, or with another: split!=test. In jsonl it is a key.",
+        "Read only rows with this value in this column, such as split=train, or with another: split!=test. In jsonl it is a key, in mail a header: "
+        "from=ann@example.org reads the mails with this address in From.",
     ),
     Parameter(
         "on_error", "record", "WHAT", _OneOf(*get_args(OnError)),

@@ -275,6 +275,41 @@ def test_a_header_has_the_labels_of_mail(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.parametrize(
+    ("where", "chosen"),
+    [
+        ("from=ann@example.org", "12"), ("From=ANN@example.org", "12"), ("from=Ann Lee <Ann@Example.org>", "1"), ("from!=ann@example.org", "345"),
+        ("from=<bob@example.org>", "3"), ("from=Müller", "4"), ("to=ann@example.org", "3"), ("subject=tea at five", "2"), ("subject=tea", ""),
+        ("subject=", "345"), ("from=", "5"), ("from!=", "1234"), ("from=example.org", ""), ("subject=Grüße", "1"), ("x-nothing=1", ""),
+    ],
+)  # fmt: skip
+def test_mails_are_chosen_by_a_header(tmp_path: Path, where: str, chosen: str) -> None:
+    mails = [
+        "From: Ann Lee <Ann@Example.org>\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=", "Subject: tea\n at  five\nFROM: ann@example.org (Ann)",
+        'From: bob@example.org\nTo: cyd@example.org, "Lee, Ann" <ann@example.org>', "From: =?iso-8859-1?q?M=FCller?=", "Date: today",
+    ]  # fmt: skip
+    corpus(tmp_path / "box", {f"a/{number}.eml": f"{mail}\n\nbody\n" for number, mail in enumerate(mails, 1)})
+    found = Corpus(["box"], Reading(), labelled=True, where=where)
+    assert "".join(document.id[-5] for document in found) == chosen
+    corpus(tmp_path, {"all.mbox": "".join(f"From x@y {DATE}\n{mail}\n\nbody\n\n" for mail in mails)})
+    assert [document.id for document in Corpus(["all.mbox"], Reading(), labelled=True, where=where)] == [f"all.mbox:{n}" for n in chosen]
+
+
+def test_the_mails_of_a_sender_are_forgotten(tmp_path: Path) -> None:
+    for label in ("ham", "spam"):
+        corpus(
+            tmp_path / "box",
+            {f"{label}/{who}.eml": f"From: {who}@example.org\nSubject: {label} {who}\n\nbody\n" for who in ("ann", "bob", "cyd")},
+        )
+    succeed("train box -m m")
+    assert "forgot 2 documents" in str(nbtext("forget box --where from=ann@example.org -m m -v").notes)
+    succeed("train box -m rest --where from!=ann@example.org --jobs 2")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "rest").read_bytes()
+    assert "has no columns, such as from; use csv, tsv or jsonl, or give --document mail for a header" in fail(
+        2, "train box -m m --document text --where from=ann@example.org"
+    )
+
+
 def test_a_header_of_labels_is_not_read_as_text(tmp_path: Path) -> None:
     corpus(tmp_path, {"c.mbox": "From a\nX-Topic: tax, home\nSubject: form\n\nbody\n\nFrom b\nX-Topic: tax\nSubject: other\n\nwords\n"})
     model = TextClassifier().fit_corpus(tmp_path / "c.mbox", label_column="x-topic")

@@ -68,7 +68,7 @@ class Corpus:
     patch: Callable[[Document, Notices], Document] | None = None
     """What gives documents other labels."""
     where: str | None = None
-    """A column, an equals sign and the value that it must have, if not all documents are read."""
+    """A column or header, an equals sign and the value that it must have, if not all documents are read."""
     reports_progress: bool = field(default=True, init=False)
     """Whether it reports to `nbtext.steps` while it is read."""
     failure: NbtextError | None = field(default=None, init=False)

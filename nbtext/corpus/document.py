@@ -155,6 +155,8 @@ class Source:
     """Gives documents other labels."""
     where: tuple[str, bool] | None = None
     """The value of the column before the others, and whether documents that have it are chosen, or the others; None for all."""
+    header: str = ""
+    """The header that has this value in mail."""
     alone: bool = False
     """Whether the corpus is a single path."""
 

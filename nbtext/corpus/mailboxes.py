@@ -12,7 +12,7 @@ from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.directory import files_below, labelled_files, names_below, read_listed, unlabelled_files, with_several_labels
 from nbtext.corpus.document import Document, LabelledFolder, Source, too_large
 from nbtext.corpus.streams import BUFFER, beginning, must_exist, open_stream, uncompressed_name
-from nbtext.errors import PathError, UsageError, reason
+from nbtext.errors import PathError, UsageError
 from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
@@ -76,26 +76,26 @@ def _is_maildir(path: str) -> bool:
     return all(os.path.isdir(os.path.join(path, folder)) for folder in FOLDERS)
 
 
-def _maildirs_in(path: str) -> list[str]:
-    """Return the Maildirs in a folder that has no other visible folders; none if it has."""
+def _folders_in(path: str) -> list[str]:
+    """Return the folders in a folder, none if it cannot be read."""
     try:
         with os.scandir(path) as entries:
-            folders = [entry.path for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
+            return sorted((entry.path for entry in entries if entry.is_dir()), key=os.fsencode)
     except OSError:
         return []
-    return sorted(folders, key=os.fsencode) if all(map(_is_maildir, folders)) else []
 
 
-def _folders_of_account(path: str) -> dict[str, str]:
+def _maildirs_in(path: str) -> list[str]:
+    """Return the Maildirs in a folder that has no other visible folders; none if it has."""
+    folders = [folder for folder in _folders_in(path) if not os.path.basename(folder).startswith(".")]
+    return folders if all(map(_is_maildir, folders)) else []
+
+
+def _account_in(path: str) -> dict[str, str]:
     """Return the Maildirs of an account, by path with their classes: INBOX for the path itself and ``A.B`` for the folder ``.A.B`` in it; none if there is no folder."""
-    if not _is_maildir(path):
-        return {}
-    try:
-        with os.scandir(path) as entries:
-            inside = {entry.path: decoded_name(os.fsencode(entry.name.lstrip("."))) for entry in entries if _is_maildir(entry.path)}
-    except OSError as problem:
-        raise PathError(f"cannot read the directory: {reason(problem)}", where=path) from None
-    return {path: "INBOX", **dict(sorted(inside.items()))} if inside else {}
+    inside = list(filter(_is_maildir, _folders_in(path))) if _is_maildir(path) else []
+    classes = {folder: decoded_name(os.fsencode(os.path.basename(folder).lstrip("."))) for folder in inside}
+    return {path: "INBOX", **classes} if inside else {}
 
 
 def holds_maildirs(path: str) -> bool:
@@ -135,7 +135,7 @@ def mboxes(path: str, source: Source) -> Iterator[str]:
     for file, problem in files_below(path, linked=True):
         if problem is not None:
             raise PathError(problem.message, where=file, hint=problem.hint)
-        name = os.path.relpath(file, path)
+        name = os.path.relpath(file, path) if file != os.path.join(path, "mbox") else os.path.basename(os.path.realpath(path))
         folder, below, _ = name.partition(os.sep)
         if _INDEX.fullmatch(os.path.basename(file)):
             source.notices.unlabelled.append(file)
@@ -143,12 +143,9 @@ def mboxes(path: str, source: Source) -> Iterator[str]:
             yield LabelledFolder(file, path.label)
         elif source.reading.label_of_document:
             yield file
-        elif below and not folder.endswith(".sbd"):
-            yield LabelledFolder(file, _class_named(folder, _SUFFIXES))
-        elif name == "mbox":
-            yield LabelledFolder(file, class_of(path, source, *_SUFFIXES) or "")
         else:
-            yield LabelledFolder(file, _class_named(name.replace(".sbd" + os.sep, "/"), _SUFFIXES))
+            shown = folder if below and not folder.endswith(".sbd") else name.replace(".sbd/", "/")
+            yield LabelledFolder(file, _class_named(shown, _SUFFIXES))
 
 
 def maildir(path: str, source: Source) -> Iterator[ListedFile]:
@@ -159,7 +156,7 @@ def maildir(path: str, source: Source) -> Iterator[ListedFile]:
     if not _is_maildir(path) and not isinstance(path, LabelledFolder) and (several := _maildirs_in(path)):
         yield from with_several_labels(chain.from_iterable(maildir(each, source) for each in several), several)
         return
-    if source.alone and not isinstance(path, LabelledFolder) and class_of(path, source) and (account := _folders_of_account(path)):
+    if source.alone and not isinstance(path, LabelledFolder) and class_of(path, source) and (account := _account_in(path)):
         parts = ((os.path.join(folder, part), label) for folder, label in account.items() for part in FOLDERS[:2])
         found = ((file, label, problem) for part, label in parts for file, problem in files_below(part))
         yield from with_several_labels(found, account)

@@ -494,17 +494,20 @@ def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Na
     file_format, layout = reading.format, FORMATS[reading.format]
     tagged = tuple(reading.tag_fields.split(",")) if reading.tag_fields and layout.columns else ()
     chosen, _, value = (where or "").partition("=")
-    columns = (*attributes.names, *tagged, *filter(None, (weight_column, chosen.removesuffix("!"))), *columns)
+    name = chosen.removesuffix("!")
+    header = name if reading.document in ("mail", BY_NAME) and not layout.columns else ""
+    columns = (*attributes.names, *tagged, *filter(None, (weight_column, "" if header else name)), *columns)
     if not (layout.file_per_document or layout.mail or is_ascii_compatible(reading.encoding)):
         message = f"--encoding {reading['encoding']} is for whole files, and --format {file_format} has lines or rows"
         raise UsageError(message, hint="make them UTF-8 first, as with iconv -t UTF-8")
     if columns and not layout.columns:
         *others, last = (name for name, other in FORMATS.items() if other.columns)
-        raise UsageError(f"--format {file_format} has no columns, such as {columns[0]}", hint=f"use {', '.join(others)} or {last}")
+        of_mail = ", or give --document mail for a header" if name else ""
+        raise UsageError(f"--format {file_format} has no columns, such as {columns[0]}", hint=f"use {', '.join(others)} or {last}{of_mail}")
     if labelled and reading.tag_fields and not layout.columns and reading.document not in ("mail", BY_NAME):
         raise UsageError("--tag-fields names columns, keys or headers of mail, which these documents have not", hint="leave it out")
     condition = (value, not chosen.endswith("!")) if chosen else None
-    return Source(reading, notices, labelled, columns, attributes, tagged, weight_column, where=condition)
+    return Source(reading, notices, labelled, columns, attributes, tagged, weight_column, where=condition, header=header)
 
 
 def _decoder(reading: Reading, kind: str) -> Decoder:
@@ -546,9 +549,9 @@ def _decoded(documents: Iterable[Document], source: Source, folder: str | None =
         identity, label, body, beside, _, problem, columns, units = document
         text, fields, values = _NOTHING
         if problem is None:
-            if source.where is not None and (columns[n_own - 1] == source.where[0]) is not source.where[1]:
-                continue
             try:
+                if source.where is not None and _is_value(source.where[0], body, columns[n_own - 1 :], source) is not source.where[1]:
+                    continue
                 path, body = (identity, body) if folder is None else _file_in(folder, body, source)
                 label = _label(label, identity, body, source)
                 found, transcoded, fields = decoder_of(_kind_of_file(path) if kind == BY_NAME else kind)(body)
@@ -571,6 +574,15 @@ def _decoded(documents: Iterable[Document], source: Source, folder: str | None =
         del document
         if units:
             yield Document(identity, label, text, fields, values, problem, columns[n_own:], units)
+
+
+def _is_value(value: str, body: bytes, columns: Names, source: Source) -> bool:
+    """Return whether a row has a value as the first of some columns, or a mail has it in the header of the source."""
+    if not source.header:
+        return columns[0] == value
+    from nbtext.corpus.mail.headers import has_value
+
+    return has_value(body, source.header, value, source.reading.encoding)
 
 
 def _file_in(folder: str, name: bytes, source: Source) -> tuple[str, bytes]:
