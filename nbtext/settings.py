@@ -374,7 +374,7 @@ class Format(NamedTuple):
     """A path is a directory of files with a document in each."""
 
 
-KINDS_OF_FILES = {".eml": "mail", **dict.fromkeys((".html", ".htm", ".xhtml"), "html")}
+KINDS_OF_FILES = {".eml": "mail", ".emlx": "mail", **dict.fromkeys((".html", ".htm", ".xhtml"), "html")}
 """What a document is by the suffix of its file, if not text."""
 
 BY_NAME = "by-name"
@@ -604,7 +604,7 @@ class Reading(Declared):
     document: str = declared(
         "auto", "KIND", _OneOf("auto", "text", "html", "mail", BY_NAME),
         f"Kind of each document: auto, text, html, mail or {BY_NAME}. html: count the text that a browser shows; mail: count the chosen headers and the text "
-        f"parts; {BY_NAME}: mail for files .eml, html for .html, .htm and .xhtml, text for all others. auto: the kind that all files have by their names, "
+        f"parts; {BY_NAME}: mail for files .eml and .emlx, html for .html, .htm and .xhtml, text for all others. auto: the kind that all files have by their names, "
         f"{BY_NAME} if they differ. Documents in other formats than dir are text by default; mbox and maildir always hold mail.",
     )
     headers: str = declared(
@@ -742,7 +742,8 @@ INPUT = (
     Parameter("null", False, "", _flag, "Paths in --files-from end with NUL, as find -print0 writes them."),
     Parameter(
         "where", None, "COLUMN=VALUE", condition,
-        "Read only rows with this value in this column, such as split=train, or with another: split!=test. In jsonl it is a key.",
+        "Read only rows with this value in this column, such as split=train, or with another: split!=test. In jsonl it is a key, in mail a header: "
+        "from=ann@example.org reads the mails with this address in From.",
     ),
     Parameter(
         "on_error", "record", "WHAT", _OneOf(*get_args(OnError)),

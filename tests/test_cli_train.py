@@ -122,7 +122,7 @@ def test_what_is_noticed_is_said_when_asked(tmp_path: Path) -> None:
     assert done.notes[:3] == [
         "nbtext: warning: c/empty: no documents in this class; add some, or leave it out",
         "nbtext: not valid UTF-8 and read as Windows-1252: 1 document; if letters look wrong, see --encoding",
-        "nbtext: c/README: in no class directory, left out",
+        "nbtext: c/README: of no class, left out",
     ]
     assert nbtext("train c").notes == done.notes[:1]
 

@@ -235,6 +235,7 @@ def test_suffixes_tell_the_format_compressed_or_not(suffix: str, name: str) -> N
         (["a/1", "b/2.txt", "b/.hidden/3.eml", "b/.4.html"], "text"),
         (["a/1.eml", "b/deep/2.EML.gz"], "mail"),
         (["a/1.html", "b/2.htm", "c/3.xhtml.xz"], "html"),
+        (["a/1.eml", "b/2.partial.emlx"], "mail"),
         (["a/1.eml", "b/2"], "by-name"),
         (["a/1.eml.gz", "b/2.txt.gz"], "by-name"),
         (["a/eml", "b/x.eml.txt"], "text"),
@@ -266,6 +267,22 @@ def test_documents_of_all_kinds_side_by_side(tmp_path: Path) -> None:
     found = dict(zip(files, (d.text.decode().split() for d in documents(tmp_path)), strict=True))
     assert found == {"a/1.eml": ["lunch", "at", "noon"], "a/2.html": ["at", "one"], "a/3": ["<p>x"]}
     assert [text for _, text in texts(tmp_path, document="text")] == list(files.values())
+
+
+def test_messages_of_apple_mail(tmp_path: Path) -> None:
+    message = b"Subject: tea\n\nat five\n"
+    packed = b"%-10d\n%b<plist/>\n" % (len(message), message)
+    corpus(
+        tmp_path / "box",
+        {"ham/1.emlx": packed, "ham/2.partial.EMLX.gz": gzip.compress(packed), "spam/3.emlx": message, "spam/4.emlx": b"9" * 5000},
+    )
+    read = ["tea\n\nat five\n"] * 3
+    assert [text for _, text in texts(tmp_path / "box", headers="subject")] == [*read, "9" * 5000]
+    assert [text for _, text in texts(tmp_path / "box/ham/1.emlx", labelled=False, headers="subject")] == read[:1]
+    succeed("train box -m m")
+    assert succeed("classify box/ham/1.emlx -m m").rows[0][1] == "ham"
+    corpus(tmp_path / "box", {"spam/5": packed})
+    assert documents(tmp_path / "box/spam/5", labelled=False)[0].text == packed
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import mailbox
 import os
+from timeit import repeat
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,15 +15,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
+from nbtext.corpus.collection import Corpus
 from nbtext.corpus.document import LabelledFolder, Notices
 from nbtext.corpus.mail.mail import MailReading, _without_quotes, _without_signature, read_mail
+from nbtext.corpus.mailboxes import MESSAGE
 from nbtext.corpus.parts import shards
 from nbtext.corpus.reading import read_shard, reading_like, resolved, source_of
+from nbtext.corpus.streams import BUFFER
 from nbtext.errors import PathError, UsageError
 from nbtext.label_sets import label_set
 from nbtext.settings import Reading
 from tests.oracle_mail import text_by_email_package
-from tests.process import corpus, fail
+from tests.process import corpus, fail, nbtext, succeed
 from tests.reading import documents, problems, texts
 from tests.work import DOUBLE, steps
 
@@ -47,6 +51,44 @@ def test_messages_of_an_mbox(tmp_path: Path, end: bytes) -> None:
     ]
     assert [document.id for document in documents(path)] == [f"{path}:1", f"{path}:2"]
     assert texts(path, headers="from")[0][1].split() == ["first", "body"]
+
+
+DATE = "Sat Jan  1 00:00:00 2022"
+
+
+@pytest.mark.parametrize(
+    ("lines", "begins"),
+    [
+        (f"From ann@b.example {DATE}\nSubject: x", True), (f"From - {DATE}\r\nX-Mozilla-Status: 1", True), ("From \nReceived: by x", True),
+        (f"From ann at b.example  {DATE}\nFrom: x", True), ("From ann@b.example\nsubject: x", True), ("\nFrom ann\nSubject: x", True),
+        (f"From ann@b.example {DATE}\n>From bob {DATE}\nPosted: x\n  y\nTo: x", True), ("From A. Bee 1 Jan 2022 00:00:00 +0100\nDate: x", True),
+        ("From ann\nSubject: x", False), ("\nFrom the prize office, with love\nSubject: x", False), (f"\nFrom ann@b.example {DATE}\nNote: x", False),
+        (f"\nFrom ann@b.example {DATE}\n\nSubject: x", False), ("From ann@b.example we heard:\nDate: x", False), ("From 10:30 on\nto: x", False),
+        (f"\n>From ann@b.example {DATE}\nSubject: x", False), (f" From ann@b.example {DATE}\nSubject: x", False),
+        (f"\nFrom ann@b.example {DATE}\nhttp://a.example:\nTo: x", False),
+    ],
+)  # fmt: skip
+def test_where_a_message_of_an_mbox_begins(tmp_path: Path, lines: str, begins: bool) -> None:
+    path = box(tmp_path, f"From a@b {DATE}\nSubject: one\n\nbody\n{lines}\n\nbody\n".encode())
+    assert len(documents(path)) == 1 + begins
+
+
+@pytest.mark.parametrize(
+    "unit", [b"From ", b"From a@b Sat\n", b"From Jan ", b"From a@b Sat\na: b\n", b"a: b\n", b"From a@b Sat\nsubject:\n"]
+)
+def test_an_mbox_of_twice_the_size_takes_twice_the_time(unit: bytes) -> None:
+    content = unit * (1 << 21 >> len(unit).bit_length())
+    small, large = (
+        min(repeat(lambda part=part: MESSAGE.findall(part), number=1, repeat=3)) for part in (content[: len(content) // 4], content)
+    )
+    assert large < 12 * small + 0.02
+
+
+@pytest.mark.parametrize("size", [BUFFER - 60, BUFFER - 5, BUFFER + 40, 3 * BUFFER])
+def test_messages_begin_also_where_a_piece_of_the_file_ends(tmp_path: Path, size: int) -> None:
+    path = box(tmp_path, (b"From a@b Sat\nSubject: one\n\n" + b"x" * size + b"\n") * 3)
+    assert [len(text) for _, text in texts(path, headers="subject")] == [len("one\n\n") + size + 1] * 3
+    assert list(problems(path, max_document_size=str(size))) == [f"{path}:{number}" for number in (1, 2, 3)]
 
 
 def test_what_is_no_mbox_is_told_or_is_one_message(tmp_path: Path) -> None:
@@ -96,6 +138,72 @@ def test_a_maildir(tmp_path: Path) -> None:
         documents(tmp_path, format="maildir")
     os.mkfifo(tmp_path / ".ham/new/fifo")
     assert problems(tmp_path / ".ham") == {f"{tmp_path}/.ham/new/fifo": "not a regular file"}
+
+
+LETTERS = f"From a@b {DATE}\nSubject: one\n\nbody\n\nFrom a@b {DATE}\nSubject: two\n\nbody\n"
+LETTER = LETTERS.partition("\n\nFrom")[0]
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"spam.mbox": LETTERS, "ham.mbx": LETTER, "empty.mbox": ""}, {"spam": 2, "ham": 1}),
+        ({"Inbox": LETTERS, "Inbox.msf": "// <!-- <mdb:mork", "Junk": LETTER, "Junk.msf": "", "Drafts": "", "popstate.dat": "x"}, {"Inbox": 2, "Junk": 1}),
+        ({"Old": LETTERS, "Work.sbd/A": LETTERS, "Work.sbd/B.sbd/C": LETTERS}, {"Old": 2, "Work/A": 2, "Work/B/C": 2}),
+        ({"spam/2002": LETTERS, "spam/2003.mbox": LETTERS, "ham/x": LETTERS}, {"spam": 4, "ham": 2}),
+        ({"Junk.mbox/mbox": LETTER + "\n\n" + LETTERS, "Junk.mbox/table_of_contents": "\0", "Sent.mbox/mbox": LETTERS}, {"Junk": 3, "Sent": 2}),
+    ],
+)  # fmt: skip
+def test_a_folder_of_mboxes(tmp_path: Path, files: dict[str, str], found: dict[str, int]) -> None:
+    corpus(tmp_path / "boxes", files)
+    for jobs in ("1", "2"):
+        succeed(f"train boxes -m m --jobs {jobs}")
+        model = TextClassifier.load("m")
+        assert dict(zip(model.classes, model.counts.statistics.class_documents.tolist(), strict=True)) == found
+    assert f"{len(found)} classes" in succeed("doctor boxes").text
+    assert len(succeed("classify boxes -m m").rows) == sum(found.values())
+    assert {document.label for document in documents(LabelledFolder("boxes", "all"), format="mbox")} == {"all"}
+    left_out = sum(name.endswith((".msf", ".dat", "contents")) for name in files)
+    assert ("of no class, left out" in str(nbtext("train boxes -m m -v").notes)) == bool(left_out)
+
+
+@pytest.mark.parametrize("more", [{"b/README": "text"}, {"b/1.eml": LETTER}, {"b/2": LETTER}])
+def test_a_folder_with_other_files_is_none_of_mboxes(tmp_path: Path, more: dict[str, str]) -> None:
+    corpus(tmp_path, {"b/spam.mbox": LETTERS, "b/ham.mbox": LETTERS, **more})
+    assert "has no sub-directories" in fail(2, "train b -m m")
+    os.mkfifo(tmp_path / "b/pipe")
+    assert len(documents("b", labelled=False)) == 3 + len(more)
+
+
+def test_folders_of_mboxes_as_classes(tmp_path: Path) -> None:
+    corpus(tmp_path, {"one/Junk": LETTERS, "one/Junk.msf": "", "Sent.mbox/mbox": LETTERS})
+    succeed("train --from-folder spam=one --from-folder ham=Sent.mbox -m m")
+    assert TextClassifier.load("m").classes == ["ham", "spam"]
+    succeed("train one Sent.mbox -m m")
+    assert TextClassifier.load("m").classes == ["Junk", "Sent"]
+    (tmp_path / "Gmail").mkdir()
+    (tmp_path / "Gmail/All.mbox").write_text(GMAIL, encoding="utf-8")
+    assert [document.label for document in documents("Gmail", label_column="X-Gmail-Labels")][:3] == list(map(label_set, LABELS))
+
+
+def test_the_folders_of_a_maildir_that_is_given_alone(tmp_path: Path) -> None:
+    folders = {"Maildir": 1, "Maildir/.Junk": 2, "Maildir/.Work.Reports": 1, "Maildir/.Sent": 0, "Maildir/Lists": 1}
+    for folder, n in folders.items():
+        corpus(tmp_path, {f"{folder}/{part}/.x": "" for part in ("cur", "new", "tmp")})
+        corpus(tmp_path, {f"{folder}/cur/{number}.host:2,S": f"Subject: {folder} {number}\n\n" for number in range(n)})
+    corpus(tmp_path, {"Maildir/.imap/x": "", "Maildir/dovecot.index": "x", "Maildir/subscriptions": "Junk\n"})
+    path = tmp_path / "Maildir"
+    for jobs in ("1", "2"):
+        succeed(f"train Maildir -m m --jobs {jobs}")
+        assert TextClassifier.load("m").classes == ["INBOX", "Junk", "Lists", "Work.Reports"]
+    shown = succeed("doctor Maildir").text
+    assert "4 classes: Junk 2, " in shown
+    assert "no messages" not in shown
+    assert [row[0] for row in succeed("classify Maildir -m m").rows] == ["Maildir/cur/0.host:2,S"]
+    assert {document.label for document in documents(path, path / ".Junk")} == {"Maildir", "Junk"}
+    assert {document.label for document in documents(LabelledFolder(str(path), "ham"))} == {"ham"}
+    os.link(path / "cur/0.host:2,S", path / ".Junk/new/9")
+    assert next(iter(Corpus([str(path)], Reading(), labelled=True))).label == label_set(["INBOX", "Junk"])
 
 
 @pytest.mark.parametrize(
@@ -165,6 +273,41 @@ def test_a_header_has_the_labels_of_mail(tmp_path: Path) -> None:
             *map(label_set, LABELS),
             None,
         ]
+
+
+@pytest.mark.parametrize(
+    ("where", "chosen"),
+    [
+        ("from=ann@example.org", "12"), ("From=ANN@example.org", "12"), ("from=Ann Lee <Ann@Example.org>", "1"), ("from!=ann@example.org", "345"),
+        ("from=<bob@example.org>", "3"), ("from=Müller", "4"), ("to=ann@example.org", "3"), ("subject=tea at five", "2"), ("subject=tea", ""),
+        ("subject=", "345"), ("from=", "5"), ("from!=", "1234"), ("from=example.org", ""), ("subject=Grüße", "1"), ("x-nothing=1", ""),
+    ],
+)  # fmt: skip
+def test_mails_are_chosen_by_a_header(tmp_path: Path, where: str, chosen: str) -> None:
+    mails = [
+        "From: Ann Lee <Ann@Example.org>\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=", "Subject: tea\n at  five\nFROM: ann@example.org (Ann)",
+        'From: bob@example.org\nTo: cyd@example.org, "Lee, Ann" <ann@example.org>', "From: =?iso-8859-1?q?M=FCller?=", "Date: today",
+    ]  # fmt: skip
+    corpus(tmp_path / "box", {f"a/{number}.eml": f"{mail}\n\nbody\n" for number, mail in enumerate(mails, 1)})
+    found = Corpus(["box"], Reading(), labelled=True, where=where)
+    assert "".join(document.id[-5] for document in found) == chosen
+    corpus(tmp_path, {"all.mbox": "".join(f"From x@y {DATE}\n{mail}\n\nbody\n\n" for mail in mails)})
+    assert [document.id for document in Corpus(["all.mbox"], Reading(), labelled=True, where=where)] == [f"all.mbox:{n}" for n in chosen]
+
+
+def test_the_mails_of_a_sender_are_forgotten(tmp_path: Path) -> None:
+    for label in ("ham", "spam"):
+        corpus(
+            tmp_path / "box",
+            {f"{label}/{who}.eml": f"From: {who}@example.org\nSubject: {label} {who}\n\nbody\n" for who in ("ann", "bob", "cyd")},
+        )
+    succeed("train box -m m")
+    assert "forgot 2 documents" in str(nbtext("forget box --where from=ann@example.org -m m -v").notes)
+    succeed("train box -m rest --where from!=ann@example.org --jobs 2")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "rest").read_bytes()
+    assert "has no columns, such as from; use csv, tsv or jsonl, or give --document mail for a header" in fail(
+        2, "train box -m m --document text --where from=ann@example.org"
+    )
 
 
 def test_a_header_of_labels_is_not_read_as_text(tmp_path: Path) -> None:

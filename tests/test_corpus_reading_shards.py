@@ -253,7 +253,25 @@ def counted_or_raised(path: Path, size: int | None, reading: dict[str, Any]) -> 
     return sorted(found, key=repr)
 
 
-MESSAGE_LINES = st.sampled_from([b"From me", b"from here", b">From me", b"", b"", b"Subject: x", b" ", b"caf\xe9", b"x" * 90, b"\r"])
+MESSAGE_LINES = st.sampled_from(
+    [
+        b"From me",
+        b"From a@b",
+        b"From a Sat",
+        b"From",
+        b"to:",
+        b"http://",
+        b"from here",
+        b">From me",
+        b"",
+        b"",
+        b"Subject: x",
+        b" ",
+        b"caf\xe9",
+        b"x" * 90,
+        b"\r",
+    ]
+)
 
 
 @given(st.lists(st.tuples(MESSAGE_LINES, ENDS), max_size=40), st.integers(1, 100), st.booleans())

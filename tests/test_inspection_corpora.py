@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nbtext.inspection.corpora import FEW, KINDS_OF_TEXT
+from nbtext.corpus.reading import kinds_of_text
+from nbtext.inspection.corpora import FEW
 from tests.process import PETS, corpus, fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:
@@ -213,7 +214,25 @@ def test_the_language_of_the_settings(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_how_mail_and_html_begin(text: str, kinds: set[str]) -> None:
-    assert {kind for kind, find in KINDS_OF_TEXT.items() if find(text.encode())} == kinds
+    assert set(kinds_of_text(text.encode())) == kinds
+
+
+def test_training_says_what_files_look_like(tmp_path: Path) -> None:
+    mail = {f"c/{'ab'[n % 2]}/{n:05}.7c53336b": f"From: a@b.example\nSubject: {text}\n\nhello\n" for n, text in enumerate(CLEAN)}
+    corpus(tmp_path, mail)
+    said = "read as text, and look like mail: {}; give --document mail"
+    assert nbtext("train c").notes == ["nbtext: warning: c: " + said.format("8 documents of 8 looked at")]
+    assert said.format("20 documents").partition(";")[0] in succeed("doctor c").text
+    for given in ("--document mail", "--document text"):
+        succeed(f"train -q c {given}")
+        assert nbtext(f"train c {given}").notes == []
+    write("c/a/x.html", "<p>hello")
+    assert "look like mail" in str(nbtext("train c").notes)
+    corpus(
+        tmp_path,
+        {f"plain/{label}/{n}": text for label in "ab" for n, text in enumerate(CLEAN)} | {"plain/a/mail": next(iter(mail.values()))},
+    )
+    succeed("train plain")
 
 
 def test_documents_that_are_read_as_mail_or_html_may_look_so(tmp_path: Path) -> None:
@@ -246,7 +265,7 @@ def test_formats_without_words(tmp_path: Path) -> None:
 def test_files_in_no_class_and_classes_without_files(tmp_path: Path) -> None:
     corpus(tmp_path, {**{f"c/{label}/{n}": f"word {label}{n}" for label in "ab" for n in range(FEW)}, "c/README": "r", "c/empty/.keep": ""})
     assert unusual("c") == [("classes", "c/empty: no documents in this class", "add some, or leave it out")]
-    assert "c/README: in no class directory, left out" in succeed("doctor c").text
+    assert "c/README: of no class, left out" in succeed("doctor c").text
 
 
 def test_a_corpus_of_which_nothing_can_be_read(pets: Path) -> None:

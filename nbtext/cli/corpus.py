@@ -15,7 +15,7 @@ from nbtext.cli import messages
 from nbtext.cli.option import ANALYSING, given, given_reading
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.document import LabelledFolder
-from nbtext.corpus.reading import format_by_name, lines_of_document, quoted_cells, reading_like, resolved
+from nbtext.corpus.reading import files_read_as_text, format_by_name, lines_of_document, quoted_cells, reading_like, resolved
 from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
 from nbtext.errors import UsageError, listed
 from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, READING, TRAINING, Reading, Settings, opposite
@@ -134,7 +134,7 @@ def _labelled_folders(options: Options) -> tuple[LabelledFolder, ...]:
         if not (label and equals and path):
             raise UsageError(f"--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not {value!r}")
         folders.append(LabelledFolder(os.path.expanduser(path), label))
-    options["format"] = options["format"] or ("mbox" if os.path.isfile(folders[0]) else "maildir")
+    options["format"] = options["format"] or ("mbox" if os.path.isfile(folders[0]) or format_by_name(folders[0]) == "mbox" else "maildir")
     return tuple(folders)
 
 
@@ -143,12 +143,8 @@ def recognised(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Rea
     found = resolved(reading, paths, labelled=labelled)
     if found == reading:
         return found
-    if reading.document == "auto" and found.document in ("mail", "html") and not found.layout.mail:
-        messages.notice(f"{paths[0]}: by their names, all files are {found.document}; if not, give --document text")
-    elif reading.document == "auto" and found.document == BY_NAME:
-        messages.notice(
-            f"{paths[0]}: each file is read by its name, {', '.join(f'{suffix} as {kind}' for suffix, kind in KINDS_OF_FILES.items())}; if not, give --document"
-        )
+    if reading.document == "auto":
+        _say_kind(paths, found, labelled=labelled)
     if (reading.format, found.format) == ("auto", "lines"):
         messages.notice(f"{paths[0]}: the name of each file is its class, each line a document; if not, give --format")
     if not found.has_columns:
@@ -160,6 +156,20 @@ def recognised(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Rea
     for unusual in quoted_cells(paths[0], reading, found):
         messages.warn(unusual.line)
     return found
+
+
+def _say_kind(paths: Sequence[str], found: Reading, *, labelled: bool) -> None:
+    """Say as what documents are read by the names of their files, and what they look like if that is text."""
+    if found.document in ("mail", "html") and not found.layout.mail:
+        messages.notice(f"{paths[0]}: by their names, all files are {found.document}; if not, give --document text")
+    elif found.document == BY_NAME:
+        messages.notice(
+            f"{paths[0]}: each file is read by its name, {', '.join(f'{suffix} as {kind}' for suffix, kind in KINDS_OF_FILES.items())}; if not, give --document"
+        )
+    if labelled and found.layout.file_per_document and found.document in ("text", BY_NAME):
+        for path in paths:
+            for unusual in files_read_as_text(path):
+                messages.warn(f"{path}: {unusual.line}")
 
 
 def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) -> Reading:

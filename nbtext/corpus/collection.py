@@ -68,7 +68,7 @@ class Corpus:
     patch: Callable[[Document, Notices], Document] | None = None
     """What gives documents other labels."""
     where: str | None = None
-    """A column, an equals sign and the value that it must have, if not all documents are read."""
+    """A column or header, an equals sign and the value that it must have, if not all documents are read."""
     reports_progress: bool = field(default=True, init=False)
     """Whether it reports to `nbtext.steps` while it is read."""
     failure: NbtextError | None = field(default=None, init=False)
@@ -128,7 +128,7 @@ class Corpus:
         """What the readers are given; the settings of reading are resolved here, once for all."""
         reading = resolved(self.reading, self.paths, labelled=self.labelled)
         source = source_of(reading, self.notices, labelled=self.labelled, columns=self.columns, where=self.where)
-        return replace(source, on_error=self.on_error, leave_out=self.on_problem, patch=self.patch)
+        return replace(source, on_error=self.on_error, leave_out=self.on_problem, patch=self.patch, alone=len(self.paths) == 1)
 
     @contextmanager
     def watched(self) -> Iterator[Callable[[int, int], None] | None]:

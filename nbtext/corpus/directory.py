@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
-from nbtext.corpus.streams import beginning, can_be_read_here_only, must_exist, open_stream, opened, unpacked_document
+from nbtext.corpus.streams import beginning, can_be_read_here_only, must_exist, open_stream, opened, uncompressed_name, unpacked_document
 from nbtext.errors import WARNING, DocumentError, Finding, PathError, UsageError, reason
 from nbtext.label_sets import label_set
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
     ListedFile = tuple[str, str | None, DocumentError | None]
     """A file that is one document, not yet read: its path, its class, and why it cannot be read."""
+
+
+_LONGEST_SIZE = 1 << 5
+"""Bytes of the line that has the size of a message, at most."""
 
 
 def files(path: str, source: Source) -> Iterator[ListedFile]:
@@ -53,7 +57,7 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
 
 def with_several_labels(files: Iterable[ListedFile], folders: Iterable[str]) -> Iterator[ListedFile]:
     """Yield the files of class folders; one that is in several, as a link or under several names, once, with the set of its labels."""
-    inodes = [inode for _, inode in names_below(folders, labelled=False)]  # the status of each file would take five times as long
+    inodes = [inode for _, inode, _ in names_below(folders, labelled=False)]  # the status of each file would take five times as long
     if None not in inodes and len(set(inodes)) == len(inodes):
         yield from files
         return
@@ -125,8 +129,8 @@ def files_below(folder: str, *, linked: bool = False) -> Iterator[tuple[str, Doc
                 followed.update(each for each, is_folder in inside if is_folder)
 
 
-def names_below(paths: Iterable[str], *, labelled: bool) -> Iterator[tuple[str, int | None]]:
-    """Yield the names of the files in and below some paths, in no order, and their inodes, None for links; of a labelled corpus those in its folders."""
+def names_below(paths: Iterable[str], *, labelled: bool) -> Iterator[tuple[str, int | None, str]]:
+    """Yield the names of the files in and below some paths, in no order, their inodes, None for links, and paths; of a labelled corpus those in its folders."""
     pending = [(path, True) for path in paths]
     while pending:
         path, is_top = pending.pop()
@@ -138,9 +142,9 @@ def names_below(paths: Iterable[str], *, labelled: bool) -> Iterator[tuple[str, 
                     if entry.is_dir(follow_symlinks=is_top):
                         pending.append((entry.path, False))
                     elif not (labelled and is_top):
-                        yield entry.name, None if entry.is_symlink() else entry.inode()
+                        yield entry.name, None if entry.is_symlink() else entry.inode(), entry.path
         except OSError:  # mostly a path that is a file
-            yield path, None
+            yield path, None, path
 
 
 def visible_paths(folder: str) -> list[tuple[str, bool | None]]:
@@ -170,11 +174,19 @@ def read_listed(file: ListedFile, source: Source) -> Document:
     if problem is None:
         try:
             content = _read_begun(path, source.limit) if can_be_read_here_only(path) else _read_file(path, source.limit)
-
-            return Document(path, label, unpacked_document(path, content, source.limit))
+            return Document(path, label, _message_in(path, unpacked_document(path, content, source.limit)))
         except Exception as raised:  # noqa: BLE001 - one file never ends a run
             problem = problem_of(raised)
     return Document(path, label, problem=problem)
+
+
+def _message_in(path: str, content: bytes) -> bytes:
+    """Return the content of a file; of a message of Apple Mail without the line before it, which has its size, and the property list after it."""
+    size, end, _ = content[:_LONGEST_SIZE].partition(b"\n")
+    if end and size.strip().isdigit() and uncompressed_name(path).lower().endswith(".emlx"):
+        begin = len(size) + 1
+        return content[begin : begin + int(size)]
+    return content
 
 
 def _read_begun(path: str, limit: int) -> bytes:

@@ -73,7 +73,7 @@ class Notices:
     replaced: int = 0
     """Documents with bytes that do not fit the charset that they declare."""
     unlabelled: list[str] = field(default_factory=list)
-    """Files that are in no class directory and were left out of training."""
+    """Files that are of no class and were left out of training."""
     warnings: list[Finding] = field(default_factory=list)
     unnamed: int = 0
     """Documents that could not be read and are not named, because many of the same shard are."""
@@ -90,7 +90,7 @@ class Notices:
             detail = f"with bytes that do not fit their charset, read as U+FFFD: {quantity(self.replaced, 'document')}"
             yield Finding("encoding", WARNING, detail)
         if self.unlabelled:
-            yield Finding("documents", PASSED, f"{listed(self.unlabelled, 1)}: in no class directory, left out")
+            yield Finding("documents", PASSED, f"{listed(self.unlabelled, 1)}: of no class, left out")
 
     def add(self, other: Notices) -> None:
         """Add the notices of a later shard."""
@@ -161,6 +161,10 @@ class Source:
     """Gives documents other labels."""
     where: tuple[str, bool] | None = None
     """The value of the column before the others, and whether documents that have it are chosen, or the others; None for all."""
+    header: str = ""
+    """The header that has this value in mail."""
+    alone: bool = False
+    """Whether the corpus is a single path."""
 
     def text_columns(self, usual: str) -> list[str]:
         """Return the columns that are joined to the text, without those that are fields; the ``usual`` one if none is named."""

@@ -9,14 +9,14 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.decoding import decoded_name
-from nbtext.corpus.directory import files_below, labelled_files, read_listed, unlabelled_files, with_several_labels
+from nbtext.corpus.directory import files_below, labelled_files, names_below, read_listed, unlabelled_files, with_several_labels
 from nbtext.corpus.document import Document, LabelledFolder, Source, too_large
-from nbtext.corpus.streams import must_exist, open_stream, uncompressed_name
+from nbtext.corpus.streams import BUFFER, beginning, must_exist, open_stream, uncompressed_name
 from nbtext.errors import PathError, UsageError
 from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from io import BufferedReader
 
     from nbtext.corpus.directory import ListedFile
@@ -26,9 +26,26 @@ SEPARATOR = FORMATS["mbox"].beginning
 FOLDERS = ("cur", "new", "tmp")
 """The folders of a Maildir; messages in the last are still being delivered."""
 
-_PIECE = 1 << 16
-_EMPTY = frozenset({b"\n", b"\r\n"})
-_FROM_LINE = re.compile(rb"(?:\A|\n\r?\n)From \S+ +[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:\d\d")
+MESSAGE = re.compile(
+    rb"\nFrom (?=[ \t]*\r?\n|\S*@\S*[ \t]*\r?\n|(?:(?<=\n\nFrom )|(?<=\n\r\nFrom ))\S+[ \t]*\r?\n"  # an address, or after an empty line a name
+    rb"|\S+ +(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|.{0,200}?\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b.{0,40}?\d\d:\d\d).{0,1000}\n"
+    rb"(?=(?:(?:>From |[ \t]|[A-Za-z][!-9;-~]{0,99}:(?!//)).{0,300}\n){0,4}"
+    rb"(?i:[a-z]+-[!-9;-~]{1,99}|from|to|cc|subject|date|received|sender|status|path|newsgroups|organization|lines):)"
+)
+"""The beginning of a message in an mbox, with the end of the line before it.
+
+It is a line that looks like an envelope, and one of the next five is a usual header, with only headers before it. So neither "From the office, with love" begins a
+message, nor an envelope that a letter quotes before other words.
+"""
+
+_SUFFIXES = (".mbox", ".mbx")
+
+_INDEX = re.compile(r".*\.(msf|dat|toc|cmeta|ev-summary(-meta)?|ibex\.index(\.data)?)|table_of_contents|filterlog\.html", re.IGNORECASE)
+"""Names of files that mail programs keep beside mboxes."""
+
+_LONGEST = 1 << 12
+"""Bytes in which that surely ends."""
+
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
@@ -43,7 +60,11 @@ def class_of(path: str, source: Source, *suffixes: str) -> str | None:
         return None
     if path == "-":
         raise UsageError("standard input has no name that could be the class", hint="give a file")
-    name = uncompressed_name(os.path.basename(os.path.realpath(path))).lstrip(".")
+    return _class_named(os.path.basename(os.path.realpath(path)).lstrip("."), suffixes)
+
+
+def _class_named(name: str, suffixes: Iterable[str]) -> str:
+    name = uncompressed_name(name)
     for suffix in suffixes:
         if name.lower().endswith(suffix):
             name = name[: -len(suffix)]
@@ -55,14 +76,26 @@ def _is_maildir(path: str) -> bool:
     return all(os.path.isdir(os.path.join(path, folder)) for folder in FOLDERS)
 
 
-def _maildirs_in(path: str) -> list[str]:
-    """Return the Maildirs in a folder that has no other visible folders; none if it has."""
+def _folders_in(path: str) -> list[str]:
+    """Return the folders in a folder, none if it cannot be read."""
     try:
         with os.scandir(path) as entries:
-            folders = [entry.path for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
+            return sorted((entry.path for entry in entries if entry.is_dir()), key=os.fsencode)
     except OSError:
         return []
-    return sorted(folders, key=os.fsencode) if all(map(_is_maildir, folders)) else []
+
+
+def _maildirs_in(path: str) -> list[str]:
+    """Return the Maildirs in a folder that has no other visible folders; none if it has."""
+    folders = [folder for folder in _folders_in(path) if not os.path.basename(folder).startswith(".")]
+    return folders if all(map(_is_maildir, folders)) else []
+
+
+def _account_in(path: str) -> dict[str, str]:
+    """Return the Maildirs of an account, by path with their classes: INBOX for the path itself and ``A.B`` for the folder ``.A.B`` in it; none if there is no folder."""
+    inside = list(filter(_is_maildir, _folders_in(path))) if _is_maildir(path) else []
+    classes = {folder: decoded_name(os.fsencode(os.path.basename(folder).lstrip("."))) for folder in inside}
+    return {path: "INBOX", **classes} if inside else {}
 
 
 def holds_maildirs(path: str) -> bool:
@@ -72,16 +105,61 @@ def holds_maildirs(path: str) -> bool:
 
 def is_mbox(start: bytes) -> bool:
     """Return whether a file with this beginning is an mbox beyond doubt: there are at least two messages."""
-    return start.startswith(SEPARATOR) and len(_FROM_LINE.findall(start)) > 1
+    return start.startswith(SEPARATOR) and len(MESSAGE.findall(b"\n" + start)) > 1
+
+
+def holds_mboxes(folder: str) -> bool:
+    """Return whether all files in and below a folder are surely mboxes: by name, by an index beside it, or with at least two messages."""
+    found = False
+    for name, _, file in names_below([folder], labelled=False):
+        if _INDEX.fullmatch(name):
+            continue
+        if not os.path.isfile(file):  # a pipe would wait
+            return False
+        start = beginning(file)
+        is_named = uncompressed_name(name).lower().endswith(_SUFFIXES) or os.path.exists(f"{file}.msf")
+        if start and not (is_named or is_mbox(start)):
+            return False
+        found = found or is_named or bool(start)
+    return found
+
+
+def mboxes(path: str, source: Source) -> Iterator[str]:
+    """Yield an mbox, or those in and below a folder, with their classes if the documents do not show these.
+
+    The class is the name of the class folder, else of the file. A folder ``Archive.sbd`` has the folders of ``Archive``: a class is ``Archive/2020``.
+    """
+    if path == "-" or not os.path.isdir(path):
+        yield path
+        return
+    for file, problem in files_below(path, linked=True):
+        if problem is not None:
+            raise PathError(problem.message, where=file, hint=problem.hint)
+        name = os.path.relpath(file, path) if file != os.path.join(path, "mbox") else os.path.basename(os.path.realpath(path))
+        folder, below, _ = name.partition(os.sep)
+        if _INDEX.fullmatch(os.path.basename(file)):
+            source.notices.unlabelled.append(file)
+        elif isinstance(path, LabelledFolder):
+            yield LabelledFolder(file, path.label)
+        elif source.reading.label_of_document:
+            yield file
+        else:
+            shown = folder if below and not folder.endswith(".sbd") else name.replace(".sbd/", "/")
+            yield LabelledFolder(file, _class_named(shown, _SUFFIXES))
 
 
 def maildir(path: str, source: Source) -> Iterator[ListedFile]:
-    """Yield the files of a Maildir, or of each Maildir in a folder, that are messages.
+    """Yield the files of a Maildir, or of each Maildir in a folder, that are messages. An account that is the whole corpus has a class for each folder with messages.
 
     Raise `PathError` for any other path if classes are wanted and it has none; else it is a message or a directory of messages.
     """
     if not _is_maildir(path) and not isinstance(path, LabelledFolder) and (several := _maildirs_in(path)):
         yield from with_several_labels(chain.from_iterable(maildir(each, source) for each in several), several)
+        return
+    if source.alone and not isinstance(path, LabelledFolder) and class_of(path, source) and (account := _account_in(path)):
+        parts = ((os.path.join(folder, part), label) for folder, label in account.items() for part in FOLDERS[:2])
+        found = ((file, label, problem) for part, label in parts for file, problem in files_below(part))
+        yield from with_several_labels(found, account)
         return
     folders = [os.path.join(path, folder) for folder in FOLDERS[:2]] if _is_maildir(path) else None
     if (label := class_of(path, source)) is not None:
@@ -107,11 +185,15 @@ def read_message(file: ListedFile, source: Source) -> Document:
 
 
 def mbox(path: str, source: Source) -> Iterator[Document]:
-    """Yield a document for each message of an mbox, named ``path:number``, numbers from 1.
+    """Yield a document for each message of an mbox, or of those in a folder, named ``path:number``, numbers from 1.
 
     If classes are wanted, raise `PathError` for a file that does not begin like an mbox; if not, it is one message.
     """
-    label = class_of(path, source, ".mbox", ".mbx")
+    return chain.from_iterable(_documents_of(file, source) for file in mboxes(path, source))
+
+
+def _documents_of(path: str, source: Source) -> Iterator[Document]:
+    label = class_of(path, source, *_SUFFIXES)
     limit = source.limit
     with open_stream(path, source) as stream:
         if source.labelled and not stream.peek(len(SEPARATOR)).startswith(SEPARATOR) and stream.peek(1):
@@ -124,33 +206,29 @@ def mbox(path: str, source: Source) -> Iterator[Document]:
 
 
 def _messages(stream: BufferedReader, limit: int) -> Iterator[bytes | None]:
-    """Yield the messages, without the lines between them and with one ">" less before "From "; None for one of more than ``limit`` bytes.
-
-    A line separates messages only after an empty line: "From here on" inside a paragraph does not.
-    """
-    kept: list[bytes] = []
-    size = 0
-    begun, after_empty, at_start = False, True, True
-    while line := stream.readline(_PIECE):
-        if after_empty and line.startswith(SEPARATOR):
-            if begun:
-                yield _message(kept, size, limit)
-            kept, size, begun = [], 0, True
-        elif begun or line not in _EMPTY:
-            begun = True
-            size += len(line)
-            if size <= limit + 2:  # an empty line at the end will be dropped
-                kept.append(line)
-        after_empty = at_start and line in _EMPTY
-        at_start = line.endswith(b"\n")
-    if begun:
-        yield _message(kept, size, limit)
+    """Yield the messages, without the lines between them and with one ">" less before "From "; None for one of more than ``limit`` bytes."""
+    content, is_cut = bytearray(), False
+    while piece := stream.read1(BUFFER):
+        searched = max(len(content) - _LONGEST, 0)
+        content += piece if content else piece.lstrip(b"\r\n")
+        begin = 0
+        for end in [found.start() + 1 for found in MESSAGE.finditer(content, searched)]:
+            yield None if is_cut else _message(bytes(content[begin:end]), limit)
+            begin, is_cut = end, False
+        del content[:begin]
+        if len(content) > limit + BUFFER:
+            del content[:-_LONGEST]
+            is_cut = True
+    if content:
+        yield None if is_cut else _message(bytes(content), limit)
 
 
-def _message(lines: list[bytes], size: int, limit: int) -> bytes | None:
-    if lines and lines[-1] in _EMPTY:
-        size -= len(lines.pop())
-    if size > limit:
+def _message(content: bytes, limit: int) -> bytes | None:
+    """Return a message without the line before it and an empty one after it; None if it is larger than the limit."""
+    message = content.partition(b"\n")[2] if content.startswith(SEPARATOR) else content
+    without_end = message.removesuffix(b"\n").removesuffix(b"\r")
+    if without_end.endswith(b"\n") or not without_end:
+        message = without_end
+    if len(message) > limit:
         return None
-    message = b"".join(lines)
     return _ESCAPED.sub(rb"\1", message) if b"\n>From " in message or b"\n>>" in message else message

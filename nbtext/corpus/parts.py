@@ -44,9 +44,6 @@ SMALL_FILE = 1 << 12
 LONGEST_RECORD = 1 << 22
 """Bytes after which no end of a record is looked for: the rest of the file is one part."""
 
-_MESSAGE = re.compile(rb"\n(?:(?<=\n\n)|(?<=\n\r\n))From ")
-"""The beginning of a message after an empty line, with the end of that."""
-
 ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:\{|\]?\s*\Z)")
 """Beginning of an array of JSON objects, in place of one a line."""
 
@@ -82,6 +79,10 @@ def shards(paths: Sequence[str], source: Source, size: int = BYTES, *, here: boo
     are ``here``.
     """
     layout = FORMATS[source.reading.format]
+    if source.reading.format == "mbox":
+        from nbtext.corpus.mailboxes import mboxes
+
+        paths = [file for path in paths for file in mboxes(path, source)]
     for path in paths:
         if layout.file_per_document:
             try:
@@ -194,7 +195,9 @@ def _lines_in(content: bytearray, start: int, *, may_be_array: bool) -> tuple[in
 def _messages_in(content: bytearray, start: int) -> tuple[int, int, int] | None:
     if not start and not content.startswith(FORMATS["mbox"].beginning):
         return None
-    ends = [found.start() + 1 for found in _MESSAGE.finditer(content, 1)]
+    from nbtext.corpus.mailboxes import MESSAGE
+
+    ends = [found.start() + 1 for found in MESSAGE.finditer(content, 1)]
     return ends[-1] if ends else 0, 0, len(ends)
 
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 import os
 import re
 from codecs import BOM_UTF8
+from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from nbtext.corpus.decoding import decoded_name, decoded_text, detect_encoding, is_ascii_compatible, is_plain, refuse_binary
@@ -45,6 +48,21 @@ CONVERTED = {
     **dict.fromkeys((".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst"), GONE_VALUES["format"]["tar"]),
 }
 """What to do with tables and archives that are not read, by suffix."""
+
+BEGINNING, SHARE_OF_KIND = 4096, 0.2
+"""Bytes of a text that show whether it is mail or HTML, and the share of such texts from which there is a warning."""
+
+KINDS_OF_TEXT = {
+    "mail": re.compile(
+        rb"(?:From [^\n]*\n)?(?:[a-z][\w-]*:[^\n]*\n(?:[ \t][^\n]*\n)*)+?(?:from|to|subject|date|received|message-id):",
+        re.IGNORECASE,
+    ).match,
+    "html": re.compile(rb"<(?:!doctype html|/?(?:html|body|head|div|p|br|span|table|td|a|li)(?=[\s/>])[^<>]*)>", re.IGNORECASE).search,
+}
+"""What finds in the beginning of a text that it is no plain text."""
+
+_FOLDERS_LOOKED_AT, _FILES_LOOKED_AT = 16, 4
+"""Folders that are looked at before training, and files in each."""
 
 _CONVERTED_BY_CONTENT = {
     rb"PK\x03\x04": "unpack the archive first, or save the text of an Office document",
@@ -184,9 +202,11 @@ def _are_classes(paths: Sequence[str]) -> bool:
 def format_by_name(path: str) -> str | None:
     """Return the format of a directory, or that of a file if its name shows it; raise `UsageError` for one that must be converted first."""
     if os.path.isdir(path):
-        from nbtext.corpus.mailboxes import holds_maildirs
+        from nbtext.corpus.mailboxes import holds_maildirs, holds_mboxes
 
-        return "maildir" if holds_maildirs(path) else "dir"
+        if holds_maildirs(path):
+            return "maildir"
+        return "mbox" if holds_mboxes(path) else "dir"
     _refuse_converted(path)
     suffix = _suffix(path)
     return next((name for name, layout in FORMATS.items() if suffix in layout.suffixes), None)
@@ -349,7 +369,7 @@ def _kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
     from nbtext.corpus.directory import names_below
 
     kinds, seen = set(), set()
-    for name, _ in names_below(paths, labelled=labelled):
+    for name, *_ in names_below(paths, labelled=labelled):
         suffix = name[name.rfind(".") :]
         if suffix not in seen:
             if uncompressed_name(name) == name:
@@ -358,6 +378,32 @@ def _kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
             if len(kinds) > 1:
                 return BY_NAME
     return kinds.pop() if kinds else "text"
+
+
+def kinds_of_text(text: bytes) -> list[str]:
+    """Return the kinds of documents, other than text, that the beginning of a text looks like."""
+    return [kind for kind, find in KINDS_OF_TEXT.items() if find(text, 0, BEGINNING)]
+
+
+def read_as_text(kinds: Mapping[str, int], n_documents: int, among: str = "") -> Iterator[Finding]:
+    """Yield the finding for each kind that many documents look like, which are read as text."""
+    for kind, n in kinds.items():
+        if kind in KINDS_OF_TEXT and n >= SHARE_OF_KIND * n_documents:
+            yield Finding(
+                "texts", WARNING, f"read as text, and look like {kind}: {quantity(n, 'document')}{among}", f"give --document {kind}"
+            )
+
+
+def files_read_as_text(folder: str) -> Iterator[Finding]:
+    """Yield the same for some files in each of the first class folders of a corpus, of those that are text by their names."""
+    from nbtext.corpus.directory import names_below, visible_paths
+
+    with suppress(OSError):  # reading it reports the reason
+        folders = [path for path, is_folder in visible_paths(folder) if is_folder][:_FOLDERS_LOOKED_AT] or [folder]
+        some = chain.from_iterable(islice(names_below([each], labelled=False), _FILES_LOOKED_AT) for each in folders)
+        texts = [beginning(path, BEGINNING) for name, _, path in some if _kind_of_file(name) == "text" and os.path.isfile(path)]
+        kinds = Counter(chain.from_iterable(map(kinds_of_text, texts)))
+        yield from read_as_text(kinds, len(texts), f" of {len(texts)} looked at")
 
 
 def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
@@ -449,17 +495,20 @@ def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Na
     file_format, layout = reading.format, FORMATS[reading.format]
     tagged = tuple(reading.tag_fields.split(",")) if reading.tag_fields and layout.columns else ()
     chosen, _, value = (where or "").partition("=")
-    columns = (*attributes.names, *tagged, *filter(None, (weight_column, chosen.removesuffix("!"))), *columns)
+    name = chosen.removesuffix("!")
+    header = name if reading.document in ("mail", BY_NAME) and not layout.columns else ""
+    columns = (*attributes.names, *tagged, *filter(None, (weight_column, "" if header else name)), *columns)
     if not (layout.file_per_document or layout.mail or is_ascii_compatible(reading.encoding)):
         message = f"--encoding {reading['encoding']} is for whole files, and --format {file_format} has lines or rows"
         raise UsageError(message, hint="make them UTF-8 first, as with iconv -t UTF-8")
     if columns and not layout.columns:
         *others, last = (name for name, other in FORMATS.items() if other.columns)
-        raise UsageError(f"--format {file_format} has no columns, such as {columns[0]}", hint=f"use {', '.join(others)} or {last}")
+        of_mail = ", or give --document mail for a header" if name else ""
+        raise UsageError(f"--format {file_format} has no columns, such as {columns[0]}", hint=f"use {', '.join(others)} or {last}{of_mail}")
     if labelled and reading.tag_fields and not layout.columns and reading.document not in ("mail", BY_NAME):
         raise UsageError("--tag-fields names columns, keys or headers of mail, which these documents have not", hint="leave it out")
     condition = (value, not chosen.endswith("!")) if chosen else None
-    return Source(reading, notices, labelled, columns, attributes, tagged, weight_column, where=condition)
+    return Source(reading, notices, labelled, columns, attributes, tagged, weight_column, where=condition, header=header)
 
 
 def _decoder(reading: Reading, kind: str) -> Decoder:
@@ -501,9 +550,9 @@ def _decoded(documents: Iterable[Document], source: Source, folder: str | None =
         identity, label, body, beside, _, problem, columns, units = document
         text, fields, values = _NOTHING
         if problem is None:
-            if source.where is not None and (columns[n_own - 1] == source.where[0]) is not source.where[1]:
-                continue
             try:
+                if source.where is not None and _is_value(source.where[0], body, columns[n_own - 1 :], source) is not source.where[1]:
+                    continue
                 path, body = (identity, body) if folder is None else _file_in(folder, body, source)
                 label = _label(label, identity, body, source)
                 found, doubts, fields = decoder_of(_kind_of_file(path) if kind == BY_NAME else kind)(body)
@@ -527,6 +576,15 @@ def _decoded(documents: Iterable[Document], source: Source, folder: str | None =
         del document
         if units:
             yield Document(identity, label, text, fields, values, problem, columns[n_own:], units)
+
+
+def _is_value(value: str, body: bytes, columns: Names, source: Source) -> bool:
+    """Return whether a row has a value as the first of some columns, or a mail has it in the header of the source."""
+    if not source.header:
+        return columns[0] == value
+    from nbtext.corpus.mail.headers import has_value
+
+    return has_value(body, source.header, value, source.reading.encoding)
 
 
 def _file_in(folder: str, name: bytes, source: Source) -> tuple[str, bytes]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,13 +14,13 @@ import numpy as np
 
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.columns import columns_in_words, cut_short
-from nbtext.corpus.reading import quoted_cells, resolved
+from nbtext.corpus.reading import kinds_of_text, quoted_cells, read_as_text, resolved
 from nbtext.counts.counting import Analysis, count
 from nbtext.errors import PASSED, WARNING, Finding, NoDocumentsError, listed, quantity
 from nbtext.label_sets import labels_in
 from nbtext.model.changing import contradictions, last_equal
 from nbtext.model.description import corpus_findings
-from nbtext.settings import LANGUAGES, Reading, Settings
+from nbtext.settings import BY_NAME, LANGUAGES, Reading, Settings
 from nbtext.store.ledger import fingerprint
 from nbtext.text.words import stop_words
 
@@ -37,18 +36,6 @@ FEW = 5
 
 REPEATED = 0.01
 """Share of documents with the text of another from which there is a warning."""
-
-BEGINNING, SHARE_OF_KIND = 4096, 0.2
-"""Bytes of a text that show whether it is mail or HTML, and the share of such texts from which there is a warning."""
-
-KINDS_OF_TEXT = {
-    "mail": re.compile(
-        rb"(?:From [^\n]*\n)?(?:[a-z][\w-]*:[^\n]*\n(?:[ \t][^\n]*\n)*)+?(?:from|to|subject|date|received|message-id):",
-        re.IGNORECASE,
-    ).match,
-    "html": re.compile(rb"<(?:!doctype html|/?(?:html|body|head|div|p|br|span|table|td|a|li)(?=[\s/>])[^<>]*)>", re.IGNORECASE).search,
-}
-"""What finds in the beginning of a text that it is no plain text."""
 
 LIKELY, FEWEST_WORDS = 0.15, 20
 """Share of the words of a text that are stop words of its language, at least, and their least number."""
@@ -111,7 +98,7 @@ def look_at_corpus(paths: Sequence[str], reading: Reading, language: str, where:
                 digests.extend(fingerprint(content)[:8])
                 names.append(document.id)
                 labels.append(label)
-            kinds.update(kind for kind, find in KINDS_OF_TEXT.items() if find(document.text, 0, BEGINNING))
+            kinds.update(kinds_of_text(document.text))
             yield document
 
     findings: list[Finding] = []
@@ -130,14 +117,8 @@ def look_at_corpus(paths: Sequence[str], reading: Reading, language: str, where:
             findings.append(Finding("documents", WARNING, detail, "to count each text once, give --once to train"))
         if statistics.everything is None:
             findings += contradictions(last, labels, names)
-        if found.document == "text":
-            findings += (
-                Finding(
-                    "texts", WARNING, f"read as text, and look like {kind}: {quantity(kinds[kind], 'document')}", f"give --document {kind}"
-                )
-                for kind in KINDS_OF_TEXT
-                if kinds[kind] >= SHARE_OF_KIND * len(sizes)
-            )
+        if found.document in ("text", BY_NAME):
+            findings += read_as_text(kinds, len(sizes))
         if not found.is_counted:
             findings += _language(statistics, settings.language)
     corpus.finish()

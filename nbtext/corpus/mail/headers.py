@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 from binascii import a2b_base64, a2b_qp
 from contextlib import suppress
@@ -175,12 +176,26 @@ def decoded_header(value: bytes, encoding: str) -> tuple[bytes, Doubts]:
 
 def labels_in_header(message: bytes, header: str, encoding: str) -> str:
     """Return the set of the labels in a header, with commas between them and quotes around one that has a comma."""
-    name = header.encode()
-    found = chosen_fields(split_headers(message, names_to_read((name,)))[0], (name,), encoding)
+    found = _values(message, header, encoding)
     if not found:
         raise DocumentError(f"no header {header!r}", hint="see --label-column")
-    text = b",".join([value for _, value in found]).decode()
+    text = b",".join(found).decode()
     return label_set(filter(None, map(str.strip, next(csv.reader([" ".join(text.split())], skipinitialspace=True), []))))
+
+
+def has_value(message: bytes, header: str, value: str, encoding: str) -> bool:
+    """Return whether a header has this value, or one of addresses this address. What a message does not have is empty."""
+    wanted = b" ".join(os.fsencode(value).split())
+    found = [b" ".join(text.split()) for text in _values(message, header, encoding)] or [b""]
+    if _KINDS.get(header.lower().encode()) == _OF_ADDRESSES:
+        found += b" ".join(found).translate(_TO_ADDRESSES).split()
+        return wanted in found or wanted.lower().strip(b"<>") in found
+    return wanted in found
+
+
+def _values(message: bytes, header: str, encoding: str) -> list[bytes]:
+    name = header.lower().encode()
+    return [value for _, value in chosen_fields(split_headers(message, names_to_read((name,)))[0], (name,), encoding)]
 
 
 def chosen_fields(headers: Headers, names: Collection[bytes], encoding: str) -> Fields:
