@@ -198,7 +198,9 @@ def _documents_of(path: str, source: Source) -> Iterator[Document]:
     with open_stream(path, source) as stream:
         if source.labelled and not stream.peek(len(SEPARATOR)).startswith(SEPARATOR) and stream.peek(1):
             raise PathError(
-                'not an mbox: it does not begin with "From "', where=path, hint="if each line is a document, give --format lines"
+                'not an mbox: it does not begin with "From "',
+                where=path,
+                hint="if each line is a document, give --format lines; if each file is, dir",
             )
         for number, message in enumerate(_messages(stream, limit), source.part.records_before + 1):
             problem = too_large(limit) if message is None else None
