@@ -240,7 +240,7 @@ def test_mail_and_pages_in_folders_are_read_as_what_they_are(tmp_path: Path) -> 
     succeed("train plain -m of-text")
     assert content("as-text") == content("of-text")
     notes = nbtext("train mixed -v").notes
-    assert notes[0].startswith("nbtext: mixed: each file is read by its name, .eml as mail, .html as html, ")
+    assert notes[0].startswith("nbtext: mixed: each file is read by its name, .eml as mail, .emlx as mail, .html as html, ")
     found = in_json("inspect")
     assert found["reading"]["document"] == "by-name"
     page = nbtext("tokens mixed/b/2.html").text
