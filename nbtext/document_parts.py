@@ -49,17 +49,32 @@ def field_name(name: str) -> bytes:
     return re.sub(r"[\s:\x00-\x1f\x7f]+", "_", name.strip().lower()[:_LONGEST_NAME]).encode("utf-8", "replace") or b"_"
 
 
-def without_separators(text: bytes) -> bytes:
-    """Return a text as it may stand in a document: with spaces in place of separators and of NUL bytes, which no other text holds.
+_ESCAPE_SEQUENCE = rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[()][0-9A-Z]|[=>78])"
+"""What a terminal does not show (ECMA-48, section 5.4): colours, movements, titles, character sets."""
 
-    So no text passes for a field, for values or for a category, whatever the pattern of words.
+
+def without_separators(text: bytes) -> bytes:
+    """Return a text as it may stand in a document: with spaces in place of separators and of NUL bytes, without what steers a terminal.
+
+    So no text passes for a field, for values or for a category, whatever the pattern of words, and a word in colour is that word.
     """
+    if not holds_separators(text):
+        return text
+    if 0x1B in text:
+        text = re.sub(_ESCAPE_SEQUENCE, b"", text)
+    return with_spaces(text)
+
+
+def with_spaces(text: bytes) -> bytes:
+    """Return a text with spaces in place of separators and of NUL bytes."""
     return text.translate(_SPACES) if holds_separators(text) else text
 
 
 def holds_separators(text: bytes) -> bool:
-    """Return whether there are separators or NUL bytes in a text."""
-    return 0 in text or 0x1C in text or 0x1D in text or 0x1E in text or 0x1F in text  # looking for bytes takes ten times as long
+    """Return whether there are separators, NUL bytes or escape sequences in a text."""
+    return (
+        0 in text or 0x1B in text or 0x1C in text or 0x1D in text or 0x1E in text or 0x1F in text
+    )  # looking for bytes takes ten times as long
 
 
 def checked_fields(fields: Fields) -> Fields:

@@ -21,6 +21,9 @@ EVERYTHING = ""
 
 MARK = "\x1f"
 
+LISTS = "list"
+"""In place of a separator: labels are lists in brackets."""
+
 REST, THE_REST = -1, "the rest"
 """The last class beside a label that is explained: the documents without it, of score 0."""
 
@@ -43,14 +46,20 @@ def one_label(text: str) -> str:
 
 
 def separated(label: str, separator: str | None) -> str:
-    r"""Return the set of the labels between separators; the label itself if there are none to look for.
+    r"""Return the set of the labels between separators, or in a list in brackets; the label itself if there are none to look for.
 
-    >>> separated("wheat; grain;", ";"), separated("wheat; grain;", None)
-    ('\x1fgrain\x1fwheat', 'wheat; grain;')
+    >>> separated("wheat; grain;", ";"), separated("wheat; grain;", None), separated('["wheat"]', LISTS)
+    ('\x1fgrain\x1fwheat', 'wheat; grain;', '\x1fwheat')
     """
     if separator is None or is_set(label):
         return label
-    return label_set(part for part in map(str.strip, label.split(separator)) if part)
+    if separator == LISTS:
+        from nbtext.label_lists import items_of
+
+        parts = items_of(label)
+    else:
+        parts = label.split(separator)
+    return label_set(part for part in map(str.strip, parts) if part)
 
 
 def is_set(label: object) -> bool:

@@ -245,6 +245,17 @@ def in_bytes(canonical: str) -> int:
     return int(canonical.rstrip("KMG")) * _UNITS[canonical.lstrip("0123456789")]
 
 
+def allowance(value: object) -> str:
+    """Check for a number of documents or a percentage of them."""
+    given = str(value)
+    number = given.removesuffix("%")
+    whole, _, decimals = number.partition(".")
+    is_number = whole.isdecimal() and whole.isascii() and (not decimals or (decimals.isdecimal() and given != number))
+    if not is_number or (given != number and float(number) > 100):
+        raise ValueError("a number of documents, or a percentage such as 1%")
+    return given
+
+
 def seconds(value: object) -> float:
     """Check for a time such as 60s, 5m or 1h, or none; return its seconds."""
     given = str(value)
@@ -617,10 +628,12 @@ class Reading(Declared):
     )
     drop_quotes: bool = declared(False, "", _flag, "Ignore what a mail quotes from the one it answers.")
     drop_signatures: bool = declared(False, "", _flag, 'Ignore the signature of a mail. It is all that follows the last line "--".')
-    label_column: str | None = _of_column(
+    label_column: str | None = declared(
+        None, "COLUMNS", text_columns,
         "Column of the class: a name, or a number from 1. A name means that the table has a header line. In jsonl it is a key, by default label; in "
         "mail a header such as X-Gmail-Labels, which has several labels. "
-        "By default it is recognised by the header or the values, else it is column 1.",
+        "By default it is recognised by the header or the values, else it is column 1. Several names, with commas between them: there is a column for each "
+        "label, with 1 where a document has it.",
         common=True,
     )
     label_pattern: str | None = declared(
@@ -629,13 +642,17 @@ class Reading(Declared):
     )
     label_separator: str | None = declared(
         None, "TEXT", text,
-        "Documents have several labels: this text stands between two, as in grain;wheat. An empty cell has none. White space around labels is dropped.",
+        "Documents have several labels: this text stands between two, as in grain;wheat. An empty cell has none. White space around labels is dropped. "
+        "list: each cell is a list in brackets, as JSON and Python write it.",
     )
     text_column: str | None = declared(
         None, "COLUMNS", text_columns,
         "Columns of the text, joined if there are several: names, or numbers from 1. In jsonl they are keys, a.b for b inside a, by default text. By default the "
         "column is recognised as that of the class is, else it is column 2. none: there is no text.",
         common=True,
+    )
+    records: str | None = declared(
+        None, "KEY", text, "In a JSON file, the key of the array whose objects are the documents, such as intents; a.b for b inside a.",
     )
     file_column: str | None = _of_column(
         "Column of paths, from the folder of the table: each document is the file at the path. In jsonl it is a key.",
@@ -724,6 +741,9 @@ class Reading(Declared):
 
 READING = Reading.table()
 
+OF_MAIL = ("headers", "structure", "drop_quotes", "drop_signatures")
+"""Parameters of reading that decide which text a mail has."""
+
 SEARCH = (
     Parameter(
         "within", None, "TIME", seconds,
@@ -749,6 +769,11 @@ INPUT = (
         "on_error", "record", "WHAT", _OneOf(*get_args(OnError)),
         "What to do with a document that cannot be read: record, skip or fail. It is reported and makes the exit status 1. record: read the others, and "
         "let classify print a record that says why; skip: print no record; fail: stop at once and write nothing.",
+    ),
+    Parameter(
+        "allow_unreadable", None, "N|P%", allowance,
+        "Accept that so many documents of a corpus, or this share such as 1%, cannot be read: the exit status is then 0. With more, it is 1 and nothing "
+        "is written.",
     ),
 )  # fmt: skip
 """Where documents are found, and what to do with one that cannot be read. A model does not remember it."""

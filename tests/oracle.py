@@ -22,7 +22,7 @@ Labelled = tuple[str, list[str]]
 def words(text: str, *, unspaced: bool = False) -> list[str]:
     """Runs of letters, digits and marks with single apostrophes inside, of two characters or more and at most 255 bytes."""
     shown = "".join(character for character in text if category(character) != "Cf")
-    folded = normalize("NFKC", normalize("NFKC", stream_safe(shown)).casefold())
+    folded = normalize("NFKC", normalize("NFKC", stream_safe(shown)).casefold().replace("i\u0307", "i"))
     visible = ["'" if character == "’" else character for character in folded if category(character) != "Cf"]
     found = []
     run: list[str] = []
@@ -39,6 +39,8 @@ def words(text: str, *, unspaced: bool = False) -> list[str]:
         if (len(run) >= 2 and len("".join(run).encode()) <= 255) or (unspaced and run and unspaced_kind(run[0]) == "letter"):
             found.append("".join(run))
         run = []
+        if category(character) == "So" and (0x2600 <= ord(character) < 0x27C0 or ord(character) >= 0x1F000):  # a pictograph
+            found.append(character)
     return found
 
 

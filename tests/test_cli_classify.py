@@ -170,4 +170,7 @@ def test_a_model_that_is_none(pets: Path, make: str, command: list[str]) -> None
 def test_rows_before_a_broken_one_are_answered(pets: Path) -> None:
     done = nbtext("classify - --format csv --text-column 1", stdin=b'a cat\na dog,x\n"open')
     assert done.status == 4
-    assert done.notes[-1] == "nbtext: -: line 3: not valid csv (unexpected end of data); if quotes are only characters, use --format tsv"
+    assert (
+        done.notes[-1]
+        == "nbtext: -: line 3: not valid csv (unexpected end of data); if a quote is only a character, give --format tsv --delimiter ','"
+    )

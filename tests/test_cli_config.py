@@ -63,8 +63,8 @@ def test_the_environment_comes_between_command_line_and_file(tmp_path: Path, bel
     assert trained(below, NBTEXT_NGRAMS="2") == trained(below, "--no-config", "--ngrams=2", "--min-df=2")
     assert trained(below, NBTEXT_NGRAMS="2", NBTEXT_TRAIN_NGRAMS="3") == three
     assert trained(below, "--ngrams=3", NBTEXT_NGRAMS="2", NBTEXT_TRAIN_MIN_DF="") == three
-    assert trained(below, "--no-config", NBTEXT_DROP_QUOTES="yes", NBTEXT_NOTHING_KNOWN="1") == trained(
-        below, "--no-config", "--drop-quotes"
+    assert trained(below, "--no-config", NBTEXT_SURFACE_FORMS="yes", NBTEXT_NOTHING_KNOWN="1") == trained(
+        below, "--no-config", "--surface-forms"
     )
 
 

@@ -129,3 +129,30 @@ def test_what_is_piped_into_a_command_that_answers_is_read_without_a_path(pets: 
 @pytest.mark.parametrize("command", ["evaluate", "train", "update", "forget", "prevalence"])
 def test_a_command_that_learns_or_judges_asks_for_a_path_also_in_a_pipe(pets: Path, command: str) -> None:
     assert "or - for standard input" in fail(2, command, stdin=b"cats,it purrs\n")
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_so_many_documents_may_be_unreadable(pets: Path, jobs: str) -> None:
+    corpus(pets, {f"in/{label}/{n}": f"the {label} {n}" for label in ("cats", "dogs") for n in range(20)})
+    succeed("train in -m whole")
+    corpus(pets, {"in/dogs/bad": b"\0", "in/cats/bad": b"\0"})
+    for allowed in ("2", "5%", "4.9%"):
+        done = nbtext("train in -m new --jobs", jobs, "--allow-unreadable", allowed)
+        assert (done.status, len(done.notes)) == (0, 2), allowed
+        assert content("new") == content("whole")
+    for allowed in ("1", "4.7%", "0", "0%"):
+        (pets / "new").write_bytes(b"old")
+        done = nbtext("train in -m new --jobs", jobs, "--allow-unreadable", allowed)
+        assert (done.status, content("new")) == (1, b"old"), allowed
+        assert done.notes[-1] == f"nbtext: 2 of 42 documents could not be read, more than --allow-unreadable {allowed}"
+    for command in ("evaluate in", "classify in", "cross-validate in --folds 2", "update in", "tokens in"):
+        assert nbtext("train in -m m --allow-unreadable 2").status == 0
+        model = "" if "cross" in command else " -m m"
+        assert nbtext(command + model, "--allow-unreadable", "5%").status == 0, command
+        assert nbtext(command + model, "--allow-unreadable", "1").status == 1, command
+        assert nbtext(command + model).status == 1, command
+
+
+@pytest.mark.parametrize("value", ["", "x", "-1", "101%", "1.5", "%"])
+def test_a_wrong_allowance_is_refused(pets: Path, value: str) -> None:
+    assert "--allow-unreadable must be a number of documents, or a percentage such as 1%" in fail(2, "train pets --allow-unreadable", value)

@@ -37,10 +37,10 @@ def test_a_document_that_cannot_be_read(pets: Path) -> None:
     assert done.status == 1
     assert not any(byte < 0x20 and byte != 0x0A for byte in done.err)
     lines = said(done)
-    assert [line["level"] for line in lines] == ["error"] * 6
-    assert lines[4] == {"level": "error", "message": "binary, not text (control bytes, the first at 0)", "document": "bin\x1b[31m\n\u202e"}
-    assert lines[5]["document"] == "large"
-    assert lines[5]["hint"] == "see --max-document-size"
+    assert [line["level"] for line in lines] == ["error"] * 5
+    assert lines[3] == {"level": "error", "message": "binary, not text (control bytes, the first at 0)", "document": "bin\x1b[31m\n\u202e"}
+    assert lines[0]["hint"] == "see --max-document-size"
+    assert lines[4] == {"level": "error", "message": "2 more documents could not be read: larger than 16 bytes"}
 
 
 def test_warnings_and_notices(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_no_progress_in_a_pipe(pets: Path) -> None:
 
 def test_a_line_takes_the_progress_off_first(pets: Path) -> None:
     screen, _ = screen_of("train", "slow.tsv", "-m", "new", *COLUMNS, bad=b"a row without a second column\n")
-    assert screen.count("nbtext: slow.tsv:") == 10
+    assert screen.count("nbtext: slow.tsv:") == 3  # of the same problem
     for before in screen.split("nbtext: ")[1:-1]:
         shown = before.split("\n")[-1]
         assert shown == "" or shown.endswith(ERASED)

@@ -346,3 +346,64 @@ def test_several_columns_are_joined_or_counted_as_fields(tables: Path) -> None:
         assert [row[1] for row in succeed("classify", name).rows] == ["cats", "dogs"]
         assert "title:bark" in succeed("select-features").text
         assert succeed("classify --text 'it sleeps'").rows[0][0] == "-"
+
+
+def test_what_looks_odd_is_said_by_train_and_doctor_in_the_same_words(tmp_path: Path) -> None:
+    texts = [f"{'cat purrs' if n % 2 else 'dog barks'} number{n}" for n in range(40)]
+    labels = ["cats" if n % 2 else "dogs" for n in range(40)]
+    rows = list(zip(labels, texts, strict=True))
+    split = [{"text": text, "label": label, "split": "train" if n % 3 else "test"} for n, (label, text) in enumerate(rows)]
+    judged = [{"text": text, "label": label, "answer": "accept" if n % 3 else "reject"} for n, (label, text) in enumerate(rows)]
+    stray = "".join(f"{label},{chr(34) * (n == 10)}{text}{chr(34) * (n == 30)}\n" for n, (label, text) in enumerate(rows))
+    corpus(
+        tmp_path,
+        {
+            "split.jsonl": "".join(json.dumps(record) + "\n" for record in split),
+            "judged.json": json.dumps(judged),
+            "stray.csv": f"label,text\n{stray}",
+        },
+    )
+    for file, said in (
+        ("split.jsonl", "column split names parts of a corpus, and all are read; give --where split=train"),
+        ("judged.json", "column answer says that annotators rejected some rows, and all are read; give --where answer=accept"),
+        ("stray.csv", "stray.csv:12: a cell in quotes holds lines that look like rows, and is read as one cell"),
+    ):
+        [note] = nbtext("train", file, "-m", "m").notes
+        assert said in note
+        assert said.partition(";")[0] in " ".join(succeed("doctor", file).text.split()), file
+    assert nbtext("train split.jsonl -m m --where split=train").notes == []
+    assert nbtext("train stray.csv -m m --format tsv --delimiter ,").notes == []
+
+
+def test_text_in_several_lines_is_no_row(tmp_path: Path) -> None:
+    rows = "".join(f'{"ab"[n % 2]},"Dear all,\nthe cat is back\nand so, it seems, is the dog\nBye\nword{n}"\n' for n in range(20))
+    corpus(tmp_path, {"t.csv": f"label,text\n{rows}"})
+    assert nbtext("train t.csv -m m").notes == []
+
+
+def test_lines_above_the_header_are_refused_with_what_removes_them(tmp_path: Path) -> None:
+    rows = "".join(f"{'ab'[n % 2]},text number {n}\n" for n in range(20))
+    corpus(tmp_path, {"t.csv": f"Report of May\n\nlabel,text\n{rows}", "plain.csv": f"label,text\n{rows}"})
+    for options in ("", "--header", "--label-column label --text-column text"):
+        said = fail(2, "train t.csv -m m", *options.split())
+        assert (
+            said
+            == "nbtext: t.csv: the first line is no part of the table: 'Report of May'; remove what is above the header, which begins with 'label'"
+        )
+    assert nbtext("train plain.csv -m m").notes == []
+
+
+def test_records_inside_an_object_are_named_and_read(tmp_path: Path) -> None:
+    intents = {"intents": [{"tag": tag, "patterns": [f"{tag} word{n}" for n in range(6)]} for tag in ("hello", "bye")]}
+    rasa = {"rasa_nlu_data": {"common_examples": [{"text": f"{'ab'[n % 2]} word{n}", "intent": "ab"[n % 2]} for n in range(8)]}}
+    issues = [{"title": f"it {'fails' if n % 2 else 'hangs'} {n}", "labels": [{"name": "bug"}] if n % 2 else []} for n in range(8)]
+    corpus(tmp_path, {"i.json": json.dumps(intents, indent=1), "r.json": json.dumps(rasa, indent=1), "gh.json": json.dumps(issues)})
+    assert fail(2, "train i.json").endswith("give --records with the key of the documents: intents")
+    succeed("train i.json --records intents -m m")
+    assert "12 documents" in succeed("inspect -m m --output json").text or "12" in succeed("inspect -m m").text
+    assert "rasa_nlu_data.common_examples" in fail(2, "train r.json")
+    succeed("train r.json --records rasa_nlu_data.common_examples -m m")
+    assert "no array at the key 'x'" in fail(4, "train r.json --records x --label-column a --text-column b")
+    succeed("train gh.json --label-column labels.name --text-column title -m m")
+    corpus(tmp_path, {"nlu.yml": 'version: "3.1"\nnlu:\n- intent: hello\n  examples: |\n    - hi\n'})
+    assert "rasa data convert nlu" in fail(2, "train nlu.yml")

@@ -91,7 +91,7 @@ def test_one_message_is_learnt_and_forgotten(tmp_path: Path, service_desk_model:
     before, letter = content("nbtext.joblib"), b"the goldfish swims in the fountain"
     corpus(tmp_path, {"letter.txt": letter, "c/fish/1": letter, "two/1": letter, "two/2": "a bench"})
     succeed("train", SERVICE_DESK / "train", "c", "-m", "trained")
-    assert nbtext("update --label fish letter.txt").status == 0
+    assert nbtext("update --label fish --new-class letter.txt").status == 0
     assert content("nbtext.joblib") == content("trained")
     assert fail(2, "forget --label cats letter.txt") == "nbtext: letter.txt: was never learnt as 'cats'; nothing is forgotten"
     assert nbtext("forget --label fish -", stdin=letter).status == 0
@@ -114,7 +114,11 @@ def test_a_model_of_tables_learns_one_text_and_leaves_out_what_cannot_be_read(tm
 def test_a_label_that_the_model_does_not_know_is_named(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.tsv": "a\tant ape\nb\tbee bat\n" * 4, "more.tsv": "c\tcow\n", "letter": "the ape"})
     succeed("train t.tsv -m m")
-    assert nbtext("update --label aa letter -m m").notes == ["nbtext: warning: new class: aa"]
+    before = content("m")
+    wanted = "nbtext: --label aa: the model has no such class; the classes are a, b; nbtext update --new-class adds one"
+    assert fail(2, "update --label aa letter -m m") == wanted
+    assert content("m") == before
+    assert "nbtext: new class: aa" in nbtext("update --label aa --new-class letter -m m -v").notes
     assert nbtext("update --label a letter -m m").notes == nbtext("update more.tsv -m m").notes == []
     assert "nbtext: new class: d" in nbtext("update -v -", "--format", "tsv", "-m", "m", stdin=b"d\tdog\n").notes
 

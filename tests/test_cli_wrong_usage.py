@@ -218,7 +218,7 @@ FILES = {"open.csv": 'a,text\nb,"c\n', "prior": "cats\t1\n", "list": "pets\n"}
         ("train pets/cats/1", 2, "pets/cats/1 is not a directory with one sub-directory per class; a path names a whole corpus, also in a list of --files-from; for a table"),
         ("train pets --format csv", 2, "pets is a directory, not a file of documents; for a directory per class use --format dir"),
         ("train pets --format tar", 2, "--format does not take tar; unpack it first: tar -xf FILE"),
-        ("train open.csv", 4, "open.csv: line 2: not valid csv (unexpected end of data); if quotes are only characters, use --format tsv"),
+        ("train open.csv", 4, "open.csv: line 2: not valid csv (unexpected end of data); if a quote is only a character, give --format tsv --delimiter ','"),
         ("train open.csv --label-column x", 4, "open.csv: no column is called 'x'; the header has a, text"),
         ("train pets -m no/model", 4, "no: the folder does not exist; make it first"),
         ("train pets -m pets", 4, "pets: is a directory; give the name of a file"),

@@ -192,7 +192,7 @@ def test_a_first_row_that_lacks_columns_is_the_only_problem(tmp_path: Path, file
 @pytest.mark.parametrize(("content", "line"), [('a,x\nb,"y\nz\n', 2), ('a,x\nb,"y"z\nc,d\n', 2), ('"', 1)])
 def test_broken_quotes_end_the_table_with_the_line(tmp_path: Path, content: str, line: int) -> None:
     path = table(tmp_path, content)
-    with pytest.raises(PathError, match=rf"t\.csv: line {line}: not valid csv .* use format tsv"):
+    with pytest.raises(PathError, match=rf"t\.csv: line {line}: not valid csv .* give format tsv delimiter ','"):
         documents(path)
 
 

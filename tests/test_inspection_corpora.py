@@ -83,7 +83,7 @@ FOUND: dict[str, tuple[str, str | bytes, tuple[str, str, str]]] = {
     ),
     "similar labels": (
         "c.csv", table(labels=["cats", "dogs", "Cats", "dogs "]),
-        ("labels", "labels that differ only in case, spaces or Unicode form: 'Cats' and 'cats', 'dogs' and 'dogs '", "write them alike, or join them with nbtext relabel"),
+        ("labels", "labels that differ only in case, spaces, Unicode form or as 1 and 1.0: 'Cats' and 'cats', 'dogs' and 'dogs '", "write them alike, or join them with nbtext relabel"),
     ),
     "a class each": (
         "c.csv", table(labels=CLEAN),
@@ -175,7 +175,7 @@ def test_documents_with_several_labels(tmp_path: Path) -> None:
     assert sizes(path, "--label-separator", ";")["class_sizes"] == {"b": 24, "a": 16, "A": 8}
     assert "classes\tok\t3 classes: b 24, a 16, A 8; 1.20 labels a document" in nbtext("doctor c.csv --label-separator ; -o tsv").text
     assert [(check, detail.partition(":")[0]) for check, detail, _ in unusual(path, "--label-separator", ";")] == [
-        ("labels", "labels that differ only in case, spaces or Unicode form"),
+        ("labels", "labels that differ only in case, spaces, Unicode form or as 1 and 1.0"),
         ("documents", "with the text of another"),
     ]
     write("one.csv", table(labels=["a", ""]))

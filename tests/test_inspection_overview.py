@@ -9,7 +9,8 @@ import pytest
 from nbtext import TextClassifier, __version__
 from nbtext.inspection.overview import CategoriesOverview, overview
 from nbtext.inspection.terms import ranking, term_name
-from nbtext.model.description import SHOWN, describe, similar_labels, warnings
+from nbtext.model.description import describe, warnings
+from nbtext.model.label_findings import SHOWN, similar_labels
 from nbtext.model.state import versions
 from nbtext.settings import Settings
 from tests.textbook import CHINA_LABELS, CHINA_TEXTS, model_of_china

@@ -229,7 +229,10 @@ def name_of(configuration: Mapping[str, Any]) -> str:
 
 
 def test_every_declared_parameter_has_values() -> None:
+    elsewhere = {"records"}  # a file of another form: tests/test_cli_tables.py
     for name, parameter in DECLARED.items():
+        if name in elsewhere:
+            continue
         values = VALUES[name]
         assert len(values) > 1, name
         assert {parameter.checked(value) for value in values if value is not None and not str(value).endswith(".txt")} - {

@@ -14,6 +14,7 @@ FILES = sorted((HOUSE / "nbtext").rglob("*.py"))
 ROOMS = (
     ("type_names", "version", "records"),
     ("errors", "ragged", "steps", "strict_json"),
+    ("label_lists",),
     ("label_sets",),
     ("charsets",),
     ("settings",),

@@ -204,3 +204,17 @@ def test_what_is_neither_a_list_nor_a_file_is_wrong_usage_and_what_cannot_be_rea
     write("latin", b"caf\xe9")
     with pytest.raises(PathError, match="UTF-8"):
         stop_words("latin", "english")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("👍👍 great😡", ["👍", "👍", "great", "😡"]),
+        ("❤️ 👍🏽 ☺", ["❤", "👍", "☺"]),
+        ("👩‍💻", ["👩", "💻"]),
+        ("© 2020 → 5°", ["2020"]),
+        ("İade iade İSTANBUL", ["iade", "iade", "istanbul"]),
+    ],
+)
+def test_pictographs_are_words_and_a_dotted_i_is_an_i(text: str, wanted: list[str]) -> None:
+    assert words(text) == wanted

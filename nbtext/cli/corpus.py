@@ -10,12 +10,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
+from click.core import ParameterSource
 
 from nbtext.cli import messages
 from nbtext.cli.option import ANALYSING, given, given_reading
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.document import LabelledFolder
-from nbtext.corpus.reading import files_read_as_text, format_by_name, lines_of_document, quoted_cells, reading_like, resolved
+from nbtext.corpus.reading import (
+    corpus_doubts,
+    files_read_as_text,
+    format_by_name,
+    lines_of_document,
+    reading_like,
+    resolved,
+)
 from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
 from nbtext.errors import UsageError, listed
 from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, READING, TRAINING, Reading, Settings, opposite
@@ -32,6 +40,7 @@ if TYPE_CHECKING:
     from nbtext.model.corpus_work import CountedCorpus
 
 ON_ERROR = next(parameter for parameter in INPUT if parameter.name == "on_error")
+ALLOW_UNREADABLE = next(parameter for parameter in INPUT if parameter.name == "allow_unreadable")
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Parameters of ``mallopt``, as in malloc.h of glibc."""
@@ -64,6 +73,9 @@ class CommandCorpus(Corpus):
         _keep_freed_memory()
         self.reports_progress = progress and not typed and messages.standard_error_is_terminal()
         self.where = options.get("where")
+        if (allowed := options.get("allow_unreadable")) is not None:
+            self.allow_unreadable = str(ALLOW_UNREADABLE.checked(allowed))
+            messages.allow_failures()
         self.patch = self._patch = None
         if labelled and (path := options.get("relabel")) is not None:
             from nbtext.labelling.answer_file import LabelPatch
@@ -147,14 +159,14 @@ def recognised(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Rea
         _say_kind(paths, found, labelled=labelled)
     if (reading.format, found.format) == ("auto", "lines"):
         messages.notice(f"{paths[0]}: the name of each file is its class, each line a document; if not, give --format")
-    if not found.has_columns:
-        return found
-    from nbtext.corpus.columns import described
+    if found.has_columns:
+        from nbtext.corpus.columns import described
 
-    if (columns := described(reading, found, labelled=labelled)) is not None:
-        messages.notice(f"{paths[0]}: {columns}")
-    for unusual in quoted_cells(paths[0], reading, found):
-        messages.warn(unusual.line)
+        if (columns := described(reading, found, labelled=labelled)) is not None:
+            messages.notice(f"{paths[0]}: {columns}")
+    if labelled or found.has_columns:
+        for unusual in corpus_doubts(paths, reading, found):
+            messages.warn(unusual.line)
     return found
 
 
@@ -283,9 +295,23 @@ def untrained(paths: Sequence[str], options: Options, *, labelled: bool = True) 
     reading = given_reading(options)
     model = TextClassifier(**given(TRAINING, options))
     model.reading = recognised(reading, paths, labelled=labelled)
+    _refuse_options_of_mail(options, model.reading)
     require_words(model.settings)
     require_words_or_categories(model.settings)
     return model, looked_up(model.analysis)
+
+
+def _refuse_options_of_mail(options: Options, reading: Reading) -> None:
+    """Raise `UsageError` for options that are given and mean nothing, because documents are no mail."""
+    if reading.document in ("mail", BY_NAME):
+        return
+    context = click.get_current_context(silent=True)
+    for name in ("drop_quotes", "drop_signatures"):
+        if options.get(name) and context is not None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise UsageError(
+                f"--{name.replace('_', '-')} is for mail, and these documents are {reading.document}",
+                hint="give --document mail, or leave it out",
+            )
 
 
 def analysis_of(options: Options, reading: Reading) -> Analysis:

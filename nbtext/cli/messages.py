@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field
 from typing import Protocol, TypeVar
 
 from nbtext.errors import DocumentError, NbtextError, NoDocumentsError, listed, quantity
@@ -29,6 +31,9 @@ Result = TypeVar("Result", bound=_OfDocument)
 SHOWN = 10
 """Lines about single documents before they are only counted."""
 
+SAME = 3
+"""Documents with the same problem that have a line."""
+
 _ERASE = "\r\x1b[2K"
 
 
@@ -45,6 +50,10 @@ class _Writing:
     """Documents that could not be read."""
     shown: int = 0
     """Those of them that have a line."""
+    are_allowed: bool = False
+    """Whether that some cannot be read is no failure; whoever reads them raises an error for too many."""
+    problems: Counter[str] = field(default_factory=Counter)
+    """Documents by what is wrong with them, as far as that is known."""
 
 
 _writing = _Writing()
@@ -53,6 +62,8 @@ _writing = _Writing()
 def begin(*, verbose: bool, quiet: bool) -> None:
     """Begin the messages of a command: errors and warnings (warnings not with ``quiet``), notices on a terminal or with ``verbose``."""
     _writing.verbose, _writing.quiet, _writing.failed, _writing.shown = verbose, quiet, 0, 0
+    _writing.problems.clear()
+    _writing.are_allowed = False
 
 
 def shows_notices() -> bool:
@@ -84,9 +95,10 @@ def warn_of_unknown(model: str, labels: Sequence[str], more: str = "") -> None:
 
 
 def document_failed(identity: str, problem: DocumentError) -> None:
-    """Report a document that could not be read."""
+    """Report a document that could not be read; of many with the same problem the first `SAME`."""
     _writing.failed += 1
-    if _writing.shown < SHOWN:
+    _writing.problems[problem.message] += 1
+    if _writing.shown < SHOWN and _writing.problems[problem.message] <= SAME:
         _writing.shown += 1
         say(problem.message, document=identity, hint=problem.hint)
 
@@ -94,6 +106,11 @@ def document_failed(identity: str, problem: DocumentError) -> None:
 def documents_failed(n: int) -> None:
     """Count documents that could not be read and were reported otherwise."""
     _writing.failed += n
+
+
+def allow_failures() -> None:
+    """Let the exit status be 0 though documents could not be read; whoever reads them raises an error for too many."""
+    _writing.are_allowed = True
 
 
 def any_failed() -> bool:
@@ -123,8 +140,10 @@ def silence() -> Iterator[None]:
 def finish() -> int:
     """Say how many failed documents were not shown; return the exit status: 1 if a document could not be read."""
     if _writing.failed > _writing.shown:
-        say(f"{quantity(_writing.failed - _writing.shown, 'more document')} could not be read")
-    return int(any_failed())
+        reasons = [problem for problem, n in _writing.problems.most_common() if n > SAME]
+        why = f": {listed(reasons, 1)}" if reasons else ""
+        say(f"{quantity(_writing.failed - _writing.shown, 'more document')} could not be read{why}")
+    return int(any_failed() and not _writing.are_allowed)
 
 
 def say_problem(problem: NbtextError) -> None:

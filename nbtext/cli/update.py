@@ -25,6 +25,7 @@ from nbtext.errors import NoDocumentsError, listed, plural, quantity
     "Skip documents that the model has learnt already. The ledger in the model file remembers them. A document whose label changed moves to the new one.",
 )  # fmt: skip
 @relearning_options
+@panels.option("--new-class", "documents", "Let --label name a class that the model does not have yet.")
 @writing_options
 @option.jobs_option
 @option.cluster_options
@@ -80,8 +81,7 @@ def command(model_path: str, **options: Any) -> None:
         added = quantity(counted.counts.statistics.n_documents, "document")
         messages.warn(f"learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: {added}")
     if new := sorted({*map(str, updated.model.classes)} - {*map(str, model.classes)}):
-        say = messages.notice if options["label"] is None else messages.warn  # a name that was typed may be wrong
-        say(f"new {plural(len(new), 'class')}: {listed(new, messages.SHOWN)}")
+        messages.notice(f"new {plural(len(new), 'class')}: {listed(new, messages.SHOWN)}")
     if isinstance(counted, Batch):
         say_overruled(counted)
     elif model.reading.text_column != NO_TEXT and messages.shows_notices():  # values without a text come again anyway

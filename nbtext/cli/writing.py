@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli import messages, panels
 from nbtext.cli.option import PATH, Number, default_model, given, several
-from nbtext.errors import quantity
+from nbtext.errors import UsageError, did_you_mean, listed, quantity
 from nbtext.exclusions import POOL, require_fitting
 
 if TYPE_CHECKING:
@@ -129,10 +129,21 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     if changed := stemmer_difference(model):
         messages.warn(changed)
     source = CommandCorpus(paths, reading, options, labelled=labelled)
-    if not labelled:
-        several_labels = model.fitted.several_labels
-        source.patch = partial(_under_label, label_set(filter(None, label.split(BETWEEN_LABELS))) if several_labels else label)
+    if label is not None:
+        labels = list(filter(None, label.split(BETWEEN_LABELS))) if model.fitted.several_labels else [label]
+        if label and options.get("new_class") is False:  # nbtext forget finds out by itself
+            _require_known(labels, model)
+        source.patch = partial(_under_label, label_set(labels) if model.fitted.several_labels else label)
     return source
+
+
+def _require_known(labels: Sequence[str], model: TextClassifier) -> None:
+    """Raise `UsageError` for a label that the model does not have: it may be mistyped."""
+    known = [str(label) for label in model.classes]
+    for label in labels:
+        if label not in known:
+            hint = f"the classes are {listed(known, messages.SHOWN)}; nbtext update --new-class adds one"
+            raise UsageError(f"--label {label}: the model has no such class{did_you_mean(label, known)}", hint=hint)
 
 
 def _under_label(label: str, document: Document, _: Notices) -> Document:

@@ -14,7 +14,7 @@ from nbtext.corpus.document import Document, Notices, Source
 from nbtext.corpus.parts import BYTES, Shard, shards
 from nbtext.corpus.reading import read_shard, resolved, source_of
 from nbtext.corpus.streams import bytes_read
-from nbtext.errors import DocumentError, NbtextError, PathError
+from nbtext.errors import DocumentError, NbtextError, PathError, quantity
 from nbtext.ragged import LabelledBlock
 from nbtext.records import dataclass
 from nbtext.settings import FORMATS, Reading
@@ -71,6 +71,11 @@ class Corpus:
     """A column or header, an equals sign and the value that it must have, if not all documents are read."""
     reports_progress: bool = field(default=True, init=False)
     """Whether it reports to `nbtext.steps` while it is read."""
+    allow_unreadable: str | None = None
+    """How many documents may be unreadable, or what percentage of all; None if it does not matter here."""
+    documents: int = field(default=0, init=False)
+    """Documents that were read, or could not be; counted if ``allow_unreadable`` is given."""
+    unreadable: int = field(default=0, init=False)
     failure: NbtextError | None = field(default=None, init=False)
     """What ended the reading of documents without labels early, after the first of them: those before it are to be answered."""
 
@@ -111,11 +116,39 @@ class Corpus:
     def report(self, outcome: Outcome) -> None:
         """Report what happened in a shard."""
         for name, problem in outcome.problems:
-            self.on_problem(name, problem)
+            self._leave_out(name, problem)
         self.notices.add(outcome.notices)
+        self.documents += outcome.documents + outcome.notices.unnamed
+        self.unreadable += outcome.unreadable + outcome.notices.unnamed
+
+    def require_readable(self) -> None:
+        """Raise `DocumentError` if more documents could not be read than are allowed."""
+        if self.allow_unreadable is None:
+            return
+        number = self.allow_unreadable.removesuffix("%")
+        most = float(number) if number == self.allow_unreadable else float(number) / 100 * self.documents
+        if self.unreadable > most:
+            raise DocumentError(
+                f"{self.unreadable:,} of {quantity(self.documents, 'document')} could not be read, more than --allow-unreadable {self.allow_unreadable}"
+            )
+
+    def _leave_out(self, name: str, problem: DocumentError) -> None:
+        self.documents += 1
+        self.unreadable += 1
+        self.on_problem(name, problem)
+
+    def _counted(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Yield documents, and count them; raise as `require_readable` at their end."""
+        for document in documents:
+            self.documents += 1
+            self.unreadable += document.problem is not None
+            yield document
+        self.require_readable()
 
     def _read(self, source: Source) -> Iterator[Document]:
-        documents = (document for path in self.paths for document in read_shard(Shard(path), source))
+        documents: Iterator[Document] = (document for path in self.paths for document in read_shard(Shard(path), source))
+        if self.allow_unreadable is not None:
+            documents = self._counted(documents)
         with self.watched() as heard:
             yield from documents if heard is None else paced(documents, heard)
 
@@ -128,7 +161,7 @@ class Corpus:
         """What the readers are given; the settings of reading are resolved here, once for all."""
         reading = resolved(self.reading, self.paths, labelled=self.labelled)
         source = source_of(reading, self.notices, labelled=self.labelled, columns=self.columns, where=self.where)
-        return replace(source, on_error=self.on_error, leave_out=self.on_problem, patch=self.patch, alone=len(self.paths) == 1)
+        return replace(source, on_error=self.on_error, leave_out=self._leave_out, patch=self.patch, alone=len(self.paths) == 1)
 
     @contextmanager
     def watched(self) -> Iterator[Callable[[int, int], None] | None]:
@@ -176,7 +209,9 @@ class Outcome:
     """The place of the shard in the corpus."""
     notices: Notices = field(default_factory=Notices)
     documents: int = 0
-    """Those that could be read."""
+    """Those that could be read, or are kept with their problem."""
+    unreadable: int = 0
+    """Those of them that could not be read."""
     read: int = 0
     """Bytes read for them, if they were read from a file of lines."""
     problems: list[tuple[str, DocumentError]] = field(default_factory=list)

@@ -6,6 +6,7 @@ A table without a recognisable header has its label in column 1 and its text in 
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 from collections import Counter
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbtext.corpus.decoding import decoded_name
 from nbtext.document_parts import NO_TEXT, Attributes
 from nbtext.errors import DocumentError, UsageError, listed
+from nbtext.label_lists import is_marks
 from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
@@ -29,18 +31,31 @@ if TYPE_CHECKING:
 
 LABEL_NAMES = (
     "label", "labels", "class", "category", "target", "topic", "intent", "sentiment", "tag", "y",
+    "classes", "categories", "topics", "intents", "tags",
     "klasse", "kategorie", "thema", "classe", "catégorie", "clase", "categoría", "categoria",
 )  # fmt: skip
 """Names of a column of classes, in any case; an earlier one is preferred."""
 
+LABEL_KEYS = (*LABEL_NAMES, "cats", "choice", "choices", "annotation")
+"""Names of keys of JSON; in a table some of them are rather classes."""
+
 TEXT_NAMES = (
     "text", "body", "message", "content", "document", "review", "comment", "tweet", "sentence", "utterance", "post", "article", "description",
-    "question", "query", "x", "nachricht", "texte", "texto", "testo", "title", "subject", "headline", "titel",
+    "question", "query", "patterns", "x", "nachricht", "texte", "texto", "testo", "title", "subject", "headline", "titel",
 )  # fmt: skip
 """Names of a column of texts; likewise."""
 
 PARTS = {"train", "test", "dev", "valid", "validation", "val", "unsup"}
 """Names of parts of a corpus, which are hardly classes."""
+
+VERDICTS = {"accept", "reject", "ignore"}
+"""Values of a column that says what annotators made of a row, as in Prodigy."""
+
+_MARKS = {"0", "1", "0.0", "1.0", "false", "true"}
+"""Values of a column of one label, in lower case: whether a row has it."""
+
+_FEWEST_MARKED = 3
+"""Columns of marks from which each is a label."""
 
 MOST_ROWS = 1000
 """Rows that are looked at."""
@@ -50,6 +65,9 @@ _FEW_ROWS = 5
 
 _MANY_ROWS = 10
 """Rows below a header whose names are not known."""
+
+_MOST_ABOVE = 20
+"""Lines above a header, at most."""
 
 _DOCUMENTED = {"label_column": 0, "text_column": 1}
 _LONGEST_CLASS = 60
@@ -66,6 +84,7 @@ _WORD = re.compile(r"[^\W_]+")
 _CAMEL_CASE = re.compile(r"(?<=[^\W\dA-Z_])(?=[A-Z])")
 _PATH = re.compile(r"(?!\w+://)\S*[/\\]\S*\.\w{1,5}")
 _NUMBER = re.compile(r"[-+]?(\d+([.,:/-]\d*)*|\.\d+)([eE][-+]?\d+)?%?")
+_BETWEEN_RECORDS = re.compile(r"[\s,]*")
 _QUOTED = re.compile(rb'(?:^|\t)"[^"\t]*+(?:""[^"\t]*+)++"(?=\t|\r?\n)', re.MULTILINE)
 
 
@@ -146,6 +165,25 @@ def is_table(rows: Rows, trained: Reading) -> bool:
     return len(first) >= int(text) and not all(cell.startswith(" ") for cell in first[1:]) if text.isdigit() else True
 
 
+def refuse_lines_above_header(rows: Rows, reading: Reading) -> None:
+    """Raise `UsageError` for lines above the header of a table, such as a title: rows with a value in the first cell alone."""
+    if not rows or rows[0][0].casefold().startswith("sep="):
+        return  # `recognise` names that one
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    above = 0
+    while above < min(len(rows), _MOST_ABOVE) and not any(rows[above][1:]):
+        above += 1
+    below = [row for row in rows[above:] if len(row) == width]
+    if not 0 < above < len(rows) or width < 2 or below[:1] != rows[above : above + 1]:
+        return
+    is_expected = names_a_column(reading) and all(len(row) == 1 for row in rows[:above])
+    if is_expected or _begins_with_header(below):
+        raise UsageError(
+            f"the first line is no part of the table: {cut_short(rows[0][0], 40)!r}",
+            hint=f"remove what is above the header, which begins with {cut_short(below[0][0], 40)!r}",
+        )
+
+
 def recognise(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
     """Return the settings with the columns that the first rows of a table show, where they do not say them.
 
@@ -173,7 +211,8 @@ def recognise(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
         found = _text_and_label(columns, reading, wanted, known=has_header) if has_header or is_odd else {}
     lacking = [name for name in wanted if name not in found]
     if lacking and len(columns) > 1 and (is_odd or (has_header and not says_header)):
-        raise _doubtful(columns, lacking)
+        marked = _columns_of_marks(_values(rows[has_header:], columns))
+        raise _doubtful(columns, lacking, marked)
     if lacking or (says_header and found == _DOCUMENTED):
         return reading
     written = {name: _written(place, names) for name, place in found.items()}
@@ -182,28 +221,56 @@ def recognise(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
 
 
 def keys_of(record: Mapping[str, object], before: str = "") -> Iterator[str]:
-    """Yield the keys of a JSON object, with dots those of objects inside it."""
+    """Yield the keys of a JSON object, with dots those of objects inside it, and of the first object in a list."""
     for key, value in record.items():
-        yield from keys_of(value, f"{before}{key}.") if isinstance(value, dict) else (before + key,)
+        inside = value[0] if isinstance(value, list) and value else value
+        if isinstance(inside, dict) and not is_marks(inside):
+            yield from keys_of(inside, f"{before}{key}.")
+        else:
+            yield before + key
 
 
-def recognise_keys(start: bytes, reading: Reading, *, labelled: bool) -> Reading:
-    """Return the settings with the keys of label and text that the first record of JSON shows by their names, where they do not say them.
+def recognise_keys(record: Mapping[str, object], reading: Reading, *, labelled: bool) -> Reading:
+    """Return the settings with the keys of label and text that a record of JSON shows by their names, where they do not say them.
 
     Nothing changes where the record has the usual keys.
     """
+    keys = [key for key in keys_of(record) if "," not in key]
+    for name, usual, known in (("label_column", "label", LABEL_KEYS), ("text_column", "text", TEXT_NAMES)):
+        is_wanted = labelled or name == "text_column"
+        key = None if usual in keys else _known_key(keys, known)
+        if reading[name] is None and is_wanted and key is not None:
+            reading = replace(reading, **{name: key})  # type: ignore[arg-type] # the names are those of columns
+    return reading
+
+
+def _known_key(keys: Names, known: Names) -> str | None:
+    """Return the key with the best known name, those of the record itself before those of objects inside; None if there is none, or several."""
+    for level in ([key for key in keys if "." not in key], keys):
+        for name in known:
+            same = [key for key in level if _plain(key.removesuffix(".name").rpartition(".")[2]) == name]
+            if same:
+                return same[0] if len(same) == 1 else None
+    return None
+
+
+def first_records(start: bytes, *, most: int = MOST_ROWS) -> list[dict[str, object]]:
+    """Return the first objects of JSON lines or of an array of objects, given its first bytes; the last one may be cut, and is left out."""
     from nbtext.strict_json import DECODER
 
+    text = start.decode("utf-8-sig", "replace").lstrip("[ \t\r\n")
+    records: list[dict[str, object]] = []
+    place = 0
     try:
-        record, _ = DECODER.raw_decode(start.decode("utf-8-sig", "replace").lstrip("[ \t\r\n"))
-        keys = [key for key in keys_of(record) if "," not in key]
-    except (AttributeError, ValueError, RecursionError):  # reading it reports it
-        return reading
-    for name, usual, known in (("label_column", "label", LABEL_NAMES), ("text_column", "text", TEXT_NAMES)):
-        found = next((same for each in known if (same := [key for key in keys if _plain(key.rpartition(".")[2]) == each])), [])
-        if reading[name] is None and usual not in record and len(found) == 1 and (labelled or name == "text_column"):
-            reading = replace(reading, **{name: found[0]})  # type: ignore[arg-type] # the names are those of columns
-    return reading
+        while place < len(text) and len(records) < most:
+            record, place = DECODER.raw_decode(text, place)
+            if not isinstance(record, dict):
+                break
+            records.append(record)
+            place = _BETWEEN_RECORDS.match(text, place).end()  # type: ignore[union-attr] # it matches nothing too
+    except (ValueError, RecursionError):  # reading it reports it
+        pass
+    return records
 
 
 def described(before: Reading, after: Reading, *, labelled: bool) -> str | None:
@@ -267,8 +334,8 @@ def names_a_column(reading: Reading, others: Names = ()) -> bool:
 
 
 def _given_columns(reading: Reading) -> list[str]:
-    several = (name for names in (reading.text_column, reading.tag_fields) if names for name in names.split(","))
-    given = (reading.label_column, *several, reading.id_column, reading.weight_column, *Attributes.of(reading).names)
+    several = (name for names in (reading.label_column, reading.text_column, reading.tag_fields) if names for name in names.split(","))
+    given = (*several, reading.id_column, reading.weight_column, *Attributes.of(reading).names)
     return [column for column in given if column not in (None, NO_TEXT)]
 
 
@@ -301,13 +368,44 @@ def doubts(rows: Rows, reading: Reading, folder: str, *, all_learnt: bool) -> It
         return
     if len(columns) > 1 and reading.text_column is None and (longer := _longer_text(columns)) is not None:
         yield f"column {longer.place + 1} has longer texts than column 2, which is read", f"give --text-column {longer.place + 1}"
-    for column in columns:
-        found = {row[column.place] for row in below}
-        if len(found) > 1 and PARTS.issuperset(map(str.casefold, found)) and column.name != (reading.label_column or "1"):
-            yield (
-                f"column {column.name} names parts of a corpus, and all are read",
-                f"give --where {column.name}={max(found, key='train'.__eq__)}",
-            )
+    yield from column_doubts(_values(below, columns), reading)
+
+
+def record_doubts(records: Sequence[Mapping[str, object]], reading: Reading) -> Iterator[tuple[str, str]]:
+    """Yield what may be wrong with how objects of JSON are read, and what to do."""
+    values: dict[str, list[str]] = {}
+    for record in records:
+        for key, value in record.items():
+            values.setdefault(key, []).append(value if isinstance(value, str) else json.dumps(value))
+    whole = {key: of_key for key, of_key in values.items() if len(of_key) == len(records)}
+    yield from column_doubts(whole, reading)
+
+
+def column_doubts(values: Mapping[str, Names], reading: Reading) -> Iterator[tuple[str, str]]:
+    """Yield which columns, or keys, say that some rows should not be read, or have labels, given the values of each."""
+    given = set(_given_columns(reading))
+    others = {name: of_column for name, of_column in values.items() if name not in given}
+    for name, of_column in others.items():
+        found = set(of_column)
+        if len(found) > 1 and PARTS.issuperset(map(str.casefold, found)):
+            yield f"column {name} names parts of a corpus, and all are read", f"give --where {name}={max(found, key='train'.__eq__)}"
+        if "reject" in found and VERDICTS.issuperset(found):
+            yield f"column {name} says that annotators rejected some rows, and all are read", f"give --where {name}=accept"
+    marked = _columns_of_marks(others)
+    if len(marked) >= _FEWEST_MARKED and "," not in (reading.label_column or ""):
+        yield (
+            f"columns {listed(marked, 5)} have a mark for each row, 0 or 1, as if each were a label",
+            f"if so, give --label-column {','.join(marked)}",
+        )
+
+
+def _values(rows: Rows, columns: Sequence[_Column]) -> dict[str, list[str]]:
+    return {column.name: [row[column.place] for row in rows] for column in columns}
+
+
+def _columns_of_marks(values: Mapping[str, Names]) -> list[str]:
+    """Return the columns that hold only 0 and 1, or false and true."""
+    return [name for name, of_column in values.items() if of_column and _MARKS.issuperset(map(str.casefold, set(of_column)))]
 
 
 def _is_path(text: str, folder: str) -> bool:
@@ -451,10 +549,13 @@ def _place(name: str, columns: Sequence[_Column]) -> int | None:
     return next((column.place for column in columns if column.name == name), None)
 
 
-def _doubtful(columns: Sequence[_Column], lacking: Names) -> UsageError:
+def _doubtful(columns: Sequence[_Column], lacking: Names, marked: Names) -> UsageError:
+    """Return the error that it is not clear which column is which; those ``marked`` hold 0 and 1."""
     shown = ", ".join(f"{cut_short(column.name, 30)} ({cut_short(column.example, 30)!r})" for column in columns[:12])
     which = " and which ".join({"label_column": "the class", "text_column": "the text"}[name] for name in lacking)
     options = " and ".join(f"--{name.replace('_', '-')}" for name in lacking)
+    if "label_column" in lacking and len(marked) >= _FEWEST_MARKED:
+        options = options.replace("--label-column", f"--label-column {','.join(marked)}")
     return UsageError(f"it is not clear which column is {which}: {shown}", hint=f"give {options}")
 
 

@@ -33,6 +33,10 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
         if not beginning(path, 1, of_pipe=1):
             with open_stream(path):  # or it cannot be read
                 raise UsageError(f"{path} is empty", hint="a corpus needs documents of each class")
+        from nbtext.corpus.unknown import how_to_read
+
+        if (hint := how_to_read(path)) is not None:
+            raise UsageError(f"{path} is in no format that its name or its first line shows", hint=hint)
         raise UsageError(
             f"{path} is not a directory with one sub-directory per class",
             hint="a path names a whole corpus, also in a list of --files-from; for a table use --format csv or tsv, for a class in each file lines, and see --format for others",

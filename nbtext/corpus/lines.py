@@ -6,6 +6,7 @@ import json
 import os
 import re
 from codecs import BOM_UTF8
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, cast
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, cast
 from nbtext.corpus.decoding import decoded_name, plain_lines, to_utf8
 from nbtext.corpus.document import WHOLE_RECORD, Document, LabelledFolder, Source, problem_of, too_large
 from nbtext.corpus.parts import ARRAY
-from nbtext.corpus.streams import beginning, line_blocks, numbered_lines, open_stream
-from nbtext.document_parts import FIELDS_KEY, fields_of_pairs, holds_separators, without_separators
+from nbtext.corpus.streams import LONGEST_FIRST_LINE, beginning, line_blocks, numbered_lines, open_stream
+from nbtext.document_parts import FIELDS_KEY, fields_of_pairs, holds_separators, with_spaces
 from nbtext.errors import DocumentError, PathError, listed
+from nbtext.label_lists import is_marks, marked_at_least_half, marked_labels
 from nbtext.label_sets import MARK, label_set, one_label
 from nbtext.ragged import LabelledBlock
 from nbtext.settings import FORMATS
@@ -24,6 +26,7 @@ from nbtext.strict_json import DECODER
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from nbtext.settings import Reading
     from nbtext.type_names import Fields, Names
 
 PREFIX = FORMATS["fasttext"].beginning
@@ -146,7 +149,7 @@ def svmlight(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     encoding = source.reading.encoding
 
     def document(name: str, line: bytes) -> Document | None:
-        features = without_separators(line.partition(b"#")[0]).strip()
+        features = with_spaces(line.partition(b"#")[0]).strip()
         if not features:
             return None
         label = None
@@ -170,7 +173,7 @@ def jsonl(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     Label, text, id and columns are at keys; ``a.b`` is the key b of the object at a. A file may also be an array of objects.
     """
     reading, of_record = source.reading, _record_reader(source)
-    if not source.part.start and ARRAY.match(beginning(path, _LONGEST_MARGIN)):
+    if reading.records is not None or (not source.part.start and ARRAY.match(beginning(path, _LONGEST_MARGIN))):
         return _each_element(path, source, of_record)
 
     def document(name: str, line: bytes) -> Document | None:
@@ -193,15 +196,67 @@ def _each_element(path: str, source: Source, of_record: Callable[[str, dict[str,
         except DocumentError as problem:
             raise PathError(problem.message, where=path) from None
     source.notices.transcoded += transcoded
+    if (key := source.reading.records) is not None:
+        elements = _array_at(elements, key, path)
+    text_keys = source.text_columns("text")
     for number, element in enumerate(cast("list[object]", elements), 1):
         name = f"{path}:{number}"
-        yield of_record(name, element) if isinstance(element, dict) else Document(name, problem=DocumentError(_NO_OBJECT))
+        if not isinstance(element, dict):
+            yield Document(name, problem=DocumentError(_NO_OBJECT))
+            continue
+        texts = _value_at(element, text_keys[0]) if len(text_keys) == 1 else None
+        if not isinstance(texts, list):
+            yield of_record(name, element)
+            continue
+        for place, text in enumerate(texts, 1):  # examples of one class
+            yield of_record(f"{name}.{place}", {**element, text_keys[0]: text})
+
+
+def _array_at(value: object, key: str, path: str) -> list[object]:
+    """Return the array at a key of a JSON object; raise `PathError` if there is none."""
+    found = _value_at(value, key) if isinstance(value, dict) else _ABSENT
+    if not isinstance(found, list):
+        raise PathError(f"no array at the key {key!r}", where=path, hint=arrays_hint(value) or "see --records")
+    return found
+
+
+def arrays_hint(value: object) -> str | None:
+    """Return how to read the arrays of objects inside a JSON object; None if there are none."""
+    arrays = [key for key, inside in _members(value) if isinstance(inside, list) and inside and isinstance(inside[0], dict)]
+    return f"give --records with the key of the documents: {listed(arrays, 10)}" if arrays else None
+
+
+def arrays_in_file(path: str) -> str | None:
+    """Return `arrays_hint` of a file that holds one JSON object."""
+    return arrays_hint(_value_in_file(path, "auto"))
+
+
+def records_in_file(path: str, reading: Reading) -> list[dict[str, object]]:
+    """Return the objects of the array that ``reading.records`` names, as far as there are any; reading them reports what is wrong."""
+    value = _value_in_file(path, reading.encoding)
+    found = _value_at(value, reading.records or "") if isinstance(value, dict) else _ABSENT
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _value_in_file(path: str, encoding: str) -> object:
+    """Return the JSON value that a file holds, None if it holds none."""
+    with suppress(DocumentError):
+        return _parsed(beginning(path, LONGEST_FIRST_LINE), encoding)[0]
+    return None
+
+
+def _members(value: object, before: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the values inside objects, with their keys, dots between those of objects inside."""
+    for key, inside in value.items() if isinstance(value, dict) else ():
+        yield before + key, inside
+        yield from _members(inside, f"{before}{key}.")
 
 
 def _record_reader(source: Source) -> Callable[[str, dict[str, object]], Document]:
     """Return a function from a name and a JSON object to the document that it is."""
     reading = source.reading
     label_key, text_keys = reading.label_column or "label", source.text_columns("text")
+    label_keys = label_key.split(",")
     n_attributes = len(source.attributes.names) + len(source.tagged)
     attributes, others = source.columns[:n_attributes], source.columns[n_attributes:]
 
@@ -209,7 +264,11 @@ def _record_reader(source: Source) -> Callable[[str, dict[str, object]], Documen
         if reading.id_column is not None:
             name = _scalar(record, reading.id_column) or name
         try:
-            label = _label(record, label_key) if source.labelled else None
+            label = None
+            if source.labelled and len(label_keys) > 1 and label_key not in record:
+                label = label_set(marked_labels((key, _column(record, key)) for key in label_keys))
+            elif source.labelled:
+                label = _label(record, label_key)
             if source.labelled and label is None:
                 raise _without_value(record, label_key, "--label-column")
             columns = (*(_scalar(record, key) or "" for key in attributes), *(_column(record, key) for key in others))
@@ -269,24 +328,41 @@ def _text_at(record: dict[str, object], key: str) -> bytes:
 def _without_value(record: dict[str, object], key: str, option: str) -> DocumentError:
     from nbtext.corpus.columns import cut_short, keys_of
 
-    there = (
-        "" if _value_at(record, key) is not _ABSENT else f"the keys are {listed([cut_short(each, 30) for each in keys_of(record)], 10)}; "
-    )
-    return DocumentError(f"no value at the key {key!r}", hint=f"{there}see {option}")
+    if _value_at(record, key) is not _ABSENT:
+        return DocumentError(f"no value at the key {key!r}", hint=f"see {option}")
+    hint = arrays_hint(record) or f"see {option}"
+    keys = listed([cut_short(each, 30) for each in keys_of(record)], 10)
+    return DocumentError(f"no value at the key {key!r}", hint=f"the keys are {keys}; {hint}")
 
 
 def _value_at(record: dict[str, object], key: str) -> object:
-    """Return the value at a key, or if there is none and the key has dots, inside the objects on the way; else a sentinel."""
+    """Return the value at a key, or if there is none and the key has dots, inside the objects on the way; else a sentinel.
+
+    Of the objects in a list on the way it is the list of all their values, or with a number the value of that one, from 0.
+    """
     if key in record:
         return record[key]
     head, dot, rest = key.partition(".")
     inside = record.get(head) if dot else None
-    return _value_at(inside, rest) if isinstance(inside, dict) else _ABSENT
+    if isinstance(inside, dict):
+        return _value_at(inside, rest)
+    if not isinstance(inside, list):
+        return _ABSENT
+    place, _, after = rest.partition(".")
+    if place.isdecimal() and place.isascii():
+        item = inside[int(place)] if int(place) < len(inside) else _ABSENT
+        return _value_at(item, after) if isinstance(item, dict) and after else item
+    found = [value for each in inside if isinstance(each, dict) and (value := _value_at(each, rest)) is not _ABSENT]
+    if inside and not found:
+        return _ABSENT
+    return [item for value in found for item in (value if isinstance(value, list) else [value])]
 
 
 def _label(record: dict[str, object], key: str) -> str | None:
     """Return the label at a key, of a list the set of its labels."""
     value = _value_at(record, key)
+    if is_marks(value):
+        return label_set(marked_at_least_half(cast("dict[str, float]", value)))
     if not isinstance(value, list):
         label = _as_text(value, key)
         return label and one_label(label)

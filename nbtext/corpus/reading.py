@@ -19,7 +19,7 @@ from nbtext.corpus.decoding import decoded_name, decoded_text, detect_encoding, 
 from nbtext.corpus.document import Document, Notices, Source, delimiter_of, problem_of, too_large
 from nbtext.corpus.parts import ARRAY, Shard, reader
 from nbtext.corpus.streams import LINES_AT_ONCE, LONGEST_FIRST_LINE, LOOKED_AT, beginning, uncompressed_name
-from nbtext.document_parts import KINDS, NO_TEXT, Attributes, checked_fields, field_name, weight_in_units, without_separators
+from nbtext.document_parts import KINDS, NO_TEXT, Attributes, checked_fields, field_name, weight_in_units, with_spaces, without_separators
 from nbtext.errors import WARNING, DocumentError, Finding, UsageError, quantity
 from nbtext.label_sets import separated
 from nbtext.ragged import LabelledBlock, blocks
@@ -72,9 +72,12 @@ _CONVERTED_BY_CONTENT = {
     rb"\x80[\x02-\x05]": "a pickle can run code when it is loaded; make it csv first, where it comes from",
     rb"SQLite format 3\0": "make it csv first, as with sqlite3 -csv -header FILE 'select label, text from TABLE'",
     rb"%PDF-": "make it text first, as with pdftotext FILE",
-    rb"(\xef\xbb\xbf)?\{\s*\n": "make it an array of objects, as with jq .data FILE, or an object a line",
+    rb"(?:(?:version:[^\n]*|#[^\n]*|)\n)*nlu:\s*\n": "make it JSON first, as with rasa data convert nlu --format json --data FILE --out nlu.json",
 }
 """The same by the beginning of a file that is to be learnt."""
+
+
+_OBJECT_OF_LINES = re.compile(rb"(\xef\xbb\xbf)?\{\s*\n")
 
 
 def read_corpus(paths: Sequence[str], reading: Reading, notices: Notices, *, labelled: bool, columns: Names = ()) -> Iterator[Document]:
@@ -126,8 +129,8 @@ def _undecoded(shard: Shard, source: Source) -> Iterator[Any]:
 
         read = read_message if layout.mail else read_listed
         return (read(file, source) for file in shard.files or reader(layout)(shard.path, source))
-    if layout.columns and not layout.decoded and not shard.part.start:
-        _check_rows(shard.path, source)
+    if layout.columns and not shard.part.start:
+        (_check_records if layout.decoded else _check_rows)(shard.path, source)
     return reader(layout)(shard.path, replace(source, part=shard.part))
 
 
@@ -231,12 +234,23 @@ def _format_by_content(path: str) -> str | None:
     start = beginning(path, of_pipe=LOOKED_AT)
     if refused := next((hint for signature, hint in _CONVERTED_BY_CONTENT.items() if re.match(signature, start)), None):
         raise UsageError(f"{path} cannot be read", hint=refused)
+    _refuse_one_object(path, start)
     line = start.partition(b"\n")[0]
     text = line.removeprefix(BOM_UTF8)
     for name, layout in FORMATS.items():
         if layout.beginning and (line if layout.mail else text).startswith(layout.beginning):
             return name
     return "jsonl" if _holds_records(start) else table_format(start, complete=len(start) < LOOKED_AT)
+
+
+def _refuse_one_object(path: str, start: bytes) -> None:
+    """Raise `UsageError` for a JSON file that is one object over several lines: say which of its arrays may hold the documents."""
+    if not _OBJECT_OF_LINES.match(start):
+        return
+    from nbtext.corpus.lines import arrays_in_file
+
+    hint = arrays_in_file(path) or "make it an array of objects, as with jq .data FILE, or an object a line"
+    raise UsageError(f"{path} cannot be read", hint=hint)
 
 
 def _holds_records(start: bytes) -> bool:
@@ -342,7 +356,8 @@ def _lines_at(path: str) -> list[bytes]:
 
 def resolved(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Reading:
     """Return reading settings with ``auto`` replaced by the format and the kind of documents that it means."""
-    file_format = resolve_format(paths, reading.format, labelled=labelled and reading.label_pattern is None)
+    wanted = "jsonl" if reading.format == "auto" and reading.records is not None else reading.format
+    file_format = resolve_format(paths, wanted, labelled=labelled and reading.label_pattern is None)
     reading, layout = replace(reading, format=file_format), FORMATS[file_format]
     document = "mail" if layout.mail else "text" if layout.counted else reading.document
     if document in ("auto", BY_NAME) and not reading.of_files:
@@ -411,16 +426,22 @@ def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
     are_given = reading.text_column is not None and (reading.label_column is not None or not labelled)
     if are_given and (reading.delimiter is not None or reading.format != "csv"):
         return reading  # before columns.py is imported, which a single answer does without
-    from nbtext.corpus.columns import names_a_column, recognise, recognise_keys
+    from nbtext.corpus.columns import first_records, names_a_column, recognise, recognise_keys, refuse_lines_above_header
 
     if are_given and not names_a_column(reading):
         return reading
     of_pipe = LOOKED_AT if labelled else 0  # a pipe to be answered may be slow
     if FORMATS[reading.format].decoded:
-        return recognise_keys(beginning(path, of_pipe=of_pipe), reading, labelled=labelled)
+        records = first_records(beginning(path, of_pipe=of_pipe), most=1)
+        if reading.records is not None:
+            from nbtext.corpus.lines import records_in_file
+
+            records = records_in_file(path, reading)
+        return recognise_keys(records[0], reading, labelled=labelled) if records else reading
     delimiter, rows = _delimiter_and_rows(path, reading, of_pipe=of_pipe)
     reading = replace(reading, delimiter=delimiter)
     try:
+        refuse_lines_above_header(rows, reading)
         return reading if are_given else recognise(rows, reading, labelled=labelled)
     except UsageError as problem:
         problem.where = path
@@ -443,6 +464,18 @@ def quoted_cells(path: str, reading: Reading, found: Reading) -> Iterator[Findin
             f"{path}: cells look quoted, and in tsv a quote is a character",
             "if they are, give --format csv --delimiter tab",
         )
+
+
+def corpus_doubts(paths: Sequence[str], reading: Reading, found: Reading) -> Iterator[Finding]:
+    """Yield what may be wrong with how a corpus is read, by its first bytes or the names of its files, for settings before and after `resolved`."""
+    if found.format in ("dir", "lines"):
+        from nbtext.corpus.directory import names_below
+        from nbtext.corpus.unknown import folder_findings
+
+        folders = [path for path in paths if os.path.isdir(path)]
+        yield from folder_findings(paths, found, (name for name, *_ in names_below(folders, labelled=True)))
+    elif found.has_columns:
+        yield from quoted_cells(paths[0], reading, found)
 
 
 def _delimiter_and_rows(path: str, reading: Reading, *, of_pipe: int = 0) -> tuple[str | None, list[list[str]]]:
@@ -472,6 +505,15 @@ def _check_rows(path: str, source: Source) -> None:
         raise
     if rows and reading.text_column not in source.columns:  # label --take asks for ids
         found = doubts(rows, reading, os.path.dirname(path), all_learnt=source.labelled and source.where is None)
+        source.notices.warnings.extend(Finding("columns", WARNING, f"{path}: {what}", advice) for what, advice in found)
+
+
+def _check_records(path: str, source: Source) -> None:
+    """Note what may be read wrongly in objects of JSON, if all are to be learnt."""
+    from nbtext.corpus.columns import first_records, record_doubts
+
+    if source.labelled and source.where is None and source.reading.records is None:
+        found = record_doubts(first_records(beginning(path)), source.reading)
         source.notices.warnings.extend(Finding("columns", WARNING, f"{path}: {what}", advice) for what, advice in found)
 
 
@@ -543,6 +585,7 @@ def _decoded(documents: Iterable[Document], source: Source, folder: str | None =
     reading, attributes, n_attributes, weight_column = source.reading, source.attributes, len(source.attributes.names), source.weight_column
     decoder_of, kind = cache(partial(_decoder, reading)), reading.document
     may_be_binary = reading.encoding == "auto" and kind != "mail" and not (FORMATS[reading.format].decoded or reading.of_files)
+    cleaned = with_spaces if reading.is_counted else without_separators  # a feature is what it is called
     names = [field_name(name) for name in source.tagged]
     n_beside = n_attributes + len(names)
     n_own = n_beside + (weight_column is not None) + (source.where is not None)
@@ -556,7 +599,7 @@ def _decoded(documents: Iterable[Document], source: Source, folder: str | None =
                 path, body = (identity, body) if folder is None else _file_in(folder, body, source)
                 label = _label(label, identity, body, source)
                 found, doubts, fields = decoder_of(_kind_of_file(path) if kind == BY_NAME else kind)(body)
-                text = without_separators(found)
+                text = cleaned(found)
                 if text is not found and may_be_binary:
                     refuse_binary(body)
                 if names:

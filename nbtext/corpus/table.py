@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, AnyStr, NamedTuple
 
 import numpy as np
 
@@ -18,16 +18,23 @@ from nbtext.corpus.decoding import decoded_name, is_plain, plain_lines, to_utf8
 from nbtext.corpus.document import WHOLE_FILE, Document, Source, delimiter_of, problem_of, too_large
 from nbtext.corpus.parts import size_of_records
 from nbtext.corpus.streams import BUFFER, LINES_AT_ONCE, line_blocks, numbered_lines, open_stream, rejoined
-from nbtext.errors import DocumentError, PathError, UsageError, did_you_mean, quantity
+from nbtext.errors import WARNING, DocumentError, Finding, PathError, UsageError, did_you_mean, quantity
+from nbtext.label_sets import label_set
 from nbtext.ragged import LabelledBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
     from io import BufferedReader, TextIOWrapper
 
 
 LONGEST_NAME = 30
 """Characters of a column's name in a message."""
+
+NAMED_DELIMITERS = {"\t": "tab"}
+"""How an option names a delimiter, if not by itself in quotes."""
+
+FEWEST_SWALLOWED = 3
+"""Lines in a cell, at least, that all look like rows, for the cell to be a mistake."""
 
 Row = tuple[int, list[bytes] | None]
 """The number of the row, and its fields as raw bytes, or None for a row beyond the limit."""
@@ -82,9 +89,21 @@ def _rows_of_csv(stream: BufferedReader, source: Source, rows_before: int, lines
                 return
     except csv.Error as problem:
         where = f"line {lines_before + before + 1}"
-        raise PathError(f"{where}: not valid csv ({problem})", hint="if quotes are only characters, use --format tsv") from None
+        hint = f"if a quote is only a character, give {as_tsv(delimiter)}"
+        raise PathError(f"{where}: not valid csv ({problem})", hint=hint) from None
     finally:
         text.detach()
+
+
+def holds_rows(record: Sequence[AnyStr], delimiter: AnyStr, line_end: AnyStr) -> bool:
+    """Return whether a cell holds lines that look like rows: two stray quotes make one cell of all that stands between them."""
+    for cell in record:
+        if cell.count(line_end) <= FEWEST_SWALLOWED:
+            continue
+        inner = cell.split(line_end)[1:-1]
+        if all(line.count(delimiter) == len(record) - 1 for line in inner):
+            return True
+    return False
 
 
 def _cells(record: list[str]) -> list[bytes]:
@@ -135,7 +154,7 @@ def _blocks_of_csv(stream: BufferedReader, source: Source) -> Generator[_RowBloc
         filled = [(number, record) for number, record in enumerate(records, rows_before + 1) if record]
         if filled:  # the header is the first row of the first block
             rows = ((number, _cells(record)) for number, record in filled)
-            yield _RowBlock(rows, partial(_columns_of_records, done, [record for _, record in filled]))
+            yield _RowBlock(rows, partial(_columns_of_records, done, [record for _, record in filled], delimiter_of(source.reading)))
         lines_before += done.count(b"\n") + done.count(b"\r") - done.count(b"\r\n")
         rows_before += len(records)
     with closing(_rows_of_csv(rejoined(rest, stream), source, rows_before, lines_before)) as later:
@@ -143,7 +162,11 @@ def _blocks_of_csv(stream: BufferedReader, source: Source) -> Generator[_RowBloc
     next(line_wise, None)  # raises what reading raised
 
 
-def _columns_of_records(content: bytes, records: list[list[str]], width: int, wanted: Sequence[int]) -> list[list[bytes]] | None:
+def _columns_of_records(
+    content: bytes, records: list[list[str]], delimiter: str, width: int, wanted: Sequence[int]
+) -> list[list[bytes]] | None:
+    if content.count(b"\n") > len(records) and any(holds_rows(record, delimiter, "\n") for record in records):
+        return None
     if any(len(record) != width for record in records) or not is_plain(content):
         return None
     return [[record[place].encode() for record in records] for place in wanted]
@@ -169,6 +192,8 @@ class _Places(NamedTuple):
     label: int | None
     identity: int | None
     others: list[int]
+    marks: Mapping[str, int] = {}
+    """Of each label, the column that says which rows have it, if there is one for each."""
 
     @classmethod
     def of(cls, source: Source, header: Sequence[str] | None, path: str) -> _Places:
@@ -194,11 +219,14 @@ class _Places(NamedTuple):
             return found[0]
 
         texts = list(map(position, source.text_columns("2")))
-        label = position(reading.label_column or "1") if source.labelled else None
+        label_column = (reading.label_column or "1") if source.labelled else None
+        has_marks = label_column is not None and "," in label_column and label_column not in places
+        marks = {name: position(name) for name in label_column.split(",")} if label_column and has_marks else {}
+        label = None if label_column is None or has_marks else position(label_column)
         identity = None if reading.id_column is None else position(reading.id_column)
-        if label is not None and label in texts:
+        if label in texts or not set(texts).isdisjoint(marks.values()):
             raise UsageError("--label-column and --text-column are the same column", hint="give each its own")
-        found = cls(texts, label, identity, list(map(position, source.columns)))
+        found = cls(texts, label, identity, list(map(position, source.columns)), marks)
         if found.last < 0:
             raise UsageError("--text-column none leaves no column to read", hint="name the column of the text, or columns beside it")
         return found
@@ -206,11 +234,19 @@ class _Places(NamedTuple):
     @property
     def last(self) -> int:
         """The last column that is needed; −1 if none is."""
-        return max((place for place in (*self.texts, self.label, self.identity, *self.others) if place is not None), default=-1)
+        places = (*self.texts, self.label, self.identity, *self.others, *self.marks.values())
+        return max((place for place in places if place is not None), default=-1)
 
     def text(self, fields: Sequence[bytes]) -> bytes:
         """Return the text of a row."""
         return b"\n".join([fields[place] for place in self.texts])
+
+    def labels(self, fields: Sequence[bytes], encoding: str) -> str:
+        """Return the set of the labels that a row has a mark for."""
+        from nbtext.label_lists import marked_labels
+
+        marks = ((name, decoded_name(fields[place], encoding)) for name, place in self.marks.items())
+        return label_set(marked_labels(marks))
 
     def block(self, rows: _RowBlock, width: int) -> LabelledBlock | None:
         """Return the documents of rows, given the number of columns; None if one of them needs a closer look."""
@@ -254,7 +290,7 @@ def _documents(path: str, blocks: Iterable[_RowBlock], places: _Places, width: i
         if block is not None:
             yield block
             continue
-        for number, fields in rows.rows:
+        for number, fields in _noting_swallowed_rows(rows.rows, path, source):
             if fields == [b""] and last:
                 continue  # an empty line between rows, or at the end
             width, name = width or len(fields or ()), f"{path}:{number}"
@@ -266,11 +302,31 @@ def _documents(path: str, blocks: Iterable[_RowBlock], places: _Places, width: i
                 if places.identity is not None:
                     name = fields[places.identity].decode("utf-8", "surrogateescape") or name
                 label = None if places.label is None else label_of(fields[places.label], encoding)
+                if places.marks:
+                    label = places.labels(fields, encoding)
                 columns = tuple([to_utf8(fields[place], encoding)[0].decode() for place in places.others])
                 document = Document(name, label, places.text(fields), columns=columns)
             except Exception as raised:  # noqa: BLE001 - one row never ends a run
                 document = Document(name, problem=problem_of(raised))
             yield document
+
+
+def _noting_swallowed_rows(rows: Iterable[Row], path: str, source: Source) -> Iterator[Row]:
+    """Yield rows, and note the first with a cell that seems to have swallowed others."""
+    delimiter = delimiter_of(source.reading)
+    encoded = delimiter.encode("utf-8", "surrogateescape")
+    is_sought = source.reading.format == "csv"
+    for number, fields in rows:
+        if is_sought and fields is not None and holds_rows(fields, encoded, b"\n"):
+            is_sought = False
+            what = f"{path}:{number}: a cell in quotes holds lines that look like rows, and is read as one cell"
+            source.notices.warnings.append(Finding("columns", WARNING, what, f"if a quote is only a character, give {as_tsv(delimiter)}"))
+        yield number, fields
+
+
+def as_tsv(delimiter: str) -> str:
+    """Return the options that read a table in which a quote is a character."""
+    return f"--format tsv --delimiter {NAMED_DELIMITERS.get(delimiter, repr(delimiter))}"
 
 
 def _wrong_width(found: int, width: int, last: int) -> DocumentError:

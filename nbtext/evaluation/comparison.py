@@ -22,6 +22,7 @@ from nbtext.metrics.outcomes import ConfusionCells, Outcomes, f1, macro, outcome
 from nbtext.metrics.several_labels import evaluation_of
 from nbtext.ragged import blocks
 from nbtext.scoring import scored
+from nbtext.settings import OF_MAIL
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -40,10 +41,6 @@ FEWEST = 6
 """Documents that must differ before a difference is beyond chance: five fair coins all fall the same way in more than one case of 20."""
 
 FIGURES = ("accuracy", "macro_f1", "log_loss", "brier", "ece")
-
-
-MAIL = ("headers", "structure", "drop_quotes", "drop_signatures")
-"""Settings that decide which text a mail has."""
 
 
 def require_same_kind(a: TextClassifier, b: TextClassifier) -> None:
@@ -65,7 +62,7 @@ def differences_of_texts(reading: Reading, of_b: Reading, given: Container[str])
 
     return [
         f"B was trained with --{name.replace('_', '-')} {option(of_b[name])}, but documents are read with {option(reading[name])}, as for A"
-        for name in ("document", *(MAIL if reading.document == "mail" else ()))
+        for name in ("document", *(OF_MAIL if reading.document == "mail" else ()))
         if name not in given and reading[name] != of_b[name]
     ]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.columns import columns_in_words, cut_short
-from nbtext.corpus.reading import kinds_of_text, quoted_cells, read_as_text, resolved
+from nbtext.corpus.reading import corpus_doubts, kinds_of_text, read_as_text, resolved
 from nbtext.counts.counting import Analysis, count
 from nbtext.errors import PASSED, WARNING, Finding, NoDocumentsError, listed, quantity
 from nbtext.label_sets import labels_in
@@ -137,7 +137,8 @@ def look_at_corpus(paths: Sequence[str], reading: Reading, language: str, where:
         not_utf8=corpus.notices.transcoded,
     )
     of_reading = [*corpus.notices.warnings, *corpus.notices.findings]
-    return overview, [*_sizes(overview, corpus.notices.replaced), *quoted_cells(paths[0], reading, found), *of_reading, *findings]
+    of_layout = [*_sizes(overview, corpus.notices.replaced), *corpus_doubts(paths, reading, found)]
+    return overview, [*of_layout, *of_reading, *findings]
 
 
 def _sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding]:

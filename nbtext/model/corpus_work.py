@@ -105,6 +105,7 @@ def count_corpus(
         corpus.report(outcome)
         if outcome.failure is not None:
             raise outcome.failure
+    corpus.require_readable()
     if counts is None:
         raise NoDocumentsError
     names, notes = (list(chain.from_iterable(getattr(outcome, name) for outcome in outcomes)) for name in ("names", "notes"))
@@ -232,6 +233,7 @@ def score_corpus(model: FittedModel, corpus: Corpus, jobs: int = 1, at_once: int
             for block in score_shards(Scoring(model, source), chain(beginning, of_corpus), processes, corpus.report, heard):
                 begun = True
                 yield block
+        corpus.require_readable()
     except (DocumentError, PathError) as problem:
         corpus.break_off(problem, begun=begun and not corpus.labelled)
 
@@ -293,7 +295,9 @@ def _score(scoring: Scoring, shard: Shard, heard: Heard | None) -> Iterator[Scor
     try:
         for block in scored(scoring.model, documents if heard is None else paced(documents, heard)):
             read, begin = bytes_read() - begin, bytes_read()
-            yield Scored(block, Outcome(documents=len(block.documents), read=read, problems=rest.problems))
+            unreadable = sum(document.problem is not None for document in block.documents)
+            outcome = Outcome(documents=len(block.documents), unreadable=unreadable, read=read, problems=rest.problems)
+            yield Scored(block, outcome)
             rest.problems = []
     except (DocumentError, PathError) as problem:
         rest.failure = problem

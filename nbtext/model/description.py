@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.corpus.columns import PARTS, is_column_name
 from nbtext.counts.vocabulary import displayed_term, is_category_of, is_of_field
-from nbtext.errors import WARNING, Finding, listed, quantity
+from nbtext.errors import WARNING, Finding, quantity
+from nbtext.model.label_findings import label_findings
 from nbtext.settings import TRAINING, Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.fitted_model import FittedModel
-
-SHOWN = 5
-"""Most groups of similar labels in a warning."""
 
 FEW_CLASSES, FEW_DOCUMENTS = 20, 6
 """No warning of so many classes in more documents, or in as many documents."""
@@ -29,19 +26,6 @@ REVEALING, REVEALING_DOCUMENTS = 0.99, 20
 
 MANY_CLASSES = 0.5
 """Classes for each document from which the labels are probably not classes."""
-
-
-def similar_labels(labels: Iterable[str]) -> str | None:
-    """Return the labels that differ only in case, white space or Unicode form; None if there are none.
-
-    >>> similar_labels(["Cats", "cats", "dogs"])
-    "'Cats' and 'cats'"
-    """
-    groups: dict[str, list[str]] = {}
-    for label in labels:
-        groups.setdefault(" ".join(unicodedata.normalize("NFKC", label).casefold().split()), []).append(label)
-    found = [" and ".join(map(repr, group)) for group in groups.values() if len(group) > 1]
-    return listed(found, SHOWN) or None
 
 
 def describe(model: FittedModel) -> str:
@@ -101,15 +85,27 @@ def corpus_findings(statistics: ClassStatistics, reading: Reading, *, n_terms: i
         yield Finding(
             "texts", WARNING, "the documents hold no terms; every answer will be the same", "nbtext tokens shows why a word is dropped"
         )
-    if similar := similar_labels(statistics.classes):
+    is_list = reading.layout.decoded and reading.label_separator is None and "," not in (reading.label_column or "")
+    if is_list and statistics.n_documents >= REVEALING_DOCUMENTS and _have_one_label(statistics):
+        head, dot, rest = (reading.label_column or "label").partition(".")
+        first = f"{head}.0{dot}{rest}"
         yield Finding(
             "labels",
             WARNING,
-            f"labels that differ only in case, spaces or Unicode form: {similar}",
-            "write them alike, or join them with nbtext relabel",
+            "labels are lists, none has more than one, and each label is answered by itself",
+            f"if each document has one class, give --label-column {first}",
         )
+    yield from label_findings(list(filter(None, statistics.classes)), reading)
     yield from _wrong_columns(statistics, reading)
     yield from _revealing_fields(statistics)
+
+
+def _have_one_label(statistics: ClassStatistics) -> bool:
+    """Return whether documents may have several labels, and have one each."""
+    if statistics.everything is None:
+        return False
+    of_labels = [n for label, n in zip(statistics.classes, statistics.class_documents.tolist(), strict=True) if label]
+    return sum(of_labels) == statistics.n_documents
 
 
 def _wrong_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Finding]:

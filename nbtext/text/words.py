@@ -1,7 +1,7 @@
 """Words of a text: Unicode normalisation, case-folding, the definition of a word, stop lists and stemmers.
 
 A word is a run of at least two Unicode letters, digits, combining marks and single apostrophes inside ("don't") that begins with a letter or
-digit. Compatibility forms are unified (NFKC), case is folded, invisible format characters are removed.
+digit, or a pictograph such as an emoji, without what changes its colour. Compatibility forms are unified (NFKC), case is folded, invisible format characters are removed.
 
 Normalising takes quadratic time in the number of successive combining marks. So a combining grapheme joiner is inserted after every 30, as in the
 Stream-Safe Text Format (Unicode Standard Annex #15, section 13). It stays in the word.
@@ -41,12 +41,26 @@ MISREAD = {"hungarian": "iso-8859-2", "turkish": "iso-8859-9"}
 """Lists that the package decoded as Latin-1, with "õ" for "ő" and "þ" for "ş", and their true encodings."""
 
 
+_FIRST_PICTOGRAPH = 0x1F000
+_OLDER_PICTOGRAPHS = range(0x2600, 0x27C0)
+"""The blocks Miscellaneous Symbols and Dingbats."""
+
+_DOTTED = "\u0307"
+"""What is left of a Turkish İ behind the i when its case is folded."""
+
+
 class _Visible(dict[int, str]):
     """Table for `str.translate` that removes soft hyphens, joiners and direction marks, which do not separate words."""
 
     def __missing__(self, code: int) -> str:
         self[code] = kept = "" if category(chr(code)) == "Cf" else chr(code)
         return kept
+
+
+def is_emoji(character: str) -> bool:
+    """Return whether a character is a pictograph, which is a word by itself."""
+    code = ord(character)
+    return category(character) == "So" and (code >= _FIRST_PICTOGRAPH or code in _OLDER_PICTOGRAPHS)
 
 
 class _Alphabet(dict[int, str]):
@@ -57,6 +71,8 @@ class _Alphabet(dict[int, str]):
         kind = category(character)
         if kind == "Cf":  # normalising can produce them
             kept = ""
+        elif is_emoji(character):
+            kept = f"{_SPACE}{character}{_SPACE}"
         elif kind[0] in "LM" or kind in ("Nd", "Nl", "No"):
             kept = character
         else:
@@ -91,6 +107,8 @@ def is_word(word: str, *, unspaced: bool) -> bool:
     """Return whether a candidate is neither too short nor too long; with ``unspaced`` words in scripts without spaces have any length."""
     if MIN_CHARACTERS <= len(word) <= MAX_BYTES // 4 or (unspaced and word and is_unspaced(word)):
         return True
+    if len(word) == 1:
+        return is_emoji(word)
     return len(word) >= MIN_CHARACTERS and len(word.encode()) <= MAX_BYTES
 
 
@@ -98,15 +116,21 @@ def candidates(text: str) -> list[str]:
     """Return the words of a text with those too short or too long to count, and empty ones for runs without letter or digit."""
     if text.isascii() and text.isalnum():
         return [text.lower()]
-    text = text.lower() if text.isascii() else normalize("NFKC", normalize("NFKC", _stream_safe(text.translate(_VISIBLE))).casefold())
+    text = text.lower() if text.isascii() else _folded(text)
     pieces = text.translate(_ALPHABET).replace("''", _SPACE).split()
     return [_trim(piece) for piece in pieces]
+
+
+def _folded(text: str) -> str:
+    """Return a text in Unicode's normal form, its case folded: i for the Turkish İ too."""
+    folded = normalize("NFKC", _stream_safe(text.translate(_VISIBLE))).casefold()
+    return normalize("NFKC", folded.replace(f"i{_DOTTED}", "i") if _DOTTED in folded else folded)
 
 
 def _trim(piece: str) -> str:
     """Return a run without apostrophes at its ends and without marks before its first letter or digit."""
     piece = piece.strip("'")
-    begin = next((place for place, character in enumerate(piece) if character.isalnum()), len(piece))
+    begin = next((place for place, character in enumerate(piece) if character.isalnum() or is_emoji(character)), len(piece))
     return piece[begin:]
 
 

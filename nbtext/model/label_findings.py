@@ -1,0 +1,126 @@
+"""Signs in the names of classes that they were read in another way than their user means."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from nbtext.errors import WARNING, Finding, listed
+from nbtext.label_lists import holds_list
+from nbtext.label_sets import LISTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from nbtext.settings import Reading
+
+SHOWN = 5
+"""Most labels, or groups of them, in a warning."""
+
+SEPARATORS = (";", "|", "#", ",", " ")
+"""Texts between labels; a blank only between addresses."""
+
+MOSTLY = 0.8
+"""Share of the labels with a separator of which a part is in another label too, from which they look like lists."""
+
+MISSING = {"nan", "none", "null", "nil", "na", "n/a", "<na>", "#n/a", "nat"}
+"""How programs write a value that is missing, in lower case."""
+
+FASTTEXT = "__label__"
+
+_ADDRESS = re.compile(r"<\S+>|\w+://\S+")
+_WHOLE_NUMBER = re.compile(r"(\d+)\.0*")
+
+
+def label_findings(labels: Sequence[str], reading: Reading) -> Iterator[Finding]:
+    """Yield what is unusual about the names of classes."""
+    if similar := similar_labels(labels):
+        yield Finding(
+            "labels",
+            WARNING,
+            f"labels that differ only in case, spaces, Unicode form or as 1 and 1.0: {similar}",
+            "write them alike, or join them with nbtext relabel",
+        )
+    if missing := [label for label in labels if label.strip().casefold() in MISSING]:
+        column = reading.label_column
+        leave_out = f"give --where {column}!={missing[0]}" if reading.has_columns and column else "leave such documents out"
+        yield Finding(
+            "labels",
+            WARNING,
+            f"a class with a name that stands for a missing value: {listed([*map(repr, missing)], SHOWN)}",
+            f"if its documents have no label, {leave_out}",
+        )
+    if reading.label_separator is None:
+        yield from _lists(labels, reading)
+
+
+def _lists(labels: Sequence[str], reading: Reading) -> Iterator[Finding]:
+    """Yield the finding that labels are lists of labels, or end as an item of a list."""
+    if (separator := separator_of(labels)) is not None:
+        example = next(label for label in labels if _is_list(label, separator))
+        written = "list" if separator == LISTS else "' '" if separator == " " else f"'{separator}'"
+        advice = f"give --label-separator {written}"
+        if reading.format == "fasttext":
+            advice = f"write a space before each __label__ and before the text, as with sed 's/{separator} */ /'"
+        yield Finding("labels", WARNING, f"labels that look like lists of several, such as {example!r}", f"if they are, {advice}")
+    elif ends := [label for label in labels if len(label) > 1 and label[-1] in ",;" and label[-2].isalnum()]:
+        yield Finding(
+            "labels",
+            WARNING,
+            f"labels that end in {ends[0][-1]!r}: {listed([*map(repr, ends)], SHOWN)}",
+            "take it away if it is no part of the name",
+        )
+
+
+def similar_labels(labels: Iterable[str]) -> str | None:
+    """Return the labels that differ only in case, white space, Unicode form or as 1 and 1.0; None if there are none.
+
+    >>> similar_labels(["Cats", "cats", "dogs", "1", "1.0"])
+    "'Cats' and 'cats', '1' and '1.0'"
+    """
+    groups: dict[str, list[str]] = {}
+    for label in labels:
+        plain = " ".join(unicodedata.normalize("NFKC", label).casefold().split())
+        number = _WHOLE_NUMBER.fullmatch(plain)
+        groups.setdefault(number[1] if number else plain, []).append(label)
+    found = [" and ".join(map(repr, group)) for group in groups.values() if len(group) > 1]
+    return listed(found, SHOWN) or None
+
+
+def separator_of(labels: Sequence[str]) -> str | None:
+    """Return what separates the labels in labels that look like lists of several, `LISTS` for lists in brackets; None if none do.
+
+    Labels are lists if most of those with a separator share a part with another label, and there are no more parts than labels;
+    or if a part is marked as a label of fastText.
+
+    >>> separator_of(["card", "card;fee"]), separator_of(["['card']", "['card', 'fee']"]), separator_of(["Smith, Ann", "Roe, Ann"])
+    (';', 'list', None)
+    """
+    if labels and 2 * sum(map(holds_list, labels)) > len(labels):
+        return LISTS
+    return next((separator for separator in SEPARATORS if _are_lists(_parts(labels, separator))), None)
+
+
+def _is_list(label: str, separator: str) -> bool:
+    return holds_list(label) if separator == LISTS else len(_parts([label], separator)[label]) > 1
+
+
+def _parts(labels: Iterable[str], separator: str) -> dict[str, list[str]]:
+    """Return the parts of each label; a label that is no list has one."""
+    found = {}
+    for label in labels:
+        parts = [part for part in map(str.strip, label.split(separator)) if part]
+        if separator == " " and not all(map(_ADDRESS.fullmatch, parts)):
+            parts = [label]
+        found[label] = parts
+    return found
+
+
+def _are_lists(parts: Mapping[str, Sequence[str]]) -> bool:
+    several = [of_label for of_label in parts.values() if len(of_label) > 1]
+    uses = Counter(part for of_label in parts.values() for part in set(of_label))
+    shared = sum(any(uses[part] > 1 for part in of_label) for of_label in several)
+    is_marked = any(part.startswith(FASTTEXT) for of_label in several for part in of_label)
+    return is_marked or (bool(several) and shared >= MOSTLY * len(several) and len(uses) <= len(parts))

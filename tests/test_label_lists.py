@@ -1,0 +1,82 @@
+"""Several labels in one value: lists in brackets, and marks of labels."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nbtext.errors import DocumentError
+from nbtext.label_lists import holds_list, is_marks, items_of, marked_at_least_half, marked_labels
+from tests.process import corpus, fail, in_json, succeed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("label", "items"),
+    [
+        ('["a", "b"]', ["a", "b"]),
+        ("['a', 'b']", ["a", "b"]),
+        ("['a' 'b']", ["a", "b"]),
+        ("[1, 2]", ["1", "2"]),
+        ("[]", []),
+        ("[it's, b]", ["it's", " b"]),
+        ('{"choices": ["a", "b"]}', ["a", "b"]),
+        ("{'choices': ['a']}", ["a"]),
+    ],
+)
+def test_items_of_lists(label: str, items: list[str]) -> None:
+    assert holds_list(label)
+    assert items_of(label) == items
+
+
+@pytest.mark.parametrize("label", ["a", "a, b", "[a", '{"a": 1}', ""])
+def test_what_is_no_list_is_one_item(label: str) -> None:
+    assert not holds_list(label)
+    assert items_of(label) == [label]
+
+
+def test_marks() -> None:
+    assert marked_labels([("a", "1"), ("b", " 0 "), ("c", "TRUE"), ("d", ""), ("e", "1.0")]) == ["a", "c", "e"]
+    with pytest.raises(DocumentError, match="the mark of label 'a' is '2', neither 0 nor 1"):
+        marked_labels([("a", "2")])
+    assert is_marks({"a": 1, "b": 0.2, "c": False})
+    assert not any(map(is_marks, ({}, {"a": "b"}, {"a": 2}, ["a"], {"a": None})))
+    assert marked_at_least_half({"a": 1, "b": 0.2, "c": 0.5}) == ["a", "c"]
+
+
+def sizes(*arguments: str | Path) -> dict[str, int]:
+    succeed("train", *arguments, "-m", "m")
+    found = in_json("inspect -m m")["classes"]
+    return (
+        {each["class"]: each["documents"] for each in found} if isinstance(found, list) else {k: v["documents"] for k, v in found.items()}
+    )
+
+
+def test_a_column_for_each_label_and_lists_in_cells_are_the_sets_that_they_mean(tmp_path: Path) -> None:
+    sets = [["toxic"], ["toxic", "insult"], [], ["threat"], ["insult"], ["toxic", "threat"]] * 4
+    texts = [f"text {' '.join(each) or 'fine'} word{n}" for n, each in enumerate(sets)]
+    names = ("toxic", "insult", "threat")
+    marks = "".join(f"{','.join(str(int(name in each)) for name in names)},{text}\n" for each, text in zip(sets, texts, strict=True))
+    records = [{"cats": {name: float(name in each) for name in names}, "text": text} for each, text in zip(sets, texts, strict=True)]
+    corpus(
+        tmp_path,
+        {
+            "marks.csv": f"{','.join(names)},comment\n{marks}",
+            "lists.csv": "label,comment\n" + "".join(f'"{each}",{text}\n' for each, text in zip(sets, texts, strict=True)),
+            "marks.jsonl": "".join(json.dumps(record) + "\n" for record in records),
+            "flat.jsonl": "".join(json.dumps({**record["cats"], "text": record["text"]}) + "\n" for record in records),  # type: ignore[dict-item]
+            "sets.jsonl": "".join(json.dumps({"label": each, "text": text}) + "\n" for each, text in zip(sets, texts, strict=True)),
+        },
+    )
+    wanted = sizes("sets.jsonl")
+    assert wanted == {"toxic": 12, "insult": 8, "threat": 8}
+    columns = ("--label-column", ",".join(names))
+    assert sizes("marks.csv", *columns, "--text-column", "comment") == wanted
+    assert sizes("lists.csv", "--label-separator", "list") == wanted
+    assert sizes("marks.jsonl") == wanted
+    assert sizes("flat.jsonl", *columns) == wanted
+    assert "give --label-column toxic,insult,threat" in fail(2, "train marks.csv")

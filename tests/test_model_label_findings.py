@@ -1,0 +1,48 @@
+"""What the names of classes show: lists of labels, missing values, names that differ in little."""
+
+from __future__ import annotations
+
+import pytest
+
+from nbtext.model.label_findings import label_findings, separator_of
+from nbtext.settings import Reading
+
+
+@pytest.mark.parametrize(
+    ("labels", "separator"),
+    [
+        (["card", "card;fee"], ";"),
+        (["a|b", "a", "b"], "|"),
+        (["a#b", "b#c", "a"], "#"),
+        (["a,b", "b,c", "a,c"], ","),
+        (['["a"]', '["a", "b"]'], "list"),
+        (["['a', 'b']", "['b']"], "list"),
+        (["<http://x/a> <http://x/b>", "<http://x/a>"], " "),
+        (["a,__label__b", "c,__label__b"], ","),
+        (["card", "fee"], None),
+        (["C#", "F#"], None),
+        (["Smith, Ann", "Roe, Ann"], None),
+        (["waste collection", "waste bins", "waste"], None),
+        ([], None),
+    ],
+)
+def test_lists_are_known_by_parts_that_come_again(labels: list[str], separator: str | None) -> None:
+    assert separator_of(labels) == separator
+
+
+def said(*labels: str, **reading: str) -> list[str]:
+    return [finding.line for finding in label_findings(labels, Reading(**reading))]  # type: ignore[arg-type]
+
+
+def test_what_is_odd_is_said_with_what_to_do() -> None:
+    assert said("cats", "dogs") == []
+    assert said("card", "card;fee") == [
+        "labels that look like lists of several, such as 'card;fee'; if they are, give --label-separator ';'"
+    ]
+    assert said("card", "card;fee", label_separator="|") == []
+    assert said("a,", "b") == ["labels that end in ',': 'a,'; take it away if it is no part of the name"]
+    [missing] = said("a", "NaN", format="csv", label_column="topic")
+    assert missing.endswith("'NaN'; if its documents have no label, give --where topic!=NaN")
+    [similar] = said("1", "1.0", "2")
+    assert "'1' and '1.0'" in similar
+    assert said("1.10", "1.1") == []  # versions
