@@ -29,7 +29,7 @@ REPEATED = 0.5
 MOST_NAMES = 1000
 """Names of files that are looked at."""
 
-_LABELS_FILE = re.compile(r"(.*?)[_.-]?(?:labels?|targets?|classes|y)", re.IGNORECASE)
+_LABELS_FILE = re.compile(r"(|.*[_.-])(?:labels?|targets?|classes|y)", re.IGNORECASE)
 _TABLES = tuple(suffix for layout in FORMATS.values() for suffix in layout.suffixes if not layout.mail)
 
 
