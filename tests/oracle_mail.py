@@ -77,7 +77,7 @@ def _shown(message: Message) -> Iterator[Message]:
             ]
             shown = plain[:1] or shown[-1:]
         yield from chain.from_iterable(shown)
-    elif message.get_content_type() in ("text/plain", "text/html"):
+    elif message.get_content_maintype() == "text":
         yield message
 
 

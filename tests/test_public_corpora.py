@@ -95,7 +95,7 @@ def test_planted_wrong_labels_are_found(tmp_path: Path) -> None:
 def test_a_drift_gate_trips_on_another_language_and_not_on_new_mail(short: Path, tmp_path: Path) -> None:
     folder = unpacked("20news-bydate.tar.xz", tmp_path)
     train, test = (next(path for path in sorted(folder.rglob(name)) if path.is_dir()) for name in ("*-train", "*-test"))
-    succeed("train", train)
+    succeed("train", train, "--document", "text")
     tweets = (found(short, "germeval2018.test.txt"), "--format", "tsv", "--text-column", "1")
     for documents_, met in (((test,), True), (tweets, False), ((test,), True)):
         succeed("classify", *documents_, "--drift", "log")
@@ -105,4 +105,4 @@ def test_a_drift_gate_trips_on_another_language_and_not_on_new_mail(short: Path,
 def test_two_thirds_of_20_newsgroups_give_the_accuracy_of_the_course(tmp_path: Path) -> None:
     folder = unpacked("20news-19997.tar.xz", tmp_path)
     labels = next(path.parent for path in sorted(folder.rglob("alt.atheism")))
-    assert in_json("cross-validate", labels, "--folds", "3")["accuracy"] > 0.89
+    assert in_json("cross-validate", labels, "--folds", "3", "--document", "text")["accuracy"] > 0.89

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.exhaustive, pytest.mark.skipif(not CORPORA.is_dir(), reason="the public corpora are not beside the repository")]
 
 DAYS = 4
+AS_TEXT = ("--document", "text")
+"""Each article looks like mail, which a warning would say."""
 SETTINGS = [[], ["--classifier", "complement", "--weighting", "binary", "--ngrams", "2"]]
 
 
@@ -40,12 +42,12 @@ def documents(folder: Path, model: str) -> Any:
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: " ".join(setting) or "defaults")
 def test_updated_day_by_day_it_is_the_model_trained_at_once_and_forgetting_leads_back(newsgroups: Path, setting: list[str]) -> None:
     days = [f"day{number}" for number in range(DAYS)]
-    succeed("train", *days, *setting, "-m", "whole", cwd=newsgroups)
-    succeed("train", days[2], *setting, "-m", "daily", cwd=newsgroups)
+    succeed("train", *days, *AS_TEXT, *setting, "-m", "whole", cwd=newsgroups)
+    succeed("train", days[2], *AS_TEXT, *setting, "-m", "daily", cwd=newsgroups)
     for day in (days[0], days[3], days[1]):
         succeed("update", day, "-m", "daily", cwd=newsgroups)
     assert (newsgroups / "daily").read_bytes() == (newsgroups / "whole").read_bytes()
-    succeed("train", *days[:3], *setting, "-m", "earlier", cwd=newsgroups)
+    succeed("train", *days[:3], *AS_TEXT, *setting, "-m", "earlier", cwd=newsgroups)
     succeed("forget", days[3], "-m", "daily", cwd=newsgroups)
     daily, earlier = (TextClassifier.load(str(newsgroups / name)) for name in ("daily", "earlier"))
     assert daily.fitted.statistics == earlier.fitted.statistics
@@ -56,14 +58,14 @@ def test_updated_day_by_day_it_is_the_model_trained_at_once_and_forgetting_leads
 def test_models_of_days_merged_are_the_model_trained_at_once(newsgroups: Path) -> None:
     days = [f"day{number}" for number in range(DAYS)]
     for day in days:
-        succeed("train", day, "-m", f"of-{day}", cwd=newsgroups)
+        succeed("train", day, *AS_TEXT, "-m", f"of-{day}", cwd=newsgroups)
     succeed("merge", *(f"of-{day}" for day in days), "--to", "merged", cwd=newsgroups)
-    succeed("train", *days, "-m", "whole", cwd=newsgroups)
+    succeed("train", *days, *AS_TEXT, "-m", "whole", cwd=newsgroups)
     assert (newsgroups / "merged").read_bytes() == (newsgroups / "whole").read_bytes()
 
 
 def test_documents_of_the_test_part_were_never_learnt(newsgroups: Path) -> None:
-    succeed("train day0 day1 -m half", cwd=newsgroups)
+    succeed("train day0 day1 -m half", *AS_TEXT, cwd=newsgroups)
     before = (newsgroups / "half").read_bytes()
     done = nbtext("forget test -m half", cwd=newsgroups)
     assert done.status == 2
@@ -81,8 +83,8 @@ def test_learnt_once_in_two_runs_or_in_one(newsgroups: Path) -> None:
     for number, group in enumerate(sorted({path.parent for path in articles})):
         for part in ("all", "first" if number < 10 else "second"):
             (newsgroups / part / group.name).symlink_to(group)
-    succeed("train all --once -m at-once", cwd=newsgroups)
-    succeed("train first --once -m once", cwd=newsgroups)
+    succeed("train all --once -m at-once", *AS_TEXT, cwd=newsgroups)
+    succeed("train first --once -m once", *AS_TEXT, cwd=newsgroups)
     note = nbtext("update second --once -v -m once", cwd=newsgroups).notes[0]
     moved = int(note.partition("moved from another class: ")[2].partition(",")[0])
     assert moved > 50
