@@ -178,6 +178,26 @@ def test_a_found_file_names_no_path_outside_its_folder(tmp_path: Path, case: str
     assert "outside" not in nbtext(command, TRAIN, "--config", name, cwd=folder, env={"HOME": str(tmp_path)}).err.decode()
 
 
+@pytest.mark.parametrize("command", ["train", "doctor", "cross-validate --folds 2"])
+def test_files_named_by_a_table_stay_in_the_folder_of_a_found_file(tmp_path: Path, command: str) -> None:
+    folder = tmp_path / "sent"
+    folder.mkdir()
+    write(folder, 'file-column = "path"\n')
+    for name in ("private", "sent/1", "sent/2", "sent/3"):
+        (tmp_path / name).write_text("zebra\n")
+    rows = "label,path\na,1\nb,2\na,3\nb,1\n"
+    (folder / "inside.csv").write_text(rows)
+    assert nbtext(command, "inside.csv", cwd=folder).status == 0
+    (folder / "link").symlink_to("../private")
+    for path in ("../private", str(tmp_path / "private"), "link"):
+        (folder / "t.csv").write_text(f"{rows}a,{path}\n")
+        done = nbtext(command, "t.csv", cwd=folder)
+        assert done.status == (0 if command == "doctor" else 1)
+        assert "outside the folder" in " ".join((done.err + done.out).decode().split())
+        for way in ("--file-column=path", "--config=nbtext.toml"):
+            assert nbtext(command, "t.csv", way, cwd=folder).status == 0
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a model, a copy of it, and a worse one."""

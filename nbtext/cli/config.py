@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 
 from nbtext.cli.messages import last_value, say
 from nbtext.errors import PathError, UsageError, did_you_mean, reason
@@ -70,12 +71,11 @@ class PathList(InputPath):
 
     def require_harmless(self, path: str, folder: str) -> None:
         """Raise `UsageError` for a list outside the folder, or with a path outside it."""
-        from nbtext.corpus.streams import listed_paths
+        from nbtext.corpus.streams import list_content
 
         super().require_harmless(path, folder)
-        for line in listed_paths(path, null=False):
-            for each in line.split("\0"):
-                super().require_harmless(each, folder)
+        for each in re.split(rb"[\0\n]", list_content(path)):
+            super().require_harmless(os.fsdecode(each), folder)
 
 
 class OutputPath(InputPath):
@@ -105,6 +105,29 @@ class OutputPath(InputPath):
                 return re.match(self._own, file.read(LARGEST_BEGINNING)) is not None
         except OSError:
             return False
+
+
+_FOUND_FOLDER = "nbtext.folder-of-found-defaults"
+"""In the ``meta`` of a context: the folder of a found file that sets the column of paths."""
+
+
+class ColumnOfPaths(click.types.StringParamType):
+    """A column whose values are paths of files that are read."""
+
+    name = "column"
+
+    def beside(self, value: str, folder: str, *, is_found: bool) -> str:
+        """Return the value, and remember the folder of a found file: the paths must stay in it."""
+        if is_found:
+            click.get_current_context().meta[_FOUND_FOLDER] = folder or os.curdir
+        return value
+
+
+def folder_of_paths() -> str | None:
+    """Return the folder in which the files of ``--file-column`` must be; None unless a found file sets that option."""
+    context = click.get_current_context(silent=True)
+    is_default = context is not None and context.get_parameter_source("file_column") is ParameterSource.DEFAULT_MAP
+    return context.meta.get(_FOUND_FOLDER) if context is not None and is_default else None
 
 
 class Address(click.types.StringParamType):
@@ -288,7 +311,7 @@ def _checked(option: click.Option, default: _Default, context: click.Context) ->
 
     def beside(each: str) -> str:
         """Return a value as it would stand on the command line; raise `UsageError` for what a found file may not name."""
-        if file is None or not isinstance(option.type, InputPath | Address):
+        if file is None or not isinstance(option.type, InputPath | ColumnOfPaths | Address):
             return each
         try:
             return option.type.beside(each, os.path.dirname(file.path), is_found=file.is_found)

@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from nbtext.cli import messages
+from nbtext.cli.config import folder_of_paths
 from nbtext.cli.option import ANALYSING, given, given_reading
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.document import LabelledFolder
@@ -72,6 +73,7 @@ class CommandCorpus(Corpus):
         super().__init__(paths, reading, labelled, columns, str(on_error), messages.document_failed)
         _keep_freed_memory()
         self.reports_progress = progress and not typed and messages.standard_error_is_terminal()
+        self.files_within = folder_of_paths()
         self.where = options.get("where")
         if (allowed := options.get("allow_unreadable")) is not None:
             self.allow_unreadable = str(ALLOW_UNREADABLE.checked(allowed))

@@ -35,6 +35,7 @@ def command(model_path: str, output: str, **options: Any) -> None:
       nbtext doctor messages.csv --label-column topic --text-column body
     """
     try:
+        from nbtext.cli.config import folder_of_paths
         from nbtext.inspection.corpora import look_at_corpus
         from nbtext.inspection.health import Failure, health, installed_versions
         from nbtext.report.forms import write_result
@@ -43,7 +44,7 @@ def command(model_path: str, output: str, **options: Any) -> None:
         problem = None
         if options["corpus"]:
             reading, language = option.given_reading(options), options["language"] or "english"
-            overview, findings = look_at_corpus(options["corpus"], reading, language, options["where"])
+            overview, findings = look_at_corpus(options["corpus"], reading, language, options["where"], folder_of_paths())
             record = {"corpus": overview, "checks": findings}
         else:
             named = bool(os.environ.get("NBTEXT_MODEL")) or model_path != option.DEFAULT_MODEL

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 import click
 
 from nbtext.cli import messages, panels
-from nbtext.cli.config import JUDGED, MODEL, Address, InputPath, OutputPath, PathList
+from nbtext.cli.config import JUDGED, MODEL, Address, ColumnOfPaths, InputPath, OutputPath, PathList
 from nbtext.errors import NbtextError, UsageError, quantity
 from nbtext.report.forms import excel_safe
 from nbtext.settings import ANALYSIS, BY_EVIDENCE, INPUT, LANGUAGES, READING, SEARCH, TRAINING, Parameter, Reading
@@ -360,6 +360,7 @@ messages_options = several(
 
 
 _OF_ONE: dict[str, dict[str, Any]] = {
+    "file_column": {"type": ColumnOfPaths()},
     "files_from": {"type": PathList()},
     "label_column": {"old_names": "--label-header"},
     "members": {"callback": lambda context, _, given: f"{BY_EVIDENCE}{given or ''}" if context.params["combine"] == "evidence" else given},

@@ -67,6 +67,8 @@ class Corpus:
     notices: Notices = field(default_factory=Notices)
     patch: Callable[[Document, Notices], Document] | None = None
     """What gives documents other labels."""
+    files_within: str | None = None
+    """The folder in which the files that a table names must be; None if they may be anywhere."""
     where: str | None = None
     """A column or header, an equals sign and the value that it must have, if not all documents are read."""
     reports_progress: bool = field(default=True, init=False)
@@ -161,7 +163,9 @@ class Corpus:
         """What the readers are given; the settings of reading are resolved here, once for all."""
         reading = resolved(self.reading, self.paths, labelled=self.labelled)
         source = source_of(reading, self.notices, labelled=self.labelled, columns=self.columns, where=self.where)
-        return replace(source, on_error=self.on_error, leave_out=self._leave_out, patch=self.patch, alone=len(self.paths) == 1)
+        within = None if self.files_within is None else os.path.realpath(self.files_within)
+        is_alone = len(self.paths) == 1
+        return replace(source, on_error=self.on_error, leave_out=self._leave_out, patch=self.patch, alone=is_alone, files_within=within)
 
     @contextmanager
     def watched(self) -> Iterator[Callable[[int, int], None] | None]:

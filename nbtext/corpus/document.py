@@ -165,6 +165,8 @@ class Source:
     """The header that has this value in mail."""
     alone: bool = False
     """Whether the corpus is a single path."""
+    files_within: str | None = None
+    """The folder, without links, in which the files that a table names must be; None if they may be anywhere."""
 
     def text_columns(self, usual: str) -> list[str]:
         """Return the columns that are joined to the text, without those that are fields; the ``usual`` one if none is named."""

@@ -635,6 +635,11 @@ def _file_in(folder: str, name: bytes, source: Source) -> tuple[str, bytes]:
     from nbtext.corpus.directory import read_listed
 
     path = os.path.join(folder, os.fsdecode(name))
+    within = source.files_within
+    if within is not None and os.path.commonpath((within, os.path.realpath(path))) != within:
+        raise DocumentError(
+            f"{path} is outside the folder of the file that sets --file-column", hint="give --file-column to read it, or --no-config"
+        )
     if not os.path.isfile(path):
         raise DocumentError(f"there is no file {path}")
     document = read_listed((path, None, None), source)

@@ -441,13 +441,20 @@ def line_blocks(stream: BufferedReader, source: Source) -> Generator[_LineBlock]
         raise failure
 
 
+def list_content(path: str) -> bytes:
+    """Return the content of a file of paths, unpacked if it is compressed."""
+    with open_stream(path) as stream:
+        return stream.read()
+
+
 def listed_paths(path: str, *, null: bool) -> list[str]:
     """Return the paths in a file, or on standard input for ``-``: one a line, or with ``null`` separated by NUL.
 
-    A path that is only ``-`` is a file of that name. Raise `PathError` if the list cannot be read.
+    A path that is only ``-`` is a file of that name. Raise `PathError` if the list cannot be read, or a path has a NUL.
     """
-    with open_stream(path) as stream:
-        content = stream.read()
+    content = list_content(path)
+    if b"\0" in content and not null:
+        raise PathError("a path has no NUL", where=path, hint="if NUL ends each path, give --null")
     names = content.split(b"\0" if null else b"\n")
     return ["./-" if name == b"-" else os.fsdecode(name) for name in names if name]
 

@@ -75,12 +75,14 @@ class CorpusOverview:
     """Documents that were not valid UTF-8 and were read as Windows-1252."""
 
 
-def look_at_corpus(paths: Sequence[str], reading: Reading, language: str, where: str | None = None) -> tuple[CorpusOverview, list[Finding]]:
+def look_at_corpus(
+    paths: Sequence[str], reading: Reading, language: str, where: str | None = None, files_within: str | None = None
+) -> tuple[CorpusOverview, list[Finding]]:
     """Return sizes of a corpus, and what was found in it; raise `PathError` or `UsageError` if training could not read it."""
     found = resolved(reading, paths, labelled=True)
     layout = found.layout
     settings = Settings(reading=found, language=language, stemmer="none", stop_words="none", unspaced="words", sample=0)
-    corpus = Corpus(paths, found, labelled=True, where=where)
+    corpus = Corpus(paths, found, labelled=True, where=where, files_within=files_within)
     sizes, digests, names, labels = array("q"), bytearray(), list[str](), list[str]()
     classes, kinds, unreadable = Counter[str](), Counter[str](), list[_Unreadable]()
 
