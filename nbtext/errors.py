@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from nbtext.records import dataclass
 
 RESTORE = "restore it or train again"
 """What to do about a damaged model."""
+
+LONGEST_LABEL = 50
+"""Characters of a label in a list of sizes."""
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 
@@ -131,6 +134,25 @@ def listed(names: Sequence[str], most: int) -> str:
     ('a, b', 'a, b and others')
     """
     return ", ".join(names[:most]) + (" and others" if len(names) > most else "")
+
+
+def sizes_in_words(sizes: Mapping[str, float], most: int) -> str:
+    """Return the labels of the most documents with their numbers, and how many more there are.
+
+    >>> sizes_in_words({"spam": 527, "ham": 3213, "other": 4}, 2), sizes_in_words({"1": 20, "5": 3}, 2)
+    ('ham 3,213, spam 527; 1 more', '1 (20), 5 (3)')
+    """
+    form = "{} ({:,})" if any(label[-1:].isdigit() for label in sizes) else "{} {:,}"
+    ordered = sorted(sizes.items(), key=lambda item: -item[1])
+    shown = ", ".join(form.format(_beginning(label), size) for label, size in ordered[:most])
+    n_more = len(ordered) - most
+    return f"{shown}; {n_more:,} more" if n_more > 0 else shown
+
+
+def _beginning(name: str) -> str:
+    """Return a name on one line, cut if it is long."""
+    text = " ".join(name.split())
+    return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 3]}..."
 
 
 def plural(n: float, noun: str) -> str:

@@ -202,12 +202,15 @@ def at_terminal(
     typed: bytes = b"",
     answers: bool = True,
     interrupt_at: bytes = b"",
+    columns: int = 0,
 ) -> Result:
     """Run nbtext, or some Python that runs it, before a terminal that takes its standard error, and its standard output unless not ``answers``.
 
-    Once the terminal shows ``interrupt_at``, the program is interrupted.
+    Once the terminal shows ``interrupt_at``, the program is interrupted. The terminal is ``columns`` wide; 0 if it does not say.
     """
     ours, theirs = pty.openpty()
+    if columns:
+        termios.tcsetwinsize(ours, (24, columns))
     with start(
         [sys.executable, *(["-c", code] if code else ["-m", "nbtext"]), *arguments],
         cwd=cwd,

@@ -98,3 +98,26 @@ def test_an_internal_error_with_its_traceback(pets: Path) -> None:
     assert done.status == 70
     assert (lines[0]["level"], lines[0]["message"]) == ("notice", "Traceback (most recent call last):")
     assert (lines[-1]["level"], lines[-1]["message"]) == ("error", "internal error: ZeroDivisionError: a\x1b[31m\nb")
+
+
+LONG = "x" * 5_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "listed"),
+    [
+        ("classify --files-from list", f"{LONG}\n"),
+        ("classify --text x --prior-shape", None),
+        (f"train pets --label-column {LONG}", None),
+        (f"relabel {LONG} cats", None),
+        ("relabel " + "'" + "x y " * 2_000 + "' cats", None),
+    ],
+)
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_message_is_never_as_long_as_what_is_wrong(pets: Path, arguments: str, listed: str | None, form: str) -> None:
+    if listed is not None:
+        (pets / "list").write_text(listed)
+    done = nbtext(arguments, "-m", "m", f"--log-format={form}")
+    assert done.status != 0
+    assert done.err.count(b"\n") == 1
+    assert len(done.err) < (2_000 if form == "text" else 6_000)

@@ -188,3 +188,16 @@ def test_a_hang_up_is_ignored_under_nohup(pets: Path) -> None:
         "o.overview = hang_up; sys.exit(run(['inspect']))"
     )
     succeeded(run([sys.executable, "-c", code], env=HOUSE))
+
+
+@pytest.mark.usefixtures("pets")
+@pytest.mark.parametrize("output", ["tsv", "csv", "jsonl"])
+def test_half_a_character_in_a_message_is_written_as_its_code(output: str) -> None:
+    """A key of JSON may be a lone surrogate, which no encoding has."""
+    Path("half.jsonl").write_text('{"\\udfaa": 0}\n')
+    nbtext("train pets -m m")
+    for form in ("text", "json"):
+        done = nbtext("classify half.jsonl -m m -o", output, "--log-format", form)
+        assert done.status == 1
+        assert b"\\udfaa" in done.out
+        assert b"\\udfaa" in done.err

@@ -22,8 +22,16 @@ def on_terminal(*arguments: str, cwd: Path | None = None, typed: bytes = b"", en
 def test_training_says_what_was_made(pets: Path) -> None:
     status, screen = on_terminal("train", "pets")
     assert status == 0
-    assert screen.splitlines() == ["nbtext: Learnt 4 documents of 2 classes: nbtext.joblib. Next: nbtext evaluate TEST"]
+    assert screen.splitlines() == ["nbtext: Learnt 4 documents of 2 classes (cats 2, dogs 2): nbtext.joblib. Next: nbtext evaluate TEST"]
     assert on_terminal("train", "pets", "-q") == (0, "")
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_messages_fit_the_terminal(pets: Path, columns: int) -> None:
+    screen = at_terminal("train", "pets", columns=columns).err.decode()
+    assert max(map(len, screen.splitlines())) <= columns
+    assert " ".join(screen.split()) == "nbtext: Learnt 4 documents of 2 classes (cats 2, dogs 2): nbtext.joblib. Next: nbtext evaluate TEST"
+    assert all(line.startswith(("nbtext: ", "  ")) for line in screen.splitlines())
 
 
 def test_answers_are_a_table(pets: Path) -> None:

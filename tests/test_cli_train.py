@@ -24,7 +24,7 @@ def test_training_is_silent_and_says_with_verbose_what_was_made(pets: Path) -> N
     verbose = nbtext("train pets -m m -v")
     assert (verbose.status, verbose.out) == (0, b"")
     learnt, described = verbose.notes
-    assert learnt == "nbtext: Learnt 4 documents of 2 classes: m. Next: nbtext evaluate TEST --model m"
+    assert learnt == "nbtext: Learnt 4 documents of 2 classes (cats 2, dogs 2): m. Next: nbtext evaluate TEST --model m"
     assert described.startswith("nbtext: m: 2 classes, 4 documents, ")
 
 

@@ -79,7 +79,7 @@ FOUND: dict[str, tuple[str, str | bytes, tuple[str, str, str]]] = {
     ),
     "small classes": (
         "c.csv", table(more=f"fish,it swims\n{fillers('birds', FEW - 1)}"),
-        ("classes", "2 classes with fewer than 5 documents: fish 1, birds 4", "add documents, join such classes, or leave them out"),
+        ("classes", "2 classes with fewer than 5 documents: birds 4, fish 1", "add documents, join such classes, or leave them out"),
     ),
     "similar labels": (
         "c.csv", table(labels=["cats", "dogs", "Cats", "dogs "]),

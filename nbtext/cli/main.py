@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import io
@@ -279,16 +280,31 @@ def _say_wrong_usage(problem: click.ClickException) -> None:
     say(message, hint=f"see {command} --help")
 
 
+ANY_TEXT = "nbtext.any_text"
+"""A way to treat errors of encoding: bytes that are not text pass through, as with surrogateescape, and half a character is written as its code."""
+
+
+def _as_bytes_or_code(problem: UnicodeError) -> tuple[bytes, int]:
+    """Return the bytes of a character that UTF-8 has not, and where to go on."""
+    if not isinstance(problem, UnicodeEncodeError):
+        raise problem
+    code = ord(problem.object[problem.start])
+    is_byte = 0xDC80 <= code <= 0xDCFF
+    written = bytes([code - 0xDC00]) if is_byte else b"\\u%04x" % code
+    return written, problem.start + 1
+
+
+codecs.register_error(ANY_TEXT, _as_bytes_or_code)
+
+
 def _prepare_streams() -> None:
     """Write the same bytes under every locale; names that are no text pass through."""
     for stream, newline in ((sys.stdout, "\n"), (sys.stderr, None)):
         if stream is not None and hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline=newline)
+            stream.reconfigure(encoding="utf-8", errors=ANY_TEXT, newline=newline)
     if sys.stdout is not None and isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
         # PYTHONUNBUFFERED: a write that takes only a part, as into a pipe that closes, would pass for a whole one
-        sys.stdout = io.TextIOWrapper(
-            io.BufferedWriter(sys.stdout.buffer), "utf-8", "surrogateescape", "\n", bool(sys.stdout.line_buffering)
-        )
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(sys.stdout.buffer), "utf-8", ANY_TEXT, "\n", bool(sys.stdout.line_buffering))
 
 
 def _abandon_standard_output() -> None:

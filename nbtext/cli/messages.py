@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +13,7 @@ from typing import Protocol, TypeVar
 
 from nbtext.errors import DocumentError, NbtextError, NoDocumentsError, listed, quantity
 from nbtext.records import dataclass
-from nbtext.report.forms import json_line, visible
+from nbtext.report.forms import json_line, shortened, visible
 
 
 class _OfDocument(Protocol):
@@ -33,6 +35,14 @@ SHOWN = 10
 
 SAME = 3
 """Documents with the same problem that have a line."""
+
+LONGEST_NAME, LONGEST_MESSAGE = 200, 1000
+"""Characters of a name in a message, and of a message, from which the middle is left out."""
+
+LONGEST_PATH = 1 << 12
+"""Characters of a path in JSON, where programs look for it."""
+
+_LONG_NAME = re.compile(rf"\S{{{LONGEST_NAME + 1},}}")
 
 _ERASE = "\r\x1b[2K"
 
@@ -160,15 +170,40 @@ def say(message: str, *, level: str = "error", where: str | None = None, documen
     """Write one line to standard error, if it is open; ``level`` is error, warning or notice."""
     if sys.stderr is None:
         return
+    place = document or where
+    message, hint = _cut(message), None if hint is None else _cut(hint)
     with contextlib.suppress(OSError):  # there is nowhere to say that nothing can be said
         clear_progress()
         if _writing.as_json:
-            parts = {"level": level, "message": message, "where": where, "document": document, "hint": hint}
-            print(json_line({name: value for name, value in parts.items() if value is not None}), end="", file=sys.stderr)
+            names = {"where": where, "document": document}
+            whole = {name: shortened(value, LONGEST_PATH) for name, value in names.items() if value is not None}
+            print(
+                json_line({"level": level, "message": message, **whole, **({} if hint is None else {"hint": hint})}),
+                end="",
+                file=sys.stderr,
+            )
             return
-        place = document or where
-        text = f"{'warning: ' if level == 'warning' else ''}{f'{place}: ' if place else ''}{message}{f'; {hint}' if hint else ''}"
-        print(f"nbtext: {visible(text)}", file=sys.stderr)
+        kind = "warning: " if level == "warning" else ""
+        before = f"{_cut(place)}: " if place else ""
+        after = f"; {hint}" if hint else ""
+        print(_wrapped(f"nbtext: {visible(kind + before + message + after)}"), file=sys.stderr)
+
+
+def _cut(text: str) -> str:
+    """Return a text without the middle of its long names, and of itself if it is long."""
+    return shortened(_LONG_NAME.sub(lambda name: shortened(name[0], LONGEST_NAME), text), LONGEST_MESSAGE)
+
+
+def _wrapped(line: str) -> str:
+    """Return a line as it fits the terminal; as it is if there is none."""
+    if not standard_error_is_terminal():
+        return line
+    from textwrap import fill
+
+    width = os.get_terminal_size(sys.stderr.fileno()).columns
+    if not width:
+        return line
+    return fill(line, width, subsequent_indent="  ", replace_whitespace=False, break_long_words=False, break_on_hyphens=False)
 
 
 def set_log_format(arguments: Sequence[str]) -> None:

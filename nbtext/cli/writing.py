@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli import messages, panels
 from nbtext.cli.option import PATH, Number, default_model, given, several
-from nbtext.errors import UsageError, did_you_mean, listed, quantity
+from nbtext.errors import UsageError, did_you_mean, listed, quantity, sizes_in_words
 from nbtext.exclusions import POOL, require_fitting
 
 if TYPE_CHECKING:
@@ -156,9 +156,13 @@ def say_overruled(batch: Batch) -> None:
         messages.notice(found.line)
 
 
+NAMED_CLASSES = 5
+"""Classes that are named when a model is learnt, with the number of their documents."""
+
+
 def say_model(model: TextClassifier, path: str, before: TextClassifier | None = None, more: str = "") -> None:
     """Say what a new model learnt and what to do next, or what it is after a change, and what makes it less useful than it might be, or was before."""
-    from nbtext.model.description import describe, warnings
+    from nbtext.model.description import class_sizes, describe, warnings
 
     known = () if before is None else warnings(before.fitted)
     for warning in warnings(model.fitted):
@@ -174,6 +178,7 @@ def say_model(model: TextClassifier, path: str, before: TextClassifier | None = 
         n, noun = pool.documents, "unlabelled document"
     size = f"{quantity(n, noun)} of {quantity(len(model.classes), 'label' if model.fitted.several_labels else 'class')}"
     if before is None:
+        size += f" ({sizes_in_words(class_sizes(model.fitted), NAMED_CLASSES)})" if noun == "document" else ""
         evaluate = ["nbtext", "evaluate", "TEST", *(["--model", path] if path != default_model() else [])]
         messages.notice(f"Learnt {size}: {path}. Next: {shlex.join(evaluate)}")
     elif not messages.is_verbose():

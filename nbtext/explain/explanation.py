@@ -126,6 +126,11 @@ class Explained:
     ruled_out: tuple[RuledOut, ...] = ()
     """For a document that is impossible in every class: for each class one thing that rules it out."""
 
+    @property
+    def why_none(self) -> str:
+        """Why there is no answer."""
+        return self.problem.line if self.problem else str(self.abstained)
+
 
 class Explainer:
     """Explains the answers of a model, against their runners-up or against one class; raises `UsageError` if there is no such class."""

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.corpus.collection import Corpus
-from nbtext.corpus.columns import columns_in_words, cut_short
+from nbtext.corpus.columns import columns_in_words
 from nbtext.corpus.reading import corpus_doubts, kinds_of_text, read_as_text, resolved
 from nbtext.counts.counting import Analysis, count
-from nbtext.errors import PASSED, WARNING, Finding, NoDocumentsError, listed, quantity
+from nbtext.errors import PASSED, WARNING, Finding, NoDocumentsError, quantity, sizes_in_words
 from nbtext.label_sets import labels_in
 from nbtext.model.changing import contradictions, last_equal
 from nbtext.model.description import corpus_findings
@@ -107,9 +107,9 @@ def look_at_corpus(
     with suppress(NoDocumentsError):
         statistics = count(readable(), Analysis(settings)).labelled
         findings += corpus_findings(statistics, found, n_terms=statistics.n_terms)
-        few = [f"{cut_short(label, LONGEST)} {size}" for label, size in classes.most_common()[::-1] if size < FEW]
+        few = {label: size for label, size in classes.items() if size < FEW}
         if few and all(each.check != "columns" for each in findings):
-            detail = f"{quantity(len(few), 'class')} with fewer than {FEW} documents: {listed(few, NAMED)}"
+            detail = f"{quantity(len(few), 'class')} with fewer than {FEW} documents: {sizes_in_words(few, NAMED)}"
             findings += [Finding("classes", WARNING, detail, "add documents, join such classes, or leave them out")]
         last = last_equal(np.frombuffer(digests, "<u8"))
         repeated = np.flatnonzero(last != np.arange(last.size))
@@ -151,9 +151,7 @@ def _sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding]:
     lengths = f"{quantity(corpus.documents, 'document')}, bytes of text: median {corpus.median_bytes:,}, most {corpus.most_bytes:,}"
     yield Finding("documents", PASSED if corpus.documents else WARNING, lengths)
     if sizes := corpus.class_sizes:
-        detail = (
-            f"{quantity(len(sizes), 'class')}: {listed([f'{cut_short(label, LONGEST)} {size:,}' for label, size in sizes.items()], NAMED)}"
-        )
+        detail = f"{quantity(len(sizes), 'class')}: {sizes_in_words(sizes, NAMED)}"
         if (n_labels := sum(sizes.values())) != corpus.documents:
             mean = f"{n_labels / corpus.documents:.2f}"
             detail += f"; {mean} labels a document"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.corpus.columns import PARTS, is_column_name
+from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import displayed_term, is_category_of, is_of_field
 from nbtext.errors import WARNING, Finding, quantity
 from nbtext.model.label_findings import label_findings
@@ -42,6 +43,14 @@ def describe(model: FittedModel) -> str:
         f"{f', scripts without spaces by {unspaced}' if (unspaced := learnt.choices.of_unspaced) else ''}"
         f"{f', stop words {stop_words}' if (stop_words := learnt.choices.of_stop_words) else ''}"
     )
+
+
+def class_sizes(model: FittedModel) -> dict[str, float]:
+    """Return the number of training documents of each class, or with each label; of weighted documents the sum of their weights."""
+    statistics = model.counts.labelled
+    of_layers = statistics.class_documents.reshape(statistics.n_classes, len(statistics.layers))
+    sizes = of_layers[:, : statistics.n_counted].sum(axis=1) / statistics.unit
+    return {label: whole_or_float(size) for label, size in zip(statistics.classes, sizes, strict=True) if label}
 
 
 def warnings(model: FittedModel) -> list[str]:

@@ -110,10 +110,9 @@ class AnswerForm(NamedTuple):
             ]
             if self.coverage is not None:
                 found["coverage"] = self.coverage
-        for name, why in (("abstained", answer.abstained), ("error", answer.problem), ("notice", answer.notice)):
-            if why is not None:
-                found[name] = str(why)
-        return found
+        error = None if answer.problem is None else answer.problem.line
+        reasons = {"abstained": answer.abstained, "error": error, "notice": answer.notice}
+        return found | {name: why for name, why in reasons.items() if why is not None}
 
     def write(self, stream: Iterable[Answer]) -> None:
         """Print a line for each answer."""

@@ -142,7 +142,7 @@ def write_explanations(stream: Iterable[Explained], output: str, top: int) -> No
         explanation = explained.explanation
         if explanation is None:
             reasons = grid(("class", "ruled out by"), causes(explained)) if explained.ruled_out else ""
-            show(listing({"document": explained.id, "no answer": str(explained.problem or explained.abstained)}), reasons)
+            show(listing({"document": explained.id, "no answer": explained.why_none}), reasons)
             return
         of_answer, of_other = (", bold on blue", ", underlined on orange") if has_styles() else ("", "")
         head = {
@@ -172,7 +172,7 @@ def rows(explained: Explained) -> Iterator[tuple[object, ...]]:
     """
     explanation = explained.explanation
     if explanation is None:
-        yield explained.id, "", "", "none", "", "", "", "", str(explained.problem or explained.abstained)
+        yield explained.id, "", "", "none", "", "", "", "", explained.why_none
         return
     pair = explanation.id, explanation.label, explanation.against
     yield *pair, "prior", "", explanation.prior, "", "", explained.notice
@@ -202,7 +202,7 @@ def _explanation_record(explained: Explained) -> dict[str, Parsed]:
             }
             for cause in explained.ruled_out
         ]
-        why = _known(abstained=explained.abstained, error=explained.problem and str(explained.problem), ruled_out=ruled_out or None)
+        why = _known(abstained=explained.abstained, error=explained.problem and explained.problem.line, ruled_out=ruled_out or None)
         return {"id": explained.id, "label": None, **why}
     names = ("id", "label", "probability", "against", "against_probability", "log_odds", "prior")
 

@@ -26,7 +26,7 @@ def explanations_page(stream: Iterable[Explained], top: int) -> str:
         if explained.explanation is None:
             ruled_out = [html("<li>{} is ruled out by {}.</li>", class_name(label), cause) for label, cause in causes(explained)]
             reasons = html("<ul>{}</ul>", ruled_out) if ruled_out else NOTHING
-            content = html("<p>No answer: {}</p>{}", explained.problem or explained.abstained, reasons)
+            content = html("<p>No answer: {}</p>{}", explained.why_none, reasons)
         else:
             content = _content(explained.explanation, top)
         template = '<section aria-labelledby="{0}" class="document"><h2 id="{0}" class="data">{1}</h2>{2}</section>'
