@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from nbtext.errors import UsageError, did_you_mean
+from nbtext.errors import UsageError, unknown_class
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -110,7 +110,9 @@ def per_class(given: Mapping[str, float], classes: Names, option: str, others: O
     """Return the number of each class, ``others`` where none is given; raise `UsageError` for an unknown class."""
     for label in given:
         if label not in classes:
-            raise UsageError(f"{option} names {label!r}, which is not a class{did_you_mean(label, classes)}")
+            problem = unknown_class(label, classes)
+            problem.where = option
+            raise problem
     return tuple(given.get(label, others) for label in classes)
 
 

@@ -10,6 +10,9 @@ from nbtext.records import dataclass
 RESTORE = "restore it or train again"
 """What to do about a damaged model."""
 
+SHOWN_CLASSES = 10
+"""Classes that a message names."""
+
 LONGEST_LABEL = 50
 """Characters of a label in a list of sizes."""
 
@@ -158,6 +161,13 @@ def _beginning(name: str) -> str:
 def plural(n: float, noun: str) -> str:
     """Return the noun as it stands after the number."""
     return noun if n == 1 else noun + ("es" if noun.endswith("s") else "s")
+
+
+def unknown_class(label: str, classes: Sequence[str]) -> UsageError:
+    """Return the error for a label that no class has: it names the classes, and those of near names first."""
+    return UsageError(
+        f"the model has no class {label!r}{did_you_mean(label, classes)}", hint=f"its classes are {listed(classes, SHOWN_CLASSES)}"
+    )
 
 
 def did_you_mean(given: str, known: Sequence[str]) -> str:

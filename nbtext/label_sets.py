@@ -41,8 +41,8 @@ def label_set(labels: Iterable[str]) -> str:
 
 
 def one_label(text: str) -> str:
-    """Return a text as the only label of a document: it does not pass for a set."""
-    return text.replace(MARK, " ") if is_set(text) else text
+    """Return a text as the only label of a document: `MARK`, which makes a set of labels, is a blank."""
+    return text.replace(MARK, " ")
 
 
 def separated(label: str, separator: str | None) -> str:

@@ -191,7 +191,7 @@ def _group(value: object) -> str:
     try:
         if re.compile(text(value)).groups == 1:
             return str(value)
-    except re.error:
+    except (re.error, RecursionError, OverflowError):
         pass
     raise ValueError("a regular expression with one group, such as '([a-z]+)_'")
 
@@ -254,6 +254,13 @@ def allowance(value: object) -> str:
     if not is_number or (given != number and float(number) > 100):
         raise ValueError("a number of documents, or a percentage such as 1%")
     return given
+
+
+MOST_DRAWN = 1 << 24
+"""Words of a document that is drawn, at most."""
+
+LARGEST_FILE = 1 << 26
+"""Bytes of a file that an option names, at most: stop words, seeds, costs, numbers by class or term."""
 
 
 def seconds(value: object) -> float:

@@ -78,9 +78,9 @@ def test_too_few_documents_for_a_promise(home: Path) -> None:
     [
         (["--by-class"], "--by-class needs"),
         (["--coverage", "1"], "above 0 and below 1"),
-        (["--min-precision", "plain=0.9,x=0.8"], "names 'x', which is not a class"),
+        (["--min-precision", "plain=0.9,x=0.8"], "the model has no class 'x'"),
         (["--min-precision", "plain=high"], "above 0 and below 1, not 'high'"),
-        (["--min-probability", "plan=0.5"], "which is not a class"),
+        (["--min-probability", "plan=0.5"], "has no class 'plan'"),
     ],
 )
 def test_wrong_usage(home: Path, options: list[str], said: str) -> None:

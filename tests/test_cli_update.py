@@ -115,7 +115,7 @@ def test_a_label_that_the_model_does_not_know_is_named(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.tsv": "a\tant ape\nb\tbee bat\n" * 4, "more.tsv": "c\tcow\n", "letter": "the ape"})
     succeed("train t.tsv -m m")
     before = content("m")
-    wanted = "nbtext: --label aa: the model has no such class; the classes are a, b; nbtext update --new-class adds one"
+    wanted = "nbtext: --label: the model has no class 'aa'; its classes are a, b; nbtext update --new-class adds one"
     assert fail(2, "update --label aa letter -m m") == wanted
     assert content("m") == before
     assert "nbtext: new class: aa" in nbtext("update --label aa --new-class letter -m m -v").notes

@@ -11,9 +11,10 @@ import click
 import pytest
 
 from nbtext.cli.main import COMMANDS, Commands
+from nbtext.settings import LARGEST_FILE
 from tests.changing import MORE, refused
 from tests.models import of_pets
-from tests.process import content, corpus, error_line, fail, nbtext, succeed, write
+from tests.process import bash, content, corpus, error_line, fail, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,7 +123,7 @@ FILES = {"open.csv": 'a,text\nb,"c\n', "prior": "cats\t1\n", "list": "pets\n"}
         ("evaluate pets/cats/1", 2, "is not a directory with one sub-directory per class"),
         ("evaluate -", 2, "- is empty; a corpus needs documents of each class"),
         ("evaluate pets --output jsno", 2, "--output must be one of table, tsv, csv, json, jsonl, not 'jsno' (did you mean 'json'?)"),
-        ("inspect --class birds", 2, "the model has no class 'birds'; see the classes with nbtext inspect"),
+        ("inspect --class birds", 2, "the model has no class 'birds'; its classes are cats, dogs"),
         ("inspect --similarity", 2, "there is no option --similarity any more; nbtext evaluate CORPUS shows which classes are confused"),
         ("inspect --verify", 2, "there is no option --verify any more; nbtext doctor checks the installation and loads the model"),
         ("inspect --document mail", 2, "--document needs --perplexity"),
@@ -136,7 +137,7 @@ FILES = {"open.csv": 'a,text\nb,"c\n', "prior": "cats\t1\n", "list": "pets\n"}
         ("tokens doc --ngrams 2", 2, "--ngrams needs --model none or --no-model"),
         ("tokens doc --no-model --ngrams 0", 2, "--ngrams must be a whole number from 1 to 10"),
         ("tokens doc --no-model --stop-words klingon", 2, "no stop list or file is called 'klingon'"),
-        ("generate --class birds", 2, "the model has no class 'birds'; see the classes with nbtext inspect"),
+        ("generate --class birds", 2, "the model has no class 'birds'; its classes are cats, dogs"),
         ("generate --length 0", 2, "see nbtext generate --help"),
         ("generate --seed -1", 2, "see nbtext generate --help"),
         ("generate --output xml", 2, "see nbtext generate --help"),
@@ -147,8 +148,8 @@ FILES = {"open.csv": 'a,text\nb,"c\n', "prior": "cats\t1\n", "list": "pets\n"}
         ("update more -m more/cats/3", 3, "more/cats/3: not an nbtext model"),
         ("update nbtext.joblib --format tsv", 2, "would be read and overwritten"),
         ("update more --lock-timeout -1", 2, "--lock-timeout"),
-        ("relabel cat c", 2, "there is no class 'cat'; there is cats"),
-        ("relabel cats ''", 2, "'' cannot be a label; labels are text and not empty"),
+        ("relabel cat c", 2, "the model has no class 'cat' (did you mean 'cats'?); its classes are cats, dogs"),
+        ("relabel cats ''", 2, "'' cannot be a label; labels are text, not empty"),
         ("relabel cats", 2, "Missing argument 'NEW'"),
         ("relabel cats c -m none", 3, "none: there is no model"),
         ("prune", 2, "there is no limit to prune by; give --min-df, --max-df or --ledger"),
@@ -307,3 +308,22 @@ def test_what_cannot_be_done_is_told_in_one_line(pets: Path, arguments: str, sta
         write("1.svm", "x a:1\ny b:1\n")
         succeed("train 1.svm -m counts")
     assert message in refused(pets, arguments, status)
+
+
+@pytest.mark.parametrize("option", ["--stop-words", "--class-prior", "--seeds", "--smoothing"])
+def test_a_file_of_an_option_has_a_limit(pets: Path, option: str) -> None:
+    with (pets / "large").open("wb") as file:
+        file.truncate(LARGEST_FILE + 1)
+    assert "large: is larger than 64 MiB" in fail(4, "train pets", option, "large")
+
+
+@pytest.mark.parametrize("pattern", ["(" * 500 + ")" * 500, "(a{4294967295})", "(" * 100_000, "((a)"])
+def test_a_pattern_that_cannot_be_compiled_is_refused(pets: Path, pattern: str) -> None:
+    assert fail(2, "train pets --label-pattern", pattern).startswith("nbtext: --label-pattern must be a regular expression with one group")
+
+
+@pytest.mark.cold("the directory in which it starts")
+def test_a_working_directory_that_is_gone(pets: Path) -> None:
+    del pets
+    done = bash("mkdir gone && cd gone && rmdir ../gone && $NBTEXT train corpus -m m")
+    assert (done.status, done.notes) == (4, ["nbtext: the working directory is gone; change to one that is there"])

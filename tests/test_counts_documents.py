@@ -72,7 +72,16 @@ def test_what_is_taken_away_leaves_the_sample_and_what_was_evicted_does_not_retu
     kept, left = Counter(map(str, contents(whole.sample, whole))), Counter(map(str, expected(second, 100)))
     assert Counter(map(str, contents(remaining.sample, remaining))) == kept - left
     assert remaining.statistics == counted(first, size).statistics
-    assert remaining.sample.bound == whole.sample.bound
+    last = int(remaining.sample.documents.hashes.max(initial=0))
+    assert remaining.sample.bound == (LARGEST_HASH if whole.sample.is_complete else last)
+
+
+@given(LABELLED, st.integers(0, 12))
+def test_the_bound_is_the_hash_of_a_document_of_the_sample(documents: Documents, size: int) -> None:
+    """A hash of another document would tell that it was there, after it was forgotten too."""
+    sample = counted(documents, size).sample
+    assert sample.is_complete == (len(documents) <= size and size > 0)
+    assert sample.is_complete or sample.bound == max(sample.documents.hashes.tolist(), default=0)
 
 
 def test_documents_that_were_never_counted_cannot_be_taken_away() -> None:

@@ -17,7 +17,7 @@ from nbtext.store.ledger import (
     Ledger,
     fingerprint,
 )
-from nbtext.store.model_file import NO_MODEL, model_digest, read_ledger_bytes, write_model_file
+from nbtext.store.model_file import NO_MODEL, model_digest, read_ledger_bytes, read_model_file, write_model_file
 from tests.process import HOUSE, run
 
 if TYPE_CHECKING:
@@ -130,8 +130,10 @@ def test_every_truncation_is_found(written: tuple[Path, bytes, int]) -> None:
     path, content, begin = written
     for damaged in (*(content[:end] for end in range(begin, len(content))), content + b"\0"):
         path.write_bytes(damaged)
-        with pytest.raises(ModelError, match=f"the model is damaged: it has {len(damaged)} bytes, its header says {len(content)}"):
+        size, whole = len(damaged) - begin, len(content) - begin
+        with pytest.raises(ModelError, match=f"the ledger is damaged: it has {size} bytes, the index says {whole}; nbtext prune"):
             read_ledger_bytes(str(path))
+        assert read_model_file(str(path)) == ({}, {})
 
 
 def test_a_fingerprint_is_half_of_a_digest() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,7 +27,7 @@ from nbtext.corpus.reading import (
     resolved,
 )
 from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
-from nbtext.errors import UsageError, listed
+from nbtext.errors import PathError, UsageError, listed
 from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, READING, TRAINING, Reading, Settings, opposite
 
 if TYPE_CHECKING:
@@ -130,6 +131,8 @@ def corpus_paths(options: Options) -> tuple[str, ...]:
     if options.get("folders"):
         return _labelled_folders(options)
     if source is None:
+        if "text" in options and len(corpus) == 1 and " " in corpus[0] and not os.path.lexists(corpus[0]):
+            raise PathError("there is no such file", where=corpus[0], hint=f"if it is a text, give --text {shlex.quote(corpus[0])}")
         if not corpus and "text" in options and sys.stdin is not None and not sys.stdin.isatty() and beginning("-", 1):
             return ("-",)
         if not corpus:

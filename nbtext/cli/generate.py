@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbtext.cli import option, panels
+from nbtext.settings import MOST_DRAWN
 
 
 @panels.command("generate")
@@ -18,7 +19,7 @@ from nbtext.cli import option, panels
 @panels.common_option(
     "--length", "words",
     "Draw N words for each document. By default the length is drawn from a Poisson distribution with the mean of the class, at least 1.",
-    type=option.WholeNumber(1, 1 << 24),
+    type=option.WholeNumber(1, MOST_DRAWN),
 )  # fmt: skip
 @panels.option(
     "--draw", "model",

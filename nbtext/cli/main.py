@@ -231,23 +231,9 @@ def _status_of(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911 
 
 
 def _failure_of_the_system(problem: BaseException | None) -> PathError | None:
-    """Return the error for what the operating system could not do; None for another kind of problem.
-
-    The system names no file that was open already, such as standard output.
-    """
+    """Return the error for what the operating system could not do; None for another kind of problem."""
     if isinstance(problem, OSError):
-        what = reason(problem)
-        if problem.filename:
-            return PathError(f"cannot use it: {what}", where=str(problem.filename))
-        is_output = problem.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # which other files that are written say with their names
-        try:
-            sys.stdout.flush()  # what could not be written is still there, unless there was much, and cannot be written now either
-        except OSError:
-            is_output = True
-        if is_output:
-            _abandon_standard_output()
-            return PathError(f"cannot write: {what}", where="standard output")
-        return PathError(f"cannot read or write: {what}")
+        return _failure_of_a_file(problem)
     if isinstance(problem, MemoryError):
         return PathError("out of memory")
     while isinstance(problem, Exception):  # a library cannot be loaded, as when too many files are open; numpy wraps it in a longer one
@@ -255,6 +241,33 @@ def _failure_of_the_system(problem: BaseException | None) -> PathError | None:
             return PathError(f"cannot load it: {str(problem).removeprefix(f'{problem.path}: ')}", where=problem.path)
         problem = problem.__cause__ or problem.__context__
     return None
+
+
+def _failure_of_a_file(problem: OSError) -> PathError:
+    """Return the error for a file that could not be read or written; the system names none that was open already, such as standard output."""
+    what = reason(problem)
+    if problem.filename:
+        return PathError(f"cannot use it: {what}", where=str(problem.filename))
+    if _has_no_directory():
+        return PathError("the working directory is gone", hint="change to one that is there")
+    is_output = problem.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # which other files that are written say with their names
+    try:
+        sys.stdout.flush()  # what could not be written is still there, unless there was much, and cannot be written now either
+    except OSError:
+        is_output = True
+    if is_output:
+        _abandon_standard_output()
+        return PathError(f"cannot write: {what}", where="standard output")
+    return PathError(f"cannot read or write: {what}")
+
+
+def _has_no_directory() -> bool:
+    """Return True if the working directory was removed."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _say_wrong_usage(problem: click.ClickException) -> None:

@@ -182,11 +182,26 @@ jobs_option = panels.common_option(
 )  # fmt: skip
 
 
+class OutputForm(panels.Choice):
+    """A form of output; for the name of a file it says how to write one."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name of the form; raise click's error for wrong usage."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.UsageError as problem:
+            form = str(value).rpartition(".")[2]
+            if form != value:
+                as_form = f"--output {form} " if form in self.choices else ""
+                problem.message += f"; to write a file, give {as_form}> {value}"
+            raise
+
+
 def output_option(formats: str, more: str = "", **default: Any) -> Callable[[Command], Command]:
     """Return the decorator that adds ``--output``, one of the forms, with blanks between them, in which results are printed; by default the first."""
     choices = formats.split()
     attributes = {"default": choices[0], **default}
-    return panels.common_option("-o --output", "output", f"Form of the output. {more}", type=panels.Choice(choices), **attributes)
+    return panels.common_option("-o --output", "output", f"Form of the output. {more}", type=OutputForm(choices), **attributes)
 
 
 def _form_of_rows() -> str:

@@ -9,21 +9,23 @@ import click
 from nbtext.errors import did_you_mean
 
 COMMANDS = {
+    "--version": "version",
     "classify": "predict score run infer ask",
     "compare": "diff",
     "completion": "completions bash zsh fish",
-    "cross-validate": "cv crossvalidate validate",
+    "cross-validate": "cv crossval crossvalidate validate",
     "doctor": "check verify lint",
-    "evaluate": "test measure eval accuracy benchmark",
+    "evaluate": "test score measure eval accuracy benchmark roc confusion audit",
     "explain": "why interpret",
     "forget": "delete remove unlearn erase undo",
     "generate": "sample draw",
     "inspect": "show info describe view stats",
     "label": "annotate tag",
-    "learning-curve": "curve forecast",
+    "learning-curve": "curve forecast plot",
     "merge": "join combine",
     "promote": "deploy release publish rollback restore",
     "relabel": "rename",
+    "report": "plot",
     "select-features": "features terms top",
     "suspects": "mistakes clean",
     "tokens": "tokenize tokenise analyze analyse",
@@ -34,6 +36,8 @@ COMMANDS = {
 """Names of commands in other tools."""
 
 OPTIONS = {
+    "--all": "--confusion --confusion-matrix --matrix",
+    "--class-prior": "--prior --priors",
     "--class-weight": "--balanced",
     "--classifier": "--algorithm --method",
     "--delimiter": "--sep --separator",
@@ -41,7 +45,7 @@ OPTIONS = {
     "--from-folder": "--label",
     "--jobs": "--threads --workers --processes --parallel",
     "--label-column": "--label --target --class",
-    "--limit": "--head --count",
+    "--limit": "--head --count --top --top-n -k",
     "--min-df": "--min-count",
     "--min-probability": "--threshold --cutoff --confidence --min-confidence --min-score",
     "--model": "-o --output --out --save",
@@ -58,7 +62,9 @@ OPTIONS = {
 
 def command_meant(given: str, known: Sequence[str]) -> str:
     """Return a question as `did_you_mean` does, about the command that other tools call so if there is one."""
-    return _question(name for name in _meant(given.lower(), COMMANDS) if name in known) or did_you_mean(given, known)
+    return _question(name for name in _meant(given.lower(), COMMANDS) if name in known or name.startswith("--")) or did_you_mean(
+        given, known
+    )
 
 
 def option_meant(given: str, command: click.Command, near: Sequence[str]) -> str:

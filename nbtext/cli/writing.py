@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli import messages, panels
 from nbtext.cli.option import PATH, Number, default_model, given, several
-from nbtext.errors import UsageError, did_you_mean, listed, quantity, sizes_in_words
+from nbtext.errors import quantity, sizes_in_words, unknown_class
 from nbtext.exclusions import POOL, require_fitting
 
 if TYPE_CHECKING:
@@ -142,8 +142,9 @@ def _require_known(labels: Sequence[str], model: TextClassifier) -> None:
     known = [str(label) for label in model.classes]
     for label in labels:
         if label not in known:
-            hint = f"the classes are {listed(known, messages.SHOWN)}; nbtext update --new-class adds one"
-            raise UsageError(f"--label {label}: the model has no such class{did_you_mean(label, known)}", hint=hint)
+            problem = unknown_class(label, known)
+            problem.where, problem.hint = "--label", f"{problem.hint}; nbtext update --new-class adds one"
+            raise problem
 
 
 def _under_label(label: str, document: Document, _: Notices) -> Document:

@@ -459,10 +459,13 @@ def listed_paths(path: str, *, null: bool) -> list[str]:
     return ["./-" if name == b"-" else os.fsdecode(name) for name in names if name]
 
 
-def file_content(path: str) -> bytes:
-    """Return the content of a file that an option names; raise `PathError` if it cannot be read."""
+def file_content(path: str, most: int | None = None) -> bytes:
+    """Return the content of a file that an option names; raise `PathError` if it cannot be read, or has more than ``most`` bytes."""
     try:
         with open(path, "rb") as file:
-            return file.read()
+            content = file.read() if most is None else file.read(most + 1)
     except OSError as problem:
         raise PathError(f"cannot read: {reason(problem)}", where=path) from None
+    if most is not None and len(content) > most:
+        raise PathError(f"is larger than {most >> 20} MiB", where=path)
+    return content

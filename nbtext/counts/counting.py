@@ -24,7 +24,7 @@ from nbtext.counts.vocabulary import FORMS, SIDES, GrowingVocabulary, Vocabulary
 from nbtext.document_parts import WEIGHT_UNIT, Attributes, FieldColumns, joined_parts
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.exclusions import needs_documents
-from nbtext.label_sets import EVERYTHING, LabelSets, is_set, labels_in
+from nbtext.label_sets import EVERYTHING, MARK, LabelSets, is_set, labels_in
 from nbtext.ragged import BLOCK_BYTES, LabelledBlock, TextBlock, blocks
 from nbtext.records import dataclass
 from nbtext.settings import ANALYSIS, SHORTEST_ENCODED, TRAINING, Settings
@@ -344,8 +344,8 @@ def _in_blocks(documents: Iterable[Document | LabelledBlock]) -> Iterator[Labell
 def check_label(label: object) -> None:
     """Raise `UsageError` for what cannot be a label."""
     try:
-        if isinstance(label, str) and label.encode():
+        if isinstance(label, str) and label.encode() and MARK not in label:
             return
     except UnicodeEncodeError:
         pass
-    raise UsageError(f"{label!r} cannot be a label", hint="labels are text and not empty")
+    raise UsageError(f"{label!r} cannot be a label", hint="labels are text, not empty and without U+001F")

@@ -159,7 +159,8 @@ class DocumentSample:
     documents: CountedDocuments
     size: int
     bound: int = LARGEST_HASH
-    """All documents with a smaller hash are in the sample, none with a larger one; `LARGEST_HASH` if the sample is the whole corpus."""
+    """All documents with a smaller hash are in the sample, none with a larger one: the hash of its last document, `LARGEST_HASH` if the sample is the whole
+    corpus, 0 if it has no place for a document. It is never the hash of a document that was left out or forgotten."""
 
     @classmethod
     def of(cls, documents: CountedDocuments, size: int, bound: int = LARGEST_HASH, among: Mask | None = None) -> DocumentSample:
@@ -174,9 +175,12 @@ class DocumentSample:
         entries = documents.matrix.entries
         order = order[(documents.hashes[order] <= np.uint64(bound)) & (entries[order] <= MOST_TERMS)]
         fitting = min(size, int(np.searchsorted(np.cumsum(entries[order]), MOST_ENTRIES, side="right")))
-        if fitting < order.size:
-            bound = int(documents.hashes[order[fitting]])
-        return cls(documents.rows(order[:fitting]), size, bound)
+        sample = cls(documents.rows(order[:fitting]), size, bound)
+        return sample._bounded() if fitting < order.size or not size else sample
+
+    def _bounded(self) -> DocumentSample:
+        """Return the same sample with the hash of its last document as the bound."""
+        return replace(self, bound=int(self.documents.hashes.max(initial=0)))
 
     @property
     def is_complete(self) -> bool:
@@ -200,7 +204,8 @@ class DocumentSample:
                 leaving[key] -= 1
             else:
                 stays.append(row)
-        return replace(self, documents=self.documents.rows(np.array(stays, np.int64)))
+        kept = replace(self, documents=self.documents.rows(np.array(stays, np.int64)))
+        return kept if self.is_complete else kept._bounded()
 
 
 class DocumentCollector:

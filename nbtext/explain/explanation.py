@@ -18,7 +18,7 @@ from nbtext.counts.layers import estimated
 from nbtext.counts.statistics import ClassStatistics, Weights
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
-from nbtext.errors import DocumentError, UsageError
+from nbtext.errors import DocumentError, UsageError, unknown_class
 from nbtext.explain.contributions import attribute_scores, log_odds_of_pair, ruling_out, word_contributions
 from nbtext.explain.mistakes import runner_up
 from nbtext.explain.word_walk import LocatedWords, WordWalker
@@ -229,14 +229,9 @@ class Explainer:
 
 def class_number(model: FittedModel, label: str) -> int:
     """Return the number of a class; raise `UsageError` if the model has none of that name."""
-    try:
-        return model.classes.index(label)
-    except ValueError:
-        from difflib import get_close_matches
-
-        near = get_close_matches(label, model.classes, 1)
-        hint = f"did you mean {near[0]!r}?" if near else "see the classes with nbtext inspect"
-        raise UsageError(f"the model has no class {label!r}", hint=hint) from None
+    if label not in model.classes:
+        raise unknown_class(label, model.classes)
+    return model.classes.index(label)
 
 
 def ruled_out(model: FittedModel, located: LocatedWords, matrix: DocumentTermMatrix, given: Sequence[str]) -> tuple[RuledOut, ...]:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbtext.settings import MOST_DRAWN
+
 if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.dirichlet import LanguageModels
@@ -45,8 +47,8 @@ def draw_coins(probability: Floats, random: np.random.Generator) -> Whole:
 
 
 def draw_length(mean: float, random: np.random.Generator) -> int:
-    """Return a Poisson number of tokens, at least 1."""
-    return max(int(random.poisson(mean)), 1)
+    """Return a Poisson number of tokens, at least 1 and at most `MOST_DRAWN`: a model from elsewhere may claim any mean."""
+    return min(max(int(random.poisson(min(mean, MOST_DRAWN))), 1), MOST_DRAWN)
 
 
 def draw_dirichlet(alpha: Floats, random: np.random.Generator) -> Floats:

@@ -18,7 +18,7 @@ import numpy as np
 from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, forget_documents, relabelled_documents, subtract_documents
 from nbtext.counts.counting import check_label
 from nbtext.document_parts import KINDS, with_weight
-from nbtext.errors import WARNING, Finding, UsageError, quantity
+from nbtext.errors import WARNING, Finding, UsageError, quantity, unknown_class
 from nbtext.exclusions import JOINED_LABELS, SEVERAL_LABELS, require_fitting
 from nbtext.fitted_model import require_additive
 from nbtext.label_sets import renamed, shown_label
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.type_names import Array, Fingerprints, Mask, Names, Whole
-
-SIMILAR = 0.6
-"""Similarity from which a class is suggested for an unknown label, from 0 to 1."""
 
 
 def merged(models: Sequence[TextClassifier], names: Names) -> TextClassifier:
@@ -73,10 +70,7 @@ def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
     require_additive(model.settings, model.counts)
     classes = model.classes
     if old not in classes:
-        from difflib import get_close_matches
-
-        similar = get_close_matches(old, classes, cutoff=SIMILAR) or classes[:10]
-        raise UsageError(f"there is no class {old!r}", hint=f"there {'are' if len(similar) > 1 else 'is'} {', '.join(similar)}")
+        raise unknown_class(old, classes)
     check_label(new)
     if new in classes and old != new and model.fitted.several_labels:
         require_fitting(model.settings, SEVERAL_LABELS, JOINED_LABELS)

@@ -232,7 +232,8 @@ SETTINGS = {
     "closed_vocabulary": Setting({True}, "true if the model learns no new terms (after `prune`)", absent=False),
     "sample_bound": Setting(
         Range(0, LARGEST_HASH, is_whole=True),
-        "all training documents with a smaller hash are in the sample, except those of more than 65,536 different terms; 2⁶⁴ − 1 if it holds all",
+        "all training documents with a smaller hash are in the sample, except those of more than 65,536 different terms: the hash of its last document; "
+        "2⁶⁴ − 1 if it holds all",
     ),
     "seeds": Setting([(str, [str], Range(-MOST_OF_SEEDS, MOST_OF_SEEDS))], "label, term and pseudo-count of each seed word", []),
     "smoothing": Setting(Range(0), "the pseudo-count, chosen or given, of all terms without one of their own in `training`"),

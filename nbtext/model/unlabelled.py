@@ -121,7 +121,7 @@ def nothing_labelled(seeds: Seeds, settings: Settings) -> tuple[CorpusCounts, Le
     documents = np.zeros(len(classes), np.int64)
     statistics = ClassStatistics(Vocabulary.of([]), classes, documents, np.zeros(1, np.int64), none, none, none, logs)
     smoothing = settings.smoothing if isinstance(settings.smoothing, float) else MultinomialNaiveBayes.PSEUDO_COUNT
-    counts = CorpusCounts(statistics, DocumentSample(NO_DOCUMENTS, settings.sample)).widened(seed_vocabulary(seeds))[0]
+    counts = CorpusCounts(statistics, DocumentSample.of(NO_DOCUMENTS, settings.sample)).widened(seed_vocabulary(seeds))[0]
     return counts, Learnt(np.zeros(counts.statistics.n_terms, np.bool_), smoothing, weights=Weights(seeds=seeds))
 
 

@@ -90,14 +90,14 @@ class Ledger:
         end = _LENGTH.size + _LENGTH.unpack_from(content.ljust(_LENGTH.size))[0]
         entries, rest = divmod(len(content) - end, FINGERPRINT_BYTES + 4)
         if entries < 0 or rest:
-            raise _damaged("its length does not match its labels")
+            raise damaged_ledger("its length does not match its labels")
         labels = _labels(content[_LENGTH.size : end])
         fingerprints = np.frombuffer(content, FINGERPRINT, entries, end)
         if not np.all(fingerprints[1:] > fingerprints[:-1]):
-            raise _damaged("its fingerprints are not sorted")
+            raise damaged_ledger("its fingerprints are not sorted")
         numbers = np.frombuffer(content, "<u4", entries, end + entries * FINGERPRINT_BYTES).astype(np.int64)
         if numbers.max(initial=-1) >= len(labels):
-            raise _damaged("an entry has no label")
+            raise damaged_ledger("an entry has no label")
         return cls(fingerprints, numbers, labels)
 
     def with_changes(self, changed: Fingerprints, changes: Whole) -> Ledger:
@@ -119,9 +119,10 @@ def _labels(text: bytes) -> tuple[str, ...]:
     except ValueError:
         labels = None
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels) or labels != sorted(set(labels)):
-        raise _damaged("its labels are not a list of text")
+        raise damaged_ledger("its labels are not a list of text")
     return tuple(labels)
 
 
-def _damaged(finding: str) -> ModelError:
+def damaged_ledger(finding: str) -> ModelError:
+    """Return the error for a damaged ledger. The model without it is as good as before."""
     return ModelError(f"the ledger is damaged: {finding}", hint="nbtext prune --ledger takes it out")

@@ -197,9 +197,8 @@ def _read(path: str, *, with_ledger: bool = False) -> tuple[bytes, int, int, _In
                 file.seek(0)
                 content = file.read(status.st_size if with_ledger else min(_end_of(content), status.st_size))
             begin, end, index = _parse(content, status.st_size)
-            length, digest = index.ledger
-            if with_ledger and length and hashlib.sha256(memoryview(content)[end:]).hexdigest() != digest:
-                raise ModelError("the ledger is damaged: its checksum is wrong", hint="nbtext prune --ledger takes it out")  # noqa: TRY301 - likewise
+            if with_ledger:
+                _require_ledger(memoryview(content)[end:], *index.ledger)
             return content, begin, end, index
     except ModelError as problem:
         problem.where = path
@@ -242,9 +241,19 @@ def _parse(content: bytes, size: int) -> tuple[int, int, _Index]:
     if not version or content[begin - 1 : begin] != _POP or begin % ALIGNMENT:
         raise _damaged("its header is malformed")
     index = _decode_index(content[_HEAD : begin - 1], payload_length)
-    if end + index.ledger[0] != size:
-        raise _damaged(f"it has {size} bytes, its header says {end + index.ledger[0]}")
+    if not index.ledger[0] and end != size:
+        raise _damaged(f"it has {size} bytes, its header says {end}")
     return begin, end, index
+
+
+def _require_ledger(content: memoryview, length: int, digest: str) -> None:
+    """Raise `ModelError` unless the ledger has the length and the checksum of the index; models are read without it."""
+    from nbtext.store.ledger import damaged_ledger
+
+    if len(content) != length:
+        raise damaged_ledger(f"it has {len(content)} bytes, the index says {length}")
+    if length and hashlib.sha256(content).hexdigest() != digest:
+        raise damaged_ledger("its checksum is wrong")
 
 
 class _ArrayPlace(NamedTuple):
