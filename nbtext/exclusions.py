@@ -6,7 +6,7 @@ Kinds of models lack what they do not offer. Training, tune, the command line, t
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import compress, permutations
 from typing import NamedTuple
 
@@ -246,9 +246,15 @@ COMMANDS = {
 """Of one command besides."""
 
 
-def _entries(command: str) -> Iterable[Row]:
-    """Return the entries about a command; its own about an option stands for the one everywhere."""
-    return {each.name: each for each in (*EVERYWHERE, *COMMANDS.get(command, ()))}.values()
+def _entries(command: str) -> Iterator[Row]:
+    """Yield the entries about a command; what its own say that an option wants stands for what it wants everywhere."""
+    own = COMMANDS.get(command, ())
+    with_own_wants = {name for each in own if each.wants for name in each.name.split()}
+    for each in EVERYWHERE:
+        names = [name for name in each.name.split() if not (each.wants and name in with_own_wants)]
+        if names:
+            yield each._replace(name=" ".join(names))
+    yield from own
 
 
 def _options_rows(command: str, given: Mapping[str, str]) -> Iterator[Row]:

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from nbtext import TextClassifier
+from nbtext.cli.gates import gates
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.several_labels import RANKING
 from tests.process import SERVICE_DESK, content, corpus, fail, in_json, json_lines, nbtext, succeed, succeeded, write
+from tests.report_example import evaluated, matrix
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -239,6 +242,14 @@ def test_the_end_of_the_interval_is_what_counts_if_wanted(service_desk_model: Pa
     ]
     exact = (f"--fail-under=macro_f1={low!r}", f"--fail-over=brier={high!r}", "--fail-under-interval")
     assert gated(service_desk_model, *exact).status == 0
+
+
+def test_a_gate_on_an_interval_that_is_missing_does_not_call_the_figure_infinite() -> None:
+    labels = ("cats", "dogs")
+    result = evaluated(labels, matrix(labels))
+    gate = gates({"fail_under": (), "fail_over": ("brier=2",), "fail_under_interval": True, "costs": None})[0]
+    assert gate.failure(replace(result, intervals={"brier": (0.4, 0.6)})) is None
+    assert gate.failure(replace(result, intervals={})) == "the interval of brier is not known, so it is not at most 2"
 
 
 def test_what_is_infinite_or_not_known_never_passes(pets: Path) -> None:

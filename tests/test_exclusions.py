@@ -167,3 +167,17 @@ def test_a_file_of_defaults_gives_way_to_the_command_line(pets: Path) -> None:
     assert "exclude each other" in fail(2, "classify pets --coverage 0.5 --min-probability 0.6")
     plain = succeed("classify pets --min-probability 0.6 --no-config")
     assert succeed("classify pets --min-probability 0.6").out == plain.out
+
+
+def test_what_a_row_of_a_command_wants_stands_for_what_is_wanted_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Option by option, however they are grouped in rows."""
+    monkeypatch.setattr("nbtext.exclusions.EVERYWHERE", (Row("--a --b", wants="--c"), Row("--a", needs="folds")))
+    monkeypatch.setitem(COMMANDS, "suspects", (Row("--d --a", wants="--e"), Row("--f", lacks="folds")))
+    with pytest.raises(UsageError, match="a needs e"):
+        require_options("suspects", {"--a": "1", "--c": "1"})
+    with pytest.raises(UsageError, match="b needs c"):
+        require_options("suspects", {"--b": "1", "--e": "1"})
+    with pytest.raises(UsageError, match="a needs c"):
+        require_options("train", {"--a": "1", "--e": "1"})
+    with pytest.raises(UsageError, match="a and f exclude each other"):
+        require_options("suspects", {"--a": "1", "--e": "1", "--f": "1"})

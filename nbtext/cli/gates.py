@@ -48,12 +48,15 @@ class _Gate(NamedTuple):
         """Return what is wrong, or None. A figure that is infinite or undefined never passes."""
         figure = result.figure(self.name)
         subject = self.name
+        bound = f"{'at most' if self.over else 'at least'} {self.value:g}"
+        if figure is None:
+            return f"{subject} is {'infinite' if self.name == 'log_loss' else 'not known'}, so it is not {bound}"
         if self.by_interval:
             interval = result.intervals.get(self.name)
-            figure = None if interval is None or figure is None else interval[1 if self.over else 0]
+            if interval is None:
+                return f"the interval of {subject} is not known, so it is not {bound}"
+            figure = interval[1 if self.over else 0]
             subject = f"the {'upper' if self.over else 'lower'} end of the interval of {self.name}"
-        if figure is None:
-            return f"{self.name} is {'infinite' if self.over else 'not known'}, so it is not {'at most' if self.over else 'at least'} {self.value:g}"
         if figure > self.value if self.over else figure < self.value:
             return f"{subject} is {figure:.6g}, {'over' if self.over else 'under'} {self.value:g}"
         return None

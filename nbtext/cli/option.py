@@ -191,10 +191,10 @@ class OutputForm(panels.Choice):
             return super().convert(value, param, ctx)
         except click.UsageError as problem:
             form = str(value).rpartition(".")[2]
-            if form != value:
-                as_form = f"--output {form} " if form in self.choices else ""
-                problem.message += f"; to write a file, give {as_form}> {value}"
-            raise
+            if form == value:
+                raise
+            as_form = f"--output {form} " if form in self.choices else ""
+            raise click.UsageError(f"{problem.message}; to write a file, give {as_form}> {value}", ctx) from None
 
 
 def output_option(formats: str, more: str = "", **default: Any) -> Callable[[Command], Command]:
