@@ -766,7 +766,7 @@ INPUT = (
         "Read more CORPUS paths from FILE, one a line; - is standard input. A line that is only - is a file of that name. Commands that need "
         "classes, such as train, expect a corpus on each line, not a single document.",
     ),
-    Parameter("null", False, "", _flag, "Paths in --files-from end with NUL, as find -print0 writes them."),
+    Parameter("null", False, "", _flag, "Paths in --files-from end with NUL, as find -print0 writes them, and so do those of suspects --paths."),
     Parameter(
         "where", None, "COLUMN=VALUE", condition,
         "Read only rows with this value in this column, such as split=train, or with another: split!=test. In jsonl it is a key, in mail a header: "

@@ -106,6 +106,14 @@ class Spread(NamedTuple):
         squares = math.fsum(part.documents * (part.deviation**2 + (part.mean - mean) ** 2) for part in parts)
         return cls(documents, mean, math.sqrt(squares / documents))
 
+    def in_deviations_of(self, training: Spread) -> Spread:
+        """Return the spread of (x − μ) / σ, for the mean μ and the standard deviation σ of training."""
+        apart = self.mean - training.mean
+        if not training.deviation:
+            return Spread(self.documents, math.copysign(FARTHEST, apart) if apart else 0.0, 0.0)
+        farthest = max(min(apart / training.deviation, FARTHEST), -FARTHEST)
+        return Spread(self.documents, farthest, min(self.deviation / training.deviation, FARTHEST))
+
     def distance(self, training: Spread) -> float | None:
         """Return the distance of the means in standard deviations of training; None if one has no documents."""
         if not self.documents or not training.documents:

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.evaluation.drift_log import DriftWatch, _LoggedRun, newest_of_model, pool_runs
-from nbtext.typicality import ANSWERS, FIGURES, Spread
+from nbtext.typicality import ANSWERS, FARTHEST, FIGURES, Spread
 
 ONE_FIGURE = st.lists(st.floats(-100, 100).map(lambda value: round(value, 3)), max_size=9)
 
@@ -49,6 +49,28 @@ def test_runs_of_a_model_together_are_the_run_over_all_their_documents(days: lis
         pooled = Spread.together([run.figures["length"][0] for run in runs])
         assert pooled.mean == pytest.approx(math.fsum(values) / len(values), abs=1e-9)
         assert pooled.deviation == pytest.approx(np.std(values), abs=1e-6)
+
+
+@given(st.lists(st.tuples(ONE_FIGURE.filter(bool), ONE_FIGURE.filter(lambda values: len({*values}) > 1)), min_size=2, max_size=5))
+def test_runs_of_models_trained_anew_are_pooled_in_deviations_of_each_training(nights: list[tuple[list[float], list[float]]]) -> None:
+    runs = [day(values, [0], training, [0, 1]) for values, training in nights]
+    assume(len({run.figures["length"][1] for run in runs}) > 1)
+    moved = [(value - np.mean(training)) / np.std(training) for values, training in nights for value in values]
+    pooled = pool_runs(runs).figures["length"]
+    assert pooled.distance == pytest.approx(min(abs(np.mean(moved)), FARTHEST), rel=1e-6, abs=1e-9)
+    assert pooled.run == pytest.approx(np.mean([value for values, _ in nights for value in values]), abs=1e-9)
+    assert 0 <= pooled.chance <= 1
+
+
+def test_answers_of_models_trained_anew_are_compared_with_the_mixture_of_trainings() -> None:
+    """By hand: 3 answers after a training of shares 1/2, 1/2, 0 and 1 after one of 0, 0, 1 expect 3/8, 3/8, 1/4."""
+    runs = [day([1.0], [0, 1, 1], TRAINING, [0, 0, 1, 1]), day([1.0], [2], TRAINING, [2] * 8)]
+    found = pool_runs(runs).figures[ANSWERS]
+    here, mixture = (
+        np.array([1, 2, 1]) / 4,
+        np.rint(4 * np.array([3 / 8, 3 / 8, 1 / 4])) / np.rint(4 * np.array([3 / 8, 3 / 8, 1 / 4])).sum(),
+    )
+    assert found.distance == pytest.approx(np.abs(here - mixture).sum() / 2)
 
 
 @given(st.lists(st.sampled_from(["m", "n", None]), min_size=1, max_size=9), st.integers(1, 9))

@@ -70,7 +70,7 @@ def command(model_path: str, output: str | None, limit: int | None, **options: A
 
     There is exactly one record per document, in the order of the input. CORPUS is any number of files and directories, or - for one document on
     standard input. Documents are read like those of training unless options say otherwise. If there is no answer, the class is empty and the
-    third column, in csv the last, gives the reason: impossible, empty, no-known-terms, low-probability, low-precision, empty-set, atypical, or an error.
+    third column, in csv the last, gives the reason: impossible, empty, no-known-terms, low-probability, low-precision, no-label, empty-set, atypical, or an error.
 
     With --coverage the label lists the classes of the set, most probable first, separated by |. The probability is that of the first. JSON lines
     have the set as labels.

@@ -17,7 +17,7 @@ from nbtext.errors import UsageError
 @option.output_option("table tsv csv jsonl")
 @panels.common_option(
     "--last", "documents",
-    "Treat the last N runs as one. Runs of other models than the newest are ignored.",
+    "Treat the last N runs as one. Runs of other model files than the newest are ignored.",
     type=option.WholeNumber(1),
 )  # fmt: skip
 @panels.common_option(
@@ -40,9 +40,9 @@ def command(log: str, output: str, last: int | None, since: str | None, **option
     number of documents. A star marks a distance beyond chance; with many documents a small one has it too. Gates compare distances.
 
     A run of a few documents may be far away by chance alone. --last N treats the last N runs as one, as if their documents had been classified
-    together, and --since those since a date; jsonl is then one line. Only runs of the newest model count then: an updated model is another
-    model. Runs without documents are ignored. A line that cannot be read is reported and skipped, and the exit
-    status is 1.
+    together, and --since those since a date; jsonl is then one line. Only runs of the newest run's model file count then. Each run is
+    compared with the training of the model that the file held at that time. Runs without documents are ignored. A line that cannot be
+    read is reported and skipped, and the exit status is 1.
 
     \b
     Examples:

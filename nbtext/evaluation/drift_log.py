@@ -1,14 +1,15 @@
 """The log of `nbtext classify --drift`: a line for each run, with its documents beside those of training, written and read again.
 
 A line holds numbers of documents, means and standard deviations, and these add up: several runs by one model are exactly what one run over all
-their documents would have been. A model that was updated has other training documents, and is another model here.
+their documents would have been. After an update or a new training the file holds another model: its runs are taken together with the earlier ones
+in standard deviations of the training documents of each.
 """
 
 from __future__ import annotations
 
 import os
-from collections import Counter
 from datetime import UTC, datetime
+from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -100,12 +101,6 @@ class _LoggedRun(NamedTuple):
     answers: Mapping[str, tuple[int, int]]
     """In the run and in training, by class."""
 
-    @property
-    def trained(self) -> tuple[object, ...]:
-        """What runs of the same model agree in: the file, and what is known of the training documents."""
-        counts = {label: training for label, (_, training) in self.answers.items() if training}
-        return self.model, {name: training for name, (_, training) in self.figures.items()}, counts
-
 
 def read_history(path: str) -> tuple[list[_LoggedRun], list[PathError]]:
     """Return the runs of a log that had documents, oldest first, and a problem for each line that is damaged.
@@ -160,13 +155,13 @@ def runs_since(runs: Sequence[_LoggedRun], begin: datetime, path: str) -> list[_
 
 
 def newest_of_model(runs: Sequence[_LoggedRun], most: int) -> tuple[list[_LoggedRun], int]:
-    """Return at most ``most`` of the last runs of the newest run's model, oldest first, and how many runs of other models were skipped."""
+    """Return at most ``most`` of the last runs of the newest run's model file, oldest first, and how many runs of other files were skipped."""
     newest: list[_LoggedRun] = []
     others = 0
     for run in reversed(runs):
         if len(newest) == most:
             break
-        if run.trained == runs[-1].trained:
+        if run.model == runs[-1].model:
             newest.append(run)
         else:
             others += 1
@@ -213,22 +208,49 @@ def beyond_prior_shift(run: DriftRun) -> list[str]:
 
 
 def pool_runs(runs: Sequence[_LoggedRun]) -> DriftRun:
-    """Compare runs of one model with its training, taken together as if they had been one."""
-    figures = {}
-    for name in FIGURES:
-        run, training = Spread.together([each.figures[name][0] for each in runs]), runs[0].figures[name][1]
-        known = run.documents and training.documents
-        figures[name] = FigureDrift(run.mean, training.mean, run.distance(training), run.chance(training)) if known else NOT_KNOWN
+    """Compare runs with the training of their models, taken together as if they had been one."""
+    figures = {name: _figure_drift([run.figures[name] for run in runs]) for name in FIGURES}
     figures[ANSWERS] = _answers_drift(runs)
     return DriftRun(runs[-1].time, runs[0].time, len(runs), runs[-1].model, sum(run.documents for run in runs), figures)
 
 
-def _answers_drift(runs: Sequence[_LoggedRun]) -> FigureDrift:
-    answered = Counter[str]()
-    for run in runs:
-        answered.update({label: here for label, (here, _) in run.answers.items()})
-    training = {label: before for run in runs for label, (_, before) in run.answers.items()}
-    if not answered.total() or not any(training.values()):
+def _figure_drift(spreads: Sequence[tuple[Spread, Spread]]) -> FigureDrift:
+    """Return the drift of a figure, given its spread in each run and in the training of the run's model."""
+    known = [(run, training) for run, training in spreads if run.documents and training.documents]
+    if not known:
         return NOT_KNOWN
-    counts, before = (np.array([found[label] for label in sorted(answered)], np.int64) for found in (answered, training))
-    return FigureDrift(None, None, shares_apart(counts, before), chance_of_shares(counts, before))
+    together = Spread.together([run for run, _ in known])
+    training = known[0][1]
+    if all(other == training for _, other in known):
+        return FigureDrift(together.mean, training.mean, together.distance(training), together.chance(training))
+    moved = Spread.together([run.in_deviations_of(training) for run, training in known])
+    standard = Spread(_training_documents(known), 0.0, 1.0)
+    mean_of_training = sum(run.documents * training.mean for run, training in known) / together.documents
+    return FigureDrift(together.mean, mean_of_training, moved.distance(standard), moved.chance(standard))
+
+
+def _training_documents(spreads: Sequence[tuple[Spread, Spread]]) -> int:
+    """Return the number of training documents whose mean is as uncertain as the means of several trainings together.
+
+    These share documents, so their errors are taken to be the same in direction: 1 / √n is the mean of 1 / √n_t by documents of the runs.
+    """
+    documents = sum(run.documents for run, _ in spreads)
+    error = sum(run.documents / sqrt(training.documents) for run, training in spreads) / documents
+    return max(int(1 / error**2), 1)
+
+
+def _answers_drift(runs: Sequence[_LoggedRun]) -> FigureDrift:
+    """Return the drift of the answers; those of several trainings are a mixture, of as many documents as the smallest training."""
+    labels = sorted({label for run in runs for label in run.answers})
+    counts = np.array([[run.answers.get(label, (0, 0)) for label in labels] for run in runs], np.int64)  # (n_runs, n_labels, 2)
+    answered, training = counts[..., 0], counts[..., 1]
+    known = answered.any(axis=1) & training.any(axis=1)
+    if not known.any():
+        return NOT_KNOWN
+    answered, training = answered[known], training[known]
+    sizes = training.sum(axis=1)
+    shares = training / sizes[:, np.newaxis]
+    mixture = np.average(shares, axis=0, weights=answered.sum(axis=1))
+    before = np.rint(mixture * sizes.min()).astype(np.int64)
+    here = answered.sum(axis=0)
+    return FigureDrift(None, None, shares_apart(here, before), chance_of_shares(here, before))

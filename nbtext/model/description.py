@@ -119,12 +119,14 @@ def _have_one_label(statistics: ClassStatistics) -> bool:
 
 def _wrong_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Finding]:
     """Yield the signs that other columns than those of label and text were read, or a header as a document."""
+    n_classes, n_documents = statistics.n_classes, statistics.n_documents
+    is_row_each = reading.has_columns and n_classes == n_documents > FEW_DOCUMENTS
+    if is_row_each or n_classes > max(FEW_CLASSES, MANY_CLASSES * n_documents):
+        each = f"{quantity(n_classes, 'class')}, {quantity(n_documents, 'document')}"
+        advice = "see --label-column and --text-column" if reading.has_columns else "see nbtext help formats"
+        yield Finding("columns", WARNING, f"nearly every document is a class of its own: {each}", advice)
     if not reading.has_columns:
         return
-    n_classes, n_documents = statistics.n_classes, statistics.n_documents
-    if n_classes > max(FEW_CLASSES, MANY_CLASSES * n_documents) or n_classes == n_documents > FEW_DOCUMENTS:
-        each = f"{quantity(n_classes, 'class')}, {quantity(n_documents, 'document')}"
-        yield Finding("columns", WARNING, f"nearly every document is a class of its own: {each}", "see --label-column and --text-column")
     for label, size in zip(statistics.classes, statistics.class_documents.tolist(), strict=True):
         if size == 1 and is_column_name(label):
             yield Finding(

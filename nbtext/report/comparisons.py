@@ -237,7 +237,7 @@ def write_history(output: str, runs: Sequence[DriftRun], together: DriftRun | No
     lines = {
         "distance": f"between the means, in standard deviations of training documents; of answers the share that differs{star}",
         "newest" if together is None else "together": f"moved: {', '.join(changed)}" if changed else "nothing moved",
-        "left out": f"{quantity(others, 'run')} of another model, of this one before an update, or of an older nbtext" if others else None,
+        "left out": f"{quantity(others, 'run')} of another model file, or of an older nbtext" if others else None,
     }
     show(grid(("run", "documents", *DRIFT_FIGURES.values()), rows, numeric=range(1, 2 + len(DRIFT_FIGURES))), listing(lines))
 
