@@ -37,7 +37,6 @@ from nbtext.settings import ALL_OTHERS, GivenSmoothing
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nbtext.classifiers.base import Training
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.moments import Moments
     from nbtext.counts.statistics import ClassStatistics
@@ -400,13 +399,12 @@ class ColumnFeatures:
     """All columns of counts and numbers."""
 
     @classmethod
-    def of(cls, training: Training) -> Self:
-        """Return those of a corpus."""
-        statistics = training.statistics
+    def of(cls, statistics: ClassStatistics, selected: Mask) -> Self:
+        """Return those of a corpus and the selected terms."""
         categories = np.zeros(statistics.n_terms, np.bool_)
         for name in statistics.attributes.categorical:
             categories |= is_category_of(statistics.vocabulary, name) & statistics.held
-        return cls(training.selected | categories, categories, StandardNumbers.of(statistics))
+        return cls(selected | categories, categories, StandardNumbers.of(statistics))
 
     @property
     def size(self) -> int:

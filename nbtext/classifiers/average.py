@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import numpy as np
 
 from nbtext.calibration import LARGEST_LOG, divisor_loss, newton_minimum
-from nbtext.classifiers.attribute_likelihoods import ColumnFeatures
 from nbtext.classifiers.base import (
     HELD_OUT_FOLDS,
     AdditiveClassifier,
@@ -220,7 +219,7 @@ class PooledClassifier(AdditiveClassifier):
 
     def known(self) -> Mask:
         """Return the terms of texts that count, and the categories, shape (n_terms,): a document's length has both."""
-        return ColumnFeatures.of(self.training).known
+        return self.training.features.known
 
     def _weights(self, matrix: DocumentTermMatrix) -> Floats:
         """Return u of documents, shape (n_docs, n_members)."""

@@ -26,7 +26,7 @@ from nbtext.settings import CLASSIFIERS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods
+    from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, ColumnFeatures
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.measures import PartFit
@@ -153,6 +153,13 @@ class Training:
     """The pseudo-counts of terms that do not have ``smoothing``."""
     choose: Callable[[ClassStatistics], Mask] | None = None
     """Selects terms from fewer documents; None if the selection does not depend on labels."""
+
+    @cached_property
+    def features(self) -> ColumnFeatures:
+        """The features of a classifier that takes columns."""
+        from nbtext.classifiers.attribute_likelihoods import ColumnFeatures
+
+        return ColumnFeatures.of(self.statistics, self.selected)
 
     def selected_in(self, statistics: ClassStatistics) -> Mask:
         """Return the terms that count if only these documents are known, shape (n_terms,)."""

@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.classifiers.attribute_likelihoods import ColumnFeatures
 from nbtext.classifiers.base import AT_LEAST, LinearClassifier, Training, Unseen, class_prior, log_prior_odds, loss_after_calibration, split
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import DocumentTermMatrix, in_blocks
@@ -471,7 +470,7 @@ class LogisticRegression(LinearClassifier):
     @classmethod
     def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
-        n_features, n_classes = ColumnFeatures.of(training).size, training.statistics.n_classes
+        n_features, n_classes = training.features.size, training.statistics.n_classes
         sizes = {"weights": n_features * n_classes, "bias": n_classes, "outcome": len(_FitReport._fields)}
         kept = {"weights": np.empty(0, np.float32), **arrays}  # a file leaves empty arrays out
         fit = {name: array.size for name, array in kept.items()} == sizes and kept["weights"].dtype == np.float32
@@ -507,39 +506,34 @@ class LogisticRegression(LinearClassifier):
         """Return w_jk (1 + |r_jk|), shape (n, n_classes)."""
         return self.scaled_weights[self._place[terms]].astype(np.float64)
 
-    @cached_property
-    def columns(self) -> ColumnFeatures:
-        """The features beside the text."""
-        return ColumnFeatures.of(self.training)
-
     def known(self) -> Mask:
         """Return the terms of texts that count, and the categories, shape (n_terms,)."""
-        return self.columns.known
+        return self.training.features.known
 
     @cached_property
     def _place(self) -> Whole:
         """The row of each of these terms, shape (n_terms,)."""
-        return np.cumsum(self.columns.known) - 1
+        return np.cumsum(self.training.features.known) - 1
 
     @cached_property
     def number_weights(self) -> Floats:
         """The weights of numbers, in nats for a standard deviation, shape (n_numbers, n_classes)."""
-        return self.scaled_weights[np.count_nonzero(self.columns.known) :].astype(np.float64)
+        return self.scaled_weights[np.count_nonzero(self.training.features.known) :].astype(np.float64)
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return bias and weights times features, shape (n_docs, n_classes), in nats, and the tokens, categories and numbers that count, shape (n_docs,)."""
         scores, lengths = super().joint_log_likelihood(matrix)
-        for values, weights in zip(np.nan_to_num(self.columns.numbers.features(matrix)).T, self.number_weights, strict=False):
+        for values, weights in zip(np.nan_to_num(self.training.features.numbers.features(matrix)).T, self.number_weights, strict=False):
             scores += values[:, np.newaxis] * weights
         return scores, lengths + matrix.numbers
 
     def attribute_scores(self, matrix: DocumentTermMatrix) -> Iterator[Floats]:
         """Return the weights of each category of one document, and the weights times each of its numbers, shape (n_classes,), in nats."""
-        statistics, own = self.training.statistics, matrix.of_terms(self.columns.categories)
+        statistics, own = self.training.statistics, matrix.of_terms(self.training.features.categories)
         names, weights = [statistics.vocabulary.term(term) for term in own.terms.tolist()], self.weights(own.terms)
         for column in statistics.attributes.categorical:
             yield weights[[name.startswith(category_term(column, "")) for name in names]].sum(axis=0)
-        yield from np.nan_to_num(self.columns.numbers.features(matrix))[0][:, np.newaxis] * self.number_weights
+        yield from np.nan_to_num(self.training.features.numbers.features(matrix))[0][:, np.newaxis] * self.number_weights
 
     def penalty(self) -> float:
         """Return l2."""
@@ -584,7 +578,7 @@ class _Part(NamedTuple):
 
 def _require_room(part: _Part) -> None:
     """Raise `UsageError` if vectors and weights, in float32, take more memory than the machine has."""
-    n_terms, n_classes = ColumnFeatures.of(part.training).size, part.training.statistics.n_classes
+    n_terms, n_classes = part.training.features.size, part.training.statistics.n_classes
     needed, there = 4 * n_classes * (VECTORS * part.rows.size + 2 * n_terms), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > there:
         size = f"{quantity(part.rows.size, 'document')}, {quantity(n_terms, 'term')} and {quantity(n_classes, 'class')}"
@@ -613,7 +607,7 @@ def _problem(part: _Part) -> Problem:
     """Return features and their scales, in float32: half the memory, and more precise than `SETTLED`."""
     _release_memory()
     training, statistics = part.training, part.training.statistics
-    columns, n_terms = ColumnFeatures.of(training), int(np.count_nonzero(training.selected))
+    columns, n_terms = training.features, int(np.count_nonzero(training.selected))
     smoothing, totals, kept = training.smoothing, statistics.tokens_of(training.selected), statistics.of_cells(columns.known)
     bounds = offsets(np.diff(statistics.term_offsets)[columns.known])
     counts = _by_rows(statistics.cell_counts[kept], statistics.cell_classes[kept], bounds, statistics.n_classes)
@@ -651,7 +645,7 @@ def _weighted(matrix: DocumentTermMatrix, training: Training) -> DocumentTermMat
 
 def _features(training: Training, documents: DocumentTermMatrix, rows: Whole, dtype: type[np.floating]) -> Any:  # noqa: ANN401 - scipy has no types
     """Return x_jd of some documents as a `scipy.sparse` array by rows, shape (n_rows, n_features)."""
-    beside = ColumnFeatures.of(training)
+    beside = training.features
     place = (np.cumsum(beside.known) - 1).astype(np.int32)
     values, columns, sizes = [np.empty(0, dtype)], [np.empty(0, np.int32)], [np.empty(0, np.int64)]
     for some in in_blocks(rows, 1, DOCUMENTS_AT_ONCE):
@@ -692,7 +686,7 @@ class _HeldOut(NamedTuple):
         found = _features(training, matrix, np.arange(len(documents)), np.float64)
         columns, places = np.unique(found.indices, return_inverse=True)
         features = _by_rows(found.data, places, found.indptr, columns.size)
-        lengths = matrix.of_terms(ColumnFeatures.of(training).known).lengths + matrix.numbers
+        lengths = matrix.of_terms(training.features.known).lengths + matrix.numbers
         return cls(features, columns, documents, lengths, documents.natural_weights(training.statistics), _shift_of_prior(training))
 
     def scored(self, problem: Problem, point: _Vector) -> Unseen:
