@@ -87,12 +87,12 @@ KINDS = {
     "bernoulli": dict.fromkeys(("counts", "binary"), "sums weights prior own two attributes several evidence mixes"),
     "gaussian": {"counts": "prior background attributes evidence"},
     "logistic": dict.fromkeys(("counts", "tfidf"), "weights prior background attributes several"),
-    AVERAGE: {"counts": "attributes"},
+    AVERAGE: {"counts": ""},
 }
 """What each classifier offers with each weighting that it takes. An average besides offers what `_OF_ALL_MEMBERS` names if all members do."""
 
 _OFFERED = frozenset(_MULTINOMIAL.split()) | {"evidence", "mixes", "two", "several"}
-_OF_ALL_MEMBERS = frozenset({"sums", "weights", "prior", "mixes"})
+_OF_ALL_MEMBERS = frozenset({"sums", "weights", "prior", "mixes", "attributes"})
 _NEEDED = {"complement": "smoothed", "logistic": "smoothed"}
 
 
@@ -138,8 +138,6 @@ def _offers(settings: Settings) -> frozenset[str]:
         offered |= _OF_ALL_MEMBERS.intersection(*(_offers(member) for member in settings.models))
         if len({(member.classifier, member.weighting) for member in settings.models}) > 1:
             offered -= {"mixes"}
-        if any(member.classifier == "gaussian" for member in settings.models):
-            offered -= {"attributes"}
     return offered
 
 

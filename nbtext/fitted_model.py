@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 import numpy as np
 
 from nbtext.calibration import UNCALIBRATED, Calibration, LeftOutPosteriors
-from nbtext.classifiers.base import Classifier, Training, class_for_several_labels, class_prior, classifier_class
+from nbtext.classifiers.base import Classifier, Training, class_for, class_prior
 from nbtext.counts.counting import Analysis, DocumentCounter, InTurn
 from nbtext.counts.layers import estimated
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix
@@ -193,17 +193,6 @@ def training_of(
 def classifier(statistics: ClassStatistics, learnt: Learnt, settings: Settings, documents: CountedDocuments | None = None) -> Classifier:
     """Return the classifier of a sum of layers; raise `ModelError` if its fitted arrays cannot be its own."""
     return class_for(statistics, settings).restored(training_of(statistics, learnt, settings, documents), learnt.fitted)
-
-
-def class_for(statistics: ClassStatistics, settings: Settings) -> type[Classifier]:
-    """Return the class of the classifier: that of the settings, with attributes one around it, or the one for several labels."""
-    if statistics.everything is not None:
-        return class_for_several_labels(settings.classifier)
-    if not statistics.attributes.names:
-        return classifier_class(settings.classifier)
-    from nbtext.classifiers.attributed import AttributedClassifier
-
-    return AttributedClassifier
 
 
 def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) -> bool:

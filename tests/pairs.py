@@ -167,7 +167,7 @@ REFUSED: tuple[tuple[Condition, ...], ...] = (
     *((among("classifier", None, "complement"), among("weighting", "tfidf"), each) for each in WEIGHTS),
     *((each, weights) for each in ATTRIBUTES for weights in WEIGHTS),
     *((each, among("classifier", "complement")) for each in ATTRIBUTES),
-    *((each, among("members", "gaussian+logistic")) for each in ATTRIBUTES),
+    *((each, among("members", "complement:tfidf+bernoulli")) for each in ATTRIBUTES),
     *((given(name), each) for name in ("seeds", "unlabelled") for each in (given("classifier"), among("weighting", "tfidf"), given("top"))),
     (given("seeds"), among("estimate", "ml")),
     (given("unlabelled"), given("class_weight")),

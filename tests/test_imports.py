@@ -52,6 +52,16 @@ def test_classifying_from_python_needs_numpy_and_the_stemmer_alone(model_path: P
     assert imported(code) == {"numpy", "Stemmer"}
 
 
+def test_classifying_columns_by_logistic_regression_needs_no_more(tmp_path: Path) -> None:
+    path, rows = (
+        str(tmp_path / "columns.joblib"),
+        [{"text": "an engine", "size": 1, "hue": "red"}, {"text": "a keeper", "size": 2, "hue": "blue"}],
+    )
+    TextClassifier(classifier="logistic", numeric="size", categorical="hue").fit(rows, ["cars", "football"]).save(path)
+    code = f"from nbtext import TextClassifier; print(TextClassifier.load({path!r}).predict([{rows[0]!r}]).tolist())"
+    assert imported(code) == {"numpy", "Stemmer"}
+
+
 def test_classifying_from_the_command_line_adds_the_parser_alone(model_path: Path, tmp_path: Path) -> None:
     document = tmp_path / "document.txt"
     document.write_text("an engine", encoding="utf-8")

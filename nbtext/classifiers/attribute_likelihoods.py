@@ -1,4 +1,4 @@
-"""Likelihoods of attributes, the values beside a text: categorical, Poisson for counts, normal for numbers.
+"""Likelihoods of attributes, the values beside a text: categorical, Poisson for counts, normal for numbers; and attributes as features.
 
 In every class each attribute has a distribution of its own, and under the naive Bayes assumption the log-likelihoods add.
 
@@ -11,6 +11,8 @@ In every class each attribute has a distribution of its own, and under the naive
   Gambosi's notes, probabilistic classification; Gelman et al. (2013), section 3.3.
 
 α = 0 is maximum likelihood.
+
+As features of a discriminative classifier each category is 1 where a document has it, and each number is in standard deviations from its mean.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import numpy as np
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
 from nbtext.counts.vocabulary import category_term, is_category_of
 from nbtext.document_parts import FARTHEST, declared_values
-from nbtext.errors import UsageError, listed
+from nbtext.errors import UsageError
 from nbtext.language_model.dirichlet import LanguageModels, OwnPseudoCounts
 from nbtext.language_model.measures import Fit, PartFit, fit_of_terms, log_evidence_of_classes
 from nbtext.language_model.sampling import Categorical, DrawValues
@@ -274,10 +276,7 @@ class AttributeLikelihoods:
                 yield part.drawing(label)
 
     def fits(self, statistics: ClassStatistics, settings: Settings) -> list[PartFit]:
-        """Return the fit of each attribute to its values; n are the documents that have one.
-
-        Raises `UsageError` for numbers that are all the same in a class: their likelihood is infinite.
-        """
+        """Return the fit of each attribute to its values; n are the documents that have one. The likelihood of numbers that are all the same in a class is infinite."""
         found = [PartFit(each.name, log_evidence_of_classes(each.values), fit_of_terms(each.values)) for each in self.categorical]
         if statistics.moments is None:
             return found
@@ -286,8 +285,6 @@ class AttributeLikelihoods:
         kinds = [(1, names.counts, poisson_fits, of_counts), (2, names.numeric, normal_fits, of_numbers)]
         for per_value, columns, fits, moments in kinds[: 1 if self.numbers is None else 2]:
             evidence, log_likelihood = fits(moments, smoothing)
-            if impossible := [name for name, finite in zip(columns, np.isfinite(log_likelihood).all(axis=0), strict=True) if not finite]:
-                raise UsageError(f"AIC and BIC are not defined for {listed(impossible, 3)}: in a class all documents have the same number")
             for place, name in enumerate(columns):
                 fit = Fit(float(log_likelihood[:, place].sum()), per_value * len(evidence), int(moments.documents[:, place].sum()))
                 found.append(PartFit(name, evidence[:, place] if smoothing else None, fit))
@@ -331,7 +328,7 @@ def normal_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
             + smoothing / 2 * np.log(smoothing * corpus_variance)
             - (smoothing + n) / 2 * np.log((smoothing + n) * posterior)
         )
-        return evidence, np.where(n > 0, -n / 2 * (np.log(2 * np.pi * variance) + 1), 0.0)
+        return np.where(corpus_variance > 0, evidence, 0.0), np.where(n > 0, -n / 2 * (np.log(2 * np.pi * variance) + 1), 0.0)
 
 
 def given_smoothing(settings: Settings, name: str = "") -> float | None:
@@ -365,3 +362,51 @@ def mean_and_variance(moments: Moments) -> tuple[Floats, Floats]:
     n = np.maximum(moments.documents, 1).astype(object)
     mean = moments.sums / n
     return mean.astype(np.float64), (moments.squares / n - mean**2).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class StandardNumbers:
+    """The last numbers of a document less their mean, in units of their standard deviation, over the whole corpus; shapes (n_columns,)."""
+
+    centres: Floats
+    scales: Floats
+
+    @classmethod
+    def of(cls, statistics: ClassStatistics, first: int = 0, *, scaled: bool = True) -> Self:
+        """Return those of a corpus, of its columns of numbers from ``first``; a number that is the same everywhere has the scale 1, or each if not ``scaled``."""
+        if statistics.moments is None:
+            return cls(np.empty(0), np.empty(0))
+        mean, variance = (part[0] for part in mean_and_variance(statistics.moments.parted(first)[1].total()))
+        return cls(mean, np.sqrt(np.where((variance > 0) & scaled, variance, 1.0)))
+
+    def features(self, matrix: DocumentTermMatrix) -> Floats:
+        """Return the standard numbers of documents, shape (n_docs, n_columns), nan for missing ones, none beyond `FARTHEST`."""
+        if matrix.values is None:
+            return np.empty((matrix.n_documents, 0))
+        with np.errstate(over="ignore"):
+            values = (matrix.values[:, matrix.values.shape[1] - self.centres.size :] - self.centres) / self.scales
+        return np.asarray(np.clip(values, -FARTHEST, FARTHEST))
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnFeatures:
+    """The features of a classifier that takes columns."""
+
+    known: Mask
+    """The selected terms of texts, and the categories that a document has, shape (n_terms,)."""
+    categories: Mask
+    numbers: StandardNumbers
+    """All columns of counts and numbers."""
+
+    @classmethod
+    def of(cls, statistics: ClassStatistics, selected: Mask) -> Self:
+        """Return those of a corpus and the selected terms."""
+        categories = np.zeros(statistics.n_terms, np.bool_)
+        for name in statistics.attributes.categorical:
+            categories |= is_category_of(statistics.vocabulary, name) & statistics.held
+        return cls(selected | categories, categories, StandardNumbers.of(statistics))
+
+    @property
+    def size(self) -> int:
+        """Number of features."""
+        return int(np.count_nonzero(self.known)) + self.numbers.centres.size

@@ -1,7 +1,7 @@
 """A classifier of texts with attributes: under the naive Bayes assumption log-likelihoods add.
 
-log p(d, a, C_k) = log p(d, C_k) + Σ log p(a | C_k) over the attributes of a document. A discriminative classifier has log p(C_k | d) as the
-first term, which by Bayes' rule gives the same posterior. Source: T. Mitchell, Machine learning (1997), section 6.9.
+log p(d, a, C_k) = log p(d, C_k) + Σ log p(a | C_k) over the attributes of a document. Source: T. Mitchell, Machine learning (1997), section 6.9.
+A discriminative classifier has attributes among its own features.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class AttributedClassifier(Classifier):
 
     def drawing(self, label: int) -> DrawValues:
         """Return a function that draws each attribute from its distribution in a class, and what is a feature of the texts' classifier with its others."""
-        parts = [*self.likelihoods.drawings(label), self.text.drawing(label)]
+        parts = [*self.likelihoods.drawings(label), *([self.text.drawing(label)] if self.text.TAKES_NUMBERS else [])]
         return lambda random: [value for draw in parts for value in draw(random)]
 
     def variants(self) -> tuple[Self, ...]:

@@ -22,6 +22,7 @@ from nbtext.classifiers.base import (
     Classifier,
     Training,
     Unseen,
+    class_for,
     classifier_class,
     sorted_by_content,
     split,
@@ -34,7 +35,7 @@ from nbtext.settings import MOST_PSEUDO_COUNT
 from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.matrix import DocumentTermMatrix
@@ -97,9 +98,10 @@ def fitted_pool(scores: Floats, truth: Whole, lengths: Whole, weights: Floats) -
 
 @dataclass(frozen=True, eq=False)
 class PooledClassifier(AdditiveClassifier):
-    """Classifiers over the same terms, and the weights of their scores."""
+    """Classifiers over the same terms and columns, and the weights of their scores."""
 
     LEARNS_FROM_SAMPLE: ClassVar[bool] = True
+    TAKES_COLUMNS: ClassVar[bool] = True
 
     members: tuple[Classifier, ...]
     pool: Pool
@@ -123,7 +125,7 @@ class PooledClassifier(AdditiveClassifier):
         if training.documents is not None:
             training = replace(training, documents=documents)
         trainings = _trainings(training, _member_smoothing(training))
-        members = tuple(classifier_class(each.settings.classifier).estimate(each) for each in trainings)
+        members = tuple(class_for(each.statistics, each.settings).estimate(each) for each in trainings)
         if training.settings.is_mixture:
             return cls(training, members, Pool(posterior_weights(members), np.zeros(len(members))))
         model = cls(training, members, Pool.equal(len(members)))
@@ -191,7 +193,7 @@ class PooledClassifier(AdditiveClassifier):
         as_given = possible and all(given in {None, own} for given, own in zip(_given_smoothing(training), smoothing.tolist(), strict=True))
         require(as_given, "the smoothing of its members is impossible")
         trainings = _trainings(training, smoothing.tolist())
-        members = [classifier_class(each.settings.classifier).restored(each, own) for each, own in zip(trainings, of_members, strict=True)]
+        members = [class_for(each.statistics, each.settings).restored(each, own) for each, own in zip(trainings, of_members, strict=True)]
         return cls(training, tuple(members), Pool(pool[:n_members], pool[n_members:]))
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
@@ -209,11 +211,25 @@ class PooledClassifier(AdditiveClassifier):
     @property
     def additive(self) -> AdditiveClassifier | None:
         """The classifier itself if its scores and those of all members are sums over terms, else None."""
-        return self if not self.training.settings.is_mixture and all(member.additive is not None for member in self.members) else None
+        return self if not self.training.settings.is_mixture and len(self._additive_members) == len(self.members) else None
 
     @property
     def _additive_members(self) -> list[AdditiveClassifier]:
-        return [member.additive for member in self.members if member.additive is not None]
+        return [additive for member in self.members if (additive := member.of_texts.additive) is not None]
+
+    def known(self) -> Mask:
+        """Return the terms of texts that count, and the categories, shape (n_terms,): a document's length has both."""
+        return self.training.features.known
+
+    def _weights(self, matrix: DocumentTermMatrix) -> Floats:
+        """Return u of documents, shape (n_docs, n_members)."""
+        return self.pool.weights(self.members[0].joint_log_likelihood(matrix)[1])
+
+    def attribute_scores(self, matrix: DocumentTermMatrix) -> Iterator[Floats]:
+        """Return Σ_m u_m times what each attribute of one document adds to the member's scores, shape (n_classes,); by evidence p(m | data) is u_m."""
+        weights = self._weights(matrix)[0]
+        for of_members in zip(*(member.attribute_scores(matrix) for member in self.members), strict=True):
+            yield weights @ np.stack(of_members)
 
     @property
     def bias(self) -> Floats:
@@ -223,16 +239,17 @@ class PooledClassifier(AdditiveClassifier):
     def biases(self, matrix: DocumentTermMatrix) -> Floats:
         """Return Σ_m u_m times the bias of each member, shape (n_docs, n_classes), in nats."""
         of_members = np.stack([member.bias for member in self._additive_members])
-        return _pooled(of_members[np.newaxis], self.pool.weights(matrix.lengths))
+        return _pooled(of_members[np.newaxis], self._weights(matrix))
 
     def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
-        """Return for each entry the features of the members, then their weights in its document: ``counts`` of shape (n_entries, 2 n_members)."""
+        """Return for each entry of a text the features of the members, then their weights in its document: ``counts`` of shape (n_entries, 2 n_members)."""
+        of_documents, matrix = self._weights(matrix), matrix.of_terms(self.training.selected)
         keys, columns = pair(matrix.entry_documents, matrix.terms), []
         for member in self._additive_members:
             found, column = member.features(matrix), np.zeros(keys.size)
             column[np.isin(keys, pair(found.entry_documents, found.terms))] = found.counts  # a term of weight 0 is left out
             columns.append(column)
-        weights = self.pool.weights(matrix.lengths)[matrix.entry_documents]
+        weights = of_documents[matrix.entry_documents]
         return matrix._replace(counts=np.column_stack((*columns, weights)))
 
     def term_scores(self, terms: Whole, amounts: Numbers) -> Floats:
@@ -273,7 +290,7 @@ def posterior_weights(members: Sequence[Classifier]) -> Floats:
     """Return p(m | data) of models of the same data, shape (n_members,), equally probable before; at least `LEAST_WEIGHT`, so that none is 0."""
     from nbtext.language_model.measures import model_posteriors
 
-    evidences = [float(part.evidence.sum()) for member in members for part in member.fits() if part.evidence is not None]
+    evidences = [sum(float(part.evidence.sum()) for part in member.fits() if part.evidence is not None) for member in members]
     return np.array([max(each.probability, LEAST_WEIGHT) for each in model_posteriors(evidences)])
 
 

@@ -26,7 +26,7 @@ from nbtext.settings import CLASSIFIERS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods
+    from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods, ColumnFeatures
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.measures import PartFit
@@ -42,10 +42,15 @@ def classifier_class(name: ClassifierName) -> type[Classifier]:
     return getattr(module, CLASSIFIERS[name])
 
 
-def class_for_several_labels(name: ClassifierName) -> type[Classifier]:
-    """Return the class for documents that may have several labels."""
-    module, several = classifier_class(name).SEVERAL_LABELS
-    return getattr(import_module(f"nbtext.classifiers.{module}"), several)
+def class_for(statistics: ClassStatistics, settings: Settings) -> type[Classifier]:
+    """Return the class of the classifier: that of the settings, for attributes that are no features of it one around it, or the one for several labels."""
+    kind = classifier_class(settings.classifier)
+    if statistics.everything is not None:
+        module, several = kind.SEVERAL_LABELS
+        return getattr(import_module(f"nbtext.classifiers.{module}"), several)
+    if kind.TAKES_COLUMNS or not statistics.attributes.names:
+        return kind
+    return import_module("nbtext.classifiers.attributed").AttributedClassifier
 
 
 def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
@@ -149,6 +154,13 @@ class Training:
     choose: Callable[[ClassStatistics], Mask] | None = None
     """Selects terms from fewer documents; None if the selection does not depend on labels."""
 
+    @cached_property
+    def features(self) -> ColumnFeatures:
+        """The features of a classifier that takes columns."""
+        from nbtext.classifiers.attribute_likelihoods import ColumnFeatures
+
+        return ColumnFeatures.of(self.statistics, self.selected)
+
     def selected_in(self, statistics: ClassStatistics) -> Mask:
         """Return the terms that count if only these documents are known, shape (n_terms,)."""
         return self.selected & statistics.held if self.choose is None else self.choose(statistics)
@@ -248,6 +260,8 @@ class Classifier(ABC):
     """The smoothing for ``auto`` where `histogram` returns None."""
     TAKES_NUMBERS: ClassVar[bool] = False
     """True if numeric attributes are among its own features."""
+    TAKES_COLUMNS: ClassVar[bool] = False
+    """True if all attributes are, so that their likelihoods have no part in its scores."""
 
     SEVERAL_LABELS: ClassVar[tuple[str, str]] = ("many_labels", "LabelsAgainstRest")
     """Module and class of the model for documents that may have several labels."""
@@ -323,8 +337,13 @@ class Classifier(ABC):
 
     @property
     def attributes(self) -> AttributeLikelihoods | None:
-        """The likelihoods of the attributes; None for a model of texts alone."""
-        return None
+        """The distributions of the attributes in each class, which have a part in the scores or not; None for a model of texts alone."""
+        statistics = self.training.statistics
+        if not statistics.attributes.names:
+            return None
+        from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods
+
+        return AttributeLikelihoods.estimate(statistics, self.training.settings, None, with_numbers=True)
 
     def attribute_scores(self, matrix: DocumentTermMatrix) -> Iterable[Floats]:
         """Return what each attribute of one document adds to the scores, each of shape (n_classes,), in nats."""
@@ -332,7 +351,8 @@ class Classifier(ABC):
 
     def drawing(self, label: int) -> DrawValues:
         """Return a function that draws the attributes of a document of a class, in the order of their names; None stands for a value without a distribution."""
-        return lambda _: []
+        parts = [] if self.attributes is None else list(self.attributes.drawings(label))
+        return lambda random: [value for draw in parts for value in draw(random)]
 
     @property
     def additive(self) -> AdditiveClassifier | None:
@@ -346,6 +366,11 @@ class Classifier(ABC):
 
     def penalty(self) -> float | None:
         """Return the strength of the penalty on large weights; None for a classifier that has none."""
+        return None
+
+    @property
+    def number_weights(self) -> Floats | None:
+        """The weights of all counts and numbers, in nats for a standard deviation, shape (n_numbers, n_classes); None if they have none."""
         return None
 
     def boundary(self) -> Boundary | None:

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from nbtext.classifiers.attribute_likelihoods import mean_and_variance
+from nbtext.classifiers.attribute_likelihoods import StandardNumbers
 from nbtext.classifiers.base import Boundary, Classifier, Training
 from nbtext.counts.latent import LatentSpace, latent_terms
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, in_blocks
-from nbtext.document_parts import FARTHEST
 from nbtext.errors import UsageError, quantity, require
 from nbtext.language_model.dirichlet import log
 from nbtext.records import dataclass
@@ -30,7 +29,6 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbtext.counts.statistics import ClassStatistics
     from nbtext.language_model.measures import PartFit
     from nbtext.language_model.sampling import DrawValues
     from nbtext.settings import Settings
@@ -237,31 +235,6 @@ def _roots_of_inverses(covariances: Floats, least: float) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class StandardNumbers:
-    """The numbers beside texts less their mean, in units of their standard deviation, over the whole corpus; shapes (n_columns,)."""
-
-    centres: Floats
-    scales: Floats
-
-    @classmethod
-    def of(cls, statistics: ClassStatistics, shape: str) -> Self:
-        """Return those of a corpus for a shape of covariances; a number that is the same everywhere has the scale 1, and for `UNSCALED` each."""
-        if statistics.moments is None:
-            return cls(np.empty(0), np.empty(0))
-        _, of_numbers = statistics.moments.parted(len(statistics.attributes.counts))
-        mean, variance = mean_and_variance(of_numbers.total())
-        return cls(mean[0], np.sqrt(np.where((variance[0] > 0) & (shape != UNSCALED), variance[0], 1.0)))
-
-    def features(self, matrix: DocumentTermMatrix) -> Floats:
-        """Return the standard numbers of documents, shape (n_docs, n_columns), nan for missing ones, none beyond `FARTHEST`."""
-        if matrix.values is None:
-            return np.empty((matrix.n_documents, 0))
-        with np.errstate(over="ignore"):
-            values = (matrix.values[:, matrix.values.shape[1] - self.centres.size :] - self.centres) / self.scales
-        return np.asarray(np.clip(values, -FARTHEST, FARTHEST))
-
-
-@dataclass(frozen=True, eq=False)
 class GaussianDiscriminantAnalysis(Classifier):
     """A class prior π, a latent space, and a Gaussian for each class in it."""
 
@@ -279,7 +252,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         statistics, settings, documents = training.statistics, training.settings, training.documents
         documents = documents.rows(np.lexsort((documents.classes, documents.hashes)))  # rounding depends on the order
         space = LatentSpace.of(statistics, training.selected, documents.matrix, settings.latent)
-        numbers = StandardNumbers.of(statistics, settings.covariance_shape)
+        numbers = _numbers_of(training)
         n_roots, n_features = _roots_of(settings, statistics.n_classes), space.projection.shape[1] + numbers.centres.size
         if n_roots * (n_features**2 if settings.covariance_shape == "full" else n_features) > MOST_ROOTS:
             raise UsageError(
@@ -375,7 +348,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         require(set(arrays) <= set(KEPT), "what it keeps of Gaussian classes has other names")
         settings, n_classes = training.settings, training.statistics.n_classes
         projection, means, roots = (arrays.get(name, np.empty(0)) for name in KEPT)
-        numbers = StandardNumbers.of(training.statistics, settings.covariance_shape)
+        numbers = _numbers_of(training)
         known = latent_terms(training.statistics, training.selected, settings.latent)
         n_known, n_features = int(np.count_nonzero(known)), means.size // n_classes
         n_latent = n_features - numbers.centres.size
@@ -402,6 +375,12 @@ class GaussianDiscriminantAnalysis(Classifier):
         require(np.all(np.abs(roots) <= LARGEST_ROOT) and np.all(diagonals >= 1 / LARGEST_ROOT), "its covariances are impossible")
         space = LatentSpace(training.statistics, known, projection.astype(np.float32).reshape(n_known, n_latent))
         return cls(training, space, numbers, GaussianClasses(means, roots))
+
+
+def _numbers_of(training: Training) -> StandardNumbers:
+    """Return the real numbers beside texts; in their own units for `UNSCALED`."""
+    first = len(training.statistics.attributes.counts)
+    return StandardNumbers.of(training.statistics, first, scaled=training.settings.covariance_shape != UNSCALED)
 
 
 def _features_of(matrix: DocumentTermMatrix, space: LatentSpace, numbers: StandardNumbers) -> tuple[Floats, Whole, Mask]:

@@ -8,6 +8,9 @@ Source: S. Wang, C. Manning, Baselines and bigrams (2012), who scale by r and mi
 both in one fit; over newsgroups, bank questions, tweets and text messages together it did better than |r|, √|r| or 1, in fewer iterations
 (1 alone is better on the short questions and messages, far worse on newsgroups). The sign of a scale has no effect.
 
+Columns beside the text are features with the scale 1, and have the same penalty: each category is 1 in the documents that have it, each number is in
+standard deviations from its mean over the documents of the fit. So a missing category is 0, and a missing number is the mean.
+
 The fit is by L-BFGS (J. Nocedal, Updating quasi-Newton matrices with limited storage, 1980). Begun at w = 0, L-BFGS only ever adds up
 gradients, so every vector it meets is w_jk = s_jk Σ_d x_jd a_dk for some a, shape (n_docs, n_classes), where s is the scale (the representer
 theorem: B. Schölkopf et al., 2001). A vector is kept as that a and as G a, what it adds to the scores of the documents, with
@@ -30,7 +33,8 @@ import numpy as np
 from nbtext.classifiers.base import AT_LEAST, LinearClassifier, Training, Unseen, class_prior, log_prior_odds, loss_after_calibration, split
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import DocumentTermMatrix, in_blocks
-from nbtext.counts.weighting import weighted
+from nbtext.counts.vocabulary import category_term
+from nbtext.counts.weighting import tfidf
 from nbtext.errors import UsageError, quantity, require
 from nbtext.language_model.dirichlet import log
 from nbtext.ragged import offsets
@@ -42,7 +46,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.type_names import AnyArray, Arrays, Floats, Mask, Numbers, Truth, Whole
+    from nbtext.type_names import AnyArray, Arrays, Floats, Mask, Numbers, ScoresAndTokens, Truth, Whole
 
     Reals = AnyArray  # of the precision of the features
 
@@ -398,13 +402,14 @@ class _FitReport(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LogisticRegression(LinearClassifier):
-    """Weights of the terms that count, times their scales, and biases."""
+    """Weights of the terms that count, times their scales, of categories and numbers, and biases."""
 
     PSEUDO_COUNT: ClassVar[float] = 1.0
+    TAKES_COLUMNS: ClassVar[bool] = True
     SEVERAL_LABELS: ClassVar[tuple[str, str]] = ("logistic_labels", "LogisticLabels")
 
     scaled_weights: Reals
-    """w_jk (1 + |r_jk|), float32, shape (n_selected, n_classes)."""
+    """w_jk (1 + |r_jk|) of terms and w_jk of categories, in the order of the vocabulary, then of numbers: float32, shape (n_features, n_classes)."""
     fitted_bias: Reals
     """b_k, shape (n_classes,)."""
     outcome: _FitReport
@@ -465,11 +470,11 @@ class LogisticRegression(LinearClassifier):
     @classmethod
     def restored(cls, training: Training, arrays: Arrays) -> Self:
         """Return the model that had these `arrays`; raise `ModelError` if no model can have had them."""
-        n_terms, n_classes = int(np.count_nonzero(training.selected)), training.statistics.n_classes
-        sizes = {"weights": n_terms * n_classes, "bias": n_classes, "outcome": len(_FitReport._fields)}
+        n_features, n_classes = training.features.size, training.statistics.n_classes
+        sizes = {"weights": n_features * n_classes, "bias": n_classes, "outcome": len(_FitReport._fields)}
         kept = {"weights": np.empty(0, np.float32), **arrays}  # a file leaves empty arrays out
         fit = {name: array.size for name, array in kept.items()} == sizes and kept["weights"].dtype == np.float32
-        require(fit, "its weights do not fit its terms and classes")
+        require(fit, "its weights do not fit its terms, columns and classes")
         finite = kept["bias"][
             training.statistics.class_documents > 0
         ]  # that of a class without documents, as a fold may have, is minus infinity
@@ -477,7 +482,7 @@ class LogisticRegression(LinearClassifier):
         require(small, "its weights are too large")
         outcome = _FitReport(*kept["outcome"].tolist())
         require(not min(outcome) < 0, "the record of its fit is impossible")
-        return cls(training, kept["weights"].reshape(n_terms, n_classes), kept["bias"].astype(np.float64), outcome)
+        return cls(training, kept["weights"].reshape(n_features, n_classes), kept["bias"].astype(np.float64), outcome)
 
     @classmethod
     def histogram(cls, training: Training) -> None:
@@ -501,10 +506,34 @@ class LogisticRegression(LinearClassifier):
         """Return w_jk (1 + |r_jk|), shape (n, n_classes)."""
         return self.scaled_weights[self._place[terms]].astype(np.float64)
 
+    def known(self) -> Mask:
+        """Return the terms of texts that count, and the categories, shape (n_terms,)."""
+        return self.training.features.known
+
     @cached_property
     def _place(self) -> Whole:
-        """The row of each selected term, shape (n_terms,)."""
-        return np.cumsum(self.training.selected) - 1
+        """The row of each of these terms, shape (n_terms,)."""
+        return np.cumsum(self.training.features.known) - 1
+
+    @cached_property
+    def number_weights(self) -> Floats:
+        """The weights of numbers, in nats for a standard deviation, shape (n_numbers, n_classes)."""
+        return self.scaled_weights[np.count_nonzero(self.training.features.known) :].astype(np.float64)
+
+    def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
+        """Return bias and weights times features, shape (n_docs, n_classes), in nats, and the tokens, categories and numbers that count, shape (n_docs,)."""
+        scores, lengths = super().joint_log_likelihood(matrix)
+        for values, weights in zip(np.nan_to_num(self.training.features.numbers.features(matrix)).T, self.number_weights, strict=False):
+            scores += values[:, np.newaxis] * weights
+        return scores, lengths + matrix.numbers
+
+    def attribute_scores(self, matrix: DocumentTermMatrix) -> Iterator[Floats]:
+        """Return the weights of each category of one document, and the weights times each of its numbers, shape (n_classes,), in nats."""
+        statistics, own = self.training.statistics, matrix.of_terms(self.training.features.categories)
+        names, weights = [statistics.vocabulary.term(term) for term in own.terms.tolist()], self.weights(own.terms)
+        for column in statistics.attributes.categorical:
+            yield weights[[name.startswith(category_term(column, "")) for name in names]].sum(axis=0)
+        yield from np.nan_to_num(self.training.features.numbers.features(matrix))[0][:, np.newaxis] * self.number_weights
 
     def penalty(self) -> float:
         """Return l2."""
@@ -512,7 +541,7 @@ class LogisticRegression(LinearClassifier):
 
     def features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
         """Return x_jd, float64."""
-        return weighted(matrix, "tfidf", self.training.statistics)
+        return _weighted(matrix, self.training)
 
 
 class _Part(NamedTuple):
@@ -549,7 +578,7 @@ class _Part(NamedTuple):
 
 def _require_room(part: _Part) -> None:
     """Raise `UsageError` if vectors and weights, in float32, take more memory than the machine has."""
-    n_terms, n_classes = int(np.count_nonzero(part.training.selected)), part.training.statistics.n_classes
+    n_terms, n_classes = part.training.features.size, part.training.statistics.n_classes
     needed, there = 4 * n_classes * (VECTORS * part.rows.size + 2 * n_terms), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > there:
         size = f"{quantity(part.rows.size, 'document')}, {quantity(n_terms, 'term')} and {quantity(n_classes, 'class')}"
@@ -575,24 +604,27 @@ def _precision(whole: _Part) -> float:
 
 
 def _problem(part: _Part) -> Problem:
-    """Return features and scales of the selected terms, in float32: half the memory, and more precise than `SETTLED`."""
+    """Return features and their scales, in float32: half the memory, and more precise than `SETTLED`."""
     _release_memory()
     training, statistics = part.training, part.training.statistics
-    smoothing, totals, kept = training.smoothing, statistics.tokens_of(training.selected), statistics.of_cells(training.selected)
-    bounds = offsets(np.diff(statistics.term_offsets)[training.selected])
+    columns, n_terms = training.features, int(np.count_nonzero(training.selected))
+    smoothing, totals, kept = training.smoothing, statistics.tokens_of(training.selected), statistics.of_cells(columns.known)
+    bounds = offsets(np.diff(statistics.term_offsets)[columns.known])
     counts = _by_rows(statistics.cell_counts[kept], statistics.cell_classes[kept], bounds, statistics.n_classes)
-    del kept, bounds
+    is_scaled = np.pad(training.selected[columns.known], (0, columns.numbers.centres.size)) & (statistics.everything is None)
+    del kept, bounds, columns
 
     def scales(places: Whole) -> Reals:
-        """Return 1 + |r_jk|, float32, or 1. Keeps the counts of the selected terms alone, so that the statistics of a part can be freed."""
-        if several:
-            return np.ones((places.size, counts.shape[1]), np.float32)
-        ratio = log_count_ratio(counts[places].toarray(), totals, counts.shape[0], smoothing)
-        return (1 + np.abs(ratio)).astype(np.float32)
+        """Return 1 + |r_jk| of terms, float32, or 1. Keeps the counts of the known terms alone, so that the statistics of a part can be freed."""
+        found, here = np.ones((places.size, counts.shape[1]), np.float32), np.flatnonzero(is_scaled[places])
+        if here.size:
+            found[here] += np.abs(log_count_ratio(counts[places[here]].toarray(), totals, n_terms, smoothing))
+        return found
 
-    several, truth = statistics.everything is not None, part.documents.truth(statistics.n_classes)[part.rows]
+    truth = part.documents.truth(statistics.n_classes)[part.rows]
     weights = None if statistics.weight_unit == 1 else part.documents.natural_weights(statistics)[part.rows]
-    return Problem.of(_features(part), scales, statistics.n_classes, truth, weights)
+    features = _features(training, part.documents.matrix, part.rows, np.float32)
+    return Problem.of(features, scales, statistics.n_classes, truth, weights)
 
 
 def _by_rows(values: Reals, columns: AnyArray, bounds: AnyArray, n_columns: int) -> Any:  # noqa: ANN401 - scipy has no types
@@ -603,32 +635,45 @@ def _by_rows(values: Reals, columns: AnyArray, bounds: AnyArray, n_columns: int)
     return csr_array((values, columns.astype(narrow, copy=False), bounds.astype(narrow)), shape=(bounds.size - 1, n_columns))
 
 
-def _features(part: _Part) -> Any:  # noqa: ANN401 - scipy has no types
-    """Return x_jd of the selected terms as a `scipy.sparse` array by rows, float32, shape (n_rows, n_selected)."""
-    selected = part.training.selected
-    place = (np.cumsum(selected) - 1).astype(np.int32)
-    values, columns, sizes = [np.empty(0, np.float32)], [np.empty(0, np.int32)], [np.empty(0, np.int64)]
-    for rows in in_blocks(part.rows, 1, DOCUMENTS_AT_ONCE):
-        matrix = weighted(part.documents.matrix.rows(rows).of_terms(selected), "tfidf", part.training.statistics)
-        values.append(matrix.counts.astype(np.float32))
+def _weighted(matrix: DocumentTermMatrix, training: Training) -> DocumentTermMatrix:
+    """Return x_jd of terms and categories: tf-idf, and 1. Terms in all documents are left out."""
+    is_text = training.selected[matrix.terms]
+    weights = np.ones(is_text.size)
+    weights[is_text] = tfidf(matrix.of_entries(is_text), training.statistics)
+    return matrix._replace(counts=weights).of_entries(weights > 0)
+
+
+def _features(training: Training, documents: DocumentTermMatrix, rows: Whole, dtype: type[np.floating]) -> Any:  # noqa: ANN401 - scipy has no types
+    """Return x_jd of some documents as a `scipy.sparse` array by rows, shape (n_rows, n_features)."""
+    beside = training.features
+    place = (np.cumsum(beside.known) - 1).astype(np.int32)
+    values, columns, sizes = [np.empty(0, dtype)], [np.empty(0, np.int32)], [np.empty(0, np.int64)]
+    for some in in_blocks(rows, 1, DOCUMENTS_AT_ONCE):
+        matrix = _weighted(documents.rows(some).of_terms(beside.known), training)
+        values.append(matrix.counts.astype(dtype))
         columns.append(place[matrix.terms])
         sizes.append(matrix.entries)
     entries = np.concatenate(values), np.concatenate(columns), offsets(np.concatenate(sizes))
     del values, columns
     _release_memory()
-    return _by_rows(*entries, int(np.count_nonzero(selected)))
+    found, numbers = _by_rows(*entries, int(np.count_nonzero(beside.known))), np.nan_to_num(beside.numbers.features(documents))
+    if not numbers.shape[1]:
+        return found
+    from scipy.sparse import csr_array, hstack
+
+    return hstack([found, csr_array(numbers[rows].astype(dtype))], format="csr")
 
 
 class _HeldOut(NamedTuple):
     """Documents that a model of others is to score."""
 
     features: Any
-    """x_jd of the terms that the model has, by rows, float64, shape (n_docs, n_columns)."""
+    """x_jd of the features that they have, by rows, float64, shape (n_docs, n_columns)."""
     columns: Whole
-    """The number of each of these terms among those of the model, shape (n_columns,)."""
+    """The number of each of these features among those of the model, shape (n_columns,)."""
     documents: CountedDocuments
     lengths: Whole
-    """Tokens of these terms, shape (n_docs,)."""
+    """Tokens, categories and numbers that the model knows, shape (n_docs,)."""
     weights: Floats
     """Shape (n_docs,)."""
     shift: Floats
@@ -637,12 +682,12 @@ class _HeldOut(NamedTuple):
     @classmethod
     def of(cls, training: Training, documents: CountedDocuments) -> Self:
         """Return documents for a model of others."""
-        matrix = documents.matrix.of_terms(training.selected)
-        weights = weighted(matrix, "tfidf", training.statistics)
-        terms, columns = np.unique(weights.terms, return_inverse=True)
-        features = _by_rows(weights.counts, columns, weights.offsets, terms.size)
-        columns, document_weights = np.cumsum(training.selected) - 1, documents.natural_weights(training.statistics)
-        return cls(features, columns[terms], documents, matrix.lengths, document_weights, _shift_of_prior(training))
+        matrix = documents.matrix
+        found = _features(training, matrix, np.arange(len(documents)), np.float64)
+        columns, places = np.unique(found.indices, return_inverse=True)
+        features = _by_rows(found.data, places, found.indptr, columns.size)
+        lengths = matrix.of_terms(training.features.known).lengths + matrix.numbers
+        return cls(features, columns, documents, lengths, documents.natural_weights(training.statistics), _shift_of_prior(training))
 
     def scored(self, problem: Problem, point: _Vector) -> Unseen:
         """Return the scores at a point of the problem of the others."""
@@ -654,7 +699,7 @@ class _HeldOut(NamedTuple):
             scores[rows] = here @ weights[columns].astype(np.float64)
         scores += point.bias.astype(np.float64) + self.shift
         truth = self.documents.truth(problem.shape[1])
-        return Unseen(scores, self.lengths, self.documents.matrix.lengths - self.lengths, truth, self.weights)
+        return Unseen(scores, self.lengths, self.documents.matrix.tokens - self.lengths, truth, self.weights)
 
 
 def _held_out(whole: _Part, part: Whole, rest: Whole) -> tuple[_HeldOut, Problem]:

@@ -63,9 +63,13 @@ class DocumentTermMatrix(NamedTuple):
 
     @property
     def tokens(self) -> Whole:
-        """Number of all tokens, known and unknown, and of numbers beside the text of each document, shape (n_docs,)."""
-        tokens = self.lengths + self.unknown
-        return tokens if self.values is None else tokens + np.count_nonzero(~np.isnan(self.values), axis=1)
+        """Number of all tokens, known and unknown, and of `numbers` of each document, shape (n_docs,)."""
+        return self.lengths + self.unknown + self.numbers
+
+    @property
+    def numbers(self) -> Whole:
+        """Number of numbers beside the text of each document, shape (n_docs,)."""
+        return np.zeros(self.n_documents, np.int64) if self.values is None else np.count_nonzero(~np.isnan(self.values), axis=1)
 
     @property
     def entry_documents(self) -> Whole:

@@ -46,7 +46,7 @@ def weighted(matrix: DocumentTermMatrix, weighting: str, statistics: ClassStatis
         return matrix
     if weighting == "binary":
         return matrix._replace(counts=np.ones_like(matrix.counts))
-    weights = log_counts(matrix.counts) if weighting == "log" else _tfidf(matrix, statistics)
+    weights = log_counts(matrix.counts) if weighting == "log" else tfidf(matrix, statistics)
     found = matrix._replace(counts=weights)
     return found if weights.all() else found.of_entries(weights > 0)
 
@@ -60,7 +60,8 @@ def as_summed(documents: CountedDocuments, weighting: str) -> CountedDocuments:
     return replace(documents, matrix=documents.matrix._replace(counts=weights))
 
 
-def _tfidf(matrix: DocumentTermMatrix, statistics: ClassStatistics) -> Floats:
+def tfidf(matrix: DocumentTermMatrix, statistics: ClassStatistics) -> Floats:
+    """Return log(1 + n) · log(D / df) at unit length, shape (n_entries,), 0 for terms in all documents."""
     weights = log_counts(matrix.counts) * inverse_document_frequency(statistics, matrix.terms)
     return unit_length(weights, matrix.entry_documents, matrix.n_documents)
 
@@ -83,5 +84,5 @@ def weighted_cells(weighting: str, statistics: ClassStatistics, selected: Mask, 
         raise ValueError(f"--weighting {weighting} needs the documents")
     kept = selected[documents.matrix.terms]
     cells, matrix = cells_of_entries(statistics, documents)[kept], documents.matrix.of_entries(kept)
-    units = np.rint(_tfidf(matrix, statistics) * LOG_UNITS)
+    units = np.rint(tfidf(matrix, statistics) * LOG_UNITS)
     return np.bincount(cells, units, statistics.cell_classes.size) / LOG_UNITS

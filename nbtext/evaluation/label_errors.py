@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.classifiers.base import class_for
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.evaluation.cross_validation import judge_folds, leave_one_out_blocks, stratified_folds
-from nbtext.fitted_model import class_for
 from nbtext.label_sets import chosen_label
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.counts.statistics import whole_or_float
+from nbtext.errors import UsageError, listed
 from nbtext.exclusions import CRITERIA, SEVERAL_LABELS, require_fitting
 from nbtext.fitted_model import classifier
 from nbtext.language_model.dirichlet import NO_OWN
@@ -63,6 +64,8 @@ def criteria(model: Classifier) -> Criteria:
     statistics, settings = model.training.statistics, model.training.settings
     require_fitting(settings, CRITERIA, *[SEVERAL_LABELS] * (statistics.everything is not None))
     fits, kind = model.fits(), settings.class_prior
+    if impossible := [fit.part for fit in fits if not np.isfinite(fit.fit.log_likelihood)]:
+        raise UsageError(f"AIC and BIC are not defined for {listed(impossible, 3)}: in a class all documents have the same number")
     of_labels, of_classes = log_evidence_of_labels(kind, model.prior, statistics.class_documents), _evidence(fits)
     labels = fit_of_labels(kind, model.prior, statistics.class_documents)
     if not statistics.attributes.names:

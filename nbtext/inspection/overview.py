@@ -89,12 +89,12 @@ class AttributeOverview:
     documents: int
     """Documents that have a value."""
     classes: dict[str, dict[str, float]]
-    """Empty where the classifier has the number among features of its own."""
+    """Without a distribution where a Gaussian classifier has one of several numbers; with the weight of a standard deviation, in nats, where it is a feature."""
 
 
 @dataclass(frozen=True)
 class CategoriesOverview:
-    """A categorical attribute beside the texts, and the probability of each category in each class."""
+    """A categorical attribute beside the texts, and the probability of each category in each class; where it is a feature its weight too, in nats."""
 
     kind: str
     documents: int
@@ -110,7 +110,8 @@ AttributeOverviews = dict[str, AttributeOverview | CategoriesOverview]
 
 def attributes_overview(model: TextClassifier) -> AttributeOverviews:
     """Return each attribute by name; empty for a model of texts alone."""
-    attributes, statistics, labels = model.fitted.classifier.attributes, model.fitted.statistics, model.classes
+    classifier, statistics, labels = model.fitted.classifier, model.fitted.statistics, model.classes
+    attributes, weights = classifier.attributes, classifier.number_weights
     if attributes is None:
         return {}
     names, moments, counts, numbers = statistics.attributes, statistics.moments, attributes.counts, attributes.numbers
@@ -123,6 +124,8 @@ def attributes_overview(model: TextClassifier) -> AttributeOverviews:
     columns = [(kind, name, column, tables) for kind, of_kind, tables in kinds for column, name in enumerate(of_kind)]
     for place, (kind, name, column, tables) in enumerate(columns):
         classes = {label: {key: float(table[k, column]) for key, table in tables.items()} for k, label in enumerate(labels) if tables}
+        for label, weight in zip(labels, [] if weights is None else weights[place].tolist(), strict=False):
+            classes[label]["weight"] = weight
         found[name] = AttributeOverview(kind, 0 if moments is None else int(moments.documents[:, place].sum()), classes)
     return found
 
@@ -132,11 +135,15 @@ def _categories(model: TextClassifier, attribute: CategoricalAttribute) -> Categ
     terms = np.flatnonzero(values.selected)
     listed = np.sort(terms[np.argsort(-documents[terms], kind="stable")[:MOST_CATEGORIES]])
     names = [term_name(model, term).split("=", 1)[1] for term in listed.tolist()]
-    probability = values.probability(listed)
+    probability, linear = values.probability(listed), model.fitted.classifier.linear
     if values.n_unseen:
         names.append(f"({values.n_unseen:,} never seen)")
         probability = np.vstack((probability, values.probability_of_unseen()))
-    classes = {label: {"probability": dict(zip(names, probability[:, k].tolist(), strict=True))} for k, label in enumerate(model.classes)}
+    tables = {"probability": probability} | ({} if linear is None else {"weight": linear.weights(listed)})
+    classes = {
+        label: {key: dict(zip(names, table[:, k].tolist(), strict=False)) for key, table in tables.items()}
+        for k, label in enumerate(model.classes)
+    }
     return CategoriesOverview("categorical", int(documents[terms].sum()), int(terms.size), values.smoothing, classes)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.calibration import Calibration, LeftOutPosteriors
-from nbtext.classifiers.base import Classifier, Training, Unseen, class_prior, classifier_class
+from nbtext.classifiers.base import Classifier, Training, Unseen, class_for, class_prior, classifier_class
 from nbtext.counts.counting import Analysis
 from nbtext.counts.layers import estimated, weights_of
 from nbtext.counts.vocabulary import is_category
@@ -25,7 +25,6 @@ from nbtext.fitted_model import (
     FittedModel,
     Judgement,
     Learnt,
-    class_for,
     dropped_terms,
     own_pseudo_counts,
     require_learnable,

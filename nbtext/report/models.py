@@ -235,7 +235,8 @@ def _cells(distribution: Mapping[str, float | Mapping[str, float]]) -> dict[str,
         if isinstance(value, float):
             cells[parameter.replace("_", " ")] = f"{value:.6g}"
         else:
-            cells |= {category: f"{probability:.4f}" for category, probability in value.items()}
+            before = "" if parameter == "probability" else f"{parameter} "
+            cells |= {before + category: f"{number:.4f}" for category, number in value.items()}
     return cells
 
 
