@@ -29,6 +29,8 @@ class DocumentTermMatrix(NamedTuple):
     """Occurrences of terms that are not in the vocabulary, shape (n_docs,)."""
     values: Floats | None = None
     """Numbers beside the texts, shape (n_docs, n_columns), nan if missing; None if the corpus has none."""
+    never_seen: Floats | None = None
+    """Pseudo-counts of possible categories that no training document has, shape (n_docs, n_categorical), nan for all others; None if there are none."""
 
     @classmethod
     def empty(cls) -> DocumentTermMatrix:
@@ -63,9 +65,9 @@ class DocumentTermMatrix(NamedTuple):
 
     @property
     def tokens(self) -> Whole:
-        """Number of all tokens, known and unknown, and of numbers beside the text of each document, shape (n_docs,)."""
-        tokens = self.lengths + self.unknown
-        return tokens if self.values is None else tokens + np.count_nonzero(~np.isnan(self.values), axis=1)
+        """Number of all tokens, known and unknown, and of values beside the text of each document, shape (n_docs,)."""
+        columns = (each for each in (self.values, self.never_seen) if each is not None)
+        return sum((np.count_nonzero(~np.isnan(each), axis=1) for each in columns), self.lengths + self.unknown)
 
     @property
     def entry_documents(self) -> Whole:
@@ -76,8 +78,8 @@ class DocumentTermMatrix(NamedTuple):
         """Return some of the documents, by number, in the order given."""
         sizes = self.entries[chosen]
         entries = flat_indices(self.offsets[chosen], sizes)
-        values = None if self.values is None else self.values[chosen]
-        return DocumentTermMatrix(offsets(sizes), self.terms[entries], self.counts[entries], self.unknown[chosen], values)
+        values, never_seen = (each if each is None else each[chosen] for each in (self.values, self.never_seen))
+        return DocumentTermMatrix(offsets(sizes), self.terms[entries], self.counts[entries], self.unknown[chosen], values, never_seen)
 
     def sorted(self) -> DocumentTermMatrix:
         """Return the matrix with each document's entries sorted by term."""
