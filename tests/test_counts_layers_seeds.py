@@ -139,7 +139,7 @@ def test_generated_documents_are_as_long_as_those_of_training() -> None:
 
 def test_a_seed_of_a_column_is_a_seed_of_its_value(tmp_path: Path) -> None:
     rows = [{"height": height, "hair": hair} for height, hair in ("td", "sd", "tb", "tr", "sb", "tb")]
-    columns = {"categorical": "height,hair", "smoothing": 1, "calibration": "none"}
+    columns: dict[str, Any] = {"categorical": "height,hair", "smoothing": 1, "calibration": "none"}
     model = TextClassifier(**columns).begin_with([Seed("+", ("height=t",), 3.0), Seed("-", ("height=xl",), 2.0)]).fit(rows, [*"++----"])
     prior = {"+": 2 / 6, "-": 4 / 6}
     heights = {"+": {"t": (1 + 1 + 3) / 8, "s": 2 / 8, "xl": 1 / 8}, "-": {"t": (3 + 1) / 9, "s": 2 / 9, "xl": 3 / 9}}

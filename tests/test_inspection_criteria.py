@@ -201,7 +201,7 @@ def test_seed_words_are_a_prior_and_no_data(estimate: str, shape: str) -> None:
     found = criteria(classifier_of(seeded(smoothing=0.5, estimate=estimate, prior_shape=shape, class_prior="smoothed:1")))
     counts = {(label, term): sum(text.split().count(term) for each, text in TEXTS if each == label) for label in "xy" for term in OVER}
     in_sum = {term: sum(counts[label, term] + PRIOR.get((label, term), 0) for label in "xy") for term in OVER}
-    base = {term: Fraction(in_sum[term]) / sum(in_sum.values()) if shape == "background" else 1 for term in OVER}
+    base = {term: Fraction(in_sum[term]) / sum(in_sum.values()) if shape == "background" else Fraction(1) for term in OVER}
     more = int(estimate == "map")
     alpha = {(label, term): base[term] / 2 + more + PRIOR.get((label, term), 0) for label in "xy" for term in OVER}
     labels = math.log(Fraction(math.factorial(3) * math.factorial(2), math.factorial(6)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -368,7 +368,7 @@ def test_a_class_goes_with_its_only_document_and_a_prior_may_leave_none() -> Non
 @pytest.mark.parametrize("weighting", ["counts", "binary", "log"])
 @SHAPES
 @pytest.mark.parametrize("seed", range(3))
-def test_the_strength_beside_seed_words_is_that_of_a_direct_search(weighting: str, shape: str, seed: int) -> None:
+def test_the_strength_beside_seed_words_is_that_of_a_direct_search(weighting: Any, shape: Any, seed: int) -> None:
     """Against the evidence of the Dirichlet-multinomial with α_jk = s·b_j + A_jk, summed over dense tables, by a search of scipy's."""
     random = np.random.default_rng(seed)
     words = [f"w{place}" for place in range(12)]
@@ -379,7 +379,7 @@ def test_the_strength_beside_seed_words_is_that_of_a_direct_search(weighting: st
     )
     model.begin_with(seeds).fit([" ".join(text) for _, text in corpus], [label for label, _ in corpus])
     vocabulary = sorted([*words, "nowhere"])
-    transform = {"counts": lambda n: n, "binary": lambda n: n > 0, "log": np.log1p}[weighting]
+    transform: Any = {"counts": lambda n: n, "binary": lambda n: n > 0, "log": np.log1p}[weighting]
     table = np.array([[sum(transform(text.count(word)) for own, text in corpus if own == label) for label in "ab"] for word in vocabulary])
     prior = np.zeros_like(table, np.float64)
     for word, label, amount in (("w0", 0, 4.0), ("w1", 1, 0.3), ("nowhere", 1, 2.5), ("w3", 1, 6.0)):

@@ -125,9 +125,8 @@ class TermProbabilities:
     @classmethod
     def of_models(cls, models: LanguageModels, meaning: str = OF_TOKENS, own: Floats | None = None) -> TermProbabilities:
         """Return those of language models, or that of an outcome that no document has, with its ``own`` pseudo-count, shape (1, 1), as any term."""
-        statistics = models.statistics
-        are_counts = statistics.weight_unit == 1 and all(layer.weight is None for layer in (statistics.counted or statistics).layers)
-        whole = are_counts and not np.any(statistics.observed.cell_counts % 1)
+        statistics, table = models.statistics, models.statistics.counted or models.statistics
+        whole = statistics.weight_unit == 1 and table.n_counted == len(table.layers) and not np.any(statistics.observed.cell_counts % 1)
         posteriors = partial(beta_posteriors, models, own=own) if whole else None
         if own is not None:
             return cls("φ", meaning, np.ones(1, np.bool_), lambda _: models.probability_of_unseen(own), posteriors)
