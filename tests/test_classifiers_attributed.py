@@ -358,3 +358,10 @@ def test_some_of_several_documents_and_columns_have_values_that_nobody_had() -> 
     assert alone[3] == pytest.approx(nobody.tolist())
     scored = model.fitted.score([b""], values=[("6", "x")])
     assert (scored.lengths.tolist(), scored.unknown.tolist()) == ([2], [0])
+
+
+def test_a_column_that_no_document_fills_has_declared_values_all_the_same() -> None:
+    model = TextClassifier(categorical="face=6", calibration="none", smoothing=1).fit([{"face": ""}] * 2, ["a", "b"])
+    assert joint(model, {"face": "5"}) == pytest.approx([1 / 12, 1 / 12])
+    [details] = term_details(model, ["face=5"])
+    assert [each.probability for each in details.terms[0].classes.values()] == pytest.approx([1 / 6, 1 / 6])

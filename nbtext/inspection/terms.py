@@ -173,7 +173,7 @@ def _details(
 ) -> TermDetails:
     if not known:
         return TermDetails(name, forms, known=False, selected=False, classes={})
-    statistics, terms = model.fitted.statistics.observed, np.array([max(term, 0)])
+    statistics, terms = model.fitted.statistics.observed, np.array([term] if term >= 0 else [], np.int64)
     selected = bool(probabilities.selected[term])
     probability: list[float | None] = [None] * statistics.n_classes
     posteriors = np.full((2, statistics.n_classes), np.nan)
@@ -182,7 +182,7 @@ def _details(
         if probabilities.posteriors is not None:
             posteriors = np.concatenate(probabilities.posteriors(terms))
     pairs = (_where_finite(beta_intervals(*posteriors)), _where_finite(posteriors.T))
-    columns = (*(each(terms)[0] * (term >= 0) for each in (statistics.counts_of, statistics.documents_of)), probability, *pairs)
+    columns = (*(each(terms).sum(axis=0) for each in (statistics.counts_of, statistics.documents_of)), probability, *pairs)
     classes = {
         label: TermInClass(whole_or_float(count), whole_or_float(documents), value, interval, posterior)
         for label, count, documents, value, interval, posterior in zip(statistics.classes, *columns, strict=True)

@@ -329,7 +329,7 @@ def beta_posteriors(models: LanguageModels, terms: Whole, own: Floats | None = N
     With ``own`` that of outcomes that nothing was counted of, with these pseudo-counts, shape (n, 1). nan where there is no such posterior: under
     maximum likelihood, and without pseudo-counts for a term that the class has not seen, or that is the only one it has seen.
     """
-    shape = (terms.size, models.statistics.n_classes)
+    shape = (terms.size if own is None else own.size, models.statistics.n_classes)
     if models.estimate == "ml":
         return np.full(shape, np.nan), np.full(shape, np.nan)
     more = float(models.estimate == "map")
