@@ -310,7 +310,8 @@ class FittedModel:
 
     def counted(self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: Values = ()) -> DocumentTermMatrix:
         """Return the counts of some documents, as many as fit into memory."""
-        return self.counter.count(texts, fields, values).matrix()
+        matrix, attributes = self.counter.count(texts, fields, values).matrix(), self.classifier.attributes
+        return matrix if attributes is None else matrix._replace(never_seen=attributes.never_seen(values))
 
     def score_counts(self, matrix: DocumentTermMatrix) -> ScoredTexts:
         """Score the counts of some texts, at most `documents_at_once`."""

@@ -180,7 +180,7 @@ def rank(models: LanguageModels, prior: Floats, by: str, top: int | None = None)
 
 def _document_table(models: LanguageModels, terms: Whole) -> tuple[Whole, Whole, float]:
     """Return the documents of each class with each term, shape (n, n_classes), all of each class, and the number of documents; labels as `_compared`."""
-    statistics, everything = models.statistics, models.statistics.everything
+    statistics, everything = models.statistics.observed, models.statistics.everything
     with_term, of_class = statistics.documents_of(terms), statistics.class_documents
     if everything is not None:
         with_term, of_class = (

@@ -20,6 +20,7 @@ from nbtext.classifiers.attributed import AttributedClassifier
 from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
 from nbtext.counts.moments import Moments
 from nbtext.errors import UsageError
+from nbtext.inspection.terms import term_details
 from nbtext.model.description import warnings
 from tests.process import json_lines, nbtext, write
 from tests.textbook import DATING
@@ -282,3 +283,85 @@ def test_leaving_a_record_out_is_training_on_all_others(settings: dict[str, Any]
         assert found["answer"] == max(probabilities, key=lambda label: probabilities[label])
         squares.append(sum((probability - (label == labels[number])) ** 2 for label, probability in probabilities.items()))
     assert result["known"]["brier"] == pytest.approx(np.mean(squares[:-1]), rel=1e-9)
+
+
+THROWS = [("a", face) for face in "1234123412"] + [("b", "1"), ("b", "2")]
+
+
+def thrown(n_faces: str, **parameters: Any) -> TextClassifier:
+    rows = [{"face": face} for _, face in THROWS]
+    return TextClassifier(categorical=f"face{n_faces}", calibration="none", **parameters).fit(rows, [die for die, _ in THROWS])
+
+
+@pytest.mark.parametrize(
+    ("smoothing", "own"),
+    [
+        (1.0, {}),
+        (0.3, {}),
+        ({"face=5": 2.5, "*": 0.5}, {"5": 2.5}),
+        ({"face=1": 3, "face=5": 2, "face=6": 0, "*": 1}, {"1": 3, "5": 2, "6": 0}),
+    ],
+)
+def test_a_declared_value_that_nobody_had_has_its_share(smoothing: Any, own: dict[str, float]) -> None:
+    """Dirichlet-categorical: p(face | die) = (n_face + α_face)/(n + Σ α) over all faces declared."""
+    model, others = thrown("=6", smoothing=smoothing, class_prior="uniform"), smoothing["*"] if own else smoothing
+    alpha = {face: own.get(face, others) for face in "123456"}
+    phi = {
+        die: {
+            face: (THROWS.count((die, face)) + alpha[face]) / (sum(each == die for each, _ in THROWS) + sum(alpha.values()))
+            for face in alpha
+        }
+        for die in "ab"
+    }
+    shown = {face: term_details(model, [f"face={face}"])[0].terms[0] for face in alpha}
+    for face in alpha:
+        assert joint(model, {"face": face}) == pytest.approx([phi[die][face] / 2 for die in "ab"])
+        for die in "ab":
+            of_die = shown[face].classes[die]
+            assert of_die.count == THROWS.count((die, face))
+            assert of_die.probability == pytest.approx(phi[die][face])
+            total = sum(alpha.values()) + sum(each == die for each, _ in THROWS)
+            a = phi[die][face] * total
+            wanted = pytest.approx(stats.beta(a, total - a).ppf([0.025, 0.975]).tolist()) if a else None
+            assert of_die.interval == wanted
+    assert np.sum([joint(model, {"face": face}) for face in alpha], axis=0) == pytest.approx([0.5, 0.5])
+    for row in ({"face": ""}, {}):
+        assert joint(model, row) == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("parameters", [{"estimate": "ml"}, {"prior_shape": "background", "smoothing": 2}], ids=str)
+def test_without_a_prior_for_it_a_value_that_nobody_had_says_nothing(parameters: dict[str, Any]) -> None:
+    model = thrown("=6", class_prior="uniform", **parameters)
+    assert joint(model, {"face": "5"}) == [0.5, 0.5]
+    assert not term_details(model, ["face=5"])[0].terms[0].known
+
+
+@pytest.mark.parametrize(
+    ("n_faces", "smoothing", "unknown"), [("", 1.0, "5"), ("=4", 1.0, "5"), ("=6", {"face=5": 1, "face=6": 1, "*": 1}, "7")], ids=str
+)
+def test_a_value_beyond_those_declared_says_nothing(n_faces: str, smoothing: Any, unknown: str) -> None:
+    model = thrown(n_faces, smoothing=smoothing, class_prior="uniform")
+    assert joint(model, {"face": unknown}) == [0.5, 0.5]
+    assert not term_details(model, [f"face={unknown}"])[0].terms[0].known
+
+
+def test_some_of_several_documents_and_columns_have_values_that_nobody_had() -> None:
+    rows = [{"face": face, "hand": "lr"[n % 2], "text": "word"} for n, (_, face) in enumerate(THROWS)]
+    model = TextClassifier(categorical="face=6,hand=3", calibration="none", smoothing=1).fit(rows, [die for die, _ in THROWS])
+    asked = [
+        {"face": face, "hand": hand, "text": text}
+        for face, hand, text in (("5", "l", ""), ("1", "both", "word"), ("", "", "other"), ("6", "x", ""))
+    ]
+    alone = [model.joint_log_likelihood([row])[0].tolist() for row in asked]
+    assert model.joint_log_likelihood(asked).tolist() == alone
+    nobody = np.log([10 / 12, 2 / 12]) + np.log([1 / 16, 1 / 8]) + np.log([1 / 13, 1 / 5])
+    assert alone[3] == pytest.approx(nobody.tolist())
+    scored = model.fitted.score([b""], values=[("6", "x")])
+    assert (scored.lengths.tolist(), scored.unknown.tolist()) == ([2], [0])
+
+
+def test_a_column_that_no_document_fills_has_declared_values_all_the_same() -> None:
+    model = TextClassifier(categorical="face=6", calibration="none", smoothing=1).fit([{"face": ""}] * 2, ["a", "b"])
+    assert joint(model, {"face": "5"}) == pytest.approx([1 / 12, 1 / 12])
+    [details] = term_details(model, ["face=5"])
+    assert [each.probability for each in details.terms[0].classes.values()] == pytest.approx([1 / 6, 1 / 6])

@@ -130,16 +130,17 @@ def test_a_seed_word_that_no_document_holds_speaks_for_its_class(seeded: Path) -
     assert b"marmot 10 in parks-and-trees" in nbtext("inspect", env={"COLUMNS": "300"}).out
 
 
-def test_seed_words_are_no_documents_with_the_term(seeded: Path) -> None:
+def test_seed_words_are_no_documents_and_no_occurrences_of_the_term(seeded: Path) -> None:
     details = []
     for more in ((), ("--seeds", "seeds")):
         succeed("train few", *more, "--smoothing", "1")
         shown = in_json("inspect --term tax")
         details.append(shown["words"][0]["terms"][0]["classes"])
     alone, with_seeds = details
-    for label, seeds in (("parks-and-trees", 0), ("taxes-and-fees", 30)):
-        assert with_seeds[label]["documents"] == alone[label]["documents"]
-        assert with_seeds[label]["count"] == alone[label]["count"] + seeds
+    for label in ("parks-and-trees", "taxes-and-fees"):
+        for figure in ("documents", "count"):
+            assert with_seeds[label][figure] == alone[label][figure]
+    assert with_seeds["taxes-and-fees"]["probability"] > alone["taxes-and-fees"]["probability"]
 
 
 def test_a_model_with_seed_words_changes_as_one_that_is_trained_again(seeded: Path) -> None:

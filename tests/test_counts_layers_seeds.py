@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import lgamma
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from nbtext import TextClassifier
 from nbtext.cli.option_files import read_seeds
 from nbtext.counts.counting import Analysis
 from nbtext.counts.layers import PSEUDO_COUNT, by_class, estimated, seed_statistics
 from nbtext.counts.statistics import Seed, Weights
 from nbtext.errors import PathError
+from nbtext.inspection.criteria import classifier_of, criteria
+from nbtext.inspection.generation import DocumentGenerator
+from nbtext.inspection.terms import ranking, term_details, term_name
 from nbtext.model.training import seed_terms
 from nbtext.settings import Settings
+from tests import strategies
+from tests.building import statistics_of
 from tests.models import count_documents
-from tests.process import write
+from tests.process import fail, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,3 +77,97 @@ def test_pseudo_counts_add_to_counts_which_stay_as_they_are() -> None:
     assert both.counts_of(np.arange(3)).tolist() == [[1, 0.5], [4, 1], [0, 1]]
     assert both.class_documents.tolist() == [1, 1]
     assert both.counted is statistics
+
+
+TEXTS = [("x", "ant bee bee"), ("x", "ant"), ("y", "bee cow"), ("y", "cow cow dog"), ("x", "dog ant")]
+SEEDS = [Seed("x", ("ant",), 3.1), Seed("y", ("cow",), 0.1), Seed("y", ("emu",), 2.0), Seed("y", ("bee",), -1.5)]
+
+
+def fitted(seeds: list[Seed], **parameters: Any) -> TextClassifier:
+    model = TextClassifier(stemmer="none", stop_words="none", **{"calibration": "none", "smoothing": 0.5, **parameters})
+    return model.begin_with(seeds).fit([text for _, text in TEXTS], [label for label, _ in TEXTS])
+
+
+@given(strategies.corpora, st.lists(st.tuples(st.sampled_from(strategies.WORDS), st.floats(0.1, 50)), max_size=4))
+def test_what_is_observed_is_what_documents_count(corpus: list[Any], pairs: list[tuple[str, float]]) -> None:
+    statistics = statistics_of(corpus)
+    seeds = [Seed(statistics.classes[0], (word,), amount) for word, amount in pairs]
+    observed, terms = estimated(statistics, Weights(seeds=seeds)).observed, np.arange(statistics.n_terms)
+    assert np.array_equal(observed.counts_of(terms), statistics.counts_of(terms))
+    assert np.array_equal(observed.documents_of(terms), statistics.documents_of(terms))
+    assert np.array_equal(observed.class_documents, statistics.class_documents)
+    assert observed.n_documents == statistics.n_documents
+
+
+@pytest.mark.parametrize("by", ["presence", "chi2"])
+def test_tables_of_documents_have_no_seeds(by: str) -> None:
+    of_both = [
+        {term_name(model, term): score for term, score in zip(*ranking(model, by)[:2], strict=True)}
+        for model in (fitted(SEEDS), fitted([]))
+    ]
+    assert of_both[0].pop("emu") == 0
+    assert of_both[0] == pytest.approx(of_both[1])
+
+
+def test_mutual_information_is_of_the_models_that_answer() -> None:
+    """φ_jk = (m_jk + A + A_jk)/(N_k + A·V + Σ_j A_jk), and I_j = Σ_k φ_jk π_k log(φ_jk / Σ_l φ_jl π_l)."""
+    model = fitted(SEEDS)
+    found = {term_name(model, term): score for term, score in zip(*ranking(model, "mutual-information")[:2], strict=True)}
+    phi = np.array([(3 + 0.5 + 3.1) / (6 + 2.5 + 4.6), 0.5 / (5 + 2.5 + 2.1)])
+    pi = np.array([3 / 5, 2 / 5])
+    assert found["ant"] == pytest.approx((phi * pi * np.log(phi / (phi @ pi))).sum())
+
+
+def test_left_out_documents_are_answered_by_a_model_that_forgot_them() -> None:
+    model = fitted(SEEDS, class_prior="uniform", calibration="none")
+    unseen = model.fitted.classifier.leave_one_out(model.counts.sample.documents)
+    texts = {}
+    for label, text in TEXTS:
+        forgotten = fitted(SEEDS, class_prior="uniform").forget([text], [label])
+        texts[label, text] = forgotten.joint_log_likelihood([text])[0].tolist()
+    found = sorted(unseen.scores.tolist())
+    assert found == [pytest.approx(each) for each in sorted(texts.values())]
+
+
+def test_generated_documents_are_as_long_as_those_of_training() -> None:
+    drawn = [
+        [len(document.terms) for document in DocumentGenerator(fitted(seeds)).documents(200, "x")]
+        for seeds in ([], [Seed("x", ("ant",), 500.0)])
+    ]
+    assert drawn[0] == drawn[1]
+
+
+def test_a_seed_of_a_column_is_a_seed_of_its_value(tmp_path: Path) -> None:
+    rows = [{"height": height, "hair": hair} for height, hair in ("td", "sd", "tb", "tr", "sb", "tb")]
+    columns: dict[str, Any] = {"categorical": "height,hair", "smoothing": 1, "calibration": "none"}
+    model = TextClassifier(**columns).begin_with([Seed("+", ("height=t",), 3.0), Seed("-", ("height=xl",), 2.0)]).fit(rows, [*"++----"])
+    prior = {"+": 2 / 6, "-": 4 / 6}
+    heights = {"+": {"t": (1 + 1 + 3) / 8, "s": 2 / 8, "xl": 1 / 8}, "-": {"t": (3 + 1) / 9, "s": 2 / 9, "xl": 3 / 9}}
+    for height in ("t", "s", "xl"):
+        joint = [prior[label] * heights[label][height] for label in "+-"]
+        assert model.predict_proba([{"height": height}])[0] == pytest.approx([each / sum(joint) for each in joint])
+    [details] = term_details(model, ["height=t"])
+    assert [(each.count, each.documents) for each in details.terms[0].classes.values()] == [(1, 1), (3, 3)]
+    parts = {part.part: part for part in criteria(classifier_of(model)).parts}
+    heights_of = {"+": {"t": 4, "s": 1, "xl": 1}, "-": {"t": 1, "s": 1, "xl": 3}}
+    counts = {"+": {"t": 1, "s": 1, "xl": 0}, "-": {"t": 3, "s": 1, "xl": 0}}
+    evidence = sum(
+        lgamma(sum(alpha.values())) - lgamma(sum(alpha.values()) + sum(counts[label].values()))
+        + sum(lgamma(alpha[value] + counts[label][value]) - lgamma(alpha[value]) for value in alpha)
+        for label, alpha in heights_of.items()
+    )  # fmt: skip
+    assert parts["height"].evidence == pytest.approx(evidence)
+    assert parts["height"].observations == 6
+    path = tmp_path / "model"
+    model.save(str(path))
+    assert TextClassifier.load(str(path)).predict_proba([{"height": "xl"}]).tolist() == model.predict_proba([{"height": "xl"}]).tolist()
+    assert not model.forget([rows[0]], ["+"]).fitted.learnt.selected.any()
+
+
+@pytest.mark.parametrize(
+    ("word", "said"), [("age=3", "a number at 'age'"), ("heigth=t", "no value of --categorical"), ("height=", "no value of --categorical")]
+)
+def test_a_seed_that_no_column_can_hold_is_refused(word: str, said: str, tmp_path: Path) -> None:
+    write("t.csv", "likes,height,age\n+,t,3\n-,s,4\n")
+    write("s", f"+\t{word}\n")
+    assert said in fail(2, "train t.csv --label-column likes --categorical height --numeric age --seeds s")

@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from nbtext import TextClassifier
+from nbtext.counts.statistics import Seed
 from nbtext.inspection.criteria import classifier_of, compared_models, criteria
 from tests.process import corpus, fail, in_json, nbtext, succeed, write
 
@@ -173,3 +174,58 @@ def test_a_die_with_faces_never_seen(tmp_path: Path) -> None:
     assert "one for each class, by the file" in {each["language_models"] for each in found["models"]}
     write("alpha", "face=1\t1\nface=2\t1\nface=6\t1\n*\t1\n")
     assert "'face' has 4 values, and 3 are declared" in fail(2, "train die.csv --label-column die --categorical face=3 --smoothing alpha")
+
+
+SEEDS = [Seed("x", ("ant",), 4.0), Seed("y", ("cow",), 0.5), Seed("y", ("emu",), 2.0), Seed("y", ("bee",), -1.5)]
+PRIOR = {("x", "ant"): Fraction(4), ("y", "cow"): Fraction(1, 2), ("y", "emu"): Fraction(2), ("x", "bee"): Fraction(3, 2)}
+OVER = [*TERMS, "emu"]
+
+
+def urn(alpha: dict[tuple[str, str], Fraction], rows: list[tuple[str, str]], terms: list[str] = OVER) -> float:
+    """Return the log of the product of the predictive probabilities of all tokens, one after the other, each class with its own prior."""
+    total, counts = Fraction(1), dict(alpha)
+    for label, text in rows:
+        for term in text.split():
+            total *= counts[label, term] / sum(counts[label, each] for each in terms)
+            counts[label, term] += 1
+    return math.log(total)
+
+
+def seeded(**parameters: Any) -> TextClassifier:
+    model = TextClassifier(stemmer="none", stop_words="none", calibration="none", **parameters).begin_with(SEEDS)
+    return model.fit([text for _, text in TEXTS], [label for label, _ in TEXTS])
+
+
+@pytest.mark.parametrize(("estimate", "shape"), [("mean", "symmetric"), ("map", "symmetric"), ("mean", "background")])
+def test_seed_words_are_a_prior_and_no_data(estimate: str, shape: str) -> None:
+    found = criteria(classifier_of(seeded(smoothing=0.5, estimate=estimate, prior_shape=shape, class_prior="smoothed:1")))
+    counts = {(label, term): sum(text.split().count(term) for each, text in TEXTS if each == label) for label in "xy" for term in OVER}
+    in_sum = {term: sum(counts[label, term] + PRIOR.get((label, term), 0) for label in "xy") for term in OVER}
+    base = {term: Fraction(in_sum[term]) / sum(in_sum.values()) if shape == "background" else Fraction(1) for term in OVER}
+    more = int(estimate == "map")
+    alpha = {(label, term): base[term] / 2 + more + PRIOR.get((label, term), 0) for label in "xy" for term in OVER}
+    labels = math.log(Fraction(math.factorial(3) * math.factorial(2), math.factorial(6)))
+    assert found.evidence == pytest.approx(urn(alpha, TEXTS) + labels)
+    tokens = {label: sum(counts[label, term] for term in OVER) for label in "xy"}
+    likelihood = sum(n * math.log(n / tokens[label]) for (label, _), n in counts.items() if n) + 3 * math.log(3 / 5) + 2 * math.log(2 / 5)
+    assert found.log_likelihood == pytest.approx(likelihood)
+    assert (found.tokens, found.parameters) == (8, 2 * 4 + 1)
+    assert found.bic == pytest.approx(9 * math.log(8) - 2 * likelihood)
+
+
+def test_one_distribution_for_all_classes_has_the_seeds_of_all() -> None:
+    compared = {(each.language_models, each.smoothing): each.log_evidence for each in compared_models(classifier_of(seeded(smoothing=0.5)))}
+    alpha = {("", term): Fraction(1, 2) + sum(n for (_, each), n in PRIOR.items() if each == term) for term in OVER}
+    assert compared["one for all classes", 0.5] == pytest.approx(urn(alpha, [("", text) for _, text in TEXTS]))
+
+
+def test_the_posterior_of_a_seeded_term(tmp_path: Path) -> None:
+    write("t.tsv", "x\tred red blue\ny\tblue cyan\n")
+    write("seeds", "x\tred\t4\ny\tblue\t2.5\n")
+    succeed("train t.tsv --smoothing 1 --stop-words none --stemmer none --seeds seeds")
+    [term] = in_json("inspect --term red")["words"][0]["terms"]
+    for label, a, b, count in (("x", 2 + 1 + 4, 1 + 2, 2), ("y", 1, 2 + 2 + 2.5, 0)):
+        of_class = term["classes"][label]
+        assert (of_class["count"], of_class["probability"]) == (count, pytest.approx(a / (a + b)))
+        assert of_class["posterior"] == [a, b]
+        assert of_class["interval"] == pytest.approx(stats.beta(a, b).ppf([0.025, 0.975]).tolist())

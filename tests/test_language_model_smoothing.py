@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from scipy.special import betaln, gammaln
 from scipy.special import psi as psi_of_scipy
 
 from nbtext import TextClassifier
+from nbtext.counts.statistics import Seed
 from nbtext.language_model.dirichlet import MOST_SMOOTHING, WEAKEST
 from nbtext.language_model.smoothing import (
     STRONGEST,
@@ -362,3 +363,35 @@ def test_a_class_goes_with_its_only_document_and_a_prior_may_leave_none() -> Non
     assert scores.tolist() == [[-np.inf, 0.0], [0.0, -np.inf]]
     scores = multinomial(language_models(statistics), {"x": 1, "y": 0}).leave_one_out(documents).scores
     assert scores[0].tolist() == [-np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("weighting", ["counts", "binary", "log"])
+@SHAPES
+@pytest.mark.parametrize("seed", range(3))
+def test_the_strength_beside_seed_words_is_that_of_a_direct_search(weighting: Any, shape: Any, seed: int) -> None:
+    """Against the evidence of the Dirichlet-multinomial with α_jk = s·b_j + A_jk, summed over dense tables, by a search of scipy's."""
+    random = np.random.default_rng(seed)
+    words = [f"w{place}" for place in range(12)]
+    corpus = [("ab"[n % 2], [str(word) for word in random.choice(words[n % 2 :: 2], 6)]) for n in range(30)]
+    seeds = [Seed("a", ("w0",), 4.0), Seed("b", ("w1",), 0.3), Seed("b", ("nowhere",), 2.5), Seed("a", ("w3",), -6.0)]
+    model = TextClassifier(
+        stemmer="none", stop_words="none", smoothing="evidence", weighting=weighting, prior_shape=shape, calibration="none"
+    )
+    model.begin_with(seeds).fit([" ".join(text) for _, text in corpus], [label for label, _ in corpus])
+    vocabulary = sorted([*words, "nowhere"])
+    transform: Any = {"counts": lambda n: n, "binary": lambda n: n > 0, "log": np.log1p}[weighting]
+    table = np.array([[sum(transform(text.count(word)) for own, text in corpus if own == label) for label in "ab"] for word in vocabulary])
+    prior = np.zeros_like(table, np.float64)
+    for word, label, amount in (("w0", 0, 4.0), ("w1", 1, 0.3), ("nowhere", 1, 2.5), ("w3", 1, 6.0)):
+        prior[vocabulary.index(word), label] = amount
+    of_corpus = (table + prior).sum(axis=1, keepdims=True)
+    base = of_corpus / of_corpus.sum() if shape == "background" else np.full((len(vocabulary), 1), 1 / len(vocabulary))
+
+    def evidence(log_strength: float) -> float:
+        alpha = math.exp(log_strength) * base + prior
+        of_cells = gammaln(table + alpha) - gammaln(alpha)
+        return float((of_cells.sum(axis=0) + gammaln(alpha.sum(axis=0)) - gammaln((table + alpha).sum(axis=0))).sum())
+
+    wanted = minimize_scalar(lambda x: -evidence(x), bounds=(-8, 2.5), method="bounded", options={"xatol": 1e-9})
+    scale = 1 if shape == "background" else len(vocabulary)
+    assert model.fitted.learnt.smoothing * scale == pytest.approx(math.exp(wanted.x), rel=2e-4)

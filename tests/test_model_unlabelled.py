@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from math import lgamma, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from nbtext import TextClassifier
 from nbtext.counts.statistics import Seed
 from nbtext.errors import UsageError
+from nbtext.inspection.criteria import classifier_of, criteria
 from nbtext.model import unlabelled
 from nbtext.model.changing import WEIGHTINGS, learnt_with_best_weighting
 from nbtext.model.description import warnings
@@ -194,6 +196,32 @@ def test_weighted_labelled_documents_learn_from_unlabelled_ones() -> None:
 
 
 SEEDS = [Seed("cats", ("cat",), 10.0), Seed("cats", ("whisker",), 10.0), Seed("dogs", ("dog",), 10.0), Seed("dogs", ("bone",), 10.0)]
+
+
+@pytest.mark.parametrize("seeds", [[], SEEDS], ids=["no seeds", "seeds"])
+def test_a_pool_is_no_data_of_the_criteria(seeds: list[Seed], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unlabelled, "WEIGHTS", (0.3,))
+    texts, labels = documents(12, 1)
+    model = TextClassifier(stop_words="none", stemmer="none", smoothing=0.5).begin_with(seeds).fit(texts, labels)
+    model.learn(pool=pool(model))
+    assert model.counts.uses_unlabelled
+    found, terms = criteria(classifier_of(model)), model.fitted.statistics.vocabulary.single_terms()
+    evidence = likelihood = 0.0
+    for label in model.classes:
+        counts = Counter(" ".join(text.decode() for text, own in zip(texts, labels, strict=True) if own == label).split())
+        alpha = {term: 0.5 + sum(seed.pseudo_count for seed in seeds if seed[:2] == (label, (term,))) for term in terms}
+        n, total = counts.total(), sum(alpha.values())
+        evidence += lgamma(total) - lgamma(n + total) + sum(lgamma(alpha[term] + counts[term]) - lgamma(alpha[term]) for term in terms)
+        likelihood += sum(m * log(m / n) for m in counts.values()) + labels.count(label) * log(labels.count(label) / 12)
+    assert found.evidence == pytest.approx(evidence)
+    assert found.log_likelihood == pytest.approx(likelihood)
+    assert found.tokens == sum(len(text.split()) for text in texts)
+
+
+def test_of_seed_words_and_a_pool_alone_there_is_no_data() -> None:
+    model = TextClassifier(stop_words="none", stemmer="none")
+    found = criteria(classifier_of(model.begin_with(SEEDS).learn(pool=pool(model))))
+    assert (found.tokens, found.evidence, found.log_likelihood) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("weighting", ["counts", "log"])

@@ -27,7 +27,7 @@ from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
 from nbtext.counts.vocabulary import category_term, is_category_of
 from nbtext.document_parts import FARTHEST, declared_values
 from nbtext.errors import UsageError
-from nbtext.language_model.dirichlet import LanguageModels, OwnPseudoCounts
+from nbtext.language_model.dirichlet import LanguageModels, OwnPseudoCounts, log
 from nbtext.language_model.measures import Fit, PartFit, fit_of_terms, log_evidence_of_classes
 from nbtext.language_model.sampling import Categorical, DrawValues
 from nbtext.language_model.smoothing import count_histogram, gamma_rise, leave_one_out, smoothing_by_evidence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from nbtext.counts.moments import Moments
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Names, Whole
+    from nbtext.type_names import Floats, Mask, Names, Values, Whole
 
 PSEUDO_DOCUMENTS = 1.0
 """Pseudo-documents of each class under ``--smoothing auto``."""
@@ -53,6 +53,10 @@ class CategoricalAttribute:
 
     name: str
     values: LanguageModels
+    own: Mapping[str, float]
+    """The pseudo-counts given for single values."""
+    others: float
+    """The pseudo-count of any other value that no training document has; nan if there is none."""
 
     @classmethod
     def estimate(cls, statistics: ClassStatistics, name: str, smoothing: float | None, settings: Settings, n_values: int | None) -> Self:
@@ -66,27 +70,40 @@ class CategoricalAttribute:
         own = {place: number for place, number in found if place >= 0}
         never_seen = [number for place, number in found if place < 0]
         n_seen = int(np.count_nonzero(terms)) + len(never_seen)
-        n_unseen = len(never_seen) + (0 if n_values is None else n_values - n_seen)
         if n_values is not None and n_values < n_seen:
             raise UsageError(f"{name!r} has {n_seen:,} values, and {n_values:,} are declared", hint=f"declare at least {name}={n_seen}")
         if shape == "background" or estimate == "ml":  # give no probability to what never occurred
-            n_unseen = 0
+            n_values = None
+        n_others = 0 if n_values is None else n_values - n_seen
+        n_unseen = len(never_seen) + n_others
         if smoothing is None:
             histogram = count_histogram(statistics, terms, shape)
             if n_unseen:
                 histogram = histogram._replace(base_measure=np.full(1, 1 / (n_seen + n_unseen)), n_terms=n_seen + n_unseen)
             smoothing = smoothing_by_evidence(histogram, shape)
         of_own, more = OwnPseudoCounts.of_terms(own, smoothing), sum(never_seen) - smoothing * len(never_seen)
-        return cls(name, LanguageModels(statistics, terms, smoothing, shape, estimate, of_own, n_unseen, more))
+        models = LanguageModels(statistics, terms, smoothing, shape, estimate, of_own, n_unseen, more, n_values is not None)
+        return cls(name, models, given, smoothing if n_others else np.nan)
 
-    def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix) -> Whole:
+    def never_seen(self, values: Names) -> Floats:
+        """Return the pseudo-count of each possible value that no training document has, shape (n,); nan for all others, and for missing ones."""
+        found = self.values.statistics.vocabulary.find([category_term(self.name, value) for value in values])
+        pairs = zip(values, found, strict=True)
+        return np.array([self.own.get(value, self.others) if value and number < 0 else np.nan for value, number in pairs])
+
+    def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix, place: int) -> Whole:
         """Add log p(a_d | C_k) to the scores, shape (n_docs, n_classes), in nats, and return which documents have a value, shape (n_docs,).
 
-        A missing value adds nothing, and neither does one that no training document has.
+        ``place`` is that of the attribute among categorical ones. A missing value adds nothing, and neither does one that no training document has,
+        unless it is possible, as with more values declared.
         """
         here = matrix.of_terms(self.values.selected)
         add_weighted_sums(scores, here, self.values.selected.size, self.values.log_probability)
-        return here.entries
+        if matrix.never_seen is None:
+            return here.entries
+        found = ~np.isnan(matrix.never_seen[:, place])
+        scores[found] += log(self.values.probability_of_unseen(matrix.never_seen[found, place, np.newaxis]))
+        return here.entries + found
 
     def drawing(self, label: int) -> DrawValues:
         """Return a function that draws a ~ φ_k; those never seen are numbered, and a class without a distribution has None."""
@@ -223,11 +240,18 @@ class AttributeLikelihoods:
         """The pseudo-count of each categorical attribute."""
         return [attribute.values.smoothing for attribute in self.categorical]
 
+    def never_seen(self, values: Values) -> Floats | None:
+        """Return `DocumentTermMatrix.never_seen` of documents with these values."""
+        if not any(values) or not any(each.values.n_unseen for each in self.categorical):
+            return None
+        columns = enumerate(self.categorical)
+        return np.column_stack([each.never_seen([row[place] if row else "" for row in values]) for place, each in columns])
+
     def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix) -> Whole:
         """Add the log-likelihoods of all attributes to the scores, shape (n_docs, n_classes), and return how many each document has."""
         found = np.zeros(matrix.n_documents, np.int64)
-        for attribute in self.categorical:
-            found = found + attribute.add_log_likelihood(scores, matrix)
+        for place, attribute in enumerate(self.categorical):
+            found = found + attribute.add_log_likelihood(scores, matrix, place)
         for columns, values in self._of_values(matrix):
             found = found + add_log_likelihood(columns, scores, values)
         return found
@@ -258,9 +282,9 @@ class AttributeLikelihoods:
 
     def each_alone(self, matrix: DocumentTermMatrix, n_classes: int) -> Iterator[Floats]:
         """Return the log-likelihood of each attribute of one document, shape (n_classes,), in nats, in the order of its values."""
-        for attribute in self.categorical:
+        for place, attribute in enumerate(self.categorical):
             scores = np.zeros((1, n_classes))
-            attribute.add_log_likelihood(scores, matrix)
+            attribute.add_log_likelihood(scores, matrix, place)
             yield scores[0]
         for columns, values in self._of_values(matrix):
             for column in range(values.shape[1]):

@@ -302,7 +302,7 @@ def untrained(paths: Sequence[str], options: Options, *, labelled: bool = True) 
     model.reading = recognised(reading, paths, labelled=labelled)
     _refuse_options_of_mail(options, model.reading)
     require_words(model.settings)
-    require_words_or_categories(model.settings)
+    require_words_or_categories(model.settings.smoothing, model.reading, "--smoothing")
     return model, looked_up(model.analysis)
 
 

@@ -43,7 +43,7 @@ def command(models: tuple[str, ...], to: str, **options: Any) -> None:
     model, parts, ledger, repeated = merge(models, to, **lock_settings(options))
     without = [part for part in parts if part.ledger is None]
     if ledger is not None and without:
-        documents = quantity(sum(part.model.fitted.statistics.n_documents for part in without), "document")
+        documents = quantity(sum(part.model.counts.labelled.n_documents for part in without), "document")
         names = ", ".join(part.path for part in without)
         messages.warn(f"{names}: no ledger that can be used, so nbtext update --once may learn again what is in there: {documents}")
     if repeated:

@@ -85,7 +85,8 @@ def estimated(table: ClassStatistics, weights: Weights = COUNTED_ALONE) -> Class
     elif not weights.seeds and counted is table and not have_several(table.classes):
         return table
     if weights.seeds:
-        found = added(found, seed_statistics(weights.seeds, found), 1.0)
+        seeds = seed_statistics(weights.seeds, found)
+        found = replace(added(found, seeds, 1.0), seeds=seeds)
     for weight, derived in table.derived():
         found = added(found, derived, weight / derived.unit)
     return found.of_labels() if have_several(found.classes) else found

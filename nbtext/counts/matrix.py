@@ -29,6 +29,8 @@ class DocumentTermMatrix(NamedTuple):
     """Occurrences of terms that are not in the vocabulary, shape (n_docs,)."""
     values: Floats | None = None
     """Numbers beside the texts, shape (n_docs, n_columns), nan if missing; None if the corpus has none."""
+    never_seen: Floats | None = None
+    """Pseudo-counts of possible categories that no training document has, shape (n_docs, n_categorical), nan for all others; None if there are none."""
 
     @classmethod
     def empty(cls) -> DocumentTermMatrix:
@@ -63,8 +65,9 @@ class DocumentTermMatrix(NamedTuple):
 
     @property
     def tokens(self) -> Whole:
-        """Number of all tokens, known and unknown, and of `numbers` of each document, shape (n_docs,)."""
-        return self.lengths + self.unknown + self.numbers
+        """Number of all tokens, known and unknown, and of values beside the text of each document, shape (n_docs,)."""
+        never_seen = 0 if self.never_seen is None else np.count_nonzero(~np.isnan(self.never_seen), axis=1)
+        return self.lengths + self.unknown + self.numbers + never_seen
 
     @property
     def numbers(self) -> Whole:
@@ -80,8 +83,8 @@ class DocumentTermMatrix(NamedTuple):
         """Return some of the documents, by number, in the order given."""
         sizes = self.entries[chosen]
         entries = flat_indices(self.offsets[chosen], sizes)
-        values = None if self.values is None else self.values[chosen]
-        return DocumentTermMatrix(offsets(sizes), self.terms[entries], self.counts[entries], self.unknown[chosen], values)
+        values, never_seen = (each if each is None else each[chosen] for each in (self.values, self.never_seen))
+        return DocumentTermMatrix(offsets(sizes), self.terms[entries], self.counts[entries], self.unknown[chosen], values, never_seen)
 
     def sorted(self) -> DocumentTermMatrix:
         """Return the matrix with each document's entries sorted by term."""

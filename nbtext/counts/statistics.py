@@ -15,7 +15,7 @@ from nbtext.counts.vocabulary import ENCODED_LINES, GrowingVocabulary, Vocabular
 from nbtext.document_parts import NO_ATTRIBUTES, WEIGHT_UNIT, Attributes
 from nbtext.errors import UsageError
 from nbtext.label_sets import EVERYTHING, LabelSets, have_several
-from nbtext.ragged import flat_indices, offsets
+from nbtext.ragged import find_sorted, flat_indices, offsets
 from nbtext.records import dataclass
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import KeyTable, pair, unpair
@@ -121,6 +121,8 @@ class ClassStatistics:
     """Of a sum, in documents and tokens, as `nbtext.counts.layers.estimated` returns it, the whole numbers that documents are subtracted from."""
     weights: Weights = COUNTED_ALONE
     """Of a sum."""
+    seeds: ClassStatistics | None = None
+    """Of a sum, the pseudo-counts of seed words in it, which are a part of the prior; None if there are none."""
     everything: ClassStatistics | None = None
     """Of a sum where documents have several labels, the counts of all documents, as one class; the classes are then the labels alone."""
 
@@ -166,6 +168,16 @@ class ClassStatistics:
         documents = (self.everything or self).class_documents
         return whole_or_float((documents[: len(self.layers)] if have_several(self.classes) else documents).sum())
 
+    @cached_property
+    def observed(self) -> ClassStatistics:
+        """The counts without seed words, in the same cells: of documents, and what unlabelled ones add to a sum."""
+        seeds, added = self.seeds, np.zeros(self.cell_counts.size)
+        if seeds is None:
+            return self
+        added[find_sorted(*(pair(each.cell_terms, each.cell_classes) for each in (self, seeds)))] = seeds.cell_counts
+        cells = {name: np.round(getattr(self, name) - added, SUM_DIGITS) for name in CELLS[:2]}
+        return replace(self, seeds=None, class_documents=self.class_documents - seeds.class_documents, cell_logs=None, **cells)
+
     def scaled(self, factors: Whole) -> dict[str, Any]:
         """Return `numbers` with the documents of each column weighed by its factor, shape (n_columns,): float64 where one is beyond 64 bits."""
         of_cells = factors[self.cell_classes]
@@ -202,7 +214,8 @@ class ClassStatistics:
         documents = np.zeros_like(self.class_documents, shape=n_columns)
         np.add.at(documents, numbers[kept], self.class_documents[kept])
         moments = self.moments and self.moments.of_classes(np.flatnonzero(kept)).scattered(numbers[kept], n_columns)
-        return replace(self.with_cells(documents, keys, *cells), classes=classes, layers=layers, moments=moments)
+        seeds = self.seeds and self.seeds.regrouped(numbers, classes, layers)
+        return replace(self.with_cells(documents, keys, *cells), classes=classes, layers=layers, moments=moments, seeds=seeds)
 
     def sum_of(self, first: int, end: int) -> ClassStatistics:
         """Return the sum of some layers by class, by number; they have the same unit."""
@@ -411,6 +424,9 @@ CELLS = ("cell_counts", "cell_documents", "cell_logs")
 _ARRAYS = ("class_documents", "term_offsets", "cell_classes", *CELLS)
 
 WORD_BITS = 64
+
+SUM_DIGITS = 9
+"""Decimals of sums: a difference of two has no more that are right."""
 
 LOG_UNITS = 1 << 30
 """Logs are rounded to multiples of 1 / `LOG_UNITS`, so that their sums are whole numbers: exact, and the same in any order."""

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.corpus.document import Document, contents
-from nbtext.counts.layers import estimated
-from nbtext.counts.statistics import ClassStatistics, Weights
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.errors import DocumentError, UsageError, unknown_class
@@ -141,11 +139,6 @@ class Explainer:
             raise UsageError("the model has a single class: there is nothing to compare it with")
         self._against = None if against is None else class_number(model, against)
         self._walker = WordWalker.of_model(model)
-        self._layers: tuple[ClassStatistics, ClassStatistics, ClassStatistics] | None = None
-        """The statistics of labelled documents, with seed words, and with unlabelled documents too; None if labelled documents are all there is."""
-        if model.counts.uses_unlabelled or model.learnt.weights.seeds:
-            seeded = estimated(model.counts.statistics.of_documents, Weights(seeds=model.learnt.weights.seeds))
-            self._layers = model.counts.labelled, seeded, model.statistics
 
     def explain(self, documents: Iterable[Document]) -> Iterator[Explained]:
         """Yield one for each document, in order, or of several labels one for each label of its answer, against the rest.
@@ -212,12 +205,13 @@ class Explainer:
 
     def _shares(self, terms: Sequence[int]) -> tuple[float | None, float | None]:
         """Return the shares of the counts of terms that unlabelled documents and seed words added, each None if the model has no such layer."""
-        if self._layers is None or not terms:
+        statistics, counts = self._model.statistics, self._model.counts
+        if not terms:
             return None, None
-        labelled, seeded, whole = (each.counts_of(np.array(terms)).sum() for each in self._layers)
-        unlabelled, seeds = (float((one - other) / whole) if whole else 0.0 for one, other in ((whole, seeded), (seeded, labelled)))
-        model = self._model
-        return unlabelled if model.counts.uses_unlabelled else None, seeds if model.learnt.weights.seeds else None
+        layers = statistics, statistics.observed, counts.labelled
+        whole, observed, labelled = (each.counts_of(np.array(terms)).sum() for each in layers)
+        seeds, unlabelled = (float((one - other) / whole) if whole else 0.0 for one, other in ((whole, observed), (observed, labelled)))
+        return unlabelled if counts.uses_unlabelled else None, None if statistics.seeds is None else seeds
 
     def _calibration(self, block: ScoredBlock, row: int, pair: tuple[int, int], posterior: Floats) -> _CalibrationSteps:
         calibration, lengths = self._model.learnt.calibration, block.lengths[row : row + 1]

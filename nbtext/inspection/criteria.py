@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.counts.layers import estimated
 from nbtext.counts.statistics import whole_or_float
 from nbtext.errors import UsageError, listed
 from nbtext.exclusions import CRITERIA, SEVERAL_LABELS, require_fitting
@@ -66,8 +67,9 @@ def criteria(model: Classifier) -> Criteria:
     fits, kind = model.fits(), settings.class_prior
     if impossible := [fit.part for fit in fits if not np.isfinite(fit.fit.log_likelihood)]:
         raise UsageError(f"AIC and BIC are not defined for {listed(impossible, 3)}: in a class all documents have the same number")
-    of_labels, of_classes = log_evidence_of_labels(kind, model.prior, statistics.class_documents), _evidence(fits)
-    labels = fit_of_labels(kind, model.prior, statistics.class_documents)
+    documents = statistics.observed.class_documents
+    of_labels, of_classes = log_evidence_of_labels(kind, model.prior, documents), _evidence(fits)
+    labels = fit_of_labels(kind, model.prior, documents)
     if not statistics.attributes.names:
         labels = labels._replace(tokens=fits[0].fit.tokens)
     found = [
@@ -82,14 +84,15 @@ def criteria(model: Classifier) -> Criteria:
     evidence, by_class = None, None
     if of_classes is not None:
         evidence, by_class = float(of_classes.sum()) + (of_labels or 0.0), dict(zip(statistics.classes, of_classes.tolist(), strict=True))
-    tokens = whole_or_float(statistics.tokens_of(model.training.selected).sum())
+    tokens = whole_or_float(statistics.observed.tokens_of(model.training.selected).sum())
     return Criteria(evidence, of_labels, by_class, log_likelihood, parameters, tokens, aic, bic, found)
 
 
 def classifier_of(model: TextClassifier) -> Classifier:
-    """Return the classifier of a model, estimated from the documents that it keeps if these are all."""
+    """Return the classifier of the labelled documents of a model, estimated from those that it keeps if these are all."""
     fitted, sample = model.fitted, model.counts.sample
-    return classifier(fitted.statistics, fitted.learnt, model.settings, sample.documents if sample.is_complete else None)
+    labelled = estimated(model.counts.statistics.of_documents, fitted.learnt.weights)
+    return classifier(labelled, fitted.learnt, model.settings, sample.documents if sample.is_complete else None)
 
 
 def _evidence(fits: list[PartFit]) -> Floats | None:

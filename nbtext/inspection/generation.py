@@ -118,9 +118,9 @@ class DocumentGenerator:
         probability = self.probability(number)
         if self._coins is not None:
             return lambda _, random: draw_coins(probability, random)
-        urn, statistics = Categorical(probability), self._fitted.statistics
+        urn, statistics = Categorical(probability), self._fitted.statistics.observed
         tokens = cells_of_class(statistics, statistics.cell_counts, number)[self._words].sum()
-        mean = float(tokens / statistics.class_documents[number])
+        mean = float(tokens / max(statistics.class_documents[number], 1))
         return lambda length, random: urn.draw(length or draw_length(mean, random), random)
 
     def _weights(self, number: int) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 
 from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.layers import by_class
-from nbtext.counts.vocabulary import is_of_field
+from nbtext.counts.vocabulary import displayed_term, is_of_field
 from nbtext.errors import UsageError
 from nbtext.inspection.terms import ClassSize, class_size, ranking, term_name
 from nbtext.label_sets import labels_in
@@ -131,7 +131,7 @@ def attributes_overview(model: TextClassifier) -> AttributeOverviews:
 
 
 def _categories(model: TextClassifier, attribute: CategoricalAttribute) -> CategoriesOverview:
-    values, documents = attribute.values, model.fitted.statistics.term_documents
+    values, documents = attribute.values, model.fitted.statistics.observed.term_documents
     terms = np.flatnonzero(values.selected)
     listed = np.sort(terms[np.argsort(-documents[terms], kind="stable")[:MOST_CATEGORIES]])
     names = [term_name(model, term).split("=", 1)[1] for term in listed.tolist()]
@@ -144,7 +144,9 @@ def _categories(model: TextClassifier, attribute: CategoricalAttribute) -> Categ
         label: {key: dict(zip(names, table[:, k].tolist(), strict=False)) for key, table in tables.items()}
         for k, label in enumerate(model.classes)
     }
-    return CategoriesOverview("categorical", int(documents[terms].sum()), int(terms.size), values.smoothing, classes)
+    return CategoriesOverview(
+        "categorical", int(documents[terms].sum()), int(np.count_nonzero(documents[terms])), values.smoothing, classes
+    )
 
 
 @dataclass(frozen=True)
@@ -306,7 +308,7 @@ def _unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
 def _seeds(model: TextClassifier) -> dict[str, dict[str, float]] | None:
     found: dict[str, dict[str, float]] = {}
     for seed in by_class(model.fitted.learnt.weights.seeds, model.classes):
-        of_class, term = found.setdefault(seed.label, {}), " ".join(seed.term)
+        of_class, term = found.setdefault(seed.label, {}), displayed_term(" ".join(seed.term))
         of_class[term] = of_class.get(term, 0.0) + seed.pseudo_count
     return found or None
 

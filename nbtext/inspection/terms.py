@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.classifiers.base import OF_TOKENS, TermProbabilities
-from nbtext.counts.layers import seed_statistics
 from nbtext.counts.matrix import in_blocks
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import FORMS, category_term, displayed_term, is_category_of
@@ -56,7 +55,7 @@ def surface_forms(model: TextClassifier) -> dict[int, Forms]:
 
     The term itself occurs as often as it was counted without an inflection. Empty for a model trained without ``--surface-forms``.
     """
-    statistics = model.fitted.statistics
+    statistics = model.fitted.statistics.observed
     if not model.settings.surface_forms:
         return {}
     vocabulary, counts = statistics.vocabulary, statistics.term_counts
@@ -107,9 +106,9 @@ class TermInClass:
     """A term in one class."""
 
     count: float
-    """m_jk."""
+    """m_jk, without seed words."""
     documents: float
-    """Documents of the class that hold the term, which seeds are not."""
+    """Documents of the class that hold the term."""
     probability: float | None
     """None for a term that training left out."""
     interval: list[float] | None
@@ -144,13 +143,17 @@ def term_details(model: TextClassifier, words: Sequence[str]) -> list[WordDetail
     """Return the details of each word, or of each text of several words with the n-grams that they make."""
     forms, of_texts, found = surface_forms(model), term_probabilities(model), []
     for word in words:
-        probabilities, terms = of_texts, None
+        probabilities, terms, never_seen = of_texts, None, False
         for attribute in _categorical(model):
             if word.startswith(f"{attribute.name}="):
-                probabilities = TermProbabilities.of_models(attribute.values, f"of the values of {attribute.name!r}")
+                own = attribute.never_seen([word.split("=", 1)[1]])[:, np.newaxis]
+                never_seen = not np.isnan(own).any()
+                probabilities = TermProbabilities.of_models(
+                    attribute.values, f"of the values of {attribute.name!r}", own if never_seen else None
+                )
                 terms = {word: model.fitted.statistics.vocabulary.find([category_term(*word.split("=", 1))])[0]}
         details = [
-            _details(model, name, number, dict(forms.get(number, [])), probabilities)
+            _details(model, name, number, dict(forms.get(number, [])), probabilities, known=never_seen or number >= 0)
             for name, number in (terms or _terms_of(model, word)).items()
         ]
         found.append(WordDetails(word, _ProbabilityMeaning(probabilities.symbol, probabilities.meaning), details))
@@ -165,10 +168,12 @@ def term_probabilities(model: TextClassifier) -> TermProbabilities:
     return TermProbabilities.of_models(model.fitted.language_models, f"{OF_TOKENS}; {model.settings.classifier} does not score by it")
 
 
-def _details(model: TextClassifier, name: str, term: int, forms: dict[str, int], probabilities: TermProbabilities) -> TermDetails:
-    if term < 0:
+def _details(
+    model: TextClassifier, name: str, term: int, forms: dict[str, int], probabilities: TermProbabilities, *, known: bool
+) -> TermDetails:
+    if not known:
         return TermDetails(name, forms, known=False, selected=False, classes={})
-    statistics, terms = model.fitted.statistics, np.array([term])
+    statistics, terms = model.fitted.statistics.observed, np.array([term] if term >= 0 else [], np.int64)
     selected = bool(probabilities.selected[term])
     probability: list[float | None] = [None] * statistics.n_classes
     posteriors = np.full((2, statistics.n_classes), np.nan)
@@ -177,10 +182,7 @@ def _details(model: TextClassifier, name: str, term: int, forms: dict[str, int],
         if probabilities.posteriors is not None:
             posteriors = np.concatenate(probabilities.posteriors(terms))
     pairs = (_where_finite(beta_intervals(*posteriors)), _where_finite(posteriors.T))
-    documents = statistics.documents_of(terms)[0]
-    if seeds := model.fitted.learnt.weights.seeds:
-        documents = documents - seed_statistics(seeds, model.counts.labelled).documents_of(terms)[0]
-    columns = (statistics.counts_of(terms)[0], documents, probability, *pairs)
+    columns = (*(each(terms).sum(axis=0) for each in (statistics.counts_of, statistics.documents_of)), probability, *pairs)
     classes = {
         label: TermInClass(whole_or_float(count), whole_or_float(documents), value, interval, posterior)
         for label, count, documents, value, interval, posterior in zip(statistics.classes, *columns, strict=True)

@@ -161,6 +161,8 @@ class LanguageModels:
     """Outcomes that are possible and that nothing was counted of; each has the pseudo-count A, none with the prior shape ``background``."""
     more_for_unseen: float = 0.0
     """The pseudo-counts of these outcomes beyond A each, in all."""
+    declared: bool = False
+    """True if the outcomes are declared: each stays possible where no document has it."""
 
     @property
     def n_selected(self) -> int:
@@ -229,10 +231,13 @@ class LanguageModels:
         of_corpus = 1.0 if self.prior_shape == "symmetric" else 1 / max(self.corpus_tokens, 1.0)
         return log(share(np.full_like(tokens, self.smoothing * of_corpus), tokens + total))
 
-    def probability_of_unseen(self) -> Floats:
-        """Return the probability of all outcomes that nothing was counted of, shape (n_classes,)."""
-        more = share(np.full_like(self.class_tokens, self.more_for_unseen), self.class_tokens + self.pseudo_tokens)
-        return self.n_unseen * np.exp(self.log_unseen()) + more
+    def probability_of_unseen(self, own: Numbers | None = None) -> Floats:
+        """Return the probability of all outcomes that nothing was counted of, shape (n_classes,).
+
+        With the pseudo-counts of some of them, ``own`` of shape (n, 1), return that of each, shape (n, n_classes).
+        """
+        pseudo_counts = np.array(self.n_unseen * self.smoothing + self.more_for_unseen) if own is None else own
+        return share(pseudo_counts, self.class_tokens + self.pseudo_tokens)
 
     @property
     def same_where_unseen(self) -> bool:
@@ -318,17 +323,17 @@ def beta_shares(a: float, b: float, edges: Floats) -> Floats:
     return np.diff(betainc(a, b, edges))
 
 
-def beta_posteriors(models: LanguageModels, terms: Whole) -> tuple[Floats, Floats]:
+def beta_posteriors(models: LanguageModels, terms: Whole, own: Floats | None = None) -> tuple[Floats, Floats]:
     """Return a and b of the posterior Beta(a, b) of φ_jk of selected terms, both of shape (n, n_classes).
 
-    nan where there is no such posterior: under maximum likelihood, and without pseudo-counts for a term that the class has not seen, or that
-    is the only one it has seen.
+    With ``own`` that of outcomes that nothing was counted of, with these pseudo-counts, shape (n, 1). nan where there is no such posterior: under
+    maximum likelihood, and without pseudo-counts for a term that the class has not seen, or that is the only one it has seen.
     """
-    shape = (terms.size, models.statistics.n_classes)
+    shape = (terms.size if own is None else own.size, models.statistics.n_classes)
     if models.estimate == "ml":
         return np.full(shape, np.nan), np.full(shape, np.nan)
     more = float(models.estimate == "map")
-    pseudo_counts, total = models.pseudo_counts(terms)
-    a = models.statistics.counts_of(terms) + pseudo_counts + more
-    b = models.class_tokens + total + more * models.n_selected - a
+    counted = models.statistics.counts_of(terms) + models.pseudo_counts(terms)[0] if own is None else np.broadcast_to(own, shape)
+    a = counted + more
+    b = models.class_tokens + models.pseudo_tokens + more * models.n_selected - a
     return np.where(b > 0, a, np.nan), np.where(a > 0, b, np.nan)

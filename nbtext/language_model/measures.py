@@ -17,7 +17,7 @@ import numpy as np
 
 from nbtext.counts.statistics import whole_or_float
 from nbtext.counts.vocabulary import is_category
-from nbtext.language_model.dirichlet import log, times_log
+from nbtext.language_model.dirichlet import log, share, times_log
 from nbtext.language_model.smoothing import gamma_rise
 from nbtext.ragged import find_sorted
 from nbtext.text.hashing import pair
@@ -114,7 +114,7 @@ class PartFit(NamedTuple):
 def log_evidence_of_classes(models: LanguageModels) -> Floats | None:
     """Return log p(counts_k | α) = log Γ(α_0) − log Γ(N_k + α_0) + Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)] of each class, shape (n_classes,).
 
-    α is that of the models, under MAP one more than the pseudo-counts. None if there is no prior: maximum likelihood, or no pseudo-counts.
+    α is that of the models, with the seed words of the class, and under MAP one more than the pseudo-counts. None if there is no prior: maximum likelihood, or no pseudo-counts.
     −inf for a class with a term whose α_j is 0.
     """
     from scipy.special import gammaln
@@ -123,13 +123,15 @@ def log_evidence_of_classes(models: LanguageModels) -> Floats | None:
     if models.estimate == "ml" or models.smoothing + models.own.numbers.sum() + more <= 0:
         return None
     cells = models.selected[statistics.cell_terms]
-    terms, classes, counts = statistics.cell_terms[cells], statistics.cell_classes[cells], statistics.cell_counts[cells]
+    terms, classes, counts = statistics.cell_terms[cells], statistics.cell_classes[cells], statistics.observed.cell_counts[cells]
     of_terms, total = models.pseudo_counts(terms)
-    alpha, alpha_0 = of_terms[:, 0] + more, total + more * models.n_selected
+    tokens = statistics.observed.tokens_of(models.selected)
+    alpha, alpha_0 = of_terms[:, 0] + more, total + more * models.n_selected + (models.class_tokens - tokens)
+    alpha += statistics.cell_counts[cells] - counts
     of_cells = np.bincount(classes, gammaln(counts + alpha) - gammaln(alpha), statistics.n_classes).astype(np.float64)
-    if not alpha_0:  # no terms at all
+    if not models.n_selected:
         return of_cells
-    return of_cells + gammaln(alpha_0) - gammaln(models.class_tokens + alpha_0)
+    return of_cells + gammaln(alpha_0) - gammaln(tokens + alpha_0)
 
 
 def log_evidence_of_labels(kind: object, prior: Floats, class_documents: Whole) -> float | None:
@@ -176,17 +178,18 @@ def model_posteriors(log_evidences: Sequence[float]) -> list[ModelPosterior]:
 
 def fit_of_terms(models: LanguageModels) -> Fit:
     """Return log L = Σ_k Σ_j m_jk log(m_jk / N_k) and |θ| = K (V − 1), over the selected terms; smoothing has no part in it."""
-    statistics = models.statistics
+    statistics = models.statistics.observed
     cells = models.selected[statistics.cell_terms]
     counts = statistics.cell_counts[cells]
-    log_likelihood = _log_likelihood(counts, counts / models.class_tokens[statistics.cell_classes[cells]])
+    tokens = statistics.tokens_of(models.selected)[statistics.cell_classes[cells]]
+    log_likelihood = _log_likelihood(counts, share(counts, tokens))
     return Fit(log_likelihood, statistics.n_classes * max(models.n_selected - 1, 0), whole_or_float(counts.sum()))
 
 
 def fit_of_labels(kind: object, prior: Floats, class_documents: Whole) -> Fit:
     """Return log L = Σ_k D_k log π_k and |θ| = K − 1, or 0 for a class prior that is ``uniform`` or given and thereby fixed."""
     free, n_documents = isinstance(kind, str) and kind != "uniform", class_documents.sum()
-    log_likelihood = _log_likelihood(class_documents, class_documents / n_documents if free else prior)
+    log_likelihood = _log_likelihood(class_documents, class_documents / max(n_documents, 1) if free else prior)
     return Fit(log_likelihood, (class_documents.size - 1) * free, whole_or_float(n_documents))
 
 

@@ -4,7 +4,7 @@ A Dirichlet with parameters α_j = s·b_j has a base measure b (which sums to 1)
 
 Evidence. The counts of each class are one draw: log p(counts_k | α) = log Γ(s) − log Γ(N_k + s) + Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)]. Only
 cells with m_jk > 0 contribute to the sum, so a histogram of those is enough. The same formula takes sums of weights, because Γ takes real
-numbers. The coins of Bernoulli naive Bayes are the case of two terms, presence and absence, with one draw for each term of each class.
+numbers. Seed words are a part of the prior: α_j = s·b_j + A_jk of a term j that speaks for class k. The coins of Bernoulli naive Bayes are the case of two terms, presence and absence, with one draw for each term of each class.
 Sources: T. Minka, Estimating a Dirichlet distribution (2000); Gambosi's notes, "Model selection: evidence", "Bernoulli and Beta".
 
 Leave-one-out. L(s) = Σ_d Σ_j n_jd log φ_jc, c the class of document d, φ the posterior mean from the counts of all other documents. Source:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.type_names import Floats, Mask, Numbers, Whole
+    from nbtext.type_names import AnyArray, Floats, Mask, Numbers, Whole
 
 STRONGEST = 1e6
 """Largest strength per term, as `WEAKEST` is the least: the evidence can grow without end towards no prior or a prior alone."""
@@ -51,6 +51,9 @@ GRID = 49
 """Strengths tried first by leave-one-out, eight a decade, because the likelihood may have several maxima; the highest of these is refined."""
 
 
+NO_SEEDS = np.zeros(1)
+
+
 class CountHistogram(NamedTuple):
     """Draws from a Dirichlet-multinomial, such as the counts of classes: distinct pairs of count and base measure, and the size of each draw."""
 
@@ -66,6 +69,10 @@ class CountHistogram(NamedTuple):
     """Draws of each size."""
     n_terms: int
     """The number of outcomes of a token: the selected terms, or presence and absence."""
+    seeds: Floats = NO_SEEDS
+    """What seed words add to the prior of each pair, shape (n_distinct,)."""
+    all_seeds: Floats = NO_SEEDS
+    """What they add to the strength for each size, shape (n_sizes,)."""
 
 
 def count_histogram(statistics: ClassStatistics, selected: Mask, prior_shape: str) -> CountHistogram:
@@ -74,7 +81,16 @@ def count_histogram(statistics: ClassStatistics, selected: Mask, prior_shape: st
     The base measure is 1/V for ``symmetric``, the share of the corpus for ``background``.
     """
     cells = np.flatnonzero(selected[statistics.cell_terms])
-    return _histogram(statistics, selected, prior_shape, statistics.cell_terms[cells], statistics.cell_counts[cells])
+    terms, counts = statistics.cell_terms[cells], statistics.observed.cell_counts[cells]
+    if statistics.seeds is None:
+        return _histogram(statistics, selected, prior_shape, terms, counts)
+    seeds, tokens = statistics.cell_counts[cells] - counts, statistics.observed.tokens_of(selected)
+    found = _histogram(statistics, selected, prior_shape, terms, counts + 1j * seeds)  # a complex number is a pair of both
+    both: AnyArray = found.counts
+    base = found.base_measure.real
+    return found._replace(
+        counts=both.real, base_measure=base, sizes=tokens, seeds=both.imag, all_seeds=(found.sizes - tokens).astype(np.float64)
+    )
 
 
 def complement_histogram(statistics: ClassStatistics, selected: Mask, prior_shape: str) -> CountHistogram:
@@ -135,8 +151,8 @@ def _histogram(
 
 def log_evidence(histogram: CountHistogram, strength: float) -> float:
     """Return the sum of log p(counts | α = strength · base measure) over all draws, in nats, for a ``strength`` above 0 (Minka 2000, section 3)."""
-    counts, base, cells, sizes, draws, _ = histogram
-    return float(cells @ gamma_rise(strength * base, counts) - draws @ gamma_rise(strength, sizes))
+    counts, base, cells, sizes, draws, _, seeds, all_seeds = histogram
+    return float(cells @ gamma_rise(strength * base + seeds, counts) - draws @ gamma_rise(strength + all_seeds, sizes))
 
 
 def gamma_rise(start: Floats | float, steps: Numbers) -> Floats:
@@ -152,15 +168,15 @@ def most_evident_strength(histogram: CountHistogram) -> float:
     d/ds = Σ_cells b [ψ(m + s·b) − ψ(s·b)] − Σ_draws [ψ(N + s) − ψ(s)] changes its sign at most once: the evidence has a single maximum
     (B. Levin, J. Reeds, Compound multinomial likelihood functions are unimodal, 1977). Minka's fixed point (his eq. 55) converges to the
     same place, but by ever smaller steps where the evidence is nearly flat. With one term, or no draw of two tokens, it is flat throughout,
-    and the strength is 0.1 per term.
+    and the strength is 0.1 per term. With seed words there may be others, and it is one of them.
     """
-    counts, base, cells, sizes, draws, n_terms = histogram
+    counts, base, cells, sizes, draws, n_terms, seeds, all_seeds = histogram
     if n_terms < 2 or sizes.max(initial=0) < 2:
         return 0.1 * max(n_terms, 1)
 
     def slope(strength: float) -> float:
-        gained = float(cells @ (base * psi_rise(strength * base, counts)))
-        return gained - float(draws @ psi_rise(np.full(1, strength), sizes))
+        gained = float(cells @ (base * psi_rise(strength * base + seeds, counts)))
+        return gained - float(draws @ psi_rise(strength + all_seeds, sizes))
 
     return where_it_turns(slope, WEAKEST * n_terms, STRONGEST * n_terms)
 
@@ -320,8 +336,10 @@ class _WithoutThemselves(NamedTuple):
     """Which of their entries of selected terms are in `matrix`."""
 
 
-def without_themselves(statistics: ClassStatistics, selected: Mask, documents: CountedDocuments) -> _WithoutThemselves:
-    """Return what is left of documents of the corpus when each is subtracted from its statistics."""
+def without_themselves(
+    statistics: ClassStatistics, selected: Mask, documents: CountedDocuments, *, declared: bool = False
+) -> _WithoutThemselves:
+    """Return what is left of documents of the corpus when each is subtracted from its statistics; no term vanishes of outcomes that are declared."""
     matrix = documents.matrix.of_terms(selected)
     own: Numbers = matrix.counts
     lengths = matrix.sums
@@ -330,8 +348,8 @@ def without_themselves(statistics: ClassStatistics, selected: Mask, documents: C
         weights = documents.weights_in(statistics)
         own, lengths = own * weights[matrix.entry_documents] / unit, lengths * weights / unit
     remaining = statistics.term_counts.take(matrix.terms) - own
-    others = remaining > 0
-    vanishing = matrix.of_entries(remaining == 0)
+    others = (remaining > 0) | declared
+    vanishing = matrix.of_entries(~others)
     return _WithoutThemselves(matrix.of_entries(others), own[others], remaining[others], vanishing, lengths, others)
 
 
@@ -344,7 +362,8 @@ def leave_one_out(
     If the models are of sums of weights, the documents have the same weights, and their counts are in ``tokens``.
     """
     statistics, tokens, own_class = models.statistics, tokens or documents.matrix, (np.arange(len(documents)), documents.classes)
-    matrix, in_class, remaining, vanishing, selected_tokens, others = without_themselves(statistics, models.selected, documents)
+    left = without_themselves(statistics, models.selected, documents, declared=models.declared)
+    matrix, in_class, remaining, vanishing, selected_tokens, others = left
 
     of_entry, scores = matrix.entry_documents, np.zeros((len(documents), statistics.n_classes))
 

@@ -195,7 +195,7 @@ class TextClassifier:
         from html import escape
 
         learnt = (
-            f"{quantity(len(self.classes), 'class')}, {quantity(self.fitted.statistics.n_documents, 'document')}"
+            f"{quantity(len(self.classes), 'class')}, {quantity(self.counts.labelled.n_documents, 'document')}"
             if self._fitted
             else "not trained"
         )

@@ -15,9 +15,9 @@ from nbtext.calibration import Calibration, LeftOutPosteriors
 from nbtext.classifiers.base import Classifier, Training, Unseen, class_for, class_prior, classifier_class
 from nbtext.counts.counting import Analysis
 from nbtext.counts.layers import estimated, weights_of
-from nbtext.counts.vocabulary import is_category
+from nbtext.counts.vocabulary import category_term, is_category
 from nbtext.decision import log_posterior, minimum_error
-from nbtext.document_parts import Attributes, field_name
+from nbtext.document_parts import NO_TEXT, Attributes, field_name
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import needs_documents, require_fitting
 from nbtext.fitted_model import (
@@ -32,7 +32,6 @@ from nbtext.fitted_model import (
 )
 from nbtext.model.choosing import choose, has_choice
 from nbtext.settings import ALL_OTHERS, BY_NAME, GivenSmoothing, Reading, Settings
-from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.surfaces import PAIRS
 from nbtext.text.words import words
 from nbtext.typicality import Profile, Typicality
@@ -50,14 +49,14 @@ Term = tuple[str, ...]
 """A single term, or the terms of an n-gram."""
 
 
-def require_words_or_categories(settings: Settings) -> None:
-    """Raise `UsageError` for a pseudo-count of a number beside the text, which would change nothing."""
-    numbers = set(Attributes.of(settings.reading).numbers)
-    for word in settings.smoothing if isinstance(settings.smoothing, dict) else ():
+def require_words_or_categories(words: object, reading: Reading, option: str) -> None:
+    """Raise `UsageError` if a word, a key of a mapping, is a number beside the text: what the option gives it would change nothing."""
+    numbers = set(Attributes.of(reading).numbers)
+    for word in words if isinstance(words, dict) else ():
         name, equals, _ = word.partition("=")
         if equals and name in numbers:
             raise UsageError(
-                f"--smoothing names {word!r}, a number at {name!r}, and is for terms and for values of --categorical",
+                f"{option} names {word!r}, a number at {name!r}, and is for terms and for values of --categorical",
                 hint="leave the line out",
             )
 
@@ -120,9 +119,18 @@ def _field_of(word: str, reading: Reading) -> bytes:
 
 
 def seed_terms(seeds: Seeds, analysis: Analysis) -> list[Seed]:
-    """Return seeds with terms in place of words; raise `UsageError` for a word that no document could hold."""
-    terms = terms_of_words([seed.term[0] for seed in seeds], analysis, "--seeds")
-    return sorted(seed._replace(term=term) for seed, term in zip(seeds, terms, strict=True))
+    """Return seeds with terms in place of words and of ``column=value``; raise `UsageError` for what no document could hold."""
+    words, reading = {seed.term[0]: None for seed in seeds}, analysis.settings.reading
+    require_words_or_categories(words, reading, "--seeds")
+    columns = tuple(f"{name}=" for name in Attributes.of(reading).categorical)
+    others = [word for word in words if not word.startswith(columns) or word in columns]
+    if others and reading.text_column == NO_TEXT:
+        raise UsageError(
+            f"--seeds names {others[0]!r}, which is no value of --categorical, and there is no text", hint="write column=value"
+        )
+    terms: dict[str, Term] = {word: (category_term(*word.split("=", 1)),) for word in words if word not in others}
+    terms |= zip(others, terms_of_words(others, analysis, "--seeds"), strict=True)
+    return sorted(seed._replace(term=terms[seed.term[0]]) for seed in seeds)
 
 
 def _checked(word: str, term: Term, settings: Settings, option: str) -> Term:
@@ -260,11 +268,10 @@ def terms_and_smoothing(
     choices: Choices | None = None,
 ) -> Learnt:
     """Choose terms and smoothing, before anything is fitted; raises as `learn` does. Limits of documents do not bind the terms of seeds."""
-    without_seeds = estimated(counts.statistics, weights._replace(seeds=()))
-    selected = _within_document_limits(without_seeds, settings.min_df, settings.max_df)
-    statistics = estimated(counts.statistics, weights) if weights.seeds else without_seeds
-    of_seeds = statistics.vocabulary.find_terms([seed.term for seed in weights.seeds])
-    selected[of_seeds[of_seeds != UNKNOWN]] = True
+    statistics = estimated(counts.statistics, weights)
+    selected = _within_document_limits(statistics.observed, settings.min_df, settings.max_df)
+    if statistics.seeds is not None:
+        selected |= statistics.seeds.held & ~is_category(statistics.vocabulary)
     if choices is None:
         counts = replace(counts, statistics=statistics)
         choices = choose(counts, settings, selected, documents, pairs_only=bool(weights.seeds))
