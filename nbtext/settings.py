@@ -462,15 +462,19 @@ OnError = Literal["record", "skip", "fail"]
 BY_EVIDENCE = "evidence:"
 """Before the members of an average that are weighed by their evidence."""
 
-_MEMBER = rf"({'|'.join(name for name in CLASSIFIERS if name != AVERAGE)})(?::({'|'.join(WEIGHTINGS)}))?(?::(\d{{1,12}}(?:\.\d{{1,12}})?))?"
+_MEMBER = rf"({'|'.join(name for name in CLASSIFIERS if name != AVERAGE)})(?::({'|'.join(WEIGHTINGS)}))?(?::([0-9.][0-9.e-]*))?"
 """Classifier, weighting and pseudo-count of a member."""
 
 
 def members(value: object) -> str:
     """Check for two or more different classifiers with + between them, each with a weighting, if it is not counts, and a pseudo-count after colons."""
-    found = re.sub(r"\s|:counts", "", value.lower()).replace(",", "+") if isinstance(value, str) else ""
+    found = re.sub(r"\s|:counts|(?<=[0-9]e)\+", "", value.lower()).replace(",", "+") if isinstance(value, str) else ""
     for other_name, name in OTHER_NAMES["classifier"].items():
         found = found.replace(other_name, name)
+    try:
+        found = re.sub(r"(?<=:)[0-9.][^:+]*", lambda own: str(pseudo_counts(own[0])).removesuffix(".0"), found)
+    except ValueError:
+        raise ValueError("models with a pseudo-count that is 0 or from 1e-12 to 1e12, such as multinomial:0.1") from None
     parts = found.removeprefix(BY_EVIDENCE).split("+")
     if len(parts) < 2 or len(set(parts)) < len(parts) or not all(re.fullmatch(_MEMBER, part) for part in parts):
         raise ValueError("two or more different classifiers with + between them, such as multinomial:log+logistic")

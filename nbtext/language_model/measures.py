@@ -117,8 +117,6 @@ def log_evidence_of_classes(models: LanguageModels) -> Floats | None:
     α is that of the models, under MAP one more than the pseudo-counts. None if there is no prior: maximum likelihood, or no pseudo-counts.
     −inf for a class with a term whose α_j is 0.
     """
-    from scipy.special import gammaln
-
     statistics, more = models.statistics, float(models.estimate == "map")
     if models.estimate == "ml" or models.smoothing + models.own.numbers.sum() + more <= 0:
         return None
@@ -126,10 +124,10 @@ def log_evidence_of_classes(models: LanguageModels) -> Floats | None:
     terms, classes, counts = statistics.cell_terms[cells], statistics.cell_classes[cells], statistics.cell_counts[cells]
     of_terms, total = models.pseudo_counts(terms)
     alpha, alpha_0 = of_terms[:, 0] + more, total + more * models.n_selected
-    of_cells = np.bincount(classes, gammaln(counts + alpha) - gammaln(alpha), statistics.n_classes).astype(np.float64)
+    of_cells = np.bincount(classes, gamma_rise(alpha, counts), statistics.n_classes).astype(np.float64)
     if not alpha_0:  # no terms at all
         return of_cells
-    return of_cells + gammaln(alpha_0) - gammaln(models.class_tokens + alpha_0)
+    return of_cells - gamma_rise(alpha_0, models.class_tokens)
 
 
 def log_evidence_of_labels(kind: object, prior: Floats, class_documents: Whole) -> float | None:
