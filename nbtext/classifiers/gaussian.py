@@ -252,11 +252,6 @@ class StandardNumbers:
         mean, variance = mean_and_variance(of_numbers.total())
         return cls(mean[0], np.sqrt(np.where((variance[0] > 0) & (shape != UNSCALED), variance[0], 1.0)))
 
-    @property
-    def log_units(self) -> float:
-        """log |dx/dz| = Σ log scale, by which the log density of standard numbers z exceeds that of the numbers x as they are, in nats."""
-        return float(np.log(self.scales).sum())
-
     def features(self, matrix: DocumentTermMatrix) -> Floats:
         """Return the standard numbers of documents, shape (n_docs, n_columns), nan for missing ones, none beyond `FARTHEST`."""
         if matrix.values is None:
@@ -310,7 +305,8 @@ class GaussianDiscriminantAnalysis(Classifier):
         """Return log π_k + log N(x | μ_k, Σ_k), numbers in their own units, and the tokens and numbers that count; for a document without features log π_k."""
         features, lengths, here = _features_of(matrix, self.space, self.numbers)
         scores = np.tile(self.log_prior, (matrix.n_documents, 1))
-        scores[here] += self.gaussians.log_density(features[here]) - self.numbers.log_units
+        # numbers are features in units of their scale: log |dz/dx| = −Σ log scale
+        scores[here] += self.gaussians.log_density(features[here]) - np.log(self.numbers.scales).sum()
         return scores, lengths
 
     def attribute_scores(self, matrix: DocumentTermMatrix) -> Iterator[Floats]:
@@ -360,7 +356,7 @@ class GaussianDiscriminantAnalysis(Classifier):
             raise UsageError(
                 "AIC and BIC are not defined: a covariance has no inverse", hint="use fewer features or a simpler covariance"
             ) from None
-        of_documents = likeliest.log_density(features)[np.arange(classes.size), classes] - self.numbers.log_units
+        of_documents = likeliest.log_density(features)[np.arange(classes.size), classes] - np.log(self.numbers.scales).sum()
         p = features.shape[1]
         of_covariance = {"full": p * (p + 1) // 2, "diagonal": p, "spherical": 1}[shape]
         parameters = n_classes * p + _roots_of(settings, n_classes) * of_covariance

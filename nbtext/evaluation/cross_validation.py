@@ -200,7 +200,7 @@ class HeldOutEvaluation:
         self._rule = rule
         self._parts: list[tuple[Whole, Mask, Floats]] = []
         """The number in the corpus of each document judged, whether its class had others in training, and the probability of its answer."""
-        prior = settings and declared_prior(settings, estimated(statistics, weights_of(statistics, settings)))
+        prior = None if settings is None else declared_prior(settings, estimated(statistics, weights_of(statistics, settings)))
         self.evaluation = evaluation_of(statistics, rule.costs, scores_kept=scores_kept, prior=prior)
         for block in blocks:
             self.add(block)

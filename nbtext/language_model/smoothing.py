@@ -150,8 +150,8 @@ def gamma_rise(start: Floats | float, steps: Numbers) -> Floats:
     """
     from scipy.special import gammaln
 
-    low = np.maximum(start, LARGE)
-    high = low + steps
+    low: Floats = np.maximum(start, LARGE)
+    high: Floats = low + steps
     of_large = (low - 0.5) * np.log1p(steps / low) + steps * np.log(high) - steps + _stirling_series(high) - _stirling_series(low)
     return np.where(np.less(start, LARGE), gammaln(start + steps) - gammaln(start), of_large)
 
