@@ -247,10 +247,12 @@ def test_columns_of_a_frame_are_there_and_read() -> None:
         TextClassifier(categorical="chanel").fit(frame, LABELS)
     with pytest.raises(UsageError, match="no column is called 'channel'"):
         model.predict(frame[["text"]].assign(other=1))
-    renamed = frame.rename(columns={"text": "message"})
-    for call in (lambda: TextClassifier(categorical="channel").fit(renamed, LABELS), lambda: model.score(renamed, LABELS)):
+    with pytest.raises(UsageError, match=r"no column is called 'text'; there are message, channel"):
+        TextClassifier(categorical="channel").fit(frame.rename(columns={"text": "message"}), LABELS)
+    unread = frame.assign(place=[3, 4, 5, 6])
+    for call in (lambda: TextClassifier(categorical="channel").fit(unread, LABELS), lambda: model.score(unread, LABELS)):
         with pytest.warns(
-            UserWarning, match="columns of the data frame that are never read: message; that of the texts is called 'text'"
+            UserWarning, match="columns of the data frame that are never read: place; that of the texts is called 'text'"
         ) as seen:
             call()
         assert len(seen) == 1

@@ -209,7 +209,7 @@ def given_rows(texts: Iterable[Text], reading: Reading) -> Iterable[Any]:
         return texts
     keys = (*_fields(reading), *Attributes.of(reading).names)
     if keys and hasattr(texts, "iterrows"):
-        return _rows_of_frame(texts, keys, TEXT if reading.tag_fields else keys[0])
+        return _rows_of_frame(texts, keys, needs_text=bool(reading.tag_fields))
     if shape[0] and not keys and (hasattr(texts, "toarray") or np.asarray(texts).dtype.kind in "biufc"):
         raise UsageError(f"{COUNTS_WORDS}; give texts", hint="leave out CountVectorizer, TfidfVectorizer or what else made numbers of them")
     if shape[1] != 1:
@@ -219,12 +219,13 @@ def given_rows(texts: Iterable[Text], reading: Reading) -> Iterable[Any]:
     return np.asarray(texts)[:, 0]
 
 
-def _rows_of_frame(frame: Any, keys: Names, text: str) -> Any:  # noqa: ANN401 - pandas is not imported
-    """Return the rows of a data frame of pandas; raise `UsageError` if it lacks a key, or ``text`` while other columns are not read."""
+def _rows_of_frame(frame: Any, keys: Names, *, needs_text: bool) -> Any:  # noqa: ANN401 - pandas is not imported
+    """Return the rows of a data frame of pandas; raise `UsageError` if it lacks a key, or the text while columns that seem to be texts are not read."""
     frame = frame.rename(columns=str)
     columns = frame.columns.tolist()
     unread = [name for name in columns if name not in {TEXT, *keys}]
-    if missing := [name for name in (*keys, *[text] * bool(unread)) if name not in columns]:
+    needs_text |= any(isinstance(value, str) and " " in value for value in frame[unread].to_numpy().flat)
+    if missing := [name for name in (*keys, *[TEXT] * (needs_text and bool(unread))) if name not in columns]:
         raise UsageError(f"no column is called {missing[0]!r}{did_you_mean(missing[0], columns)}", hint=f"there are {listed(columns, 20)}")
     if unread:
         warn(f"columns of the data frame that are never read: {listed(unread, 20)}; that of the texts is called {TEXT!r}", stacklevel=2)
