@@ -19,6 +19,7 @@ every step finite.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -228,6 +229,14 @@ class DecisionRule:
     """For each class the probability from which its answers are precise enough, as `nbtext.promises.precision` finds it; none if empty."""
     labels_from: float | tuple[float, ...] | None = None
     """Of several labels, the probability from which a label is given, one for all or one for each; None for the set of the greatest expected F1."""
+
+    def at_least(self, min_probability: float | None) -> DecisionRule:
+        """Return the rule with this ``min_probability``, or for None the rule itself; raise `UsageError` for what is no probability."""
+        if min_probability is None:
+            return self
+        if not 0 <= min_probability <= 1:
+            raise UsageError("min_probability must be from 0 to 1")
+        return replace(self, min_probability=min_probability)
 
     def decide(self, log_posterior: Floats) -> Decision:
         """Return the answers to documents with log p(C_k | d), shape (n_docs, n_classes)."""

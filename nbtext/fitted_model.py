@@ -15,6 +15,7 @@ from nbtext.counts.layers import estimated
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix
 from nbtext.counts.statistics import COUNTED_ALONE, ClassStatistics, Seeds, Weights, whole_or_float
 from nbtext.counts.vocabulary import SIDES, Vocabulary, is_category, is_of_side, is_stop_word
+from nbtext.decision import per_class
 from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED, SEED_WORDS, SEVERAL_LABELS, require_fitting
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, could_be_chosen
 from nbtext.ragged import BLOCK_DOCUMENTS
@@ -211,6 +212,8 @@ def require_learnable(settings: Settings, statistics: ClassStatistics, seeds: Se
     several = statistics.everything is not None
     require_fitting(settings, *[SEED_WORDS] * bool(seeds), *[DOCUMENT_WEIGHTS] * (statistics.weight_unit != 1), *[SEVERAL_LABELS] * several)
     class_prior(settings.class_prior, statistics)
+    if isinstance(settings.class_weight, dict):
+        per_class(settings.class_weight, statistics.classes, "--class-weight", None)
 
 
 def require_additive(settings: Settings, counts: CorpusCounts | None = None) -> None:

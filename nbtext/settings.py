@@ -142,6 +142,13 @@ def _parts(value: object) -> list[str]:
     return value.split(",") if isinstance(value, str) else []
 
 
+def _stop_words(value: object) -> str | tuple[str, ...]:
+    """Check for a name, or from Python for None, which stands for no words, or words themselves."""
+    if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(word, str) for word in value):
+        return tuple(sorted(value)) or "none"
+    return text("none" if value is None else value)
+
+
 def names(value: object) -> str:
     """Check for names with commas between them; return them in lower case."""
     parts = [part.strip().lower() for part in _parts(value)]
@@ -289,12 +296,17 @@ def prior(value: object) -> ClassPrior:
     """Check for ``smoothed:A``, or weights by label that are not all 0."""
     if isinstance(value, str):
         return smoothed(value)
-    if not isinstance(value, dict) or not value:
-        raise TypeError
-    weights = {str(label): float(number(float, 0, 1e12)(weight)) for label, weight in sorted(value.items())}
+    weights = _by_label(value, 0, 1e12)
     if not sum(weights.values()):
         raise ValueError
     return weights
+
+
+def _by_label(value: object, least: float, most: float) -> dict[str, float]:
+    """Check for numbers by label; return them by the name of its class."""
+    if not isinstance(value, dict) or not value:
+        raise TypeError
+    return {str(label): float(number(float, least, most)(weight)) for label, weight in sorted(value.items())}
 
 
 def pseudo_counts(value: object) -> Smoothing:
@@ -469,15 +481,19 @@ OnError = Literal["record", "skip", "fail"]
 BY_EVIDENCE = "evidence:"
 """Before the members of an average that are weighed by their evidence."""
 
-_MEMBER = rf"({'|'.join(name for name in CLASSIFIERS if name != AVERAGE)})(?::({'|'.join(WEIGHTINGS)}))?(?::(\d{{1,12}}(?:\.\d{{1,12}})?))?"
+_MEMBER = rf"({'|'.join(name for name in CLASSIFIERS if name != AVERAGE)})(?::({'|'.join(WEIGHTINGS)}))?(?::([0-9.][0-9.e-]*))?"
 """Classifier, weighting and pseudo-count of a member."""
 
 
 def members(value: object) -> str:
     """Check for two or more different classifiers with + between them, each with a weighting, if it is not counts, and a pseudo-count after colons."""
-    found = re.sub(r"\s|:counts", "", value.lower()).replace(",", "+") if isinstance(value, str) else ""
+    found = re.sub(r"\s|:counts|(?<=[0-9]e)\+", "", value.lower()).replace(",", "+") if isinstance(value, str) else ""
     for other_name, name in OTHER_NAMES["classifier"].items():
         found = found.replace(other_name, name)
+    try:
+        found = re.sub(r"(?<=:)[0-9.][^:+]*", lambda own: str(pseudo_counts(own[0])).removesuffix(".0"), found)
+    except ValueError:
+        raise ValueError("models with a pseudo-count that is 0 or from 1e-12 to 1e12, such as multinomial:0.1") from None
     parts = found.removeprefix(BY_EVIDENCE).split("+")
     if len(parts) < 2 or len(set(parts)) < len(parts) or not all(re.fullmatch(_MEMBER, part) for part in parts):
         raise ValueError("two or more different classifiers with + between them, such as multinomial:log+logistic")
@@ -802,8 +818,8 @@ class Settings(Declared):
         f"Language of the documents, for stop words and stemmer. A code such as de or pt-BR will do; or one of {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have neither.",
         common=True,
     )
-    stop_words: str = _of_words(
-        "auto", "NAME|FILE", text,
+    stop_words: str | tuple[str, ...] = _of_words(
+        "auto", "NAME|FILE", _stop_words,
         "Words to ignore: auto, default, a language, a file of words, or none. default: the list of --language. auto: that list too, unless left-out "
         "documents are clearly answered better without it; with --ngrams always the list.",
         common=True,
@@ -908,8 +924,8 @@ class Settings(Declared):
         "Class probabilities before reading: empirical, uniform, smoothed:A, or a file. empirical: as frequent as in training; smoothed:A: after adding A to "
         "the documents of each class. A file has lines of a class, a tab and a weight.",
     )
-    class_weight: ClassWeight | None = declared(
-        None, "NAME", ClassWeight,
+    class_weight: ClassWeight | Mapping[str, float] | None = declared(
+        None, "NAME", _OneOf(*get_args(ClassWeight), otherwise=partial(_by_label, least=1e-3, most=1e6), wanted="a number from 0.001 by label"),
         "Give all classes the same weight in training, if balanced. Each of the D_k documents of class k weighs D/(K·D_k), with D documents in K classes. "
         "Probabilities are then those of documents drawn equally from all classes.",
     )

@@ -249,6 +249,17 @@ def test_evidence_and_likelihood_of_counts_and_numbers_are_those_of_integration(
         assert numbers[1][label, 0] == pytest.approx(stats.norm.logpdf(own, own.mean(), own.std()).sum())
 
 
+def test_the_evidence_of_a_prior_that_no_data_move_is_the_likelihood_of_its_mean() -> None:
+    x, k = np.array([1.0, 0, 4, 2, 7, 3]), np.array([0, 0, 0, 1, 1, 1])
+    moments = Moments.of(x[:, np.newaxis], k, 2)
+    rates, numbers = poisson_fits(moments, 1e12)[0], normal_fits(moments, 1e12)[0]
+    for label in range(2):
+        own = x[k == label]
+        factorials = sum(math.lgamma(value + 1) for value in own)
+        assert rates[label, 0] - factorials == pytest.approx(stats.poisson.logpmf(own, x.mean()).sum(), abs=1e-9)
+        assert numbers[label, 0] == pytest.approx(stats.norm.logpdf(own, x.mean(), x.std()).sum(), abs=1e-9)
+
+
 @pytest.mark.parametrize(
     "settings", [{"smoothing": 0.4}, {"estimate": "map", "smoothing": 2}, {"prior_shape": "background", "smoothing": 2}], ids=str
 )

@@ -134,6 +134,7 @@ def test_without_documents_weights_are_equal() -> None:
         ("multinomial:log, LOGISTIC", "multinomial:log+logistic"),
         ("multinomial:counts+bernoulli", "multinomial+bernoulli"),
         ("multinomial+multinomial:log", "multinomial+multinomial:log"),
+        ("multinomial:1e3 + multinomial:1E+5+bernoulli:2e-7", "multinomial:1000+multinomial:100000+bernoulli:2e-07"),
         ("Multinomial:0.1 + multinomial:counts:1+multinomial:log:2", "multinomial:0.1+multinomial:1+multinomial:log:2"),
     ],
 )
@@ -161,7 +162,7 @@ def test_members_are_named_in_one_way(members: str, wanted: str) -> None:
     ],
 )
 def test_what_names_no_members_is_refused(members: str) -> None:
-    with pytest.raises(UsageError, match="members must be two or more different classifiers"):
+    with pytest.raises(UsageError, match="members must be"):
         Settings(members=members)
 
 

@@ -345,6 +345,8 @@ def test_inspect_shows_means_covariances_and_boundaries_of_numbers_in_their_unit
         assert ("matrix" in found) == (covariance == "separate")
         quadratic = np.einsum("np,pq,nq->n", points, found["matrix"], points) if "matrix" in found else 0.0
         scores.append((exact, linear + quadratic))
+    said = TextClassifier.load("nbtext.joblib").joint_log_likelihood([dict(zip("abc", point, strict=True)) for point in points.tolist()])
+    np.testing.assert_allclose(said, np.transpose([exact for exact, _ in scores]), rtol=1e-4, atol=1e-4)
     for k in (1, 2):
         np.testing.assert_allclose(scores[k][1] - scores[0][1], scores[k][0] - scores[0][0], rtol=1e-5, atol=1e-5)
     if (covariance, shape) == ("shared", "full"):

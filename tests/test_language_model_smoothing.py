@@ -26,6 +26,7 @@ from nbtext.language_model.smoothing import (
     coin_histogram,
     complement_histogram,
     count_histogram,
+    gamma_rise,
     left_out_log_likelihood,
     left_out_tokens,
     log_evidence,
@@ -204,6 +205,14 @@ def test_psi_is_that_of_scipy(points: list[float]) -> None:
 def test_the_rise_of_psi_by_whole_steps_is_a_sum_of_reciprocals(start: float, steps: list[int]) -> None:
     found = psi_rise(np.full(1, start), np.array(steps, np.float64))
     assert found.tolist() == pytest.approx([math.fsum((1 / (start + np.arange(n))).tolist()) for n in steps], rel=1e-13)
+
+
+@given(st.floats(1e-9, 1e12), st.lists(st.integers(0, 300), min_size=1), st.floats(0, 50))
+def test_the_rise_of_log_gamma_by_whole_steps_is_a_sum_of_logarithms(start: float, steps: list[int], part: float) -> None:
+    found = gamma_rise(start, np.array(steps))
+    assert found.tolist() == pytest.approx([math.fsum(np.log(start + np.arange(n)).tolist()) for n in steps], rel=1e-13, abs=1e-13)
+    whole, rest, first = gamma_rise(np.array([start, start + part, start]), np.array([300, 300 - part, part])).tolist()
+    assert first + rest == pytest.approx(whole, rel=1e-13)
 
 
 Corpus = list[tuple[str, list[str]]]

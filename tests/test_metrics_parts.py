@@ -15,8 +15,13 @@ from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import brier_score_loss, f1_score, log_loss
 
+from nbtext import TextClassifier
+from nbtext.corpus.document import Document
+from nbtext.counts.counting import count
 from nbtext.decision import costs_from
 from nbtext.errors import UsageError
+from nbtext.evaluation.cross_validation import evaluate_leave_one_out
+from nbtext.evaluation.judging import judge
 from nbtext.metrics.evaluation import MOST_VALUES, Evaluation
 from nbtext.metrics.intervals import Bootstrap, wilson_interval
 from nbtext.metrics.outcomes import BINS
@@ -52,6 +57,22 @@ def test_baselines_are_scikit_learns_dummies(training: list[str], truth: list[st
     elif len(classes) > 1:
         assert said["class_prior"]["log_loss"] == pytest.approx(log_loss(truth, shares, labels=classes))
         assert said["class_prior"]["brier"] == pytest.approx(brier_score_loss(truth, shares, labels=classes, scale_by_half=False))
+
+
+@pytest.mark.parametrize(
+    "settings", [{"class_prior": {"a": 9, "b": 1}}, {"class_prior": "smoothed:5"}, {"class_weight": "balanced"}], ids=str
+)
+def test_the_baseline_of_the_prior_is_that_of_the_model(settings: dict[str, Any]) -> None:
+    texts, labels = ["red", "blue", "green", "blue sea"] * 5, ["a", "b", "b", "b"] * 5
+    model = TextClassifier(stop_words="none", smoothing=1, **settings).fit(texts, labels)
+    prior, truth = model.fitted.classifier.prior, np.array([0, 1, 1, 1])
+    documents = [Document(str(place), labels[place], text.encode()) for place, text in enumerate(texts)]
+    counted = count(documents, model.analysis, keep_all=True)
+    left_out = evaluate_leave_one_out(counted.statistics, counted.documents, model.settings)
+    for found in (judge(model, documents).result(PLAIN).baselines, left_out.result(PLAIN).baselines):
+        assert found is not None
+        assert found.class_prior.log_loss == pytest.approx(-np.log(prior[truth]).mean())
+        assert found.class_prior.brier == pytest.approx(((prior - np.eye(2)[truth]) ** 2).sum(axis=1).mean())
 
 
 def test_without_class_documents_or_documents_there_are_no_baselines() -> None:

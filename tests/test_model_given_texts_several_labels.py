@@ -81,7 +81,7 @@ def test_later_labels_join_and_go() -> None:
     assert numbers.score(TEXTS, [[10, 2], [10], [2], [], [2, 10]] * 4) == 1
 
 
-@pytest.mark.parametrize("labels", [MATRIX * 2, np.array(SETS[1:2] * 20), csr_matrix(MATRIX * 0.5)])
+@pytest.mark.parametrize("labels", [MATRIX * 2, np.array([["crude", "grain"]] * 20), csr_matrix(MATRIX * 0.5)])
 def test_a_matrix_of_anything_else_is_refused(labels: Any) -> None:
     with pytest.raises(UsageError, match="labels in two dimensions are 0 or 1; give each text one label, or a list of labels"):
         TextClassifier().fit(TEXTS, labels)

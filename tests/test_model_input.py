@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
 
 import nbtext as package
-from nbtext import TextClassifier
+from nbtext import DecisionRule, TextClassifier
 from nbtext.errors import UsageError
 from nbtext.model.changing import relabelled
 from tests.textbook import model_of_china
@@ -187,3 +190,125 @@ def test_public_names_are_those_of_the_package() -> None:
     assert package.UsageError is UsageError
     with pytest.raises(AttributeError, match="no attribute 'reason'"):
         package.reason  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([[1], [0], [1], [0]]),
+        np.array([["cats"], ["dogs"], ["cats"], ["dogs"]]),
+        np.array([["cats"], ["dogs"], ["cats"], ["dogs"]], object),
+        pd.DataFrame({"label": [1, 0, 1, 0]}),
+        pd.DataFrame({"label": pd.Categorical(LABELS)}),
+        csr_matrix([[1], [0], [1], [0]]),
+    ],
+    ids=lambda labels: f"{type(labels).__name__} of {getattr(labels, 'dtype', 'columns')}",
+)
+def test_one_column_of_labels_is_one_label_each(labels: Any) -> None:
+    column = (labels.toarray() if hasattr(labels, "toarray") else np.asarray(labels))[:, 0].tolist()
+    model = TextClassifier().fit(TEXTS, labels)
+    assert model.predict(TEXTS).tolist() == column
+    assert model.score(TEXTS, labels) == 1
+
+
+def test_counts_of_words_are_refused() -> None:
+    counts = CountVectorizer().fit_transform(TEXTS)
+    model = TextClassifier().fit(TEXTS, LABELS)
+    for given in (counts, counts.tocoo(), counts[:, :1], counts.toarray(), counts.toarray() / 2, pd.DataFrame(counts.toarray())):
+        for call in (lambda: TextClassifier().fit(given, LABELS), lambda: model.predict(given)):  # noqa: B023 - called at once
+            with pytest.raises(UsageError, match=r"^nbtext counts words itself; give texts; leave out CountVectorizer"):
+                call()
+    with pytest.raises(UsageError, match=r"^texts\[0\]: \[0, 0.* is not a text; .*; nbtext counts words itself$"):
+        model.predict(counts.toarray().tolist())
+    assert model.predict(pd.DataFrame({"text": []})).tolist() == []
+
+
+@pytest.mark.parametrize("given", ["purr", b"purr", np.str_("purr"), np.array("purr"), None, 3, {"text": ["purr"]}, {"purr"}], ids=repr)
+def test_what_is_no_list_of_texts_or_labels_is_told_in_one_line(given: Any) -> None:
+    model = TextClassifier().fit(TEXTS, LABELS)
+    for call in (lambda: model.predict(given), lambda: model.score(given, LABELS), lambda: TextClassifier().fit(given, LABELS)):
+        with pytest.raises(UsageError, match=r"^texts are a list, an array or a column, not .*; put one text into a list$"):
+            call()
+    with pytest.raises(UsageError, match=r"^labels are a list, an array or a column, not .*; put one label into a list$"):
+        TextClassifier().fit(TEXTS, given)
+
+
+def test_a_label_that_is_missing_is_told_with_its_place() -> None:
+    for labels in (pd.Series(["cats", None, "cats", "dogs"]), pd.Series([1, None, 1, 0], dtype="Int64"), np.array([1.0, np.nan, 1, 0])):
+        with pytest.raises(UsageError, match=r"^labels\[1\]: .*(nan|<NA>).* cannot be a label"):
+            TextClassifier().fit(TEXTS, labels)
+
+
+def test_columns_of_a_frame_are_there_and_read() -> None:
+    frame = pd.DataFrame({"text": TEXTS, "channel": ["a", "b", "a", "b"]})
+    model = TextClassifier(categorical="channel").fit(frame, LABELS)
+    assert model.score(frame, LABELS) == 1
+    with pytest.raises(UsageError, match=r"no column is called 'chanel' \(did you mean 'channel'\?\); there are text, channel"):
+        TextClassifier(categorical="chanel").fit(frame, LABELS)
+    with pytest.raises(UsageError, match="no column is called 'channel'"):
+        model.predict(frame[["text"]].assign(other=1))
+    with pytest.raises(UsageError, match=r"no column is called 'text'; there are message, channel"):
+        TextClassifier(categorical="channel").fit(frame.rename(columns={"text": "message"}), LABELS)
+    unread = frame.assign(place=[3, 4, 5, 6])
+    for call in (lambda: TextClassifier(categorical="channel").fit(unread, LABELS), lambda: model.score(unread, LABELS)):
+        with pytest.warns(
+            UserWarning, match="columns of the data frame that are never read: place; that of the texts is called 'text'"
+        ) as seen:
+            call()
+        assert len(seen) == 1
+    numbered = frame.rename(columns={"channel": 3})
+    found = TextClassifier(categorical="3").fit(numbered, LABELS).predict_proba(numbered)
+    assert found.tolist() == model.predict_proba(frame).tolist()
+
+
+def test_a_missing_value_of_a_column_is_no_category() -> None:
+    missing = [None, float("nan"), pd.NA, pd.NaT]
+    rows = [{"colour": colour, "text": "purr"} for colour in ["red", *missing]]
+    model = TextClassifier(categorical="colour").fit(rows, ["a", "a", "b", "b", "b"])
+    assert len({str(model.predict_proba([row]).tolist()) for row in rows[1:]}) == 1
+    assert [term for term in model.fitted.statistics.vocabulary.single_terms() if "NA" in term or "NaT" in term] == []
+
+
+def test_stop_words_are_a_list_or_none(tmp_path: Path) -> None:
+    texts = ["the Purr sea", "the bark sea"] * 6
+    (tmp_path / "stop.txt").write_text("The sea")
+    wanted = TextClassifier(stop_words=str(tmp_path / "stop.txt")).fit(texts, ["a", "b"] * 6)
+    for given in (["The", "sea"], ("sea", "The"), {"sea", "The"}, frozenset({"The", "sea"})):
+        model = TextClassifier(stop_words=given).fit(texts, ["a", "b"] * 6)
+        assert model.fitted.statistics.vocabulary.single_terms() == ["bark", "purr"]
+        assert model.predict_proba(texts).tolist() == wanted.predict_proba(texts).tolist()
+        model.save("model")
+        assert TextClassifier.load("model").get_params()["stop_words"] == ("The", "sea")
+        assert clone(TextClassifier.load("model")).get_params() == model.get_params()
+    nothing: Any
+    for nothing in (None, [], "none"):
+        assert TextClassifier(stop_words=nothing).get_params()["stop_words"] == "none"
+    with pytest.raises(UsageError, match="stop_words must be"):
+        TextClassifier(stop_words=[3])  # type: ignore[list-item]
+
+
+def test_weights_of_classes_are_weights_of_their_documents() -> None:
+    texts, labels = TEXTS * 3, [{"cats": 1, "dogs": 0}[label] for label in LABELS * 3]
+    weighed = TextClassifier(class_weight={1: 2.5}).fit(texts, labels)
+    assert clone(weighed).get_params() == weighed.get_params()
+    alike = TextClassifier().fit(texts, labels, sample_weight=[2.5 if label else 1 for label in labels])
+    np.testing.assert_allclose(weighed.joint_log_likelihood(texts), alike.joint_log_likelihood(texts))
+    assert weighed.fitted.classifier.prior.tolist() == pytest.approx([1 / 3.5, 2.5 / 3.5])
+    weighed.save("model")
+    assert TextClassifier.load("model").predict_proba(texts).tolist() == weighed.predict_proba(texts).tolist()
+    with pytest.raises(UsageError, match=r"class_weight names 'cat', which is not a class \(did you mean 'cats'\?\)"):
+        TextClassifier(class_weight={"cat": 2}).fit(TEXTS, LABELS)
+    wrong: Any
+    for wrong in ({"cats": -1}, {"cats": 0}, {}, "balance", {"cats": "two"}):
+        with pytest.raises(UsageError, match="class_weight must be balanced or a number"):
+            TextClassifier(class_weight=wrong)
+
+
+def test_an_answer_has_at_least_a_probability() -> None:
+    model = TextClassifier().fit(TEXTS, LABELS)
+    by_rule = model.answer(["purr", "purr bark"], DecisionRule(min_probability=0.6))
+    assert model.answer(["purr", "purr bark"], min_probability=0.6) == by_rule
+    assert {answer.abstained for answer in model.answer(TEXTS, min_probability=1)} == {"low-probability"}
+    for wrong in (60, -0.1, float("nan")):
+        with pytest.raises(UsageError, match="min_probability must be from 0 to 1"):
+            model.answer(TEXTS, min_probability=wrong)

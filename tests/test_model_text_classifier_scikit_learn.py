@@ -217,3 +217,15 @@ def test_a_notebook_shows_parameters_and_what_was_learnt() -> None:
     model = TextClassifier(class_prior={"a<b": 2, "cats": 1})
     assert model._repr_html_() == "<pre>TextClassifier(class_prior={&#x27;a&lt;b&#x27;: 2.0, &#x27;cats&#x27;: 1.0})\nnot trained</pre>"
     assert TextClassifier().fit(TEXTS, LABELS)._repr_html_() == "<pre>TextClassifier()\n2 classes, 12 documents</pre>"
+
+
+def test_frames_with_columns_are_cross_validated_and_searched() -> None:
+    frame = pd.DataFrame({"text": TEXTS, "channel": ["a", "b", "a", "b"] * 3})
+    labels = pd.Series(LABELS, dtype="category")
+    model = TextClassifier(categorical="channel", smoothing=1, stop_words=None)
+    rows: Any = np.array(frame.to_dict("records"), object)
+    wanted = cross_val_score(model, rows, np.array(LABELS), cv=folds())
+    assert cross_val_score(model, frame, labels, cv=folds()).tolist() == wanted.tolist()
+    search = GridSearchCV(model, {"smoothing": [0.1, 1], "stop_words": [None, ["the"]]}, cv=3).fit(frame, labels)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.score(frame, labels) == 1

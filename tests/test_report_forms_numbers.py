@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import inf, nan
+
 import pytest
 
-from nbtext.report.forms import bounds, figure, nats, percent, rounded
+from nbtext.report.forms import bounds, cells, figure, nats, percent, rounded
 
 
 @pytest.mark.parametrize(
@@ -29,3 +31,9 @@ def test_shares_and_intervals_as_decimals() -> None:
 )
 def test_nats_have_a_sign_that_is_no_hyphen(value: float, shown: str) -> None:
     assert nats(value) == shown
+
+
+def test_a_table_says_which_infinity_and_what_is_undefined() -> None:
+    numbers = [(value,) for value in (inf, -inf, nan, 1.0)]
+    assert [cell for [cell] in cells({"nats": "0:.1f"}, numbers, "infinite")] == ["infinite", "minus infinity", "undefined", "1.0"]
+    assert [cell for [cell] in cells({"nats": "0:g"}, numbers)] == ["inf", "-inf", "nan", "1"]

@@ -42,8 +42,9 @@ TAKES: dict[str, tuple[type, ...]] = {
     "text_column": (object,),
     "id_column": (object,),
     "weight_column": (object,),
+    "stop_words": (list, tuple),
 }
-"""Columns are names, and almost any text is a name."""
+"""Columns are names, and almost any text is a name. Stop words may be a list, also an empty one."""
 
 WRONG: dict[str, tuple[object, ...]] = {
     "drop_quotes": ("yes", 1, None),

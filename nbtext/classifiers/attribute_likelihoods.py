@@ -331,7 +331,7 @@ def poisson_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
     total = moments.total()
     shape = smoothing * total.sums.astype(np.float64) / np.maximum(total.documents, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        evidence = gamma_rise(shape, sums) + shape * np.log(smoothing) - (shape + sums) * np.log(smoothing + n)
+        evidence = gamma_rise(shape, sums) - shape * np.log1p(n / smoothing) - sums * np.log(smoothing + n)
     return np.where(shape > 0, evidence, 0.0), xlogy(sums, sums / np.maximum(n, 1)) - sums
 
 
@@ -340,17 +340,15 @@ def normal_fits(moments: Moments, smoothing: float) -> tuple[Floats, Floats]:
 
     Both of shape (n_classes, n_columns). Source: Gelman et al. (2013), section 3.3.
     """
-    n, variance = moments.documents, mean_and_variance(moments)[1]
-    classes = [""] * len(n)
-    corpus_variance = mean_and_variance(moments.total())[1]
+    n, (mean, variance), (corpus_mean, corpus_variance) = moments.documents, mean_and_variance(moments), mean_and_variance(moments.total())
     with np.errstate(invalid="ignore", divide="ignore"):
-        posterior = NormalAttributes.estimate(moments, smoothing, classes, classes).variances if smoothing else variance
+        of_prior = smoothing * corpus_variance
+        squares = n * (variance + smoothing / (smoothing + n) * (mean - corpus_mean) ** 2)
         evidence = (
             gamma_rise(smoothing / 2, n / 2)
-            + np.log(smoothing / (smoothing + n)) / 2
-            - n * np.log(np.pi) / 2
-            + smoothing / 2 * np.log(smoothing * corpus_variance)
-            - (smoothing + n) / 2 * np.log((smoothing + n) * posterior)
+            - np.log1p(n / smoothing) / 2
+            - n / 2 * np.log(np.pi * (of_prior + squares))
+            - smoothing / 2 * np.log1p(squares / of_prior)
         )
         return np.where(corpus_variance > 0, evidence, 0.0), np.where(n > 0, -n / 2 * (np.log(2 * np.pi * variance) + 1), 0.0)
 

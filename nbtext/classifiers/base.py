@@ -71,6 +71,12 @@ def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
     return prior
 
 
+def declared_prior(settings: Settings, statistics: ClassStatistics) -> Floats | None:
+    """Return π_k where it is not the shares of the training documents, shape (n_classes,), else None. ``statistics`` are weighed as training weighs them."""
+    is_of_shares = settings.class_prior == "empirical" and settings.class_weight is None
+    return None if is_of_shares else class_prior(settings.class_prior, statistics)
+
+
 def class_prior_without(kind: ClassPrior, statistics: ClassStatistics, number: int, weight: float) -> Floats:
     """Return π_k without one document of class ``number``, shape (n_classes,); all zeros if that leaves no class possible."""
     others = statistics.class_documents - weight * (np.arange(statistics.n_classes) == number)

@@ -275,10 +275,11 @@ class GaussianDiscriminantAnalysis(Classifier):
         return cls(training, space, numbers, GaussianClasses(*rounded))
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
-        """Return log π_k + log N(x | μ_k, Σ_k), and the tokens and numbers that count; for a document without features log π_k."""
+        """Return log π_k + log N(x | μ_k, Σ_k), numbers in their own units, and the tokens and numbers that count; for a document without features log π_k."""
         features, lengths, here = _features_of(matrix, self.space, self.numbers)
         scores = np.tile(self.log_prior, (matrix.n_documents, 1))
-        scores[here] += self.gaussians.log_density(features[here])
+        # numbers are features in units of their scale: log |dz/dx| = −Σ log scale
+        scores[here] += self.gaussians.log_density(features[here]) - np.log(self.numbers.scales).sum()
         return scores, lengths
 
     def attribute_scores(self, matrix: DocumentTermMatrix) -> Iterator[Floats]:

@@ -60,7 +60,7 @@ class Analysis:
     @classmethod
     def of(cls, settings: Settings) -> Analysis:
         """Look up the stop words; raises `UsageError` or `PathError` if there are none of that name."""
-        name = "default" if settings.stop_words == "auto" else str(settings.stop_words)
+        name = "default" if settings.stop_words == "auto" else settings.stop_words
         return cls(settings, stop_words(name, settings.language))
 
     @property

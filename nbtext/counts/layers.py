@@ -58,6 +58,9 @@ def seed_vocabulary(seeds: Seeds) -> Vocabulary:
 
 def weights_of(counted: ClassStatistics, settings: Settings, seeds: Seeds = ()) -> Weights:
     """Return the weights of a model that is trained on the counted documents."""
+    if isinstance(settings.class_weight, dict):
+        factors = [settings.class_weight.get(label, 1.0) for label in counted.classes]
+        return Weights(np.rint(WEIGHT_UNIT * np.array(factors)).astype(np.int64), seeds)
     return Weights(None if settings.class_weight is None else balancing_factors(counted.of_documents), seeds)
 
 

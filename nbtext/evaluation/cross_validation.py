@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nbtext.classifiers.base import declared_prior
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.documents import CountedDocuments, DocumentSample
-from nbtext.counts.layers import estimated
+from nbtext.counts.layers import estimated, weights_of
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.decision import DecisionRule
 from nbtext.errors import UsageError, quantity
@@ -193,12 +194,14 @@ class HeldOutEvaluation:
         rule: DecisionRule = DecisionRule(),
         blocks: Iterable[HeldOutBlock] = (),
         scores_kept: int = SCORES_KEPT,
+        settings: Settings | None = None,
     ) -> None:
-        """Begin with the documents of some blocks."""
+        """Begin with the documents of some blocks. ``settings`` are those of the models."""
         self._rule = rule
         self._parts: list[tuple[Whole, Mask, Floats]] = []
         """The number in the corpus of each document judged, whether its class had others in training, and the probability of its answer."""
-        self.evaluation = evaluation_of(statistics, rule.costs, scores_kept=scores_kept)
+        prior = None if settings is None else declared_prior(settings, estimated(statistics, weights_of(statistics, settings)))
+        self.evaluation = evaluation_of(statistics, rule.costs, scores_kept=scores_kept, prior=prior)
         for block in blocks:
             self.add(block)
 
@@ -257,7 +260,7 @@ def evaluate_leave_one_out(
     statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings, rule: DecisionRule = DecisionRule()
 ) -> HeldOutEvaluation:
     """Judge every document by the model of all others; raise as `leave_one_out_blocks`."""
-    return HeldOutEvaluation(statistics, rule, leave_one_out_blocks(statistics, documents, parameters))
+    return HeldOutEvaluation(statistics, rule, leave_one_out_blocks(statistics, documents, parameters), settings=parameters)
 
 
 def choices_of_corpus(subsets: Subsets, parameters: Settings) -> Choices:
@@ -438,8 +441,8 @@ def cross_validate(
     Raise `UsageError` if the parameters leave no term, or no class possible, in a fold.
     """
     statistics = subsets.statistics
-    repeats = [HeldOutEvaluation(statistics, rule) for _ in folds_of_repeats]
-    pooled = repeats[0] if len(repeats) == 1 else HeldOutEvaluation(statistics, rule)
+    repeats = [HeldOutEvaluation(statistics, rule, settings=parameters) for _ in folds_of_repeats]
+    pooled = repeats[0] if len(repeats) == 1 else HeldOutEvaluation(statistics, rule, settings=parameters)
     tested = max(int(np.count_nonzero(folds.numbers != NEVER_TESTED)) for folds in folds_of_repeats)
     kept = SCORES_KEPT if tested * statistics.n_classes <= SCORES_KEPT else 0
     figures = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nbtext.classifiers.base import declared_prior
 from nbtext.decision import Decision, DecisionRule
 from nbtext.errors import NoDocumentsError
 from nbtext.metrics.several_labels import evaluation_of
@@ -38,7 +39,8 @@ def judge_scored(
 
     ``look`` is called with each block and the decision on it.
     """
-    evaluation = evaluation_of(model.fitted.statistics, rule.costs, by)
+    statistics = model.fitted.statistics
+    evaluation = evaluation_of(statistics, rule.costs, by, prior=declared_prior(model.settings, statistics))
     for block in scored_blocks:
         decision = rule.decide(block.log_posterior)
         if look is not None:

@@ -117,8 +117,6 @@ def log_evidence_of_classes(models: LanguageModels) -> Floats | None:
     α is that of the models, with the seed words of the class, and under MAP one more than the pseudo-counts. None if there is no prior: maximum likelihood, or no pseudo-counts.
     −inf for a class with a term whose α_j is 0.
     """
-    from scipy.special import gammaln
-
     statistics, more = models.statistics, float(models.estimate == "map")
     if models.estimate == "ml" or models.smoothing + models.own.numbers.sum() + more <= 0:
         return None
@@ -128,10 +126,10 @@ def log_evidence_of_classes(models: LanguageModels) -> Floats | None:
     tokens = statistics.observed.tokens_of(models.selected)
     alpha, alpha_0 = of_terms[:, 0] + more, total + more * models.n_selected + (models.class_tokens - tokens)
     alpha += statistics.cell_counts[cells] - counts
-    of_cells = np.bincount(classes, gammaln(counts + alpha) - gammaln(alpha), statistics.n_classes).astype(np.float64)
+    of_cells = np.bincount(classes, gamma_rise(alpha, counts), statistics.n_classes).astype(np.float64)
     if not models.n_selected:
         return of_cells
-    return of_cells + gammaln(alpha_0) - gammaln(tokens + alpha_0)
+    return of_cells - gamma_rise(alpha_0, tokens)
 
 
 def log_evidence_of_labels(kind: object, prior: Floats, class_documents: Whole) -> float | None:

@@ -75,7 +75,8 @@ class Evaluation:
     them. A document without an answer counts as not found: it lowers accuracy and recall, not precision. Log loss, Brier score,
     calibration, top-k and ranking judge the probabilities, whatever the answer.
 
-    ``costs`` give a mean cost; ``class_documents``, shape (n_classes,), of training give baselines; ``by`` names columns to slice by.
+    ``costs`` give a mean cost; ``class_documents``, shape (n_classes,), of training give baselines, one with the ``prior`` where that is not their shares;
+    ``by`` names columns to slice by.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Evaluation:
         *,
         costs: Costs | None = None,
         class_documents: Whole | Floats | None = None,
+        prior: Floats | None = None,
         by: Names = (),
         scores_kept: int = SCORES_KEPT,
     ) -> None:
@@ -92,6 +94,7 @@ class Evaluation:
         self._n_known = len(self.classes)
         self._costs = costs
         self._class_documents = class_documents
+        self._prior = prior
         self._slices: dict[str, dict[str, list[int]]] = {column: {} for column in by}
         """Numbers of the documents by column, then by value."""
         self._scores: list[Floats] = []
@@ -195,12 +198,13 @@ class Evaluation:
         )
 
     def _baselines(self, everything: Judged, class_documents: Whole | Floats) -> Baselines:
-        """Return the figures of always answering the largest class, and of always giving the shares of the training documents.
+        """Return the figures of always answering the largest class, and of always giving the class prior.
 
         ``class_documents``, shape (n_classes,), are those of training.
         """
         support = everything.outcomes(len(self.classes)).support
-        largest, prior = int(class_documents.argmax()), class_documents / class_documents.sum()
+        largest = int(class_documents.argmax())
+        prior = class_documents / class_documents.sum() if self._prior is None else self._prior
         always = always_answering(largest, support)
         return Baselines(
             LargestClass(self.classes[largest], float(accuracy(always)), float(macro(f1(always), always))),

@@ -111,7 +111,7 @@ class LargestClass(NamedTuple):
 
 
 class ClassPrior(NamedTuple):
-    """Figures of giving every class its share of the training documents as its probability. The log loss, in nats, is None if infinite."""
+    """Figures of giving every class its prior as its probability. The log loss, in nats, is None if infinite."""
 
     log_loss: float | None
     brier: float

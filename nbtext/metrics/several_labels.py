@@ -101,10 +101,11 @@ class SetEvaluation(Evaluation):
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0] if name not in OF_ONE_LABEL}
 
     def _baselines(self, everything: Judged, class_documents: Whole | Floats) -> Baselines:
-        """Return the figures of always answering the most frequent label, and of always giving each label its share of the training documents."""
+        """Return the figures of always answering the most frequent label, and of always giving each label its prior."""
         shares = self._widened(class_documents[np.newaxis])
+        prior = shares if self._prior is None else self._widened(self._prior[np.newaxis])
         with np.errstate(divide="ignore"):
-            constant = (np.broadcast_to(row, everything.truth.shape) for row in (shares == shares.max(), np.log(shares)))
+            constant = (np.broadcast_to(row, everything.truth.shape) for row in (shares == shares.max(), np.log(prior)))
         judged = judge_documents(everything.truth, *constant)
         return Baselines(
             LargestClass(self.classes[int(shares.argmax())], *accuracy_and_macro_f1(judged, len(self.classes))),
@@ -134,10 +135,16 @@ def ranking_figures(truth: Mask, log_posterior: Floats) -> Floats:
     ))  # fmt: skip
 
 
-def evaluation_of(statistics: ClassStatistics, costs: Costs | None = None, by: Names = (), scores_kept: int = SCORES_KEPT) -> Evaluation:
+def evaluation_of(
+    statistics: ClassStatistics,
+    costs: Costs | None = None,
+    by: Names = (),
+    scores_kept: int = SCORES_KEPT,
+    prior: Floats | None = None,
+) -> Evaluation:
     """Return the evaluation of a classifier that was trained on these counts; arguments are as `Evaluation` takes them."""
     labels, kind = list(filter(None, statistics.classes)), Evaluation
     documents: Floats | Whole = statistics.class_documents
     if statistics.everything is not None or have_several(statistics.classes):
         documents, kind = documents[-len(labels) :] / statistics.n_documents, SetEvaluation
-    return kind(labels, costs=costs, class_documents=documents, by=by, scores_kept=scores_kept)
+    return kind(labels, costs=costs, class_documents=documents, prior=prior, by=by, scores_kept=scores_kept)

@@ -57,7 +57,7 @@ def warnings(model: FittedModel) -> list[str]:
     """List what makes a model less useful than its user may think."""
     learnt, settings = model.learnt, model.settings
     found = [each.line for each in corpus_findings(model.statistics, settings.reading, n_terms=int(np.count_nonzero(learnt.selected)))]
-    if settings.class_weight is not None:
+    if settings.class_weight == "balanced":
         found.append(
             "--class-weight balanced: probabilities are those of documents drawn from all classes alike, not as often as in training; "
             "give --class-prior for other frequencies"

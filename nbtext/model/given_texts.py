@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import repeat, zip_longest
 from numbers import Integral
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, NamedTuple
+from warnings import warn
 
 import numpy as np
 
 from nbtext.document_parts import WEIGHT_UNIT, Attributes, field_name, weight_in_units, without_separators
-from nbtext.errors import DocumentError, UsageError
+from nbtext.errors import DocumentError, UsageError, did_you_mean, listed
 from nbtext.label_sets import label_set, one_label
 from nbtext.model.schema import LABEL_KINDS
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     Text = str | bytes | Mapping[str, object]
     Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
     from nbtext.type_names import Array, Fields, Mask, Names, Whole
+
+COUNTS_WORDS = "nbtext counts words itself"
 
 TEXT = "text"
 """The key of the text where documents are mappings; the others are fields and attributes."""
@@ -53,16 +57,17 @@ class GivenLabels:
     """
 
     def __init__(self, labels: Any, kind: str | None = None) -> None:  # noqa: ANN401 - an iterable, or a matrix
+        _require_several(labels, "label")
         self._labels, self.kind = labels, kind
         self.indicator: Indicator | None = None
-        if len(getattr(labels, "shape", ())) == 2:
-            columns = list(getattr(labels, "columns", range(labels.shape[1])))
-            self.indicator = Indicator(columns, hasattr(labels, "toarray"))
-            matrix = labels.toarray() if self.indicator.is_sparse else np.asarray(labels)
-            if np.isin(matrix, (0, 1)).all():
+        if len(getattr(labels, "shape", ())) > 1:
+            columns, is_sparse = list(getattr(labels, "columns", range(labels.shape[1]))), hasattr(labels, "toarray")
+            matrix = labels.toarray() if is_sparse else np.asarray(labels)
+            if matrix.shape[1:] == (1,):
+                self._labels = matrix[:, 0].tolist()
+            elif matrix.ndim == 2 and np.isin(matrix, (0, 1)).all():
+                self.indicator = Indicator(columns, is_sparse)
                 self._labels = ([columns[place] for place in np.flatnonzero(row)] for row in matrix)
-            elif hasattr(labels, "columns") and len(columns) == 1:
-                self.indicator, self._labels = None, matrix[:, 0].tolist()
             else:
                 raise UsageError("labels in two dimensions are 0 or 1", hint="give each text one label, or a list of labels")
 
@@ -70,11 +75,11 @@ class GivenLabels:
         """Yield the name of each label's class, or of a list, tuple or set the set of labels."""
         for place, label in enumerate(self._labels):
             if isinstance(label, (list, tuple, set, frozenset, np.ndarray)):
-                several = GivenLabels(label, self.kind)
+                several = GivenLabels(tuple(label), self.kind)
                 yield label_set(several)
                 self.kind = several.kind
                 continue
-            kind = _kind(label)
+            kind = _kind(label, place)
             self.kind = self.kind or kind
             if kind != self.kind:
                 raise UsageError(
@@ -83,7 +88,7 @@ class GivenLabels:
             yield one_label(str(LABEL_KINDS[kind](str(label))))
 
 
-def _kind(label: object) -> str:
+def _kind(label: object, place: int) -> str:
     if isinstance(label, str):
         return "text"
     if isinstance(label, (bool, np.bool_)):
@@ -92,7 +97,7 @@ def _kind(label: object) -> str:
         return "int"
     if isinstance(label, (float, np.floating)) and np.isfinite(label):
         return "float"
-    raise UsageError(f"{label!r} cannot be a label", hint="labels are texts, numbers or booleans")
+    raise UsageError(f"{_short(label)} cannot be a label", where=f"labels[{place}]", hint="labels are texts, numbers or booleans")
 
 
 class GivenClasses(NamedTuple):
@@ -168,11 +173,9 @@ def given_contents(texts: Iterable[Text], reading: Reading) -> Iterator[tuple[An
 
     Raises `UsageError` for one text where several are wanted, and for what is no document, with its place.
     """
-    if isinstance(texts, (str, bytes)):
-        raise UsageError("one text was given where several are wanted", hint="put it into a list")
-    attributes, fields = Attributes.of(reading), reading.tag_fields.split(",") if reading.tag_fields else []
+    attributes, fields = Attributes.of(reading), _fields(reading)
     has_keys = bool(fields or attributes.names)
-    for place, text in enumerate(_rows(texts, fields, attributes.names)):
+    for place, text in enumerate(given_rows(texts, reading)):
         try:
             content = _content(fields, attributes, text) if has_keys else (_utf8(text),)
         except (DocumentError, UsageError) as problem:
@@ -180,16 +183,35 @@ def given_contents(texts: Iterable[Text], reading: Reading) -> Iterator[tuple[An
         yield content
 
 
-def _rows(texts: Iterable[Text], fields: Names, attributes: Names) -> Iterable[object]:
-    """Return the documents of a data frame or array of two dimensions: its only column, or where documents have keys its rows by the names of columns."""
+def _fields(reading: Reading) -> list[str]:
+    return reading.tag_fields.split(",") if reading.tag_fields else []
+
+
+def _require_several(given: object, noun: str) -> None:
+    """Raise `UsageError` for one text or label, for none, and for a set, which has no order, or a mapping."""
+    if isinstance(given, (str, bytes, Mapping, AbstractSet)) or not hasattr(given, "__iter__") or getattr(given, "shape", None) == ():
+        raise UsageError(f"{noun}s are a list, an array or a column, not {_short(given)}", hint=f"put one {noun} into a list")
+
+
+def _short(value: object) -> str:
+    """Return a value as Python writes it, in one line of at most 60 characters."""
+    return " ".join(repr(value).split())[:60]
+
+
+def given_rows(texts: Iterable[Text], reading: Reading) -> Iterable[Any]:
+    """Return the documents of a data frame or array of two dimensions: its only column, or where documents have keys its rows by the names of columns.
+
+    Warn of columns that are never read. Raise `UsageError` for one text, for a column that is not there, and for numbers of a vectoriser.
+    """
+    _require_several(texts, "text")
     shape: tuple[int, ...] = getattr(texts, "shape", ())
     if len(shape) != 2:
         return texts
-    if (fields or attributes) and hasattr(texts, "to_dict"):
-        others = [str(name) for name in getattr(texts, "columns", ()) if name not in {*fields, *attributes}]
-        if fields and others and TEXT not in others:
-            raise UsageError(f"no column is called {TEXT!r}; there are also {', '.join(others)}", hint="rename that of the texts")
-        return texts.to_dict("records")
+    keys = (*_fields(reading), *Attributes.of(reading).names)
+    if keys and hasattr(texts, "iterrows"):
+        return _rows_of_frame(texts, keys, needs_text=bool(reading.tag_fields))
+    if shape[0] and not keys and (hasattr(texts, "toarray") or np.asarray(texts).dtype.kind in "biufc"):
+        raise UsageError(f"{COUNTS_WORDS}; give texts", hint="leave out CountVectorizer, TfidfVectorizer or what else made numbers of them")
     if shape[1] != 1:
         raise UsageError(
             f"there are {shape[1]} columns where one of texts is wanted", hint="give the column of the texts, as in df['text']"
@@ -197,20 +219,37 @@ def _rows(texts: Iterable[Text], fields: Names, attributes: Names) -> Iterable[o
     return np.asarray(texts)[:, 0]
 
 
+def _rows_of_frame(frame: Any, keys: Names, *, needs_text: bool) -> Any:  # noqa: ANN401 - pandas is not imported
+    """Return the rows of a data frame of pandas; raise `UsageError` if it lacks a key, or the text while columns that seem to be texts are not read."""
+    frame = frame.rename(columns=str)
+    columns = frame.columns.tolist()
+    unread = [name for name in columns if name not in {TEXT, *keys}]
+    needs_text |= any(isinstance(value, str) and " " in value for value in frame[unread].to_numpy().flat)
+    if missing := [name for name in (*keys, *[TEXT] * (needs_text and bool(unread))) if name not in columns]:
+        raise UsageError(f"no column is called {missing[0]!r}{did_you_mean(missing[0], columns)}", hint=f"there are {listed(columns, 20)}")
+    if unread:
+        warn(f"columns of the data frame that are never read: {listed(unread, 20)}; that of the texts is called {TEXT!r}", stacklevel=2)
+    return frame.to_dict("records")
+
+
 def _content(fields: Names, attributes: Attributes, given: object) -> tuple[bytes, Fields, tuple[str, ...]]:
     if isinstance(given, (str, bytes)):
         given = {TEXT: given}
     if not isinstance(given, Mapping):
         keys = ", ".join((TEXT, *fields, *attributes.names))
-        raise UsageError(f"{given!r} is not a document", hint=f"give a mapping with the keys {keys}, or a text")
+        raise UsageError(f"{_short(given)} is not a document", hint=f"give a mapping with the keys {keys}, or a text")
     words = [(field_name(name), _utf8(given[name])) for name in fields if not _is_missing(given.get(name))]
     values = [given.get(name) for name in attributes.names]
     return _utf8(given.get(TEXT, "")), words, attributes.checked(["" if _is_missing(value) else str(value) for value in values])
 
 
 def _is_missing(value: object) -> bool:
-    """Return whether a value is None, or NaN as in a data frame."""
-    return value is None or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))
+    """Return whether a value is None, or NaN, NA or NaT as in a data frame."""
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))
+    )
 
 
 def _utf8(text: object) -> bytes:
@@ -219,4 +258,5 @@ def _utf8(text: object) -> bytes:
         return without_separators(text.encode("utf-8", "replace"))
     if isinstance(text, bytes):
         return without_separators(text.decode("utf-8", "replace").encode())
-    raise UsageError(f"{text!r} is not a text; texts are str, or bytes in UTF-8", hint="leave the document out, or give an empty text")
+    hint = "leave the document out, or give an empty text" if _is_missing(text) else COUNTS_WORDS
+    raise UsageError(f"{_short(text)} is not a text; texts are str, or bytes in UTF-8", hint=hint)

@@ -41,7 +41,7 @@ from nbtext.settings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -65,9 +65,9 @@ class TextClassifier:
         Kind of model.
     language : str
         Language of stop words and stemmer, such as "english".
-    stop_words : str
+    stop_words : str, list of str or None
         "auto" (those of the language, unless left-out documents are clearly answered better with these words), "default" (those of the
-        language), "none", another language, or the path of a file of words.
+        language), "none" or None, another language, the path of a file of words, or the words.
     stemmer : str
         "snowball" (that of the language), "none", another language, or one of nltk's, such as "porter".
     encoded_lines : {"drop", "keep"}
@@ -113,9 +113,9 @@ class TextClassifier:
         For "gaussian": weight of a simpler covariance, from 0 to 1.
     class_prior : {"empirical", "uniform"}, str or mapping
         Class probabilities: shares of documents, equal, "smoothed:A" (A documents more in each class), or weights by label.
-    class_weight : {"balanced"} or None
+    class_weight : {"balanced"}, mapping or None
         "balanced" weighs documents so that all classes weigh the same: the class prior is then uniform, and probabilities are those of documents
-        drawn from all classes alike.
+        drawn from all classes alike. A mapping has the weight of the documents of each label, 1 for labels without one.
     calibration : {"auto", "none"}
         How scores become probabilities, learnt from held-out documents of the sample.
     sample : int
@@ -146,7 +146,7 @@ class TextClassifier:
         *,
         classifier: ClassifierName = "multinomial",
         language: str = "english",
-        stop_words: str = "auto",
+        stop_words: str | Collection[str] | None = "auto",
         stemmer: str = "snowball",
         encoded_lines: EncodedLines = "drop",
         unspaced: Unspaced = "auto",
@@ -168,7 +168,7 @@ class TextClassifier:
         covariance_shape: CovarianceShape = "full",
         shrinkage: str | float = "auto",
         class_prior: str | Mapping[str, float] = "empirical",
-        class_weight: ClassWeight | None = None,
+        class_weight: ClassWeight | Mapping[Any, float] | None = None,
         calibration: CalibrationName = "auto",
         sample: int = 4096,
         tag_fields: str | Sequence[str] | None = None,
@@ -282,6 +282,7 @@ class TextClassifier:
         paths: Paths,
         rule: DecisionRule = DecisionRule(),
         *,
+        min_probability: float | None = None,
         min_typicality: float = 0.0,
         top_k: int = 0,
         jobs: int = 1,
@@ -307,7 +308,8 @@ class TextClassifier:
         names = path_names(paths)
         given = reading_like(self.reading, names, reading)
         corpus = Corpus(names, given, False, (), on_error, on_problem or ignore, on_progress, notices or Notices())
-        yield from answers_to(score_corpus(self.fitted, corpus, jobs), self.fitted, rule, min_typicality=min_typicality, top_k=top_k)
+        scores, rule = score_corpus(self.fitted, corpus, jobs), rule.at_least(min_probability)
+        yield from answers_to(scores, self.fitted, rule, min_typicality=min_typicality, top_k=top_k)
         corpus.finish()
 
     def partial_fit(
@@ -420,18 +422,19 @@ class TextClassifier:
         texts: Iterable[Text],
         rule: DecisionRule = DecisionRule(),
         *,
+        min_probability: float | None = None,
         min_typicality: float = 0.0,
         top_k: int = 0,
         sets: ClassSets | None = None,
     ) -> list[Answer]:
         """Return the answer to each text under a decision rule: its class, or the reason to abstain, as `nbtext classify` prints it.
 
-        Also abstain where less than a share ``min_typicality`` of the training documents of about the same length are less likely per token. An answer
+        With ``min_probability`` abstain where the class is less probable, as with a rule that says so. Also abstain where less than a share ``min_typicality`` of the training documents of about the same length are less likely per token. An answer
         has the ``top_k`` most probable classes, or with ``sets``, a rule of `nbtext.promises.prediction_sets`, those of the set. Classes are named as in
         `classes`. Raises `UsageError` if the model does not know what is typical.
         """
         scores = scored(self.fitted, self._documents(texts))
-        return list(answers_to(scores, self.fitted, rule, min_typicality=min_typicality, top_k=top_k, sets=sets))
+        return list(answers_to(scores, self.fitted, rule.at_least(min_probability), min_typicality=min_typicality, top_k=top_k, sets=sets))
 
     def explain(self, texts: Iterable[Text], against: str | None = None) -> list[Explained]:
         """Return what each word of each text adds to the log odds of its class over the runner-up, as `nbtext explain` prints it.
@@ -444,7 +447,9 @@ class TextClassifier:
 
     def score(self, texts: Iterable[Text], labels: Iterable[Label], sample_weight: Sequence[float] | None = None) -> float:
         """Return the share of texts, or of their weights, whose class or set of labels is right."""
-        given = texts if isinstance(texts, (str, bytes)) else list(texts)
+        from nbtext.model.given_texts import given_rows
+
+        given = list(given_rows(texts, self.reading))
         truth = self._labelled(given, labels)
         names = np.array(self.classes, object)[self._given_classes.order]
         pairs = zip(self._members(given), truth, strict=True)

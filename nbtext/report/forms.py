@@ -16,7 +16,7 @@ import re
 import sys
 from functools import cache, reduce
 from itertools import chain, islice, zip_longest
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtext.errors import listed
@@ -221,7 +221,7 @@ def _json_values(result: object) -> Any:  # noqa: ANN401 - as there
 def cells(
     columns: Columns, records: Iterable[object], infinite: str | None = None, safe: Callable[[str], str] = str
 ) -> Iterator[list[str]]:
-    """Yield the texts of each record, if wanted with a word for infinite numbers; texts of the record itself are made ``safe``.
+    """Yield the texts of each record, if wanted with words for numbers that are not finite; texts of the record itself are made ``safe``.
 
     >>> list(cells({"class": "0", "F1": "1:.2f", "95 % interval": "2:.1f:-"}, [("cats", 0.5, (0.25, 0.75)), ("dogs", 0.125, None)]))
     [['cats', '0.50', '0.2 to 0.8'], ['dogs', '0.12', '-']]
@@ -236,7 +236,9 @@ def cells(
             return safe(value) if value else absent
         if value is None:
             return absent
-        return infinite if infinite and isinstance(value, float) and not isfinite(value) else formatted(value, form)
+        if infinite and isinstance(value, float) and not isfinite(value):
+            return {inf: infinite, -inf: "minus infinity"}.get(value, "undefined")
+        return formatted(value, form)
 
     for record in records:
         yield [cell(record, *source) for source in sources]

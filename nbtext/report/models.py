@@ -71,7 +71,7 @@ def print_criteria(criteria: Criteria) -> None:
 
 
 def _nats(value: float) -> str:
-    return f"{value:,.2f} nats" if isfinite(value) else "minus infinite"
+    return f"{value:,.2f} nats" if isfinite(value) else "minus infinity"
 
 
 COMPARED = {

@@ -150,10 +150,10 @@ def _stream_safe(text: str) -> str:
     return "".join(safe)
 
 
-def stop_words(name: str, language: str) -> list[str]:
+def stop_words(name: str | tuple[str, ...], language: str) -> list[str]:
     """Return the stop list ``name``, normalised as words are, sorted.
 
-    ``name`` is a language, ``none``, ``default`` (the list of ``language``), or the path of a file with words separated by white space.
+    ``name`` is a language, ``none``, ``default`` (the list of ``language``), the path of a file with words separated by white space, or the words.
     The languages without spaces have no words to drop.
     Raises `UsageError` for a name that is neither, `PathError` for a file that cannot be read.
     """
@@ -161,7 +161,9 @@ def stop_words(name: str, language: str) -> list[str]:
         name = language
     if name in ("none", *UNSPACED_LANGUAGES):
         return []
-    return list(_stop_words_of(name)) if name in LANGUAGES else sorted(set(words(_read(name), unspaced=True)))
+    if name in LANGUAGES:
+        return list(_stop_words_of(str(name)))
+    return sorted(set(words(_read(name) if isinstance(name, str) else " ".join(name), unspaced=True)))
 
 
 @cache
