@@ -245,7 +245,24 @@ def in_bytes(canonical: str) -> int:
     return int(canonical.rstrip("KMG")) * _UNITS[canonical.lstrip("0123456789")]
 
 
-def allowance(value: object) -> str:
+class Allowance(NamedTuple):
+    """How many documents may be unreadable."""
+
+    given: str
+    """As the option has it."""
+    number: float = 0
+    percentage: float = 0
+
+    def most(self, n_documents: int) -> float:
+        """Return how many of so many documents may be unreadable.
+
+        >>> allowance("5").most(200), allowance("1%").most(200)
+        (5.0, 2.0)
+        """
+        return self.number + self.percentage * n_documents / 100
+
+
+def allowance(value: object) -> Allowance:
     """Check for a number of documents or a percentage of them."""
     given = str(value)
     number = given.removesuffix("%")
@@ -253,7 +270,9 @@ def allowance(value: object) -> str:
     is_number = whole.isdecimal() and whole.isascii() and (not decimals or (decimals.isdecimal() and given != number))
     if not is_number or (given != number and float(number) > 100):
         raise ValueError("a number of documents, or a percentage such as 1%")
-    return given
+    if given == number:
+        return Allowance(given, number=float(number))
+    return Allowance(given, percentage=float(number))
 
 
 def seconds(value: object) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.corpus.unknown import how_to_read
-from tests.process import corpus, fail, nbtext, succeed
+from tests.process import corpus, fail, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +31,18 @@ def test_a_first_word_that_comes_again_may_be_the_class(tmp_path: Path) -> None:
     corpus(tmp_path, {"prose.dat": "One text of prose.\nAnother line of it.\nEvery line differs.\n"})
     assert how_to_read("prose.dat") is None
     assert "not a directory with one sub-directory per class" in fail(2, "train prose.dat")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"a": [1, 2', "not valid JSON (expecting ',' delimiter at column 12)"), ('{\n"a": [1,\n2', "at line 3, column 2)"), ("[1, 2", "not valid JSON"),
+        ('[["a", "b"]]', "make it an array of objects"), ('{"a": {"b": [{"c": 1}]}}', "no value at the key 'label'"), ('{\n"a": {"b": [{"c": 1}]}}', "--records with the key of the documents: a.b"),
+    ],
+)  # fmt: skip
+def test_json_that_is_no_corpus(tmp_path: Path, content: str, said: str) -> None:
+    write("x.json", content)
+    assert said in nbtext("train x.json").notes[0]
 
 
 def test_labels_beside_texts_and_tables_in_folders_are_named(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from nbtext.corpus.reading import (
 )
 from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
 from nbtext.errors import UsageError, listed
-from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, READING, TRAINING, Reading, Settings, opposite
+from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, OF_MAIL, READING, TRAINING, Reading, Settings, opposite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,6 +66,7 @@ class CommandCorpus(Corpus):
         if typed:
             messages.notice("reading standard input; Ctrl-D ends it")
         reading = recognised(reading, paths, labelled=labelled)
+        _refuse_options_of_mail(options, reading)
         is_text = reading.format == "dir" and reading.document == "text" and not (labelled or options.get("format"))
         if is_text and messages.shows_notices() and len(paths) == 1 and os.path.isfile(paths[0]) and (n := lines_of_document(paths[0])):
             messages.notice(f"{paths[0]}: read as one document of {n:,} lines or more; if each line is a document, give --format lines")
@@ -73,8 +74,8 @@ class CommandCorpus(Corpus):
         _keep_freed_memory()
         self.reports_progress = progress and not typed and messages.standard_error_is_terminal()
         self.where = options.get("where")
-        if (allowed := options.get("allow_unreadable")) is not None:
-            self.allow_unreadable = str(ALLOW_UNREADABLE.checked(allowed))
+        self.allow_unreadable = ALLOW_UNREADABLE.checked(options.get("allow_unreadable"))  # type: ignore[assignment] # as its check returns it
+        if self.allow_unreadable is not None:
             messages.allow_failures()
         self.patch = self._patch = None
         if labelled and (path := options.get("relabel")) is not None:
@@ -295,7 +296,6 @@ def untrained(paths: Sequence[str], options: Options, *, labelled: bool = True) 
     reading = given_reading(options)
     model = TextClassifier(**given(TRAINING, options))
     model.reading = recognised(reading, paths, labelled=labelled)
-    _refuse_options_of_mail(options, model.reading)
     require_words(model.settings)
     require_words_or_categories(model.settings)
     return model, looked_up(model.analysis)
@@ -306,7 +306,7 @@ def _refuse_options_of_mail(options: Options, reading: Reading) -> None:
     if reading.document in ("mail", BY_NAME):
         return
     context = click.get_current_context(silent=True)
-    for name in ("drop_quotes", "drop_signatures"):
+    for name in OF_MAIL:
         if options.get(name) and context is not None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise UsageError(
                 f"--{name.replace('_', '-')} is for mail, and these documents are {reading.document}",

@@ -80,6 +80,9 @@ _SAME_WIDTH = 0.9
 
 _PLAIN_NAME = re.compile(r"[^\W\d][\w -]{0,39}")
 _NAME = re.compile(r"[#_]?[^\W\d][\w .:/()#-]{0,39}")
+_INNER = re.compile(r"\.(name|value)$")
+"""The end of the key of a label that is an object, as of GitHub and Argilla."""
+
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL_CASE = re.compile(r"(?<=[^\W\dA-Z_])(?=[A-Z])")
 _PATH = re.compile(r"(?!\w+://)\S*[/\\]\S*\.\w{1,5}")
@@ -230,12 +233,12 @@ def keys_of(record: Mapping[str, object], before: str = "") -> Iterator[str]:
             yield before + key
 
 
-def recognise_keys(record: Mapping[str, object], reading: Reading, *, labelled: bool) -> Reading:
-    """Return the settings with the keys of label and text that a record of JSON shows by their names, where they do not say them.
+def recognise_keys(records: Sequence[Mapping[str, object]], reading: Reading, *, labelled: bool) -> Reading:
+    """Return the settings with the keys of label and text that records of JSON show by their names, where they do not say them.
 
-    Nothing changes where the record has the usual keys.
+    Nothing changes where the record with the most and longest keys has the usual ones; an empty list shows none inside.
     """
-    keys = [key for key in keys_of(record) if "," not in key]
+    keys = max(([key for key in keys_of(record) if "," not in key] for record in records), key=lambda keys: len("".join(keys)), default=[])
     for name, usual, known in (("label_column", "label", LABEL_KEYS), ("text_column", "text", TEXT_NAMES)):
         is_wanted = labelled or name == "text_column"
         key = None if usual in keys else _known_key(keys, known)
@@ -248,13 +251,13 @@ def _known_key(keys: Names, known: Names) -> str | None:
     """Return the key with the best known name, those of the record itself before those of objects inside; None if there is none, or several."""
     for level in ([key for key in keys if "." not in key], keys):
         for name in known:
-            same = [key for key in level if _plain(key.removesuffix(".name").rpartition(".")[2]) == name]
+            same = [key for key in level if _plain(_INNER.sub("", key).rpartition(".")[2]) == name]
             if same:
                 return same[0] if len(same) == 1 else None
     return None
 
 
-def first_records(start: bytes, *, most: int = MOST_ROWS) -> list[dict[str, object]]:
+def first_records(start: bytes) -> list[dict[str, object]]:
     """Return the first objects of JSON lines or of an array of objects, given its first bytes; the last one may be cut, and is left out."""
     from nbtext.strict_json import DECODER
 
@@ -262,7 +265,7 @@ def first_records(start: bytes, *, most: int = MOST_ROWS) -> list[dict[str, obje
     records: list[dict[str, object]] = []
     place = 0
     try:
-        while place < len(text) and len(records) < most:
+        while place < len(text) and len(records) < MOST_ROWS:
             record, place = DECODER.raw_decode(text, place)
             if not isinstance(record, dict):
                 break

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.directory import files_below, labelled_files, names_below, read_listed, unlabelled_files, with_several_labels
 from nbtext.corpus.document import Document, LabelledFolder, Source, too_large
 from nbtext.corpus.streams import BUFFER, beginning, must_exist, open_stream, uncompressed_name
-from nbtext.errors import PathError, UsageError
+from nbtext.errors import DocumentError, PathError, UsageError
 from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
@@ -40,8 +41,13 @@ message, nor an envelope that a letter quotes before other words.
 
 _SUFFIXES = (".mbox", ".mbx")
 
+_SHIFTED = re.compile("&([A-Za-z0-9+,]*)-")
+"""Characters beyond ASCII, and "&" itself, in the name of a folder of IMAP: modified UTF-7 (RFC 3501, 5.1.3)."""
+
 _INDEX = re.compile(r".*\.(msf|dat|toc|cmeta|ev-summary(-meta)?|ibex\.index(\.data)?)|table_of_contents|filterlog\.html", re.IGNORECASE)
 """Names of files that mail programs keep beside mboxes."""
+
+_OTHER_FORMATS = "if each line is a document, give --format lines; if each file is, dir"
 
 _LONGEST = 1 << 12
 """Bytes in which that surely ends."""
@@ -63,12 +69,19 @@ def class_of(path: str, source: Source, *suffixes: str) -> str | None:
     return _class_named(os.path.basename(os.path.realpath(path)).lstrip("."), suffixes)
 
 
-def _class_named(name: str, suffixes: Iterable[str]) -> str:
+def _class_named(name: str, suffixes: Iterable[str] = ()) -> str:
     name = uncompressed_name(name)
     for suffix in suffixes:
         if name.lower().endswith(suffix):
             name = name[: -len(suffix)]
+    with suppress(UnicodeError, DocumentError):  # a name with an ampersand of its own
+        return decoded_name(_SHIFTED.sub(_unshifted, name).encode())
     return decoded_name(os.fsencode(name))
+
+
+def _unshifted(piece: re.Match[str]) -> str:
+    """Return the characters that a piece of a folder's name stands for."""
+    return f"+{piece[1].replace(',', '/')}-".encode().decode("utf-7") if piece[1] else "&"
 
 
 def _is_maildir(path: str) -> bool:
@@ -94,7 +107,7 @@ def _maildirs_in(path: str) -> list[str]:
 def _account_in(path: str) -> dict[str, str]:
     """Return the Maildirs of an account, by path with their classes: INBOX for the path itself and ``A.B`` for the folder ``.A.B`` in it; none if there is no folder."""
     inside = list(filter(_is_maildir, _folders_in(path))) if _is_maildir(path) else []
-    classes = {folder: decoded_name(os.fsencode(os.path.basename(folder).lstrip("."))) for folder in inside}
+    classes = {folder: _class_named(os.path.basename(folder).lstrip(".")) for folder in inside}
     return {path: "INBOX", **classes} if inside else {}
 
 
@@ -200,7 +213,7 @@ def _documents_of(path: str, source: Source) -> Iterator[Document]:
             raise PathError(
                 'not an mbox: it does not begin with "From "',
                 where=path,
-                hint="if each line is a document, give --format lines; if each file is, dir",
+                hint="take it out of its folder" if isinstance(path, LabelledFolder) else _OTHER_FORMATS,
             )
         for number, message in enumerate(_messages(stream, limit), source.part.records_before + 1):
             problem = too_large(limit) if message is None else None

@@ -76,8 +76,7 @@ _CONVERTED_BY_CONTENT = {
 }
 """The same by the beginning of a file that is to be learnt."""
 
-
-_OBJECT_OF_LINES = re.compile(rb"(\xef\xbb\xbf)?\{\s*\n")
+_LIKE_JSON = re.compile(rb"""\s*(?:\{\s*("|\Z)|\[\s*[\["{])""")
 
 
 def read_corpus(paths: Sequence[str], reading: Reading, notices: Notices, *, labelled: bool, columns: Names = ()) -> Iterator[Document]:
@@ -234,23 +233,17 @@ def _format_by_content(path: str) -> str | None:
     start = beginning(path, of_pipe=LOOKED_AT)
     if refused := next((hint for signature, hint in _CONVERTED_BY_CONTENT.items() if re.match(signature, start)), None):
         raise UsageError(f"{path} cannot be read", hint=refused)
-    _refuse_one_object(path, start)
     line = start.partition(b"\n")[0]
     text = line.removeprefix(BOM_UTF8)
     for name, layout in FORMATS.items():
         if layout.beginning and (line if layout.mail else text).startswith(layout.beginning):
             return name
-    return "jsonl" if _holds_records(start) else table_format(start, complete=len(start) < LOOKED_AT)
+    found = "jsonl" if _holds_records(start) else table_format(start, complete=len(start) < LOOKED_AT)
+    if found is None and start and (path.lower().endswith(".json") or _LIKE_JSON.match(text)):
+        from nbtext.corpus.lines import how_to_read_json
 
-
-def _refuse_one_object(path: str, start: bytes) -> None:
-    """Raise `UsageError` for a JSON file that is one object over several lines: say which of its arrays may hold the documents."""
-    if not _OBJECT_OF_LINES.match(start):
-        return
-    from nbtext.corpus.lines import arrays_in_file
-
-    hint = arrays_in_file(path) or "make it an array of objects, as with jq .data FILE, or an object a line"
-    raise UsageError(f"{path} cannot be read", hint=hint)
+        raise UsageError(f"{path} cannot be read", hint=how_to_read_json(path))
+    return found
 
 
 def _holds_records(start: bytes) -> bool:
@@ -396,17 +389,20 @@ def _kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
 
 
 def kinds_of_text(text: bytes) -> list[str]:
-    """Return the kinds of documents, other than text, that the beginning of a text looks like."""
+    """Return the kinds of documents, other than text, that the beginning of a text looks like; also ``mbox``."""
+    from nbtext.corpus.mailboxes import is_mbox
+
+    if is_mbox(text[:LOOKED_AT]):
+        return ["mbox"]
     return [kind for kind, find in KINDS_OF_TEXT.items() if find(text, 0, BEGINNING)]
 
 
 def read_as_text(kinds: Mapping[str, int], n_documents: int, among: str = "") -> Iterator[Finding]:
     """Yield the finding for each kind that many documents look like, which are read as text."""
     for kind, n in kinds.items():
-        if kind in KINDS_OF_TEXT and n >= SHARE_OF_KIND * n_documents:
-            yield Finding(
-                "texts", WARNING, f"read as text, and look like {kind}: {quantity(n, 'document')}{among}", f"give --document {kind}"
-            )
+        if kind in (*KINDS_OF_TEXT, "mbox") and n >= SHARE_OF_KIND * n_documents:
+            advice = f"give --{'format' if kind in FORMATS else 'document'} {kind}"
+            yield Finding("texts", WARNING, f"read as text, and look like {kind}: {quantity(n, 'document')}{among}", advice)
 
 
 def files_read_as_text(folder: str) -> Iterator[Finding]:
@@ -416,7 +412,7 @@ def files_read_as_text(folder: str) -> Iterator[Finding]:
     with suppress(OSError):  # reading it reports the reason
         folders = [path for path, is_folder in visible_paths(folder) if is_folder][:_FOLDERS_LOOKED_AT] or [folder]
         some = chain.from_iterable(islice(names_below([each], labelled=False), _FILES_LOOKED_AT) for each in folders)
-        texts = [beginning(path, BEGINNING) for name, _, path in some if _kind_of_file(name) == "text" and os.path.isfile(path)]
+        texts = [beginning(path) for name, _, path in some if _kind_of_file(name) == "text" and os.path.isfile(path)]
         kinds = Counter(chain.from_iterable(map(kinds_of_text, texts)))
         yield from read_as_text(kinds, len(texts), f" of {len(texts)} looked at")
 
@@ -432,12 +428,12 @@ def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
         return reading
     of_pipe = LOOKED_AT if labelled else 0  # a pipe to be answered may be slow
     if FORMATS[reading.format].decoded:
-        records = first_records(beginning(path, of_pipe=of_pipe), most=1)
+        records = first_records(beginning(path, of_pipe=of_pipe))
         if reading.records is not None:
             from nbtext.corpus.lines import records_in_file
 
             records = records_in_file(path, reading)
-        return recognise_keys(records[0], reading, labelled=labelled) if records else reading
+        return recognise_keys(records, reading, labelled=labelled)
     delimiter, rows = _delimiter_and_rows(path, reading, of_pipe=of_pipe)
     reading = replace(reading, delimiter=delimiter)
     try:
