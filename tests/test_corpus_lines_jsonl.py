@@ -135,9 +135,17 @@ def test_what_the_json_module_writes_is_read_back(
 
 
 def test_a_list_has_several_labels_one_or_none(tmp_path: Path) -> None:
-    given = [["wheat", "grain", "wheat"], ["corn"], [], "corn", [7, True], "\x1fcorn"]
+    given = [["wheat", "grain", "wheat"], ["corn"], [], "corn", [7, True], "\x1fcorn", {"corn": 1, "oil": 0.4, "wheat": 0.5}]
     path = lines(tmp_path, *(json.dumps({"label": label, "text": "x"}).encode() for label in given))
-    expected = [label_set(["grain", "wheat"]), label_set(["corn"]), label_set([]), "corn", label_set(["7", "true"]), " corn"]
+    expected = [
+        label_set(["grain", "wheat"]),
+        label_set(["corn"]),
+        label_set([]),
+        "corn",
+        label_set(["7", "true"]),
+        " corn",
+        label_set(["corn", "wheat"]),
+    ]
     assert [label for label, _ in texts(path)] == expected
 
 

@@ -49,7 +49,7 @@ def test_labels_beside_texts_and_tables_in_folders_are_named(tmp_path: Path) -> 
     corpus(tmp_path, {"d/train_text.txt": "a cat\na dog\nno cat\n", "d/train_labels.txt": "1\n0\n1\n"})
     assert "train_labels.txt seems to have the label of each line of d/train_text.txt" in nbtext("train d").notes[0]
     corpus(tmp_path, {"corpora/pets/train.csv": "label,text\na,b\n", "corpora/mail/train.csv": "label,text\na,b\n"})
-    assert "its folders hold tables, such as train.csv" in nbtext("train corpora").notes[0]
+    assert "folders hold tables, such as corpora/" in nbtext("train corpora").notes[0]
     corpus(tmp_path, {"words/day.txt": "a cat\na dog\n", "words/data.txt": "no cat\nno dog\n"})
     assert nbtext("train words").notes == []
     corpus(tmp_path, {"plain/a/1": "a cat", "plain/b/1": "a dog"})

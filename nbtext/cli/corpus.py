@@ -26,7 +26,19 @@ from nbtext.corpus.reading import (
 )
 from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
 from nbtext.errors import UsageError, listed
-from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, OF_MAIL, READING, TRAINING, Reading, Settings, opposite
+from nbtext.settings import (
+    ALLOW_UNREADABLE,
+    BY_NAME,
+    FORMATS,
+    KINDS_OF_FILES,
+    OF_MAIL,
+    ON_ERROR,
+    READING,
+    TRAINING,
+    Reading,
+    Settings,
+    opposite,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,9 +50,6 @@ if TYPE_CHECKING:
     from nbtext.evaluation.leakage import LeakWatch
     from nbtext.model import TextClassifier
     from nbtext.model.corpus_work import CountedCorpus
-
-ON_ERROR = next(parameter for parameter in INPUT if parameter.name == "on_error")
-ALLOW_UNREADABLE = next(parameter for parameter in INPUT if parameter.name == "allow_unreadable")
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Parameters of ``mallopt``, as in malloc.h of glibc."""

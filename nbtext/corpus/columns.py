@@ -74,7 +74,7 @@ _LONGEST_CLASS = 60
 _LONGEST_PATH = 1 << 10
 _RARE = 0.05
 """Share of rows that are the only ones of their class, at most, for a first row of yet another class to be a header."""
-_DELIMITERS = ",;\t|"
+DELIMITERS = ",;\t|"
 _SAME_WIDTH = 0.9
 """Share of rows that have as many cells as the first, so that the delimiter is the right one."""
 
@@ -128,9 +128,15 @@ def split_rows(start: bytes, delimiter: str, *, quoted: bool, complete: bool) ->
     return rows if complete or len(rows) > MOST_ROWS else rows[:-1]
 
 
+def as_tsv(delimiter: str) -> str:
+    """Return the options that read a table in which a quote is a character."""
+    name = "tab" if delimiter == "\t" else repr(delimiter)
+    return f"--format tsv --delimiter {name}"
+
+
 def find_delimiter(start: bytes, *, complete: bool) -> str | None:
     """Return the delimiter of quoted rows if it is not the comma; None also if nothing fits."""
-    for delimiter in _DELIMITERS:
+    for delimiter in DELIMITERS:
         rows = split_rows(start, delimiter, quoted=True, complete=complete)
         width = len(rows[0]) if rows else 0
         if width > 1 and sum(len(row) == width for row in rows) >= _SAME_WIDTH * len(rows):
@@ -170,17 +176,15 @@ def is_table(rows: Rows, trained: Reading) -> bool:
 
 def refuse_lines_above_header(rows: Rows, reading: Reading) -> None:
     """Raise `UsageError` for lines above the header of a table, such as a title: rows with a value in the first cell alone."""
-    if not rows or rows[0][0].casefold().startswith("sep="):
-        return  # `recognise` names that one
+    above = next((number for number, row in enumerate(rows[:_MOST_ABOVE]) if any(row[1:])), 0)
+    if not above:
+        return
     width = Counter(map(len, rows)).most_common(1)[0][0]
-    above = 0
-    while above < min(len(rows), _MOST_ABOVE) and not any(rows[above][1:]):
-        above += 1
     below = [row for row in rows[above:] if len(row) == width]
-    if not 0 < above < len(rows) or width < 2 or below[:1] != rows[above : above + 1]:
+    if below[:1] != rows[above : above + 1]:
         return
     is_expected = names_a_column(reading) and all(len(row) == 1 for row in rows[:above])
-    if is_expected or _begins_with_header(below):
+    if is_expected or _begins_with_header(below) or rows[0][0].casefold().startswith("sep="):  # a note of a spreadsheet
         raise UsageError(
             f"the first line is no part of the table: {cut_short(rows[0][0], 40)!r}",
             hint=f"remove what is above the header, which begins with {cut_short(below[0][0], 40)!r}",
@@ -196,8 +200,6 @@ def recognise(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
     rows = [row for row in rows if row]
     if not rows:
         return reading
-    if rows[0][0].casefold().startswith("sep="):
-        raise UsageError("the first line is a note of a spreadsheet, not of the table", hint="remove it, as with tail -n +2")
     width = Counter(map(len, rows)).most_common(1)[0][0]
     first, rows = rows[0], [row for row in rows if len(row) == width]
     wanted = ["text_column"] * (reading.text_column is None) + ["label_column"] * (labelled and reading.label_column is None)

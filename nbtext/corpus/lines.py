@@ -6,6 +6,7 @@ import json
 import os
 import re
 from codecs import BOM_UTF8
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, cast
@@ -16,7 +17,7 @@ from nbtext.corpus.parts import ARRAY
 from nbtext.corpus.streams import LONGEST_FIRST_LINE, beginning, line_blocks, numbered_lines, open_stream
 from nbtext.document_parts import FIELDS_KEY, fields_of_pairs, holds_separators, with_spaces
 from nbtext.errors import DocumentError, PathError, listed
-from nbtext.label_lists import is_marks, marked_at_least_half, marked_labels
+from nbtext.label_lists import is_marks, marked_labels
 from nbtext.label_sets import MARK, label_set, one_label
 from nbtext.ragged import LabelledBlock
 from nbtext.settings import FORMATS
@@ -239,12 +240,10 @@ def how_to_read_json(path: str) -> str:
 
 def records_in_file(path: str, reading: Reading) -> list[dict[str, object]]:
     """Return the objects of the array that ``reading.records`` names, as far as there are any; reading them reports what is wrong."""
-    try:
+    with suppress(DocumentError, PathError):
         value, _ = _parsed(beginning(path, LONGEST_FIRST_LINE), reading.encoding)
-    except DocumentError:
-        return []
-    found = _value_at(value, reading.records or "") if isinstance(value, dict) else _ABSENT
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+        return [each for each in _array_at(value, reading.records or "", path) if isinstance(each, dict)]
+    return []
 
 
 def _members(value: object, before: str = "") -> Iterator[tuple[str, object]]:
@@ -368,7 +367,7 @@ def _label(record: dict[str, object], key: str) -> str | None:
     if isinstance(value, dict):
         value = value.get("choices", value)  # as Label Studio writes several
     if is_marks(value):
-        return label_set(marked_at_least_half(cast("dict[str, float]", value)))
+        return label_set(label for label, mark in cast("dict[str, float]", value).items() if mark >= 0.5)
     if not isinstance(value, list):
         label = _as_text(value, key)
         return label and one_label(label)

@@ -47,8 +47,6 @@ _SHIFTED = re.compile("&([A-Za-z0-9+,]*)-")
 _INDEX = re.compile(r".*\.(msf|dat|toc|cmeta|ev-summary(-meta)?|ibex\.index(\.data)?)|table_of_contents|filterlog\.html", re.IGNORECASE)
 """Names of files that mail programs keep beside mboxes."""
 
-_OTHER_FORMATS = "if each line is a document, give --format lines; if each file is, dir"
-
 _LONGEST = 1 << 12
 """Bytes in which that surely ends."""
 
@@ -104,11 +102,23 @@ def _maildirs_in(path: str) -> list[str]:
     return folders if all(map(_is_maildir, folders)) else []
 
 
-def _account_in(path: str) -> dict[str, str]:
-    """Return the Maildirs of an account, by path with their classes: INBOX for the path itself and ``A.B`` for the folder ``.A.B`` in it; none if there is no folder."""
-    inside = list(filter(_is_maildir, _folders_in(path))) if _is_maildir(path) else []
-    classes = {folder: _class_named(os.path.basename(folder).lstrip(".")) for folder in inside}
-    return {path: "INBOX", **classes} if inside else {}
+def _account_in(path: str) -> list[str]:
+    """Return the Maildirs with messages of an account, with their classes: INBOX for the path itself and ``A.B`` for the folder ``.A.B`` in it; none if there is no folder."""
+    folders = [LabelledFolder(each, _class_named(os.path.basename(each).lstrip("."))) for each in _folders_in(path) if _is_maildir(each)]
+    several = [LabelledFolder(path, "INBOX"), *folders] if folders else []
+    return [each for each in several if any(names_below(_parts_of(each), labelled=False))]
+
+
+def _parts_of(path: str) -> list[str]:
+    """Return the folders of a Maildir that hold messages."""
+    return [os.path.join(path, folder) for folder in FOLDERS[:2]]
+
+
+def _maildirs_of(path: str, source: Source) -> list[str]:
+    """Return the Maildirs that a path stands for, if it is not one: those in a folder, or those of an account that is the whole corpus."""
+    if not _is_maildir(path):
+        return _maildirs_in(path)
+    return _account_in(path) if source.alone and class_of(path, source) else []
 
 
 def holds_maildirs(path: str) -> bool:
@@ -166,15 +176,10 @@ def maildir(path: str, source: Source) -> Iterator[ListedFile]:
 
     Raise `PathError` for any other path if classes are wanted and it has none; else it is a message or a directory of messages.
     """
-    if not _is_maildir(path) and not isinstance(path, LabelledFolder) and (several := _maildirs_in(path)):
+    if not isinstance(path, LabelledFolder) and (several := _maildirs_of(path, source)):
         yield from with_several_labels(chain.from_iterable(maildir(each, source) for each in several), several)
         return
-    if source.alone and not isinstance(path, LabelledFolder) and class_of(path, source) and (account := _account_in(path)):
-        parts = ((os.path.join(folder, part), label) for folder, label in account.items() for part in FOLDERS[:2])
-        found = ((file, label, problem) for part, label in parts for file, problem in files_below(part))
-        yield from with_several_labels(found, account)
-        return
-    folders = [os.path.join(path, folder) for folder in FOLDERS[:2]] if _is_maildir(path) else None
+    folders = _parts_of(path) if _is_maildir(path) else None
     if (label := class_of(path, source)) is not None:
         if folders is None and not (stat.S_ISDIR(must_exist(path).st_mode) and isinstance(path, LabelledFolder)):
             raise PathError("not a Maildir: a folder cur, new or tmp is missing", where=path)
@@ -213,7 +218,7 @@ def _documents_of(path: str, source: Source) -> Iterator[Document]:
             raise PathError(
                 'not an mbox: it does not begin with "From "',
                 where=path,
-                hint="take it out of its folder" if isinstance(path, LabelledFolder) else _OTHER_FORMATS,
+                hint="if each line is a document, give --format lines; if each file is, dir; if it is no document, take it away",
             )
         for number, message in enumerate(_messages(stream, limit), source.part.records_before + 1):
             problem = too_large(limit) if message is None else None

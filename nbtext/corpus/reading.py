@@ -129,7 +129,8 @@ def _undecoded(shard: Shard, source: Source) -> Iterator[Any]:
         read = read_message if layout.mail else read_listed
         return (read(file, source) for file in shard.files or reader(layout)(shard.path, source))
     if layout.columns and not shard.part.start:
-        (_check_records if layout.decoded else _check_rows)(shard.path, source)
+        doubts = (_doubts_of_records if layout.decoded else _doubts_of_rows)(shard.path, source)
+        source.notices.warnings.extend(Finding("columns", WARNING, f"{shard.path}: {what}", advice) for what, advice in doubts)
     return reader(layout)(shard.path, replace(source, part=shard.part))
 
 
@@ -449,29 +450,19 @@ def first_rows(path: str, reading: Reading) -> list[list[str]]:
     return _delimiter_and_rows(path, replace(reading, delimiter=delimiter_of(reading)))[1]
 
 
-def quoted_cells(path: str, reading: Reading, found: Reading) -> Iterator[Finding]:
-    """Yield the finding that cells look quoted, if a table was recognised as tsv."""
-    from nbtext.corpus.columns import holds_quoted_cells
-
-    if (reading.format, found.format) == ("auto", "tsv") and holds_quoted_cells(beginning(path)):
-        yield Finding(
-            "columns",
-            WARNING,
-            f"{path}: cells look quoted, and in tsv a quote is a character",
-            "if they are, give --format csv --delimiter tab",
-        )
-
-
 def corpus_doubts(paths: Sequence[str], reading: Reading, found: Reading) -> Iterator[Finding]:
     """Yield what may be wrong with how a corpus is read, by its first bytes or the names of its files, for settings before and after `resolved`."""
     if found.format in ("dir", "lines"):
         from nbtext.corpus.directory import names_below
         from nbtext.corpus.unknown import folder_findings
 
-        folders = [path for path in paths if os.path.isdir(path)]
-        yield from folder_findings(paths, found, (name for name, *_ in names_below(folders, labelled=True)))
-    elif found.has_columns:
-        yield from quoted_cells(paths[0], reading, found)
+        yield from folder_findings((path for *_, path in names_below(paths, labelled=found.format == "dir")), found)
+    elif (reading.format, found.format) == ("auto", "tsv"):
+        from nbtext.corpus.columns import holds_quoted_cells
+
+        if holds_quoted_cells(beginning(paths[0])):
+            detail = f"{paths[0]}: cells look quoted, and in tsv a quote is a character"
+            yield Finding("columns", WARNING, detail, "if they are, give --format csv --delimiter tab")
 
 
 def _delimiter_and_rows(path: str, reading: Reading, *, of_pipe: int = 0) -> tuple[str | None, list[list[str]]]:
@@ -489,8 +480,8 @@ def _delimiter_and_rows(path: str, reading: Reading, *, of_pipe: int = 0) -> tup
     return delimiter, rows
 
 
-def _check_rows(path: str, source: Source) -> None:
-    """Raise `UsageError` for a header that is none by the settings; note what may be read wrongly."""
+def _doubts_of_rows(path: str, source: Source) -> Iterator[tuple[str, str]]:
+    """Yield what may be read wrongly in a table, and what to do; raise `UsageError` for a header that is none by the settings."""
     from nbtext.corpus.columns import doubts, refuse_header
 
     reading, rows = source.reading, first_rows(path, source.reading)
@@ -500,17 +491,15 @@ def _check_rows(path: str, source: Source) -> None:
         problem.where = path
         raise
     if rows and reading.text_column not in source.columns:  # label --take asks for ids
-        found = doubts(rows, reading, os.path.dirname(path), all_learnt=source.labelled and source.where is None)
-        source.notices.warnings.extend(Finding("columns", WARNING, f"{path}: {what}", advice) for what, advice in found)
+        yield from doubts(rows, reading, os.path.dirname(path), all_learnt=source.labelled and source.where is None)
 
 
-def _check_records(path: str, source: Source) -> None:
-    """Note what may be read wrongly in objects of JSON, if all are to be learnt."""
+def _doubts_of_records(path: str, source: Source) -> Iterator[tuple[str, str]]:
+    """Yield the same of objects of JSON, if all are to be learnt."""
     from nbtext.corpus.columns import first_records, record_doubts
 
     if source.labelled and source.where is None and source.reading.records is None:
-        found = record_doubts(first_records(beginning(path)), source.reading)
-        source.notices.warnings.extend(Finding("columns", WARNING, f"{path}: {what}", advice) for what, advice in found)
+        yield from record_doubts(first_records(beginning(path)), source.reading)
 
 
 def column_names(path: str, reading: Reading) -> tuple[str, ...]:

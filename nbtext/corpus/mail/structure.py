@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from nbtext.corpus.html import HtmlDocument
 
 _DEEPEST = 20
-"""Parts nested more deeply are read as text, comments as words."""
+"""Parts nested more deeply are read as text."""
 
 _MOST_PARAMETERS, _LONGEST = 64, 4096
 """Parameters and bytes of a Content- header that are read."""
 
 _KIND = re.compile(r"[^\x00-\x20;/]+/[^\x00-\x20;/]+")
 _PARAMETER = re.compile(r';\s*([^\s=;*]++)(\*?+)[\d*]*+\s*+=\s*(?:"((?:[^"\\]|\\.)*+)"|([^;\s]*))')
-_COMMENT = re.compile(r"\([^()]*+\)")
+_COMMENT = re.compile(r"\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\)")
+"""It may hold others (RFC 5322, 3.2.2), here to the third level."""
 _TRANSFER = re.compile(r"[^\s\"',;()]+")
 
 _DIGITS = re.compile(rb"[A-Za-z0-9+/]{40}")
@@ -124,16 +125,9 @@ def _declaration(content_type: bytes, disposition: bytes, encoding: bytes, defau
     how, _, of_file = disposition.decode("ascii", "replace").partition(";")
     name = _parameters(";" + of_file).get("filename", "") or parameters.get("name", "")
     boundary = parameters.get("boundary", "").encode("ascii", "replace")
-    transfer = _TRANSFER.search(_without_comments(encoding.decode("ascii", "replace")))
+    transfer = _TRANSFER.search(_COMMENT.sub("", encoding.decode("ascii", "replace")))
     declared = transfer[0].lower() if transfer else ""
     return kind, parameters.get("charset"), boundary, declared, name, how.strip().lower() == "attachment"
-
-
-def _without_comments(value: str) -> str:
-    """Return the value of a header without comments, which may stand in one another (RFC 5322, 3.2.2)."""
-    for _ in range(_DEEPEST):
-        value = _COMMENT.sub("", value)
-    return value
 
 
 def _parameters(value: str) -> dict[str, str]:
