@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.corpus.lines import _ABSENT, _value_at
 from nbtext.label_sets import label_set, one_label
-from tests.process import fail, nbtext, write
+from tests.process import fail, nbtext, succeed, write
 from tests.reading import documents, problems, texts
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ BAD = {
     b'{"text": "x"}': "no value at the key 'label'; see --label-column",
     b'{"label": null, "text": "x"}': "no value at the key 'label'; see --label-column",
     b'{"label": {"a": "b"}, "text": "x"}': "the value at the key 'label' is not text, a number, true or false; inside are label.a",
-    b'{"label": ["a", ["b"]], "text": "x"}': "the value at the key 'label' is not text, a number, true or false; inside are label.0 and so on",
+    b'{"label": ["a", ["b"]], "text": "x"}': "the value at the key 'label' is not text, a number, true or false; label.0 is its first item",
     b'{"label": ["a", null], "text": "x"}': "one of the labels is empty",
     b'{"label": 1e999, "text": "x"}': "the number at the key 'label' is too large",
     b'{"label": "", "text": "x"}': "the label is empty",
@@ -108,6 +108,14 @@ def test_lone_surrogates_become_question_marks(tmp_path: Path) -> None:
     path = lines(tmp_path, rb'{"label": "\udc80", "text": "a\ud800b", "id": "\ud9ab"}')
     assert texts(path) == [("?", "a?b")]
     assert documents(path, id_column="id")[0].id == "?"
+
+
+def test_keys_of_half_a_character_are_shown(pets: Path) -> None:
+    lines(pets, b'{"\\udfaa": 0}')
+    succeed("train pets -m m")
+    [[_, label, why]] = nbtext("classify c.jsonl --text-column text -m m").rows
+    assert (label, why) == ("", "no value at the key 'text'; the keys are ?; see --text-column")
+    assert "the keys are ?; see --label-column" in nbtext("train c.jsonl").notes[0]
 
 
 def test_zeros_inside_json_text_separate_words(tmp_path: Path) -> None:

@@ -207,8 +207,9 @@ def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) ->
     if not options.get("lines"):
         if options["format"] is None:
             trained, found = model.reading.format, reading.format
-            families = [{name for name, layout in FORMATS.items() if getattr(layout, trait)} for trait in ("columns", "file_per_document")]
-            if trained not in (found, "auto") and not any({trained, found} <= family for family in families):
+            before, now = model.reading.layout, reading.layout
+            are_alike = (before.columns and now.columns) or (before.file_per_document and now.file_per_document)
+            if trained not in (found, "auto") and not are_alike:
                 shown = "one document" if found == "dir" and not os.path.isdir(paths[0]) else found
                 messages.notice(f"{paths[0]}: read as {shown}, not as {trained} like the training documents; if not, give --format")
             other = next((path for path in paths[1:] if format_by_name(path) not in (None, "dir", found)), None)

@@ -327,13 +327,17 @@ def _text_at(record: dict[str, object], key: str) -> bytes:
 
 
 def _without_value(record: dict[str, object], key: str, option: str) -> DocumentError:
-    from nbtext.corpus.columns import cut_short, keys_of
-
     if _value_at(record, key) is not _ABSENT:
         return DocumentError(f"no value at the key {key!r}", hint=f"see {option}")
     hint = arrays_hint(record) or f"see {option}"
-    keys = listed([cut_short(each, 30) for each in keys_of(record)], 10)
-    return DocumentError(f"no value at the key {key!r}", hint=f"the keys are {keys}; {hint}")
+    return DocumentError(f"no value at the key {key!r}", hint=f"the keys are {_keys_in(record)}; {hint}")
+
+
+def _keys_in(record: dict[str, object]) -> str:
+    """Return the keys of an object as a message shows them: a key may hold half a character."""
+    from nbtext.corpus.columns import cut_short, keys_of
+
+    return listed([cut_short(each.encode("utf-8", "replace").decode(), 30) for each in keys_of(record)], 10)
 
 
 def _value_at(record: dict[str, object], key: str) -> object:
@@ -391,10 +395,9 @@ def _as_text(value: object, key: str) -> str | None:
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, (dict, list)):
-        from nbtext.corpus.columns import keys_of
-
-        inside = listed([each for each in keys_of({key: value}) if each != key], 10) or f"{key}.0 and so on"
-        raise DocumentError(f"the value at the key {key!r} is not text, a number, true or false", hint=f"inside are {inside}")
+        inside = _keys_in({key: value})
+        hint = f"{key}.0 is its first item" if inside == key else f"inside are {inside}"
+        raise DocumentError(f"the value at the key {key!r} is not text, a number, true or false", hint=hint)
     try:
         return json.dumps(value, allow_nan=False)
     except ValueError:

@@ -377,15 +377,11 @@ def _kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
     """Return the kind that all files in and below the paths have by their names, `BY_NAME` if they differ."""
     from nbtext.corpus.directory import names_below
 
-    kinds, seen = set(), set()
+    kinds = set()
     for name, *_ in names_below(paths, labelled=labelled):
-        suffix = name[name.rfind(".") :]
-        if suffix not in seen:
-            if uncompressed_name(name) == name:
-                seen.add(suffix)
-            kinds.add(_kind_of_file(name))
-            if len(kinds) > 1:
-                return BY_NAME
+        kinds.add(_kind_of_file(name))
+        if len(kinds) > 1:
+            return BY_NAME
     return kinds.pop() if kinds else "text"
 
 
