@@ -218,7 +218,7 @@ def _documents_of(path: str, source: Source) -> Iterator[Document]:
             raise PathError(
                 'not an mbox: it does not begin with "From "',
                 where=path,
-                hint="if each line is a document, give --format lines; if each file is, dir; if it is no document, take it away",
+                hint="if each line is a document, give --format lines; if each file is, dir",
             )
         for number, message in enumerate(_messages(stream, limit), source.part.records_before + 1):
             problem = too_large(limit) if message is None else None
