@@ -60,9 +60,7 @@ def without_separators(text: bytes) -> bytes:
     """
     if not holds_separators(text):
         return text
-    if 0x1B in text:
-        text = re.sub(_ESCAPE_SEQUENCE, b"", text)
-    return with_spaces(text)
+    return with_spaces(re.sub(_ESCAPE_SEQUENCE, b"", text))
 
 
 def with_spaces(text: bytes) -> bytes:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nbtext.errors import DocumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 _LIST = re.compile(r"""\s*(?:\{\s*["'][^"'{}]*["']\s*:\s*)?(\[.*\])\s*\}?\s*""", re.DOTALL)
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
@@ -58,8 +58,3 @@ def is_marks(value: object) -> bool:
     if not isinstance(value, dict) or not value:
         return False
     return all(isinstance(mark, (bool, int, float)) and 0 <= mark <= 1 for mark in value.values())
-
-
-def marked_at_least_half(marks: Mapping[str, float]) -> list[str]:
-    """Return the labels of at least one half."""
-    return [label for label, mark in marks.items() if mark >= 0.5]

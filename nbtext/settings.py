@@ -252,15 +252,30 @@ def in_bytes(canonical: str) -> int:
     return int(canonical.rstrip("KMG")) * _UNITS[canonical.lstrip("0123456789")]
 
 
-def allowance(value: object) -> str:
+class Allowance(NamedTuple):
+    """How many documents may be unreadable."""
+
+    given: str
+    """As the option has it."""
+    number: float = 0
+    percentage: float = 0
+
+    def most(self, n_documents: int) -> float:
+        """Return how many of so many documents may be unreadable.
+
+        >>> allowance("5").most(200), allowance("1%").most(200)
+        (5.0, 2.0)
+        """
+        return self.number + self.percentage * n_documents / 100
+
+
+def allowance(value: object) -> Allowance:
     """Check for a number of documents or a percentage of them."""
     given = str(value)
-    number = given.removesuffix("%")
-    whole, _, decimals = number.partition(".")
-    is_number = whole.isdecimal() and whole.isascii() and (not decimals or (decimals.isdecimal() and given != number))
-    if not is_number or (given != number and float(number) > 100):
+    found = re.fullmatch(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?)%", given)
+    if found is None or float(found[2] or 0) > 100:
         raise ValueError("a number of documents, or a percentage such as 1%")
-    return given
+    return Allowance(given, float(found[1] or 0), float(found[2] or 0))
 
 
 MOST_DRAWN = 1 << 24
@@ -776,6 +791,24 @@ SEARCH = (
 )  # fmt: skip
 """Limits of a search for settings. A model does not remember them."""
 
+WHERE = Parameter(
+    "where", None, "COLUMN=VALUE", condition,
+    "Read only rows with this value in this column, such as split=train, or with another: split!=test. In jsonl it is a key, in mail a header: "
+    "from=ann@example.org reads the mails with this address in From.",
+)  # fmt: skip
+
+ON_ERROR = Parameter(
+    "on_error", "record", "WHAT", _OneOf(*get_args(OnError)),
+    "What to do with a document that cannot be read: record, skip or fail. It is reported and makes the exit status 1. record: read the others, and "
+    "let classify print a record that says why; skip: print no record; fail: stop at once and write nothing.",
+)  # fmt: skip
+
+ALLOW_UNREADABLE = Parameter(
+    "allow_unreadable", None, "N|P%", allowance,
+    "Accept that so many documents of a corpus, or this share such as 1%, cannot be read: the exit status is then 0. With more, it is 1 and nothing "
+    "is written.",
+)  # fmt: skip
+
 INPUT = (
     Parameter(
         "files_from", None, "FILE", text,
@@ -783,21 +816,9 @@ INPUT = (
         "classes, such as train, expect a corpus on each line, not a single document.",
     ),
     Parameter("null", False, "", _flag, "Paths in --files-from end with NUL, as find -print0 writes them, and so do those of suspects --paths."),
-    Parameter(
-        "where", None, "COLUMN=VALUE", condition,
-        "Read only rows with this value in this column, such as split=train, or with another: split!=test. In jsonl it is a key, in mail a header: "
-        "from=ann@example.org reads the mails with this address in From.",
-    ),
-    Parameter(
-        "on_error", "record", "WHAT", _OneOf(*get_args(OnError)),
-        "What to do with a document that cannot be read: record, skip or fail. It is reported and makes the exit status 1. record: read the others, and "
-        "let classify print a record that says why; skip: print no record; fail: stop at once and write nothing.",
-    ),
-    Parameter(
-        "allow_unreadable", None, "N|P%", allowance,
-        "Accept that so many documents of a corpus, or this share such as 1%, cannot be read: the exit status is then 0. With more, it is 1 and nothing "
-        "is written.",
-    ),
+    WHERE,
+    ON_ERROR,
+    ALLOW_UNREADABLE,
 )  # fmt: skip
 """Where documents are found, and what to do with one that cannot be read. A model does not remember it."""
 

@@ -43,8 +43,11 @@ def trained(folder: Path, *arguments: str, **environment: str) -> bytes:
 
 def test_a_model_made_under_defaults_is_that_of_the_same_options(tmp_path: Path, below: Path) -> None:
     (tmp_path / "stops.txt").write_text("street road")
-    write(tmp_path, 'language = "german"\n[train]\nngrams = 2\nsurface-forms = true\nheaders = ["from", "subject"]\nsmoothing = 0.5\n')
-    options = ("--language=german", "--ngrams=2", "--surface-forms", "--headers=from,subject", "--smoothing=0.5")
+    write(
+        tmp_path,
+        'language = "german"\n[train]\nngrams = 2\nsurface-forms = true\ndocument = "mail"\nheaders = ["from", "subject"]\nsmoothing = 0.5\n',
+    )
+    options = ("--language=german", "--ngrams=2", "--surface-forms", "--document=mail", "--headers=from,subject", "--smoothing=0.5")
     made = trained(below)
     assert made == trained(below, "--no-config", *options)
     assert made != trained(below, "--no-config")

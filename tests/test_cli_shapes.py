@@ -145,7 +145,7 @@ def test_an_array_of_json_and_keys_by_their_names(tmp_path: Path) -> None:
 
 def test_the_note_of_a_spreadsheet_is_no_row(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("sep=;\nlabel;text\na;b\n", encoding="utf-8")
-    assert "c.csv: the first line is a note of a spreadsheet, not of the table; remove it" in fail(2, "train c.csv")
+    assert "c.csv: the first line is no part of the table: 'sep='; remove" in fail(2, "train c.csv")
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_keys_of_jsonl(tmp_path: Path) -> None:
     found = read(path, "from.team")
     assert [document.columns for document in found] == [("east",), ("Ost\u2028",), (), ()]
     assert problems(path, "from.team") == {
-        f"{path}:3": "the value at the key 'from.team' is not text, a number, true or false",
+        f"{path}:3": "the value at the key 'from.team' is not text, a number, true or false; from.team.0 is its first item",
         f"{path}:4": "no value at the key 'from.team'",
     }
     assert problems(path, "none", labelled=False) == {f"{path}:{line}": "no value at the key 'none'" for line in (2, 3, 4)}

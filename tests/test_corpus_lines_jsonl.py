@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.corpus.lines import _value_at
+from nbtext.corpus.lines import _ABSENT, _value_at
 from nbtext.label_sets import label_set, one_label
-from tests.process import nbtext
+from tests.process import fail, nbtext, succeed, write
 from tests.reading import documents, problems, texts
 
 if TYPE_CHECKING:
@@ -30,12 +30,13 @@ BAD = {
     b'{"label": "a", "text": "x", "n": ' + b"9" * 5000 + b"}": "not valid JSON (Exceeds the limit",
     b'{"label": "a"}': "no value at the key 'text'; see --text-column",
     b'{"label": "a", "text": null}': "no value at the key 'text'; see --text-column",
+    b'{"label": "a", "text": []}': "no value at the key 'text'; see --text-column",
     b'{"label": "a", "text": ["x"]}': "the value at the key 'text' is not text; see --text-column",
     b'{"label": "a", "text": 1}': "the value at the key 'text' is not text; see --text-column",
     b'{"text": "x"}': "no value at the key 'label'; see --label-column",
     b'{"label": null, "text": "x"}': "no value at the key 'label'; see --label-column",
-    b'{"label": {"a": "b"}, "text": "x"}': "the value at the key 'label' is not text, a number, true or false",
-    b'{"label": ["a", ["b"]], "text": "x"}': "the value at the key 'label' is not text, a number, true or false",
+    b'{"label": {"a": "b"}, "text": "x"}': "the value at the key 'label' is not text, a number, true or false; inside are label.a",
+    b'{"label": ["a", ["b"]], "text": "x"}': "the value at the key 'label' is not text, a number, true or false; label.0 is its first item",
     b'{"label": ["a", null], "text": "x"}': "one of the labels is empty",
     b'{"label": 1e999, "text": "x"}': "the number at the key 'label' is too large",
     b'{"label": "", "text": "x"}': "the label is empty",
@@ -84,6 +85,13 @@ def test_keys_of_any_depth(tmp_path: Path) -> None:
         assert texts(path, label_column=key, text_column="a.b.c") == [(label, "deep")]
         assert documents(path, label_column="n", text_column="a.b.c", id_column=key)[0].id == label
     assert documents(path, label_column="n", text_column="a.b.c", id_column="none")[0].id == f"{path}:1"
+    objects = {"labels": [{"name": "bug"}, {"name": "ui"}, {}], "value": [{"choices": ["a", "b"]}, {"choices": ["c"]}], "none": []}
+    for key, value in (
+        ("labels.name", ["bug", "ui"]), ("labels.1.name", "ui"), ("labels.name.1", "ui"), ("value.choices", ["a", "b", "c"]),
+        ("value.1.choices.0", "c"), ("value.choices.2", "c"), ("none.name", []),
+    ):  # fmt: skip
+        assert _value_at(objects, key) == value
+    assert all(_value_at(objects, key) is _ABSENT for key in ("labels.2.name", "labels.3", "labels.id", "none.0", "none.name.0"))
     assert _value_at({"a": None}, "a.b") is not None
     assert _value_at({"a": None}, "a") is None
 
@@ -100,6 +108,14 @@ def test_lone_surrogates_become_question_marks(tmp_path: Path) -> None:
     path = lines(tmp_path, rb'{"label": "\udc80", "text": "a\ud800b", "id": "\ud9ab"}')
     assert texts(path) == [("?", "a?b")]
     assert documents(path, id_column="id")[0].id == "?"
+
+
+def test_keys_of_half_a_character_are_shown(pets: Path) -> None:
+    lines(pets, b'{"\\udfaa": 0}')
+    succeed("train pets -m m")
+    [[_, label, why]] = nbtext("classify c.jsonl --text-column text -m m").rows
+    assert (label, why) == ("", "no value at the key 'text'; the keys are ?; see --text-column")
+    assert "the keys are ?; see --label-column" in nbtext("train c.jsonl").notes[0]
 
 
 def test_zeros_inside_json_text_separate_words(tmp_path: Path) -> None:
@@ -127,9 +143,17 @@ def test_what_the_json_module_writes_is_read_back(
 
 
 def test_a_list_has_several_labels_one_or_none(tmp_path: Path) -> None:
-    given = [["wheat", "grain", "wheat"], ["corn"], [], "corn", [7, True], "\x1fcorn"]
+    given = [["wheat", "grain", "wheat"], ["corn"], [], "corn", [7, True], "\x1fcorn", {"corn": 1, "oil": 0.4, "wheat": 0.5}]
     path = lines(tmp_path, *(json.dumps({"label": label, "text": "x"}).encode() for label in given))
-    expected = [label_set(["grain", "wheat"]), label_set(["corn"]), label_set([]), "corn", label_set(["7", "true"]), " corn"]
+    expected = [
+        label_set(["grain", "wheat"]),
+        label_set(["corn"]),
+        label_set([]),
+        "corn",
+        label_set(["7", "true"]),
+        " corn",
+        label_set(["corn", "wheat"]),
+    ]
     assert [label for label, _ in texts(path)] == expected
 
 
@@ -139,3 +163,34 @@ def test_lists_of_labels_are_learnt_as_python_learns_them(tmp_path: Path) -> Non
     read, fitted = TextClassifier().fit_corpus(path), TextClassifier().fit(*zip(*given, strict=True))
     assert read.classes == ["corn", "crude", "grain"]
     assert read.predict_proba(["corn"]).tolist() == fitted.predict_proba(["corn"]).tolist()
+
+
+EXPORTS: dict[str, object] = {
+    "GitHub": {"title": "x", "body": "it purrs", "labels": [{"id": "7", "name": "cats"}]},
+    "doccano": {"id": 7, "text": "it purrs", "label": ["cats"]},
+    "Label Studio": {"id": 7, "data": {"text": "it purrs"}, "annotations": [{"result": [{"value": {"choices": ["cats"]}}]}]},
+    "Label Studio, several": {"id": 7, "text": "it purrs", "topic": {"choices": ["cats"]}},
+    "Argilla": {"inputs": {"text": "it purrs"}, "annotation": ["cats"], "prediction": None},
+    "Argilla 2": {"fields": {"text": "it purrs"}, "responses": {"label": [{"value": "cats", "user_id": "7"}]}},
+    "Argilla 2, answered": {"fields": {"text": "it purrs"}, "responses": [{"values": {"label": {"value": "cats"}}}]},
+}
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_what_annotation_tools_write_is_read(tmp_path: Path, name: str) -> None:
+    write("export.json", json.dumps([EXPORTS[name]] * 3))
+    assert texts("export.json") == [(label_set(["cats"]), "it purrs")] * 3
+
+
+def test_the_keys_are_those_of_the_record_with_the_most(tmp_path: Path) -> None:
+    write("issues.json", json.dumps([{"body": "it", "labels": []}, {"body": "purrs", "labels": [{"name": "cats"}]}]))
+    assert texts("issues.json") == [(label_set([]), "it"), (label_set(["cats"]), "purrs")]
+
+
+def test_a_record_with_no_examples_is_reported(tmp_path: Path) -> None:
+    write("bot.json", json.dumps({"intents": [{"tag": "cats", "patterns": ["it", "purrs"]}, {"tag": "dogs", "patterns": []}]}))
+    assert [document.problem is None for document in documents("bot.json", records="intents")] == [True, True, False]
+    assert problems("bot.json", records="intents") == {"bot.json:2": "no value at the key 'patterns'; see --text-column"}
+    assert "give --records with the key of the documents: intents" in fail(
+        2, "train bot.json --text-column intents.patterns --label-column intents.tag"
+    )

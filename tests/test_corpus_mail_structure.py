@@ -89,6 +89,11 @@ def test_a_mail_of_twice_the_parts_takes_twice_the_work() -> None:
     assert work(400) < DOUBLE * work(200)
 
 
+@pytest.mark.parametrize("declared", ["base64 (a (b) c)", "(a (b (c)) (d)) base64", "(a)base64"])
+def test_comments_in_comments(declared: str) -> None:
+    assert "encoding:base64" in items(b"Content-Transfer-Encoding: %b\n\nYQ==" % declared.encode())
+
+
 def test_a_content_header_of_digits_takes_linear_time() -> None:
     """500 parts with 4 kB of digits in place of a parameter, each others, would take minutes."""
     parts = b"".join(b"--b\nContent-Type: text/plain; %d%b\n\nx\n" % (number, b"1" * 5000) for number in range(500))

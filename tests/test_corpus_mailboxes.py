@@ -19,7 +19,7 @@ from nbtext import TextClassifier
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.document import LabelledFolder, Notices
 from nbtext.corpus.mail.mail import MailReading, _without_quotes, _without_signature, read_mail
-from nbtext.corpus.mailboxes import MESSAGE
+from nbtext.corpus.mailboxes import MESSAGE, _class_named
 from nbtext.corpus.parts import shards
 from nbtext.corpus.reading import read_shard, reading_like, resolved, source_of
 from nbtext.corpus.streams import BUFFER
@@ -169,7 +169,11 @@ def test_a_folder_of_mboxes(tmp_path: Path, files: dict[str, str], found: dict[s
 @pytest.mark.parametrize("more", [{"b/README": "text"}, {"b/1.eml": LETTER}, {"b/2": LETTER}])
 def test_a_folder_with_other_files_is_none_of_mboxes(tmp_path: Path, more: dict[str, str]) -> None:
     corpus(tmp_path, {"b/spam.mbox": LETTERS, "b/ham.mbox": LETTERS, **more})
-    assert "has no sub-directories" in fail(2, "train b -m m")
+    *warned, said = nbtext("train b -m m").notes
+    assert "has no sub-directories" in said
+    assert all("look like mbox" in each and "give --format mbox" in each for each in warned)
+    done = nbtext("train b -m m --format mbox")
+    assert done.status == 0 or 'b/README: not an mbox: it does not begin with "From "; if each line' in done.notes[0]
     os.mkfifo(tmp_path / "b/pipe")
     assert len(documents("b", labelled=False)) == 3 + len(more)
 
@@ -185,8 +189,32 @@ def test_folders_of_mboxes_as_classes(tmp_path: Path) -> None:
     assert [document.label for document in documents("Gmail", label_column="X-Gmail-Labels")][:3] == list(map(label_set, LABELS))
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Entw&APw-rfe", "Entwürfe"),
+        ("&U,BTFw-", "台北"),
+        ("A&-B", "A&B"),
+        ("R&D-x", "R&D-x"),
+        ("a&b", "a&b"),
+        ("&2AA-", "&2AA-"),
+        ("&AAA-", "&AAA-"),
+    ],
+)
+def test_names_of_folders_in_modified_utf_7(name: str, shown: str) -> None:
+    """The second is the example of RFC 3501 (5.1.3)."""
+    assert _class_named(name) == shown
+
+
 def test_the_folders_of_a_maildir_that_is_given_alone(tmp_path: Path) -> None:
-    folders = {"Maildir": 1, "Maildir/.Junk": 2, "Maildir/.Work.Reports": 1, "Maildir/.Sent": 0, "Maildir/Lists": 1}
+    folders = {
+        "Maildir": 1,
+        "Maildir/.Junk": 2,
+        "Maildir/.Work.Reports": 1,
+        "Maildir/.Sent": 0,
+        "Maildir/Lists": 1,
+        "Maildir/.Entw&APw-rfe": 1,
+    }
     for folder, n in folders.items():
         corpus(tmp_path, {f"{folder}/{part}/.x": "" for part in ("cur", "new", "tmp")})
         corpus(tmp_path, {f"{folder}/cur/{number}.host:2,S": f"Subject: {folder} {number}\n\n" for number in range(n)})
@@ -194,9 +222,9 @@ def test_the_folders_of_a_maildir_that_is_given_alone(tmp_path: Path) -> None:
     path = tmp_path / "Maildir"
     for jobs in ("1", "2"):
         succeed(f"train Maildir -m m --jobs {jobs}")
-        assert TextClassifier.load("m").classes == ["INBOX", "Junk", "Lists", "Work.Reports"]
+        assert TextClassifier.load("m").classes == ["Entwürfe", "INBOX", "Junk", "Lists", "Work.Reports"]
     shown = succeed("doctor Maildir").text
-    assert "4 classes: Junk 2, " in shown
+    assert "5 classes: Junk 2, " in shown
     assert "no messages" not in shown
     assert [row[0] for row in succeed("classify Maildir -m m").rows] == ["Maildir/cur/0.host:2,S"]
     assert {document.label for document in documents(path, path / ".Junk")} == {"Maildir", "Junk"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.corpus.unknown import how_to_read
-from tests.process import corpus, fail, nbtext, succeed
+from tests.process import corpus, fail, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,11 +33,23 @@ def test_a_first_word_that_comes_again_may_be_the_class(tmp_path: Path) -> None:
     assert "not a directory with one sub-directory per class" in fail(2, "train prose.dat")
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"a": [1, 2', "not valid JSON (expecting ',' delimiter at column 12)"), ('{\n"a": [1,\n2', "at line 3, column 2)"), ("[1, 2", "not valid JSON"),
+        ('[["a", "b"]]', "make it an array of objects"), ('{"a": {"b": [{"c": 1}]}}', "no value at the key 'label'"), ('{\n"a": {"b": [{"c": 1}]}}', "--records with the key of the documents: a.b"),
+    ],
+)  # fmt: skip
+def test_json_that_is_no_corpus(tmp_path: Path, content: str, said: str) -> None:
+    write("x.json", content)
+    assert said in nbtext("train x.json").notes[0]
+
+
 def test_labels_beside_texts_and_tables_in_folders_are_named(tmp_path: Path) -> None:
     corpus(tmp_path, {"d/train_text.txt": "a cat\na dog\nno cat\n", "d/train_labels.txt": "1\n0\n1\n"})
     assert "train_labels.txt seems to have the label of each line of d/train_text.txt" in nbtext("train d").notes[0]
     corpus(tmp_path, {"corpora/pets/train.csv": "label,text\na,b\n", "corpora/mail/train.csv": "label,text\na,b\n"})
-    assert "its folders hold tables, such as train.csv" in nbtext("train corpora").notes[0]
+    assert "folders hold tables, such as corpora/" in nbtext("train corpora").notes[0]
     corpus(tmp_path, {"words/day.txt": "a cat\na dog\n", "words/data.txt": "no cat\nno dog\n"})
     assert nbtext("train words").notes == []
     corpus(tmp_path, {"plain/a/1": "a cat", "plain/b/1": "a dog"})

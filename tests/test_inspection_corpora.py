@@ -210,7 +210,7 @@ def test_the_language_of_the_settings(tmp_path: Path) -> None:
         ("From a@b Mon\nReceived: by x\n\tfor y\nSubject: z\n\n", {"mail"}), ("From: a\r\nTo: b\r\n", {"mail"}), ("Subject: only\n\nhello", set()),
         ("Q: why?\nA: so\n\nTo: you", set()), ("from: here on\nit goes", set()), ("12:30 x\nto: y\ndate: z", set()),
         ("a<br/>b", {"html"}), ("<!DOCTYPE HTML>", {"html"}), ("</P >", {"html"}), ("a < b and c > d", set()), ("<a.b@c.d>", set()), ("<alice>", set()),
-        ("Received: x\nSubject: y\n\n<p>", {"mail", "html"}),
+        ("Received: x\nSubject: y\n\n<p>", {"mail", "html"}), ("From a@b Mon\nTo: c\nSubject: d\n\ne\n\n" * 2, {"mbox"}),
     ],
 )  # fmt: skip
 def test_how_mail_and_html_begin(text: str, kinds: set[str]) -> None:
@@ -226,6 +226,11 @@ def test_training_says_what_files_look_like(tmp_path: Path) -> None:
     for given in ("--document mail", "--document text"):
         succeed(f"train -q c {given}")
         assert nbtext(f"train c {given}").notes == []
+    corpus(
+        tmp_path,
+        {"boxes/a/1": "From a@b Mon\nSubject: c\n\nd\n\n" * 3, "boxes/b/2": "From a@b Mon\nSubject: c\n\nd\n\n" * 3, "boxes/b/x": "y"},
+    )
+    assert nbtext("train boxes").notes[0].endswith("read as text, and look like mbox: 2 documents of 3 looked at; give --format mbox")
     write("c/a/x.html", "<p>hello")
     assert "look like mail" in str(nbtext("train c").notes)
     corpus(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.errors import DocumentError
-from nbtext.label_lists import holds_list, is_marks, items_of, marked_at_least_half, marked_labels
+from nbtext.label_lists import holds_list, is_marks, items_of, marked_labels
 from tests.process import corpus, fail, in_json, succeed
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ def test_marks() -> None:
         marked_labels([("a", "2")])
     assert is_marks({"a": 1, "b": 0.2, "c": False})
     assert not any(map(is_marks, ({}, {"a": "b"}, {"a": 2}, ["a"], {"a": None})))
-    assert marked_at_least_half({"a": 1, "b": 0.2, "c": 0.5}) == ["a", "c"]
 
 
 def sizes(*arguments: str | Path) -> dict[str, int]:

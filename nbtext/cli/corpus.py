@@ -28,7 +28,19 @@ from nbtext.corpus.reading import (
 )
 from nbtext.corpus.streams import beginning, listed_paths, set_standard_input
 from nbtext.errors import PathError, UsageError, listed
-from nbtext.settings import BY_NAME, FORMATS, INPUT, KINDS_OF_FILES, READING, TRAINING, Reading, Settings, opposite
+from nbtext.settings import (
+    ALLOW_UNREADABLE,
+    BY_NAME,
+    FORMATS,
+    KINDS_OF_FILES,
+    OF_MAIL,
+    ON_ERROR,
+    READING,
+    TRAINING,
+    Reading,
+    Settings,
+    opposite,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,9 +52,6 @@ if TYPE_CHECKING:
     from nbtext.evaluation.leakage import LeakWatch
     from nbtext.model import TextClassifier
     from nbtext.model.corpus_work import CountedCorpus
-
-ON_ERROR = next(parameter for parameter in INPUT if parameter.name == "on_error")
-ALLOW_UNREADABLE = next(parameter for parameter in INPUT if parameter.name == "allow_unreadable")
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Parameters of ``mallopt``, as in malloc.h of glibc."""
@@ -68,6 +77,7 @@ class CommandCorpus(Corpus):
         if typed:
             messages.notice("reading standard input; Ctrl-D ends it")
         reading = recognised(reading, paths, labelled=labelled)
+        _refuse_options_of_mail(options, reading)
         is_text = reading.format == "dir" and reading.document == "text" and not (labelled or options.get("format"))
         if is_text and messages.shows_notices() and len(paths) == 1 and os.path.isfile(paths[0]) and (n := lines_of_document(paths[0])):
             messages.notice(f"{paths[0]}: read as one document of {n:,} lines or more; if each line is a document, give --format lines")
@@ -76,8 +86,8 @@ class CommandCorpus(Corpus):
         self.reports_progress = progress and not typed and messages.standard_error_is_terminal()
         self.files_within = folder_of_paths()
         self.where = options.get("where")
-        if (allowed := options.get("allow_unreadable")) is not None:
-            self.allow_unreadable = str(ALLOW_UNREADABLE.checked(allowed))
+        self.allow_unreadable = ALLOW_UNREADABLE.checked(options.get("allow_unreadable"))  # type: ignore[assignment] # as its check returns it
+        if self.allow_unreadable is not None:
             messages.allow_failures()
         self.patch = self._patch = None
         if labelled and (path := options.get("relabel")) is not None:
@@ -202,8 +212,9 @@ def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) ->
     if not options.get("lines"):
         if options["format"] is None:
             trained, found = model.reading.format, reading.format
-            families = [{name for name, layout in FORMATS.items() if getattr(layout, trait)} for trait in ("columns", "file_per_document")]
-            if trained not in (found, "auto") and not any({trained, found} <= family for family in families):
+            before, now = model.reading.layout, reading.layout
+            are_alike = (before.columns and now.columns) or (before.file_per_document and now.file_per_document)
+            if trained not in (found, "auto") and not are_alike:
                 shown = "one document" if found == "dir" and not os.path.isdir(paths[0]) else found
                 messages.notice(f"{paths[0]}: read as {shown}, not as {trained} like the training documents; if not, give --format")
             other = next((path for path in paths[1:] if format_by_name(path) not in (None, "dir", found)), None)
@@ -300,7 +311,6 @@ def untrained(paths: Sequence[str], options: Options, *, labelled: bool = True) 
     reading = given_reading(options)
     model = TextClassifier(**given(TRAINING, options))
     model.reading = recognised(reading, paths, labelled=labelled)
-    _refuse_options_of_mail(options, model.reading)
     require_words(model.settings)
     require_words_or_categories(model.settings.smoothing, model.reading, "--smoothing")
     return model, looked_up(model.analysis)
@@ -311,7 +321,7 @@ def _refuse_options_of_mail(options: Options, reading: Reading) -> None:
     if reading.document in ("mail", BY_NAME):
         return
     context = click.get_current_context(silent=True)
-    for name in ("drop_quotes", "drop_signatures"):
+    for name in OF_MAIL:
         if options.get(name) and context is not None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise UsageError(
                 f"--{name.replace('_', '-')} is for mail, and these documents are {reading.document}",

@@ -108,9 +108,9 @@ def command(output: str, **options: Any) -> None:
             return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()) if options["times"] else None
 
         if terminal is None:
-            filled, options["on_error"] = options["take"] or "", "record"
+            filled = options["take"] or ""
             reading = Reading.of({"text_column": "id", "encoding": options["encoding"] or "auto"})
-            rows = CommandCorpus((filled,), reading, options, labelled=False, columns=("id", "label"), progress=False)
+            rows = CommandCorpus((filled,), reading, {}, labelled=False, columns=("id", "label"), progress=False)
             known = len(session.labels)
             for _ in messages.reported(session.take(rows, options["who"], now())):
                 pass

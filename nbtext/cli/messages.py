@@ -136,17 +136,6 @@ def reported(results: Iterable[Result]) -> Iterator[Result]:
         yield result
 
 
-@contextlib.contextmanager
-def silence() -> Iterator[None]:
-    """Suppress messages about a corpus that was read before."""
-    before = _writing.quiet, _writing.failed, _writing.shown
-    _writing.quiet, _writing.shown = True, SHOWN
-    try:
-        yield
-    finally:
-        _writing.quiet, _writing.failed, _writing.shown = before
-
-
 def finish() -> int:
     """Say how many failed documents were not shown; return the exit status: 1 if a document could not be read."""
     if _writing.failed > _writing.shown:

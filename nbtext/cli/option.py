@@ -15,7 +15,7 @@ from nbtext.cli import messages, panels
 from nbtext.cli.config import JUDGED, MODEL, Address, ColumnOfPaths, InputPath, OutputPath, PathList
 from nbtext.errors import NbtextError, UsageError, quantity
 from nbtext.report.forms import excel_safe
-from nbtext.settings import ANALYSIS, BY_EVIDENCE, INPUT, LANGUAGES, READING, SEARCH, TRAINING, Parameter, Reading
+from nbtext.settings import ANALYSIS, BY_EVIDENCE, INPUT, LANGUAGES, READING, SEARCH, TRAINING, WHERE, Parameter, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -436,7 +436,7 @@ analysis_options = _table_options(ANALYSING)
 """The parameters of `ANALYSIS`, for a command that works without a model too."""
 
 
-looking_options = _table_options([ANALYSING[0], *(each for each in INPUT if each.name == "where")])
+looking_options = _table_options([ANALYSING[0], WHERE])
 """``--language`` and ``--where`` alone."""
 
 

@@ -17,7 +17,7 @@ from nbtext.corpus.streams import bytes_read
 from nbtext.errors import DocumentError, NbtextError, PathError, quantity
 from nbtext.ragged import LabelledBlock
 from nbtext.records import dataclass
-from nbtext.settings import FORMATS, Reading
+from nbtext.settings import FORMATS, Allowance, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -73,8 +73,8 @@ class Corpus:
     """A column or header, an equals sign and the value that it must have, if not all documents are read."""
     reports_progress: bool = field(default=True, init=False)
     """Whether it reports to `nbtext.steps` while it is read."""
-    allow_unreadable: str | None = None
-    """How many documents may be unreadable, or what percentage of all; None if it does not matter here."""
+    allow_unreadable: Allowance | None = None
+    """How many documents may be unreadable; None if it does not matter here."""
     documents: int = field(default=0, init=False)
     """Documents that were read, or could not be; counted if ``allow_unreadable`` is given."""
     unreadable: int = field(default=0, init=False)
@@ -127,11 +127,9 @@ class Corpus:
         """Raise `DocumentError` if more documents could not be read than are allowed."""
         if self.allow_unreadable is None:
             return
-        number = self.allow_unreadable.removesuffix("%")
-        most = float(number) if number == self.allow_unreadable else float(number) / 100 * self.documents
-        if self.unreadable > most:
+        if self.unreadable > self.allow_unreadable.most(self.documents):
             raise DocumentError(
-                f"{self.unreadable:,} of {quantity(self.documents, 'document')} could not be read, more than --allow-unreadable {self.allow_unreadable}"
+                f"{self.unreadable:,} of {quantity(self.documents, 'document')} could not be read, more than --allow-unreadable {self.allow_unreadable.given}"
             )
 
     def _leave_out(self, name: str, problem: DocumentError) -> None:

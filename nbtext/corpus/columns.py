@@ -74,12 +74,15 @@ _LONGEST_CLASS = 60
 _LONGEST_PATH = 1 << 10
 _RARE = 0.05
 """Share of rows that are the only ones of their class, at most, for a first row of yet another class to be a header."""
-_DELIMITERS = ",;\t|"
+DELIMITERS = ",;\t|"
 _SAME_WIDTH = 0.9
 """Share of rows that have as many cells as the first, so that the delimiter is the right one."""
 
 _PLAIN_NAME = re.compile(r"[^\W\d][\w -]{0,39}")
 _NAME = re.compile(r"[#_]?[^\W\d][\w .:/()#-]{0,39}")
+_INNER = re.compile(r"\.(name|value)$")
+"""The end of the key of a label that is an object, as of GitHub and Argilla."""
+
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL_CASE = re.compile(r"(?<=[^\W\dA-Z_])(?=[A-Z])")
 _PATH = re.compile(r"(?!\w+://)\S*[/\\]\S*\.\w{1,5}")
@@ -125,9 +128,15 @@ def split_rows(start: bytes, delimiter: str, *, quoted: bool, complete: bool) ->
     return rows if complete or len(rows) > MOST_ROWS else rows[:-1]
 
 
+def as_tsv(delimiter: str) -> str:
+    """Return the options that read a table in which a quote is a character."""
+    name = "tab" if delimiter == "\t" else repr(delimiter)
+    return f"--format tsv --delimiter {name}"
+
+
 def find_delimiter(start: bytes, *, complete: bool) -> str | None:
     """Return the delimiter of quoted rows if it is not the comma; None also if nothing fits."""
-    for delimiter in _DELIMITERS:
+    for delimiter in DELIMITERS:
         rows = split_rows(start, delimiter, quoted=True, complete=complete)
         width = len(rows[0]) if rows else 0
         if width > 1 and sum(len(row) == width for row in rows) >= _SAME_WIDTH * len(rows):
@@ -167,17 +176,15 @@ def is_table(rows: Rows, trained: Reading) -> bool:
 
 def refuse_lines_above_header(rows: Rows, reading: Reading) -> None:
     """Raise `UsageError` for lines above the header of a table, such as a title: rows with a value in the first cell alone."""
-    if not rows or rows[0][0].casefold().startswith("sep="):
-        return  # `recognise` names that one
+    above = next((number for number, row in enumerate(rows[:_MOST_ABOVE]) if any(row[1:])), 0)
+    if not above:
+        return
     width = Counter(map(len, rows)).most_common(1)[0][0]
-    above = 0
-    while above < min(len(rows), _MOST_ABOVE) and not any(rows[above][1:]):
-        above += 1
     below = [row for row in rows[above:] if len(row) == width]
-    if not 0 < above < len(rows) or width < 2 or below[:1] != rows[above : above + 1]:
+    if below[:1] != rows[above : above + 1]:
         return
     is_expected = names_a_column(reading) and all(len(row) == 1 for row in rows[:above])
-    if is_expected or _begins_with_header(below):
+    if is_expected or _begins_with_header(below) or rows[0][0].casefold().startswith("sep="):  # a note of a spreadsheet
         raise UsageError(
             f"the first line is no part of the table: {cut_short(rows[0][0], 40)!r}",
             hint=f"remove what is above the header, which begins with {cut_short(below[0][0], 40)!r}",
@@ -193,8 +200,6 @@ def recognise(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
     rows = [row for row in rows if row]
     if not rows:
         return reading
-    if rows[0][0].casefold().startswith("sep="):
-        raise UsageError("the first line is a note of a spreadsheet, not of the table", hint="remove it, as with tail -n +2")
     width = Counter(map(len, rows)).most_common(1)[0][0]
     first, rows = rows[0], [row for row in rows if len(row) == width]
     wanted = ["text_column"] * (reading.text_column is None) + ["label_column"] * (labelled and reading.label_column is None)
@@ -230,12 +235,12 @@ def keys_of(record: Mapping[str, object], before: str = "") -> Iterator[str]:
             yield before + key
 
 
-def recognise_keys(record: Mapping[str, object], reading: Reading, *, labelled: bool) -> Reading:
-    """Return the settings with the keys of label and text that a record of JSON shows by their names, where they do not say them.
+def recognise_keys(records: Sequence[Mapping[str, object]], reading: Reading, *, labelled: bool) -> Reading:
+    """Return the settings with the keys of label and text that records of JSON show by their names, where they do not say them.
 
-    Nothing changes where the record has the usual keys.
+    Nothing changes where the record with the most and longest keys has the usual ones; an empty list shows none inside.
     """
-    keys = [key for key in keys_of(record) if "," not in key]
+    keys = max(([key for key in keys_of(record) if "," not in key] for record in records), key=lambda keys: len("".join(keys)), default=[])
     for name, usual, known in (("label_column", "label", LABEL_KEYS), ("text_column", "text", TEXT_NAMES)):
         is_wanted = labelled or name == "text_column"
         key = None if usual in keys else _known_key(keys, known)
@@ -248,13 +253,13 @@ def _known_key(keys: Names, known: Names) -> str | None:
     """Return the key with the best known name, those of the record itself before those of objects inside; None if there is none, or several."""
     for level in ([key for key in keys if "." not in key], keys):
         for name in known:
-            same = [key for key in level if _plain(key.removesuffix(".name").rpartition(".")[2]) == name]
+            same = [key for key in level if _plain(_INNER.sub("", key).rpartition(".")[2]) == name]
             if same:
                 return same[0] if len(same) == 1 else None
     return None
 
 
-def first_records(start: bytes, *, most: int = MOST_ROWS) -> list[dict[str, object]]:
+def first_records(start: bytes) -> list[dict[str, object]]:
     """Return the first objects of JSON lines or of an array of objects, given its first bytes; the last one may be cut, and is left out."""
     from nbtext.strict_json import DECODER
 
@@ -262,7 +267,7 @@ def first_records(start: bytes, *, most: int = MOST_ROWS) -> list[dict[str, obje
     records: list[dict[str, object]] = []
     place = 0
     try:
-        while place < len(text) and len(records) < most:
+        while place < len(text) and len(records) < MOST_ROWS:
             record, place = DECODER.raw_decode(text, place)
             if not isinstance(record, dict):
                 break

@@ -17,7 +17,7 @@ from nbtext.corpus.parts import ARRAY
 from nbtext.corpus.streams import LONGEST_FIRST_LINE, beginning, line_blocks, numbered_lines, open_stream
 from nbtext.document_parts import FIELDS_KEY, fields_of_pairs, holds_separators, with_spaces
 from nbtext.errors import DocumentError, PathError, listed
-from nbtext.label_lists import is_marks, marked_at_least_half, marked_labels
+from nbtext.label_lists import is_marks, marked_labels
 from nbtext.label_sets import MARK, label_set, one_label
 from nbtext.ragged import LabelledBlock
 from nbtext.settings import FORMATS
@@ -205,7 +205,7 @@ def _each_element(path: str, source: Source, of_record: Callable[[str, dict[str,
             yield Document(name, problem=DocumentError(_NO_OBJECT))
             continue
         texts = _value_at(element, text_keys[0]) if len(text_keys) == 1 else None
-        if not isinstance(texts, list):
+        if not isinstance(texts, list) or not texts:
             yield of_record(name, element)
             continue
         for place, text in enumerate(texts, 1):  # examples of one class
@@ -226,23 +226,24 @@ def arrays_hint(value: object) -> str | None:
     return f"give --records with the key of the documents: {listed(arrays, 10)}" if arrays else None
 
 
-def arrays_in_file(path: str) -> str | None:
-    """Return `arrays_hint` of a file that holds one JSON object."""
-    return arrays_hint(_value_in_file(path, "auto"))
+def how_to_read_json(path: str) -> str:
+    """Return how to read a file that is JSON, but neither an object a line nor an array of objects; or where it is not valid."""
+    content = beginning(path, LONGEST_FIRST_LINE)
+    hint = None
+    if len(content) < LONGEST_FIRST_LINE:
+        try:
+            hint = arrays_hint(_parsed(content, "auto")[0])
+        except DocumentError as problem:
+            return f"it begins like JSON and is {problem.message}"
+    return hint or "make it an array of objects, as with jq .data FILE, or an object a line"
 
 
 def records_in_file(path: str, reading: Reading) -> list[dict[str, object]]:
     """Return the objects of the array that ``reading.records`` names, as far as there are any; reading them reports what is wrong."""
-    value = _value_in_file(path, reading.encoding)
-    found = _value_at(value, reading.records or "") if isinstance(value, dict) else _ABSENT
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
-
-
-def _value_in_file(path: str, encoding: str) -> object:
-    """Return the JSON value that a file holds, None if it holds none."""
-    with suppress(DocumentError):
-        return _parsed(beginning(path, LONGEST_FIRST_LINE), encoding)[0]
-    return None
+    with suppress(DocumentError, PathError):
+        value, _ = _parsed(beginning(path, LONGEST_FIRST_LINE), reading.encoding)
+        return [each for each in _array_at(value, reading.records or "", path) if isinstance(each, dict)]
+    return []
 
 
 def _members(value: object, before: str = "") -> Iterator[tuple[str, object]]:
@@ -320,49 +321,57 @@ def _text_at(record: dict[str, object], key: str) -> bytes:
     text = _value_at(record, key)
     if isinstance(text, str):
         return text.encode("utf-8", "replace")
-    if text is None or text is _ABSENT:
+    if text is None or text is _ABSENT or text == []:
         raise _without_value(record, key, "--text-column")
-    raise DocumentError(f"the value at the key {key!r} is not text", hint="see --text-column")
+    raise DocumentError(f"the value at the key {key!r} is not text", hint=arrays_hint(record) or "see --text-column")
 
 
 def _without_value(record: dict[str, object], key: str, option: str) -> DocumentError:
-    from nbtext.corpus.columns import cut_short, keys_of
-
     if _value_at(record, key) is not _ABSENT:
         return DocumentError(f"no value at the key {key!r}", hint=f"see {option}")
     hint = arrays_hint(record) or f"see {option}"
-    keys = listed([cut_short(each, 30) for each in keys_of(record)], 10)
-    return DocumentError(f"no value at the key {key!r}", hint=f"the keys are {keys}; {hint}")
+    return DocumentError(f"no value at the key {key!r}", hint=f"the keys are {_keys_in(record)}; {hint}")
+
+
+def _keys_in(record: dict[str, object]) -> str:
+    """Return the keys of an object as a message shows them: a key may hold half a character."""
+    from nbtext.corpus.columns import cut_short, keys_of
+
+    return listed([cut_short(each.encode("utf-8", "replace").decode(), 30) for each in keys_of(record)], 10)
 
 
 def _value_at(record: dict[str, object], key: str) -> object:
-    """Return the value at a key, or if there is none and the key has dots, inside the objects on the way; else a sentinel.
+    """Return the value at a key, or if there is none and the key has dots, inside the objects on the way; else a sentinel."""
+    value: object = record
+    while key:
+        if isinstance(value, dict) and key in value:
+            return value[key]
+        part, _, key = key.partition(".")
+        value = _value_inside(value, part)
+    return value
 
-    Of the objects in a list on the way it is the list of all their values, or with a number the value of that one, from 0.
-    """
-    if key in record:
-        return record[key]
-    head, dot, rest = key.partition(".")
-    inside = record.get(head) if dot else None
-    if isinstance(inside, dict):
-        return _value_at(inside, rest)
-    if not isinstance(inside, list):
+
+def _value_inside(value: object, part: str) -> object:
+    """Return the value at a key of an object, of the objects in a list the list of all their values, or with a number the item of that number, from 0."""
+    if isinstance(value, dict):
+        return value.get(part, _ABSENT)
+    if not isinstance(value, list):
         return _ABSENT
-    place, _, after = rest.partition(".")
-    if place.isdecimal() and place.isascii():
-        item = inside[int(place)] if int(place) < len(inside) else _ABSENT
-        return _value_at(item, after) if isinstance(item, dict) and after else item
-    found = [value for each in inside if isinstance(each, dict) and (value := _value_at(each, rest)) is not _ABSENT]
-    if inside and not found:
+    if part.isdecimal() and part.isascii():
+        return value[int(part)] if int(part) < len(value) else _ABSENT
+    found = [inside for each in value if (inside := _value_inside(each, part)) is not _ABSENT]
+    if value and not found:
         return _ABSENT
-    return [item for value in found for item in (value if isinstance(value, list) else [value])]
+    return [item for inside in found for item in (inside if isinstance(inside, list) else [inside])]
 
 
 def _label(record: dict[str, object], key: str) -> str | None:
     """Return the label at a key, of a list the set of its labels."""
     value = _value_at(record, key)
+    if isinstance(value, dict):
+        value = value.get("choices", value)  # as Label Studio writes several
     if is_marks(value):
-        return label_set(marked_at_least_half(cast("dict[str, float]", value)))
+        return label_set(label for label, mark in cast("dict[str, float]", value).items() if mark >= 0.5)
     if not isinstance(value, list):
         label = _as_text(value, key)
         return label and one_label(label)
@@ -386,7 +395,9 @@ def _as_text(value: object, key: str) -> str | None:
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, (dict, list)):
-        raise DocumentError(f"the value at the key {key!r} is not text, a number, true or false")
+        inside = _keys_in({key: value})
+        hint = f"{key}.0 is its first item" if inside == key else f"inside are {inside}"
+        raise DocumentError(f"the value at the key {key!r} is not text, a number, true or false", hint=hint)
     try:
         return json.dumps(value, allow_nan=False)
     except ValueError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.directory import files_below, labelled_files, names_below, read_listed, unlabelled_files, with_several_labels
 from nbtext.corpus.document import Document, LabelledFolder, Source, too_large
 from nbtext.corpus.streams import BUFFER, beginning, must_exist, open_stream, uncompressed_name
-from nbtext.errors import PathError, UsageError
+from nbtext.errors import DocumentError, PathError, UsageError
 from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ message, nor an envelope that a letter quotes before other words.
 
 _SUFFIXES = (".mbox", ".mbx")
 
+_SHIFTED = re.compile("&([A-Za-z0-9+,]*)-")
+"""Characters beyond ASCII, and "&" itself, in the name of a folder of IMAP: modified UTF-7 (RFC 3501, 5.1.3)."""
+
 _INDEX = re.compile(r".*\.(msf|dat|toc|cmeta|ev-summary(-meta)?|ibex\.index(\.data)?)|table_of_contents|filterlog\.html", re.IGNORECASE)
 """Names of files that mail programs keep beside mboxes."""
 
@@ -63,12 +67,19 @@ def class_of(path: str, source: Source, *suffixes: str) -> str | None:
     return _class_named(os.path.basename(os.path.realpath(path)).lstrip("."), suffixes)
 
 
-def _class_named(name: str, suffixes: Iterable[str]) -> str:
+def _class_named(name: str, suffixes: Iterable[str] = ()) -> str:
     name = uncompressed_name(name)
     for suffix in suffixes:
         if name.lower().endswith(suffix):
             name = name[: -len(suffix)]
+    with suppress(UnicodeError, DocumentError):  # a name with an ampersand of its own
+        return decoded_name(_SHIFTED.sub(_unshifted, name).encode())
     return decoded_name(os.fsencode(name))
+
+
+def _unshifted(piece: re.Match[str]) -> str:
+    """Return the characters that a piece of a folder's name stands for."""
+    return f"+{piece[1].replace(',', '/')}-".encode().decode("utf-7") if piece[1] else "&"
 
 
 def _is_maildir(path: str) -> bool:
@@ -91,11 +102,23 @@ def _maildirs_in(path: str) -> list[str]:
     return folders if all(map(_is_maildir, folders)) else []
 
 
-def _account_in(path: str) -> dict[str, str]:
-    """Return the Maildirs of an account, by path with their classes: INBOX for the path itself and ``A.B`` for the folder ``.A.B`` in it; none if there is no folder."""
-    inside = list(filter(_is_maildir, _folders_in(path))) if _is_maildir(path) else []
-    classes = {folder: decoded_name(os.fsencode(os.path.basename(folder).lstrip("."))) for folder in inside}
-    return {path: "INBOX", **classes} if inside else {}
+def _account_in(path: str) -> list[str]:
+    """Return the Maildirs with messages of an account, with their classes: INBOX for the path itself and ``A.B`` for the folder ``.A.B`` in it; none if there is no folder."""
+    folders = [LabelledFolder(each, _class_named(os.path.basename(each).lstrip("."))) for each in _folders_in(path) if _is_maildir(each)]
+    several = [LabelledFolder(path, "INBOX"), *folders] if folders else []
+    return [each for each in several if any(names_below(_parts_of(each), labelled=False))]
+
+
+def _parts_of(path: str) -> list[str]:
+    """Return the folders of a Maildir that hold messages."""
+    return [os.path.join(path, folder) for folder in FOLDERS[:2]]
+
+
+def _maildirs_of(path: str, source: Source) -> list[str]:
+    """Return the Maildirs that a path stands for, if it is not one: those in a folder, or those of an account that is the whole corpus."""
+    if not _is_maildir(path):
+        return _maildirs_in(path)
+    return _account_in(path) if source.alone and class_of(path, source) else []
 
 
 def holds_maildirs(path: str) -> bool:
@@ -153,15 +176,10 @@ def maildir(path: str, source: Source) -> Iterator[ListedFile]:
 
     Raise `PathError` for any other path if classes are wanted and it has none; else it is a message or a directory of messages.
     """
-    if not _is_maildir(path) and not isinstance(path, LabelledFolder) and (several := _maildirs_in(path)):
+    if not isinstance(path, LabelledFolder) and (several := _maildirs_of(path, source)):
         yield from with_several_labels(chain.from_iterable(maildir(each, source) for each in several), several)
         return
-    if source.alone and not isinstance(path, LabelledFolder) and class_of(path, source) and (account := _account_in(path)):
-        parts = ((os.path.join(folder, part), label) for folder, label in account.items() for part in FOLDERS[:2])
-        found = ((file, label, problem) for part, label in parts for file, problem in files_below(part))
-        yield from with_several_labels(found, account)
-        return
-    folders = [os.path.join(path, folder) for folder in FOLDERS[:2]] if _is_maildir(path) else None
+    folders = _parts_of(path) if _is_maildir(path) else None
     if (label := class_of(path, source)) is not None:
         if folders is None and not (stat.S_ISDIR(must_exist(path).st_mode) and isinstance(path, LabelledFolder)):
             raise PathError("not a Maildir: a folder cur, new or tmp is missing", where=path)

@@ -76,8 +76,7 @@ _CONVERTED_BY_CONTENT = {
 }
 """The same by the beginning of a file that is to be learnt."""
 
-
-_OBJECT_OF_LINES = re.compile(rb"(\xef\xbb\xbf)?\{\s*\n")
+_LIKE_JSON = re.compile(rb"""\s*(?:\{\s*("|\Z)|\[\s*[\["{])""")
 
 
 def read_corpus(paths: Sequence[str], reading: Reading, notices: Notices, *, labelled: bool, columns: Names = ()) -> Iterator[Document]:
@@ -130,7 +129,8 @@ def _undecoded(shard: Shard, source: Source) -> Iterator[Any]:
         read = read_message if layout.mail else read_listed
         return (read(file, source) for file in shard.files or reader(layout)(shard.path, source))
     if layout.columns and not shard.part.start:
-        (_check_records if layout.decoded else _check_rows)(shard.path, source)
+        doubts = (_doubts_of_records if layout.decoded else _doubts_of_rows)(shard.path, source)
+        source.notices.warnings.extend(Finding("columns", WARNING, f"{shard.path}: {what}", advice) for what, advice in doubts)
     return reader(layout)(shard.path, replace(source, part=shard.part))
 
 
@@ -234,23 +234,17 @@ def _format_by_content(path: str) -> str | None:
     start = beginning(path, of_pipe=LOOKED_AT)
     if refused := next((hint for signature, hint in _CONVERTED_BY_CONTENT.items() if re.match(signature, start)), None):
         raise UsageError(f"{path} cannot be read", hint=refused)
-    _refuse_one_object(path, start)
     line = start.partition(b"\n")[0]
     text = line.removeprefix(BOM_UTF8)
     for name, layout in FORMATS.items():
         if layout.beginning and (line if layout.mail else text).startswith(layout.beginning):
             return name
-    return "jsonl" if _holds_records(start) else table_format(start, complete=len(start) < LOOKED_AT)
+    found = "jsonl" if _holds_records(start) else table_format(start, complete=len(start) < LOOKED_AT)
+    if found is None and start and (path.lower().endswith(".json") or _LIKE_JSON.match(text)):
+        from nbtext.corpus.lines import how_to_read_json
 
-
-def _refuse_one_object(path: str, start: bytes) -> None:
-    """Raise `UsageError` for a JSON file that is one object over several lines: say which of its arrays may hold the documents."""
-    if not _OBJECT_OF_LINES.match(start):
-        return
-    from nbtext.corpus.lines import arrays_in_file
-
-    hint = arrays_in_file(path) or "make it an array of objects, as with jq .data FILE, or an object a line"
-    raise UsageError(f"{path} cannot be read", hint=hint)
+        raise UsageError(f"{path} cannot be read", hint=how_to_read_json(path))
+    return found
 
 
 def _holds_records(start: bytes) -> bool:
@@ -383,30 +377,29 @@ def _kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
     """Return the kind that all files in and below the paths have by their names, `BY_NAME` if they differ."""
     from nbtext.corpus.directory import names_below
 
-    kinds, seen = set(), set()
+    kinds = set()
     for name, *_ in names_below(paths, labelled=labelled):
-        suffix = name[name.rfind(".") :]
-        if suffix not in seen:
-            if uncompressed_name(name) == name:
-                seen.add(suffix)
-            kinds.add(_kind_of_file(name))
-            if len(kinds) > 1:
-                return BY_NAME
+        kinds.add(_kind_of_file(name))
+        if len(kinds) > 1:
+            return BY_NAME
     return kinds.pop() if kinds else "text"
 
 
 def kinds_of_text(text: bytes) -> list[str]:
-    """Return the kinds of documents, other than text, that the beginning of a text looks like."""
+    """Return the kinds of documents, other than text, that the beginning of a text looks like; also ``mbox``."""
+    from nbtext.corpus.mailboxes import is_mbox
+
+    if is_mbox(text[:LOOKED_AT]):
+        return ["mbox"]
     return [kind for kind, find in KINDS_OF_TEXT.items() if find(text, 0, BEGINNING)]
 
 
 def read_as_text(kinds: Mapping[str, int], n_documents: int, among: str = "") -> Iterator[Finding]:
     """Yield the finding for each kind that many documents look like, which are read as text."""
     for kind, n in kinds.items():
-        if kind in KINDS_OF_TEXT and n >= SHARE_OF_KIND * n_documents:
-            yield Finding(
-                "texts", WARNING, f"read as text, and look like {kind}: {quantity(n, 'document')}{among}", f"give --document {kind}"
-            )
+        if kind in (*KINDS_OF_TEXT, "mbox") and n >= SHARE_OF_KIND * n_documents:
+            advice = f"give --{'format' if kind in FORMATS else 'document'} {kind}"
+            yield Finding("texts", WARNING, f"read as text, and look like {kind}: {quantity(n, 'document')}{among}", advice)
 
 
 def files_read_as_text(folder: str) -> Iterator[Finding]:
@@ -416,7 +409,7 @@ def files_read_as_text(folder: str) -> Iterator[Finding]:
     with suppress(OSError):  # reading it reports the reason
         folders = [path for path, is_folder in visible_paths(folder) if is_folder][:_FOLDERS_LOOKED_AT] or [folder]
         some = chain.from_iterable(islice(names_below([each], labelled=False), _FILES_LOOKED_AT) for each in folders)
-        texts = [beginning(path, BEGINNING) for name, _, path in some if _kind_of_file(name) == "text" and os.path.isfile(path)]
+        texts = [beginning(path) for name, _, path in some if _kind_of_file(name) == "text" and os.path.isfile(path)]
         kinds = Counter(chain.from_iterable(map(kinds_of_text, texts)))
         yield from read_as_text(kinds, len(texts), f" of {len(texts)} looked at")
 
@@ -432,12 +425,12 @@ def _with_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
         return reading
     of_pipe = LOOKED_AT if labelled else 0  # a pipe to be answered may be slow
     if FORMATS[reading.format].decoded:
-        records = first_records(beginning(path, of_pipe=of_pipe), most=1)
+        records = first_records(beginning(path, of_pipe=of_pipe))
         if reading.records is not None:
             from nbtext.corpus.lines import records_in_file
 
             records = records_in_file(path, reading)
-        return recognise_keys(records[0], reading, labelled=labelled) if records else reading
+        return recognise_keys(records, reading, labelled=labelled)
     delimiter, rows = _delimiter_and_rows(path, reading, of_pipe=of_pipe)
     reading = replace(reading, delimiter=delimiter)
     try:
@@ -453,29 +446,19 @@ def first_rows(path: str, reading: Reading) -> list[list[str]]:
     return _delimiter_and_rows(path, replace(reading, delimiter=delimiter_of(reading)))[1]
 
 
-def quoted_cells(path: str, reading: Reading, found: Reading) -> Iterator[Finding]:
-    """Yield the finding that cells look quoted, if a table was recognised as tsv."""
-    from nbtext.corpus.columns import holds_quoted_cells
-
-    if (reading.format, found.format) == ("auto", "tsv") and holds_quoted_cells(beginning(path)):
-        yield Finding(
-            "columns",
-            WARNING,
-            f"{path}: cells look quoted, and in tsv a quote is a character",
-            "if they are, give --format csv --delimiter tab",
-        )
-
-
 def corpus_doubts(paths: Sequence[str], reading: Reading, found: Reading) -> Iterator[Finding]:
     """Yield what may be wrong with how a corpus is read, by its first bytes or the names of its files, for settings before and after `resolved`."""
     if found.format in ("dir", "lines"):
         from nbtext.corpus.directory import names_below
         from nbtext.corpus.unknown import folder_findings
 
-        folders = [path for path in paths if os.path.isdir(path)]
-        yield from folder_findings(paths, found, (name for name, *_ in names_below(folders, labelled=True)))
-    elif found.has_columns:
-        yield from quoted_cells(paths[0], reading, found)
+        yield from folder_findings((path for *_, path in names_below(paths, labelled=found.format == "dir")), found)
+    elif (reading.format, found.format) == ("auto", "tsv"):
+        from nbtext.corpus.columns import holds_quoted_cells
+
+        if holds_quoted_cells(beginning(paths[0])):
+            detail = f"{paths[0]}: cells look quoted, and in tsv a quote is a character"
+            yield Finding("columns", WARNING, detail, "if they are, give --format csv --delimiter tab")
 
 
 def _delimiter_and_rows(path: str, reading: Reading, *, of_pipe: int = 0) -> tuple[str | None, list[list[str]]]:
@@ -493,8 +476,8 @@ def _delimiter_and_rows(path: str, reading: Reading, *, of_pipe: int = 0) -> tup
     return delimiter, rows
 
 
-def _check_rows(path: str, source: Source) -> None:
-    """Raise `UsageError` for a header that is none by the settings; note what may be read wrongly."""
+def _doubts_of_rows(path: str, source: Source) -> Iterator[tuple[str, str]]:
+    """Yield what may be read wrongly in a table, and what to do; raise `UsageError` for a header that is none by the settings."""
     from nbtext.corpus.columns import doubts, refuse_header
 
     reading, rows = source.reading, first_rows(path, source.reading)
@@ -504,17 +487,15 @@ def _check_rows(path: str, source: Source) -> None:
         problem.where = path
         raise
     if rows and reading.text_column not in source.columns:  # label --take asks for ids
-        found = doubts(rows, reading, os.path.dirname(path), all_learnt=source.labelled and source.where is None)
-        source.notices.warnings.extend(Finding("columns", WARNING, f"{path}: {what}", advice) for what, advice in found)
+        yield from doubts(rows, reading, os.path.dirname(path), all_learnt=source.labelled and source.where is None)
 
 
-def _check_records(path: str, source: Source) -> None:
-    """Note what may be read wrongly in objects of JSON, if all are to be learnt."""
+def _doubts_of_records(path: str, source: Source) -> Iterator[tuple[str, str]]:
+    """Yield the same of objects of JSON, if all are to be learnt."""
     from nbtext.corpus.columns import first_records, record_doubts
 
     if source.labelled and source.where is None and source.reading.records is None:
-        found = record_doubts(first_records(beginning(path)), source.reading)
-        source.notices.warnings.extend(Finding("columns", WARNING, f"{path}: {what}", advice) for what, advice in found)
+        yield from record_doubts(first_records(beginning(path)), source.reading)
 
 
 def column_names(path: str, reading: Reading) -> tuple[str, ...]:

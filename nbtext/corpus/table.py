@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, AnyStr, NamedTuple
 
 import numpy as np
 
-from nbtext.corpus.columns import column_name, cut_short, names_a_column
+from nbtext.corpus.columns import as_tsv, column_name, cut_short, names_a_column
 from nbtext.corpus.decoding import decoded_name, is_plain, plain_lines, to_utf8
 from nbtext.corpus.document import WHOLE_FILE, Document, Source, delimiter_of, problem_of, too_large
 from nbtext.corpus.parts import size_of_records
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 30
 """Characters of a column's name in a message."""
-
-NAMED_DELIMITERS = {"\t": "tab"}
-"""How an option names a delimiter, if not by itself in quotes."""
 
 FEWEST_SWALLOWED = 3
 """Lines in a cell, at least, that all look like rows, for the cell to be a mistake."""
@@ -322,11 +319,6 @@ def _noting_swallowed_rows(rows: Iterable[Row], path: str, source: Source) -> It
             what = f"{path}:{number}: a cell in quotes holds lines that look like rows, and is read as one cell"
             source.notices.warnings.append(Finding("columns", WARNING, what, f"if a quote is only a character, give {as_tsv(delimiter)}"))
         yield number, fields
-
-
-def as_tsv(delimiter: str) -> str:
-    """Return the options that read a table in which a quote is a character."""
-    return f"--format tsv --delimiter {NAMED_DELIMITERS.get(delimiter, repr(delimiter))}"
 
 
 def _wrong_width(found: int, width: int, last: int) -> DocumentError:

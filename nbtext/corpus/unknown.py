@@ -8,17 +8,16 @@ import shlex
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.columns import MOST_ROWS, recognise, split_rows
+from nbtext.corpus.columns import DELIMITERS, MOST_ROWS, as_tsv, split_rows
 from nbtext.corpus.decoding import is_plain
 from nbtext.corpus.streams import LOOKED_AT, beginning
-from nbtext.errors import WARNING, Finding, UsageError
-from nbtext.settings import FORMATS, Reading
+from nbtext.errors import WARNING, Finding
+from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-DELIMITERS = {";": "';'", "|": "'|'", "\t": "tab", ",": ","}
-"""What may stand between label and text, as an option has it."""
+    from nbtext.settings import Reading
 
 FEWEST_LINES = 3
 """Lines that show how a file is laid out."""
@@ -39,31 +38,17 @@ def how_to_read(path: str) -> str | None:
     if not is_plain(start[: start.rfind(b"\n") + 1]):
         return None
     complete = len(start) < LOOKED_AT
-    for delimiter, written in DELIMITERS.items():
+    for delimiter in DELIMITERS:
         rows = split_rows(start, delimiter, quoted=False, complete=complete)
         width = len(rows[0]) if rows else 0
         if width > 1 and len(rows) >= FEWEST_LINES and all(len(row) == width for row in rows):
-            return f"each line has {width} columns, so give {_table_options(rows, delimiter, written)}"
+            return f"each line has {width} columns, so give {as_tsv(delimiter)}"
     lines = start.decode("utf-8", "replace").splitlines()[:MOST_ROWS]
     first_words = [line.split(maxsplit=1)[0] for line in lines if " " in line.strip()]
     if len(lines) >= FEWEST_LINES and len(first_words) == len(lines) and len(set(first_words)) <= REPEATED * len(lines):
         file = shlex.quote(path)
         return f"if the first word of each line is its class, make it a table, as with sed 's/ /\\t/' {file} > {file}.tsv"
     return None
-
-
-def _table_options(rows: list[list[str]], delimiter: str, written: str) -> str:
-    """Return the options that read rows as a table."""
-    options = ["--format", "tsv"] if delimiter == "\t" else ["--format", "tsv", "--delimiter", written]
-    reading = Reading(format="tsv", delimiter=delimiter)
-    try:
-        found = recognise(rows, reading, labelled=True)
-    except UsageError:
-        return " ".join([*options, "--label-column", "N", "--text-column", "N"])
-    for name in ("label_column", "text_column"):
-        if (column := found[name]) is not None:
-            options += [f"--{name.replace('_', '-')}", str(column)]
-    return " ".join(options)
 
 
 def _parallel_files(files: Sequence[str]) -> Iterator[Finding]:
@@ -84,18 +69,12 @@ def _parallel_files(files: Sequence[str]) -> Iterator[Finding]:
             )
 
 
-def folder_findings(paths: Sequence[str], reading: Reading, names: Iterable[str]) -> Iterator[Finding]:
+def folder_findings(files: Iterable[str], reading: Reading) -> Iterator[Finding]:
     """Yield the finding that files are tables, or labels of other files, and are read as texts of the class that their folder or name is."""
     if reading.format == "lines":
-        files = [os.path.join(paths[0], name) for name in os.listdir(paths[0])] if os.path.isdir(paths[0]) else paths
         yield from _parallel_files(sorted(files))
-    if reading.format != "dir" or reading.document != "text":
-        return
-    table = next((name for name in islice(names, MOST_NAMES) if name.lower().endswith(_TABLES)), None)
-    if table is not None:
-        yield Finding(
-            "format",
-            WARNING,
-            f"{paths[0]}: its folders hold tables, such as {table}, and each file is read as one text",
-            "give a table itself, or the folder of one corpus",
-        )
+    elif reading.document == "text":
+        table = next((file for file in islice(files, MOST_NAMES) if file.lower().endswith(_TABLES)), None)
+        if table is not None:
+            detail = f"folders hold tables, such as {table}, and each file is read as one text"
+            yield Finding("format", WARNING, detail, "give a table itself, or the folder of one corpus")

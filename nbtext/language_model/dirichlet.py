@@ -207,10 +207,6 @@ class LanguageModels:
         """Return φ_jk of selected terms, shape (n, n_classes)."""
         return self.estimated(terms, self.statistics.counts_of(terms), self.class_tokens)
 
-    def probability_in(self, terms: Whole, classes: Whole) -> Floats:
-        """Return φ_jk of pairs of a selected term and a class in which it occurs, shape (n,)."""
-        return self.estimated(terms, self.statistics.counts_in(terms, classes), self.class_tokens[classes])
-
     def estimated(self, terms: Whole, counts: Numbers, tokens: Floats) -> Floats:
         """Return φ of selected terms with these counts m, shape (n, n_classes) or (n,), in classes with these tokens, of a shape that broadcasts."""
         pseudo_counts, total = self.pseudo_counts(terms)

@@ -96,13 +96,11 @@ def corpus_findings(statistics: ClassStatistics, reading: Reading, *, n_terms: i
         )
     is_list = reading.layout.decoded and reading.label_separator is None and "," not in (reading.label_column or "")
     if is_list and statistics.n_documents >= REVEALING_DOCUMENTS and _have_one_label(statistics):
-        head, dot, rest = (reading.label_column or "label").partition(".")
-        first = f"{head}.0{dot}{rest}"
         yield Finding(
             "labels",
             WARNING,
             "labels are lists, none has more than one, and each label is answered by itself",
-            f"if each document has one class, give --label-column {first}",
+            f"if each document has one class, give --label-column {reading.label_column or 'label'}.0",
         )
     yield from label_findings(list(filter(None, statistics.classes)), reading)
     yield from _wrong_columns(statistics, reading)

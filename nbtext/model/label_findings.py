@@ -12,7 +12,7 @@ from nbtext.label_lists import holds_list
 from nbtext.label_sets import LISTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.settings import Reading
 
@@ -59,9 +59,8 @@ def label_findings(labels: Sequence[str], reading: Reading) -> Iterator[Finding]
 def _lists(labels: Sequence[str], reading: Reading) -> Iterator[Finding]:
     """Yield the finding that labels are lists of labels, or end as an item of a list."""
     if (separator := separator_of(labels)) is not None:
-        example = next(label for label in labels if _is_list(label, separator))
-        written = "list" if separator == LISTS else "' '" if separator == " " else f"'{separator}'"
-        advice = f"give --label-separator {written}"
+        example = next(label for label in labels if separator in label or holds_list(label))
+        advice = f"give --label-separator '{separator}'"
         if reading.format == "fasttext":
             advice = f"write a space before each __label__ and before the text, as with sed 's/{separator} */ /'"
         yield Finding("labels", WARNING, f"labels that look like lists of several, such as {example!r}", f"if they are, {advice}")
@@ -100,27 +99,19 @@ def separator_of(labels: Sequence[str]) -> str | None:
     """
     if labels and 2 * sum(map(holds_list, labels)) > len(labels):
         return LISTS
-    return next((separator for separator in SEPARATORS if _are_lists(_parts(labels, separator))), None)
+    return next((separator for separator in SEPARATORS if _are_lists(labels, separator)), None)
 
 
-def _is_list(label: str, separator: str) -> bool:
-    return holds_list(label) if separator == LISTS else len(_parts([label], separator)[label]) > 1
+def _parts(label: str, separator: str) -> set[str]:
+    """Return the parts of a label; one that is no list has one."""
+    parts = {*map(str.strip, label.split(separator))} - {""}
+    return parts if separator != " " or all(map(_ADDRESS.fullmatch, parts)) else {label}
 
 
-def _parts(labels: Iterable[str], separator: str) -> dict[str, list[str]]:
-    """Return the parts of each label; a label that is no list has one."""
-    found = {}
-    for label in labels:
-        parts = [part for part in map(str.strip, label.split(separator)) if part]
-        if separator == " " and not all(map(_ADDRESS.fullmatch, parts)):
-            parts = [label]
-        found[label] = parts
-    return found
-
-
-def _are_lists(parts: Mapping[str, Sequence[str]]) -> bool:
-    several = [of_label for of_label in parts.values() if len(of_label) > 1]
-    uses = Counter(part for of_label in parts.values() for part in set(of_label))
+def _are_lists(labels: Sequence[str], separator: str) -> bool:
+    parts = [_parts(label, separator) for label in labels]
+    several = [of_label for of_label in parts if len(of_label) > 1]
+    uses = Counter(part for of_label in parts for part in of_label)
     shared = sum(any(uses[part] > 1 for part in of_label) for of_label in several)
     is_marked = any(part.startswith(FASTTEXT) for of_label in several for part in of_label)
     return is_marked or (bool(several) and shared >= MOSTLY * len(several) and len(uses) <= len(parts))

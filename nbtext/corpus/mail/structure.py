@@ -26,7 +26,8 @@ _MOST_PARAMETERS, _LONGEST = 64, 4096
 
 _KIND = re.compile(r"[^\x00-\x20;/]+/[^\x00-\x20;/]+")
 _PARAMETER = re.compile(r';\s*([^\s=;*]++)(\*?+)[\d*]*+\s*+=\s*(?:"((?:[^"\\]|\\.)*+)"|([^;\s]*))')
-_COMMENT = re.compile(r"\([^()]*+\)")
+_COMMENT = re.compile(r"\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\)")
+"""It may hold others (RFC 5322, 3.2.2), here to the third level."""
 _TRANSFER = re.compile(r"[^\s\"',;()]+")
 
 _DIGITS = re.compile(rb"[A-Za-z0-9+/]{40}")
