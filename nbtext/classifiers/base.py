@@ -185,8 +185,7 @@ class Unseen(NamedTuple):
     def is_known(self) -> Mask:
         """Which documents have classes that the models know, shape (n_docs,): not those whose class went with its only document."""
         if self.classes.ndim > 1:
-            known: Mask = ~(self.classes & np.isneginf(self.scores)).any(axis=1)
-            return known
+            return np.logical_not((self.classes & np.isneginf(self.scores)).any(axis=1))
         return np.isfinite(self.scores[np.arange(len(self.classes)), self.classes])
 
     def of_known_classes(self) -> Unseen:
