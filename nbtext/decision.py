@@ -263,36 +263,65 @@ class DecisionRule:
 
 
 def greatest_expected_f1(probabilities: Floats) -> Mask:
-    """Return the set of labels of each document with the greatest expected F1, both of shape (n_docs, n_labels).
+    """Return the set of labels of each document with the greatest expected F1 if its labels are independent, both of shape (n_docs, n_labels).
 
-    Of the m most probable it is about 2 Σ p / (m + Σ_l p_l), of none Π_l (1 − p_l), the chance that there is no label. Source: W. Waegeman and others,
-    On the Bayes-optimality of F-measure maximizers (2014), with the expectation of the ratio by the ratio of the expectations.
+    It has the m most probable labels, or none, whose F1 is 1 where there is no label: Π_l (1 − p_l). The number K of true labels has a Poisson binomial
+    distribution, so E[t^K] = G(t) = Π_l (1 − p_l + p_l t), and E[1/(a + K)] = ∫₀¹ t^(a−1) G(t) dt. So E[F1] = Σ_{i≤m} 2 p_i E[1/(m + 1 + K without i)] is
+    2 ∫₀¹ t^m G(t) Σ_{i≤m} p_i/(1 − p_i + p_i t) dt, a polynomial, which Gauss's rule integrates exactly in as many nodes as labels, or half of those given and true. Sources: N. Ye and others,
+    Optimizing F-measure: a tale of two approaches (2012), who get it in as many steps; M. Chao, W. Strawderman, Negative moments of positive random variables
+    (1972), for the integral.
 
     >>> greatest_expected_f1(np.array([[0.9, 0.1, 0.6], [0.1, 0.05, 0.0]])).tolist()
     [[True, False, True], [False, False, False]]
     """
     order = np.argsort(-probabilities, axis=1, kind="stable")
-    f1 = _expected_f1(np.take_along_axis(probabilities, order, axis=1))
-    none = np.prod(1 - probabilities, axis=1, keepdims=True)
-    found = np.zeros(order.shape, np.bool_)
-    given = (np.arange(order.shape[1]) <= f1.argmax(axis=1)[:, np.newaxis]) & (f1.max(axis=1, keepdims=True) >= none)
+    falling = np.take_along_axis(probabilities, order, axis=1)
+    sizes, expected, none = np.arange(1, falling.shape[1] + 1), falling.cumsum(axis=1), np.prod(1 - falling, axis=1, keepdims=True)
+    # by Jensen's inequality E[F1] is between two quotients, of which the larger falls with m, so that larger sets than the first `most` cannot be the best
+    least = np.maximum((2 * expected / (sizes + 1 + expected[:, -1:])).max(axis=1, keepdims=True), none)
+    most = int((2 * expected / (sizes + expected) >= least).sum(axis=1).max(initial=1))
+    mean, first, f1 = float(expected[:, -1].max(initial=0)), falling[:, :most], np.zeros((len(falling), most))
+    true_at_most = int(mean + RARELY + np.sqrt(RARELY**2 + 6 * RARELY * mean))
+    for node, weight in zip(*np.polynomial.legendre.leggauss(min(sizes.size, (most + true_at_most) // 2 + 1)), strict=True):
+        t = (node + 1) / 2
+        generated = (1 - falling * (1 - t)).prod(axis=1, keepdims=True)
+        f1 += weight * t ** sizes[:most] * generated * (first / (1 - first * (1 - t))).cumsum(axis=1)
+    is_any_given = f1.max(axis=1, keepdims=True) >= none - ROUNDING
+    given, found = (sizes <= f1.argmax(axis=1)[:, np.newaxis] + 1) & is_any_given, np.zeros(order.shape, np.bool_)
     np.put_along_axis(found, order, given, axis=1)
     return found
+
+
+RARELY = 13.0
+"""A third of the nats by which more true labels than are integrated exactly are less probable than 1, by S. Bernstein's inequality: fewer than rounding shows."""
+
+ROUNDING = 1e-12
+"""Of an expected F1."""
 
 
 def label_thresholds(log_posterior: Floats) -> tuple[float, ...]:
     """Return the probability from which giving each label is expected to raise its F1 over many documents, half of the greatest expected F1.
 
     ``log_posterior`` is that of left-out documents, shape (n_docs, n_labels); their labels play no part, since of a rare label there are too few to count
-    hits by. Source: Z. Lipton, C. Elkan, B. Naryanaswamy, Optimal thresholding of classifiers to maximize F1 measure (2014), theorem 1.
+    hits by. A label that is expected in hardly any of them has nearly the threshold of all labels together. Source: Z. Lipton, C. Elkan, B. Naryanaswamy,
+    Optimal thresholding of classifiers to maximize F1 measure (2014), theorem 1.
     """
-    return tuple((_expected_f1(np.exp(np.sort(log_posterior.T)[:, ::-1])).max(axis=1) / 2).tolist())
+    p = np.exp(log_posterior)
+    expected = p.sum(axis=0)
+    own, of_all = (np.log(np.maximum(_greatest_f1(each) / 2, LEAST_THRESHOLD)) for each in (p, p.reshape(-1, 1)))
+    return tuple(np.exp((expected * own + OF_ALL * of_all) / (expected + OF_ALL)).tolist())
 
 
-def _expected_f1(falling: Floats) -> Floats:
-    """Return 2 Σ_{i≤m} p_i / (m + Σ p), the expected F1 of giving the first m of each row of probabilities, for each m; the same shape."""
-    expected = falling.cumsum(axis=1)
-    return 2 * expected / (np.arange(1, falling.shape[1] + 1) + expected[:, -1:])
+OF_ALL = 0.3
+"""Documents that the threshold of all labels weighs as much as. Of 0.1 to 10 it had about the best macro F1 on parts of Reuters, with all classifiers."""
+
+LEAST_THRESHOLD = 1e-300
+
+
+def _greatest_f1(p: Floats) -> Floats:
+    """Return the greatest 2 Σ_{i≤n} p_i / (n + Σ p) of each label, given to the n of its documents where it is most probable, shape (n_labels,)."""
+    expected = -np.sort(-p, axis=0).cumsum(axis=0)
+    return (2 * expected / (np.arange(1, len(p) + 1)[:, np.newaxis] + expected[-1:])).max(axis=0)
 
 
 def _probability_of(answers: Whole, log_posterior: Floats) -> Floats:

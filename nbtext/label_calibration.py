@@ -21,10 +21,12 @@ from nbtext.calibration import LABEL_ARRAYS, LARGEST_EXPONENT, LARGEST_LOG, Cali
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.type_names import Floats, Mask, Truth, Whole
 
-SPREAD_OF_SLOPES, SPREAD_OF_OFFSETS = 0.3, 1.0
-"""Standard deviations of the slopes around 1 and of the offsets around those that follow from the shares of labels, in nats."""
+SPREAD_OF_SLOPES, SPREAD_OF_OFFSETS = 0.1, 1.0
+"""Standard deviations of the slopes around 1 and of the offsets around those that follow from the shares of labels, in nats.
+
+With 0.3 slopes fit their own documents: the log loss of others is 1.216 in place of 1.210 on Reuters, and 5.52 in place of 5.47 with 100 documents of 20 labels."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,6 +61,23 @@ class LabelCalibration(Calibration):
         )
         return -np.logaddexp(0.0, -odds)
 
+    def log_posterior_of_left_out(self, scores: Floats, truth: Truth, lengths: Whole, weights: Floats) -> Floats:
+        """Return log p(label k | d) of the documents that this was fitted to, each part of them by what is learnt from the others.
+
+        Only the offsets stay: that of a rare label without a document that has it would be for a rarer one.
+        """
+        found, parts = np.empty_like(scores), np.arange(len(scores)) % max(min(MOST_PAIRS // max(scores.size, 1), MOST_PARTS), 2)
+        known = ~(truth & np.isneginf(scores)).any(axis=1)
+        for is_out in (parts == part for part in range(parts.max(initial=-1) + 1)):
+            others = known & ~is_out
+            of_others = by_label(scores[others], truth[others], lengths[others], weights[others], self.prior, self)
+            found[is_out] = of_others.log_posterior(scores[is_out], lengths[is_out])
+        return found
+
+
+MOST_PARTS, MOST_PAIRS = 20, 1 << 21
+"""Parts of left-out documents, and documents times labels of all parts, since to learn from 2¹⁸ takes 0.2 s."""
+
 
 def _rivals(z: Floats, level: float) -> Floats:
     """Return log(1 + Σ_{l≠k} exp(level + z_l)), shape (n_docs, n_labels)."""
@@ -66,19 +85,26 @@ def _rivals(z: Floats, level: float) -> Floats:
     return np.log1p(np.maximum(odds.sum(axis=1, keepdims=True) - odds, 0.0))
 
 
-def by_label(scores: Floats, truth: Mask, lengths: Whole, weights: Floats | None, prior: Floats) -> LabelCalibration:
+def by_label(
+    scores: Floats, truth: Truth, lengths: Whole, weights: Floats | None, prior: Floats, near: LabelCalibration | None = None
+) -> LabelCalibration:
     """Fit to the scores s + o of left-out documents and to their labels, both of shape (n_docs, n_labels); −inf where the label is not known.
 
-    ``weights`` multiply the loss of each document, shape (n_docs,); None for weights of 1. First what all labels share is fitted, then all.
+    ``weights`` multiply the loss of each document, shape (n_docs,); None for weights of 1. First what all labels share is fitted, then all. With the
+    calibration ``near``, the offsets are its own, and the fit of all else begins there.
     """
     from scipy.optimize import minimize
 
     fit = _Fit(scores, truth, lengths, np.ones(len(scores)) if weights is None else weights, prior)
-    found = np.concatenate((_START, np.ones(prior.size), np.zeros(prior.size)))
-    for free in (slice(_SHARED), slice(None)):
+    everything = np.arange(_SHARED + 2 * prior.size)
+    found, stages = np.concatenate((_START, np.ones(prior.size), np.zeros(prior.size))), [everything[:_SHARED], everything]
+    if near is not None:
+        found = np.concatenate(((-np.log(near.scale), -near.exponent, 1, 0, near.rivalry, near.level), near.slopes, near.offsets - prior))
+        stages = [np.delete(everything[: _SHARED + prior.size], _OF_OFFSETS)]
+    for free in stages:
         start, units = found, 1 / np.sqrt(fit.curvature(found)[free])
 
-        def of_free(steps: Floats, start: Floats = start, free: slice = free, units: Floats = units) -> tuple[float, Floats]:
+        def of_free(steps: Floats, start: Floats = start, free: Whole = free, units: Floats = units) -> tuple[float, Floats]:
             value, gradient = fit.loss(_moved(start, free, units * steps))
             return value, gradient[free] * units
 
@@ -99,6 +125,9 @@ def _rounded(values: Floats) -> Floats:
 _SHARED = 6
 """Parameters that all labels share: log scale, exponent, weight of the prior, offset, rivalry, level. Slopes and offsets follow."""
 
+_OF_OFFSETS = (2, 3)
+"""The places of those that offsets follow from."""
+
 _START = (0.0, -0.5, 1.0, 0.0, 0.5, 0.0)
 """Around these the shared parameters have standard normal priors, for corpora of few documents."""
 
@@ -108,7 +137,7 @@ _PAIRS_AT_ONCE = 1 << 14
 """Documents times labels in a block that fits into the processor's cache: a third of the time of whole arrays."""
 
 
-def _moved(start: Floats, free: slice, steps: Floats) -> Floats:
+def _moved(start: Floats, free: Whole, steps: Floats) -> Floats:
     found = start.copy()
     found[free] += steps
     return found

@@ -52,10 +52,11 @@ def test_leaving_one_out_is_training_without_it(weighting: str) -> None:
     for left in range(0, len(TEXTS), 7):
         others = [place for place in range(len(TEXTS)) if place != left]
         apart = trained([TEXTS[n] for n in others], [SETS[n] for n in others], weighting=weighting, calibration="none")
-        wanted = apart.joint_log_likelihood([TEXTS[left]])[0]
+        wanted, scored = apart.joint_log_likelihood([TEXTS[left]])[0], apart.fitted.score([TEXTS[left].encode()])
         row = rows[int(content_hashes([TEXTS[left].encode()])[0])]
         assert found.scores[row] == pytest.approx(wanted, rel=1e-9, abs=1e-9)
         assert [LABELS[number] for number in np.flatnonzero(found.classes[row])] == SETS[left]
+        assert (found.lengths[row], found.unknown[row]) == (scored.lengths[0], scored.unknown[0])
 
 
 @pytest.mark.parametrize("settings", [{}, {"weighting": "log"}, {"classifier": "bernoulli"}, {"prior_shape": "background"}])

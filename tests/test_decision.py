@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING
 
@@ -248,15 +249,33 @@ def test_costs_of_labels_that_mean_nothing_are_refused(tables: dict[str, object]
         thresholds_by_costs(tables, ["a", "b"])
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
-def test_the_set_of_greatest_expected_f1_by_trying_all_sizes(p: list[float]) -> None:
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_the_set_of_greatest_expected_f1_by_trying_all_sets_and_outcomes(p: list[float]) -> None:
+    sets = np.array(list(itertools.product((0, 1), repeat=len(p))))
+    chances = np.where(sets, p, 1 - np.array(p)).prod(axis=1)
+    both, sizes = sets @ sets.T, sets.sum(axis=1)
+    expected = np.where(sizes[:, np.newaxis] + sizes > 0, 2 * both / np.maximum(sizes[:, np.newaxis] + sizes, 1), 1.0) @ chances
     [found] = greatest_expected_f1(np.array([p]))
-    by_size = [math.prod(1 - each for each in p)]
-    by_size += [2 * sum(sorted(p)[-m:]) / (m + sum(p)) for m in range(1, len(p) + 1)]
-    assert by_size[np.count_nonzero(found)] == pytest.approx(max(by_size))
-    assert min([each for each, is_in in zip(p, found, strict=True) if is_in], default=1) >= max(
-        [each for each, is_in in zip(p, found, strict=True) if not is_in], default=0
-    )
+    assert expected[(sets == found).all(axis=1)] == pytest.approx(expected.max(), abs=1e-11)
+
+
+@pytest.mark.parametrize(("n", "a"), [(60, 0.03), (60, 1.0), (150, 0.1), (300, 0.01)])
+def test_of_many_labels_the_expected_f1_is_that_of_the_numbers_of_true_ones(n: int, a: float) -> None:
+    """By their distributions among those given and among the others, label by label."""
+    falling = -np.sort(-np.random.default_rng(n).beta(a, 1, n))
+    given, others = [np.ones(1)], [np.ones(1)]
+    for numbers, order in ((given, falling), (others, falling[::-1])):
+        for p in order.tolist():
+            numbers.append(np.convolve(numbers[-1], [1 - p, p]))
+    expected = [math.prod((1 - falling).tolist())]
+    for m in range(1, n + 1):
+        hits, missed = np.ogrid[: m + 1, : n - m + 1]
+        expected.append(float(given[m] @ (2 * hits / (m + hits + missed)) @ others[n - m]))
+    assert np.count_nonzero(greatest_expected_f1(falling[np.newaxis])) == np.argmax(expected)
+
+
+def test_a_label_as_likely_as_not_is_given() -> None:
+    assert greatest_expected_f1(np.array([[0.5], [0.49]])).tolist() == [[True], [False]]
 
 
 def test_labels_are_given_from_a_probability_on() -> None:
@@ -271,12 +290,21 @@ def test_log_odds_of_several_labels_are_each_of_its_own() -> None:
     assert log_odds(np.log(p), several=True) == pytest.approx(np.log(p / (1 - p)))
 
 
-def test_a_threshold_of_a_label_is_half_of_the_best_expected_f1() -> None:
-    p = np.random.default_rng(3).beta(0.3, 1, (40, 3))
-    for column, threshold in zip(p.T, label_thresholds(np.log(p)), strict=True):
-        given = [2 * column[column >= each].sum() / ((column >= each).sum() + column.sum()) for each in column]
-        assert threshold == pytest.approx(max(given) / 2)
+def test_a_threshold_of_a_label_is_half_of_the_best_expected_f1_and_of_rare_ones_that_of_all() -> None:
+    p = np.random.default_rng(3).beta(0.3, 1, (40, 3)) * (1, 0.01, 0)
+
+    def best(column: np.ndarray) -> float:
+        return max(2 * column[column >= each].sum() / ((column >= each).sum() + column.sum()) for each in column) / 2
+
+    with np.errstate(divide="ignore"):
+        frequent, rare, never = label_thresholds(np.log(p))
+    of_all = best(p.ravel())
+    for threshold, column in ((frequent, p[:, 0]), (rare, p[:, 1])):
+        weight = column.sum() / (column.sum() + 0.3)
+        assert threshold == pytest.approx(best(column) ** weight * of_all ** (1 - weight))
+    assert never == pytest.approx(of_all)
 
 
 def test_a_sure_label_is_given_where_it_is_sure() -> None:
     assert label_thresholds(np.log([[1.0], [1.0], [1e-9]])) == pytest.approx((0.5,))
+    assert label_thresholds(np.full((3, 2), -np.inf)) < (1e-200, 1e-200)

@@ -55,3 +55,32 @@ def test_a_weight_of_two_is_two_documents() -> None:
     repeated = _Fit(SCORES[rows], TRUTH[rows], LENGTHS[rows], np.ones(rows.size), PRIOR)
     at = np.concatenate(([-1.0, -0.4, 1.0, 0.0, 0.5, 0.0], np.ones(L), np.zeros(L)))
     assert weighted.loss(at)[0] == pytest.approx(repeated.loss(at)[0])
+
+
+def test_left_out_documents_are_calibrated_by_the_others() -> None:
+    fitted = by_label(SCORES, TRUTH, LENGTHS, None, PRIOR)
+    found = fitted.log_posterior_of_left_out(SCORES, TRUTH, LENGTHS, np.ones(N))
+    others = np.arange(N) % 20 != 3
+    apart = by_label(SCORES[others], TRUTH[others], LENGTHS[others], np.ones(others.sum()), PRIOR, fitted)
+    assert apart.offsets == pytest.approx(fitted.offsets, rel=1e-8)
+    assert apart.slopes != pytest.approx(fitted.slopes, rel=1e-8)
+    assert found[~others] == pytest.approx(apart.log_posterior(SCORES[~others], LENGTHS[~others]), rel=1e-8)
+
+
+def test_what_is_learnt_near_a_calibration_is_the_least_loss_with_its_offsets() -> None:
+    near = by_label(SCORES[::2], TRUTH[::2], LENGTHS[::2], None, PRIOR)
+    found = by_label(SCORES, TRUTH, LENGTHS, None, PRIOR, near)
+    fit = _Fit(SCORES, TRUTH, LENGTHS, np.ones(N), PRIOR)
+
+    def parameters(calibration: LabelCalibration) -> np.ndarray:
+        shared = (-np.log(calibration.scale), -calibration.exponent, 1, 0, calibration.rivalry, calibration.level)
+        return np.concatenate((shared, calibration.slopes, calibration.offsets - PRIOR))
+
+    assert fit.loss(parameters(found))[0] < fit.loss(parameters(near))[0]
+    gradient = np.delete(fit.loss(parameters(found))[1][: 6 + L], (2, 3))
+    assert np.abs(gradient).max() < 0.05 * np.abs(np.delete(fit.loss(parameters(near))[1][: 6 + L], (2, 3))).max() + 0.05
+
+
+def test_one_document_alone_is_calibrated_by_none() -> None:
+    fitted = LabelCalibration.none(PRIOR)
+    assert np.isfinite(fitted.log_posterior_of_left_out(SCORES[:1], TRUTH[:1], LENGTHS[:1], np.ones(1))).all()

@@ -11,11 +11,14 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.calibration import by_length
+from nbtext.classifiers.base import Training
+from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.corpus.document import Document
 from nbtext.evaluation.drift_log import DriftWatch
 from nbtext.explain.word_walk import WordWalker
 from nbtext.fitted_model import LEAST_DOCUMENTS, NO_CHOICES, PairedTest
 from nbtext.inspection.terms import ranking, term_name
+from nbtext.label_calibration import by_label
 from nbtext.model.choosing import ALTERNATIVES, APART, HELD_OUT_ALTERNATIVES
 from nbtext.model.description import describe
 from nbtext.scoring import scored
@@ -178,6 +181,34 @@ def test_smoothing_is_compared_by_models_of_the_same_weights_trained_without_eac
     assert found is not None
     assert found.gain == pytest.approx(gains.mean(), rel=1e-5)
     assert found.error == pytest.approx(gains.std(ddof=1) / np.sqrt(60), rel=1e-5)
+
+
+def test_smoothing_of_several_labels_is_compared_by_the_sum_of_their_losses() -> None:
+    texts, labels = titles(120)
+    sets = [[label, "even"] if place % 2 else [label] for place, label in enumerate(labels)]
+    found = TextClassifier(stop_words="none").fit(texts, sets).fitted.learnt
+
+    def losses(smoothing: float) -> np.ndarray[Any, Any]:
+        model = TextClassifier(stop_words="none", smoothing=smoothing, calibration="none").fit(texts, sets)
+        classifier: Any = model.fitted.classifier
+        scores, lengths, _, truth, _ = classifier.leave_one_out(model.counts.sample.documents)
+        p = np.exp(by_label(scores, truth, lengths, None, classifier.log_prior_odds).log_posterior(scores, lengths))
+        return -np.log(np.where(truth, p, 1 - p)).sum(axis=1)
+
+    by_evidence = MultinomialNaiveBayes.smoothing(classifier_training(texts, sets))
+    compared = found.choices.smoothing
+    assert compared is not None
+    apart = [one for one in ALTERNATIVES if one >= APART * by_evidence or one * APART <= by_evidence]
+    tests = {one: PairedTest.of(losses(by_evidence), losses(one)) for one in apart}
+    chosen = min(apart, key=lambda one: abs(tests[one].gain - compared.gain))
+    assert (compared.gain, compared.error) == pytest.approx((tests[chosen].gain, tests[chosen].error), rel=1e-3)
+    assert found.smoothing == (chosen if tests[chosen].is_clear else by_evidence)
+
+
+def classifier_training(texts: list[str], sets: list[list[str]]) -> Training:
+    """Return what the evidence follows from."""
+    fitted = TextClassifier(stop_words="none", smoothing=1.0, calibration="none").fit(texts, sets).fitted
+    return Training(fitted.statistics, fitted.learnt.selected, np.nan, fitted.settings)
 
 
 @pytest.mark.parametrize(

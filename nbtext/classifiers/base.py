@@ -202,13 +202,16 @@ class Unseen(NamedTuple):
     weights: Floats
     """The weights of the documents, shape (n_docs,); 1 if they have none."""
 
-    def of_known_classes(self) -> Unseen:
-        """Return the documents whose class the models know: not those whose class went with its only document."""
+    @property
+    def is_known(self) -> Mask:
+        """Which documents have classes that the models know, shape (n_docs,): not those whose class went with its only document."""
         if self.classes.ndim > 1:
-            known = ~(self.classes & np.isneginf(self.scores)).any(axis=1)
-        else:
-            known = np.isfinite(self.scores[np.arange(len(self.classes)), self.classes])
-        return Unseen._make(column[known] for column in self)
+            return np.logical_not((self.classes & np.isneginf(self.scores)).any(axis=1))
+        return np.isfinite(self.scores[np.arange(len(self.classes)), self.classes])
+
+    def of_known_classes(self) -> Unseen:
+        """Return the documents of known classes."""
+        return Unseen._make(column[self.is_known] for column in self)
 
 
 def loss_after_calibration(unseen: Unseen) -> float:

@@ -127,5 +127,5 @@ class LabelsAgainstRest(LabelScores, LinearClassifier):
         holding = statistics.class_documents - is_own * weights[:, np.newaxis]
         scores += log_prior_odds(self.training.settings.class_prior, holding, statistics.n_documents - weights[:, np.newaxis])
         scores[is_own & (holding <= 0)] = -np.inf
-        lengths = counted.matrix.of_terms(models.selected).of_entries(others).lengths
-        return Unseen(scores, lengths, counted.matrix.lengths - lengths, is_own, weights)
+        lengths = documents.matrix.of_terms(models.selected).of_entries(others).lengths
+        return Unseen(scores, lengths, documents.matrix.lengths - lengths, is_own, weights)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.calibration import by_length
 from nbtext.classifiers.base import Training, classifier_class, sorted_by_content, split
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
-from nbtext.fitted_model import LEAST_DOCUMENTS, NO_CHOICES, Choices, PairedTest, dropped_terms
+from nbtext.fitted_model import LEAST_DOCUMENTS, NO_CHOICES, Choices, PairedTest, class_for, dropped_terms
+from nbtext.metrics.outcomes import judge_documents
 from nbtext.records import dataclass
 from nbtext.text.surfaces import PAIRS, WORDS
 
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 
 PRODUCTS = (1 << 20, 1 << 21)
-"""Entries times classes of the documents that are left out: first few, and if that does not decide clearly, more. 2²⁰ take about 8 ms a setting."""
+"""Entries times classes of the documents that are left out: first few, and if that does not decide clearly, more. 2²⁰ take about 8 ms a setting.
+
+Of several labels it is four times as many, since most documents have few of many: 0.1 to 0.5 s a setting, most of it to calibrate."""
 
 ALTERNATIVES = (0.03, 0.1, 0.3, 1.0)
 """Pseudo-counts to compare with the one of greatest evidence, if they differ from it by at least `APART`."""
@@ -62,7 +64,7 @@ def choose(
     spaces.
     """
     vocabulary, of_sides = counts.statistics.vocabulary, NO_CHOICES
-    can_compare = counts.statistics.everything is None and len(counts.sample.documents) >= LEAST_DOCUMENTS
+    can_compare = len(counts.sample.documents) >= LEAST_DOCUMENTS
     stop = is_stop_word(vocabulary) & selected if settings.counts_stop_words else np.zeros_like(selected)
     if settings.counts_both:
         if can_compare and not pairs_only:
@@ -167,7 +169,8 @@ def _decided(counts: CorpusCounts, decide: Callable[[CountedDocuments], Choices]
     """
     sample, n_classes = counts.sample.documents, counts.statistics.n_classes
     for products in PRODUCTS:
-        fitting = int(np.searchsorted(np.cumsum(sample.matrix.entries), products // n_classes, side="right"))
+        most = (products if counts.statistics.everything is None else 4 * products) // n_classes
+        fitting = int(np.searchsorted(np.cumsum(sample.matrix.entries), most, side="right"))
         documents = sample.rows(np.arange(min(len(sample), max(fitting, 2 * LEAST_DOCUMENTS))))
         chosen = decide(documents)
         compared = (chosen.unspaced, chosen.stop_words, chosen.smoothing)
@@ -201,19 +204,17 @@ class _Trials:
         return self._evidence[terms]
 
     def losses(self, documents: CountedDocuments, selected: Mask, pseudo_count: float | None = None) -> Floats:
-        """Return the calibrated log loss of each document, shape (n_docs,), in nats; nan if its class has no other document.
+        """Return the calibrated log loss of each document, shape (n_docs,), in nats; nan if a class of it has no other document.
 
         Without a pseudo-count, that of `evidence` is added.
         """
         smoothing = self.evidence(selected) if pseudo_count is None else pseudo_count
-        fitted = MultinomialNaiveBayes.estimate(Training(self.statistics, selected, smoothing, self.settings))
+        fitted = class_for(self.statistics, self.settings).estimate(Training(self.statistics, selected, smoothing, self.settings))
         unseen = fitted.leave_one_out(documents)
-        scores, lengths, classes = unseen.scores, unseen.lengths, unseen.classes
-        losses = np.full(len(classes), np.nan)
-        usable = np.flatnonzero(np.isfinite(scores[np.arange(len(classes)), classes]))
-        scores, lengths, classes = scores[usable], lengths[usable], classes[usable]
-        posterior = by_length(scores, classes, lengths).log_posterior(scores, lengths)
-        losses[usable] = -posterior[np.arange(len(classes)), classes]
+        scores, lengths, _, truth, _ = unseen.of_known_classes()
+        posterior = fitted.fitted_calibration(scores, truth, lengths, None).log_posterior(scores, lengths)
+        losses = np.full(len(documents), np.nan)
+        losses[unseen.is_known] = judge_documents(truth, posterior.argmax(axis=1), posterior).log_loss
         return losses
 
     def best_alternative(self, documents: CountedDocuments, selected: Mask, losses: Floats) -> tuple[float, PairedTest]:

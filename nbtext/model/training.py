@@ -208,9 +208,13 @@ def left_out_posteriors(model: FittedModel) -> LeftOutPosteriors:
 
 
 def posteriors(fitted: Classifier, calibration: Calibration, unseen: Unseen) -> LeftOutPosteriors:
-    """Return the calibrated posteriors of documents that were left out."""
-    log_posterior = calibration.log_posterior(fitted.log_scale(unseen.scores, unseen.lengths), unseen.lengths)
-    return LeftOutPosteriors.of(log_posterior, unseen.classes, unseen.weights)
+    """Return the calibrated posteriors of documents that were left out, as far as may be by a calibration that has not seen them either."""
+    scores, lengths, _, truth, weights = unseen._replace(scores=fitted.log_scale(unseen.scores, unseen.lengths))
+    if is_calibrated(fitted.training.settings):
+        log_posterior = calibration.log_posterior_of_left_out(scores, truth, lengths, weights)
+    else:
+        log_posterior = calibration.log_posterior(scores, lengths)
+    return LeftOutPosteriors.of(log_posterior, truth, weights)
 
 
 def scored_sample(sample: CountedDocuments, statistics: ClassStatistics) -> CountedDocuments:

@@ -6,7 +6,7 @@ changed by more: if documents with the label are like those of training, and so 
 the change (A. Bella et al., Quantification via probability estimators, 2010, for probabilities that are calibrated). The change is at most doubled, since
 where p hardly varies the quotient is noise.
 
-Intervals are for the shares among these very documents: each draw moves the offset, the part of the change that is beyond chance, and draws which documents have the
+Intervals are for the shares among these very documents: each draw moves the offset, the part of the change that is beyond chance, widely, and draws which documents have the
 label.
 """
 
@@ -32,6 +32,10 @@ Chosen, as are `SPREAD` and `BEYOND_CHANCE`, on halves of the training part of R
 
 BEYOND_CHANCE = 10.0
 """Squared standard deviations from which a change of the mean is more than chance; what is above counts."""
+
+DOUBT = 3.0
+"""Standard deviation of the part of a change that is no chance, in draws. With 1 intervals held .83 of the shares of labels that were 5 times more or less
+frequent than in training, with 3 .91, and are 5 % wider, in drawn documents of 20 labels and on Reuters."""
 
 DRAWS = 200
 """For an interval."""
@@ -60,7 +64,7 @@ def label_shares(log_posterior: Floats, left_out: LeftOutPosteriors) -> Floats:
     for _ in range(DRAWS):
         moves, parts = random.standard_normal((2, len(mean)))
         labelled = random.random(odds.shape) < _probability(odds + offset + spread * moves)
-        drawn.append(labelled.mean(axis=0) + further * np.maximum(part + parts, 0))
+        drawn.append(labelled.mean(axis=0) + further * np.maximum(part + DOUBT * parts, 0))
     share, low, high = np.clip((mean + part * further, *np.quantile(drawn, (0.025, 0.975), axis=0)), 0, 1)
     return np.stack((share, np.minimum(low, share), np.maximum(high, share), DecisionRule().members(log_posterior).mean(axis=0)))
 
