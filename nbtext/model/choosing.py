@@ -18,7 +18,7 @@ from nbtext.classifiers.base import Training, classifier_class, sorted_by_conten
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
-from nbtext.fitted_model import LEAST_DOCUMENTS, NO_CHOICES, Choices, PairedTest, dropped_terms
+from nbtext.fitted_model import FEWEST_DOCUMENTS, LEAST_DOCUMENTS, NO_CHOICES, Choices, PairedTest, dropped_terms
 from nbtext.records import dataclass
 from nbtext.text.surfaces import PAIRS, WORDS
 
@@ -62,7 +62,8 @@ def choose(
     spaces.
     """
     vocabulary, of_sides = counts.statistics.vocabulary, NO_CHOICES
-    can_compare = counts.statistics.everything is None and len(counts.sample.documents) >= LEAST_DOCUMENTS
+    n_sampled = len(counts.sample.documents) if counts.statistics.everything is None else 0
+    can_compare = n_sampled >= LEAST_DOCUMENTS
     stop = is_stop_word(vocabulary) & selected if settings.counts_stop_words else np.zeros_like(selected)
     if settings.counts_both:
         if can_compare and not pairs_only:
@@ -71,7 +72,7 @@ def choose(
     chosen = Choices(stop_words_kept=bool(stop.any()) and not (selected & ~stop).any())
     exact = settings.weighting != "log" or counts.statistics.weight_unit == 1  # as `MultinomialNaiveBayes.subtracts_exactly`
     compares_smoothing = exact and _compares_smoothing(settings)
-    if can_compare and (stop.any() or compares_smoothing):
+    if (stop.any() and n_sampled >= FEWEST_DOCUMENTS) or (can_compare and compares_smoothing):
         on_counts = _Trials.of(counts.statistics, settings, "counts")
         on_weights = on_counts if settings.weighting == "counts" else _Trials.of(counts.statistics, settings, settings.weighting)
 
@@ -82,10 +83,10 @@ def choose(
                 pseudo_count = on_counts.evidence(terms)  # that of all terms is nearly the same, and takes time
                 losses, kept = on_counts.losses(documents, terms, pseudo_count), on_counts.losses(documents, selected, pseudo_count)
                 comparison = PairedTest.of(losses, kept)
-                choices = Choices(comparison.is_clear, comparison)
-                if comparison.is_clear:
+                choices = Choices(comparison.keeps_words, comparison)
+                if comparison.keeps_words:
                     losses, terms = kept, selected
-            if not compares_smoothing:
+            if not (can_compare and compares_smoothing):
                 return choices
             if losses is None or on_weights is not on_counts:
                 losses = on_weights.losses(documents, terms)
@@ -212,7 +213,7 @@ class _Trials:
         losses = np.full(len(classes), np.nan)
         usable = np.flatnonzero(np.isfinite(scores[np.arange(len(classes)), classes]))
         scores, lengths, classes = scores[usable], lengths[usable], classes[usable]
-        posterior = by_length(scores, classes, lengths).log_posterior(scores, lengths)
+        posterior = by_length(scores, classes, lengths, usual=fitted.usual_exponent).log_posterior(scores, lengths)
         losses[usable] = -posterior[np.arange(len(classes)), classes]
         return losses
 
