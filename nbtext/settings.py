@@ -842,7 +842,7 @@ class Settings(Declared):
     stop_words: str | tuple[str, ...] = _of_words(
         "auto", "NAME|FILE", _stop_words,
         "Words to ignore: auto, default, a language, a file of words, or none. default: the list of --language. auto: that list too, unless left-out "
-        "documents are clearly answered better without it; with --ngrams always the list.",
+        "documents are clearly answered better without it, or fewer than 50 of them not worse; with --ngrams always the list.",
         common=True,
     )
     stemmer: str = _of_words(

@@ -5,7 +5,7 @@ A document is compared by its log-likelihood per token with training documents o
 A profile of documents is the mean and standard deviation of a few figures, and the number of answers by class. The distance of a mean is in
 standard deviations of training documents, so it does not grow with the number of documents; whether it is more than chance is Welch's test
 (B. Welch, The generalization of "Student's" problem, 1947). Answers are compared by the total variation distance of their shares, and by a χ²
-test of homogeneity.
+test of homogeneity, rare answers together (W. Cochran, Some methods for strengthening the common χ² tests, 1954).
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ UNKNOWN, LIKELIHOOD, LENGTH, ANSWERS = "unknown", "log_likelihood", "length", "a
 
 FIGURES = (UNKNOWN, LIKELIHOOD, LENGTH)
 """Of a document: the share of unknown tokens; the log-likelihood per token under the best class, in nats; log(1 + tokens)."""
+
+LEAST_EXPECTED = 5.0
+"""Answers of a class that are expected in the smaller of two sets, else it is taken together with others: χ² is far too large of rare ones."""
 
 FARTHEST = 1e9
 """Largest distance, also from training documents without any deviation."""
@@ -161,12 +164,21 @@ def shares_apart(counts: Numbers, training: Numbers) -> float | None:
 
 
 def chance_of_shares(counts: Numbers, training: Numbers) -> float:
-    """Return the probability that two counts of the same shares are so far apart: Pearson's χ² over the 2 × K table, without empty columns."""
-    table = np.stack((counts, training))
-    table = table[:, table.any(axis=0)]
+    """Return the probability that two counts of the same shares are so far apart: Pearson's χ² over the 2 × K table, rare columns added up."""
+    table = _without_rare_columns(np.stack((counts, training)))
     if table.shape[1] < 2 or not table.any(axis=1).all():
         return 1.0
     from scipy.special import chdtrc
 
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
     return float(chdtrc(table.shape[1] - 1, ((table - expected) ** 2 / expected).sum()))
+
+
+def _without_rare_columns(table: Numbers) -> Numbers:
+    """Return a table in which columns that have less than `LEAST_EXPECTED` are one, with the smallest other one if that is too few as well."""
+    table = table[:, np.argsort(table.sum(axis=0), kind="stable")]
+    expected = table.sum(axis=0) * (table.sum(axis=1).min() / max(table.sum(), 1))
+    n_rare = int(np.count_nonzero(expected < LEAST_EXPECTED))
+    if n_rare and expected[:n_rare].sum() < LEAST_EXPECTED:
+        n_rare += 1
+    return np.column_stack((table[:, :n_rare].sum(axis=1), table[:, n_rare:])) if n_rare else table

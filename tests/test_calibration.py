@@ -167,3 +167,20 @@ def test_terms_are_chosen_without_the_documents_that_calibration_learns_from(tra
     model = TextClassifier(top=300, **training).fit(texts[:300], list("ab") * 150)
     of_truth = model.predict_log_proba(texts[300:])[np.arange(300), np.arange(300) % 2]
     assert -of_truth.mean() < np.log(2) + 0.05
+
+
+def test_where_no_document_was_wrong_the_temperature_is_about_the_usual_one() -> None:
+    """Slow twin: the minimum of the loss and a normal prior around T = √n."""
+    lengths, truth = np.array([4, 9, 16, 25, 36, 49]), np.array([0, 1] * 3)
+    scores = np.where(np.arange(2) == truth[:, np.newaxis], 0.0, -2.0 * lengths[:, np.newaxis])
+    centre = np.log(lengths).mean()
+
+    def loss(parameters: Any) -> float:
+        t, b = parameters
+        scaled = scores / np.exp(t + b * (np.log(lengths) - centre))[:, np.newaxis]
+        return float(-log_posterior(scaled)[np.arange(6), truth].sum() + (t - centre / 2) ** 2 / 2 + (b - 0.5) ** 2 / 2)
+
+    t, b = minimize(loss, (0.0, 0.0), tol=1e-10).x
+    found = by_length(scores, truth, lengths, usual=0.5)
+    assert found.temperature(lengths) == pytest.approx(np.exp(t + b * (np.log(lengths) - centre)), rel=0.01)
+    assert found.temperature(lengths)[5] > 5

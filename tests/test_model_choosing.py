@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.calibration import by_length
+from nbtext.calibration import OF_COUNTS, by_length
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.corpus.document import Document
 from nbtext.evaluation.drift_log import DriftWatch
 from nbtext.explain.word_walk import WordWalker
-from nbtext.fitted_model import LEAST_DOCUMENTS, NO_CHOICES, PairedTest
+from nbtext.fitted_model import FEWEST_DOCUMENTS, LEAST_DOCUMENTS, NO_CHOICES, PairedTest
 from nbtext.inspection.terms import ranking, term_name
 from nbtext.label_calibration import by_label
 from nbtext.model.choosing import ALTERNATIVES, APART, HELD_OUT_ALTERNATIVES
@@ -116,8 +116,23 @@ def test_with_ngrams_or_without_a_sample_the_list_is_dropped(settings: dict[str,
 
 
 def test_few_documents_choose_nothing() -> None:
-    assert TextClassifier().fit(*questions(LEAST_DOCUMENTS - 1)).fitted.learnt.choices == NO_CHOICES
-    assert TextClassifier().fit(*questions(LEAST_DOCUMENTS)).fitted.learnt.choices != NO_CHOICES
+    assert TextClassifier().fit(*questions(FEWEST_DOCUMENTS - 1)).fitted.learnt.choices == NO_CHOICES
+    few = TextClassifier().fit(*questions(LEAST_DOCUMENTS - 1)).fitted.learnt.choices
+    assert (few.stop_words is None, few.smoothing is None) == (False, True)
+    assert TextClassifier().fit(*questions(LEAST_DOCUMENTS)).fitted.learnt.choices.smoothing is not None
+
+
+@pytest.mark.parametrize(
+    ("gain", "documents", "kept"), [(-0.1, 10, True), (-0.3, 49, False), (0.3, 49, True), (0.3, 50, False), (0.5, 50, True)]
+)
+def test_of_few_documents_stop_words_stay_unless_they_make_answers_worse(gain: float, documents: int, kept: bool) -> None:
+    assert PairedTest(gain, 0.2, documents).keeps_words == kept
+
+
+def test_a_few_questions_keep_the_words_that_tell_them() -> None:
+    texts, labels = questions(200, seed=1)
+    right = [TextClassifier().fit(*questions(12, seed=seed)).score(texts, labels) for seed in range(10, 20)]
+    assert np.mean(right) > 0.9
 
 
 def test_stop_words_stay_where_there_are_no_other_words() -> None:
@@ -152,7 +167,7 @@ def left_out_loss(texts: list[str], labels: list[str], **settings: Any) -> np.nd
         lengths.append(scored.lengths[0])
         truth.append(whole.classes.index(label))
     stacked, known, classes = np.array(scores), np.array(lengths), np.array(truth)
-    posterior = by_length(stacked, classes, known).log_posterior(stacked, known)
+    posterior = by_length(stacked, classes, known, usual=OF_COUNTS).log_posterior(stacked, known)
     losses: np.ndarray[Any, Any] = -posterior[np.arange(len(classes)), classes]
     return losses
 

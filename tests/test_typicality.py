@@ -15,7 +15,7 @@ from scipy import stats
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.scoring import typicality
-from nbtext.typicality import BANDS, FARTHEST, FEWEST, LEVELS, Profile, Spread, Typicality, chance_of_shares, shares_apart
+from nbtext.typicality import BANDS, FARTHEST, FEWEST, LEAST_EXPECTED, LEVELS, Profile, Spread, Typicality, chance_of_shares, shares_apart
 from tests.process import PETS
 
 
@@ -130,10 +130,26 @@ def test_answers_are_compared_by_total_variation_and_chi2(run: Any, training: An
         assert chance_of_shares(run, training) == 1
         return
     assert shares_apart(run, training) == pytest.approx(np.maximum(run / run.sum() - training / training.sum(), 0).sum())
-    used = (run + training) > 0
-    if used.sum() > 1:
-        wanted = stats.chi2_contingency(np.stack((run, training))[:, used], correction=False).pvalue
-        assert chance_of_shares(run, training) == pytest.approx(wanted, rel=1e-9, abs=1e-300)
+    columns = sorted(zip(run.tolist(), training.tolist(), strict=True), key=sum)
+    smaller = min(run.sum(), training.sum()) / (run.sum() + training.sum())
+    rare = [column for column in columns if sum(column) * smaller < LEAST_EXPECTED]
+    others = columns[len(rare) :]
+    if rare and sum(map(sum, rare)) * smaller < LEAST_EXPECTED and others:
+        rare.append(others.pop(0))
+    table = np.array([*others, *([np.sum(rare, axis=0)] if rare else [])]).T
+    wanted = stats.chi2_contingency(table, correction=False).pvalue if table.shape[1] > 1 else 1
+    assert chance_of_shares(run, training) == pytest.approx(wanted, rel=1e-9, abs=1e-300)
+
+
+def test_rare_answers_alarm_no_more_often_than_chance_says() -> None:
+    """One document of each of many rare classes among 50 was taken for 1e-18."""
+    training = np.array([100_000, 100_000, *[2] * 60])
+    run = np.array([25, 24, 1, *[0] * 59])
+    assert chance_of_shares(run, training) > 0.3
+    random = np.random.default_rng(4)
+    chances = [chance_of_shares(random.multinomial(50, training / training.sum()), training) for _ in range(2000)]
+    assert np.mean(np.array(chances) < 0.05) == pytest.approx(0.05, abs=0.025)
+    assert np.mean(np.array(chances) < 0.001) <= 0.003
 
 
 def test_a_profile_of_documents() -> None:

@@ -76,6 +76,11 @@ class AttributedClassifier(Classifier):
         return self.text
 
     @property
+    def usual_exponent(self) -> float:
+        """That of the classifier of the texts."""
+        return self.text.usual_exponent
+
+    @property
     def attributes(self) -> AttributeLikelihoods:
         """The likelihoods of the attributes."""
         return self.likelihoods

@@ -214,14 +214,14 @@ class Unseen(NamedTuple):
         return Unseen._make(column[self.is_known] for column in self)
 
 
-def loss_after_calibration(unseen: Unseen) -> float:
+def loss_after_calibration(unseen: Unseen, usual: float = 0.0) -> float:
     """Return the mean of −log p(truth | d), in nats, of the documents whose class the model knows, calibrated by length on the same documents.
 
-    It does not follow ``--calibration``, which is to change probabilities and no answers.
+    It does not follow ``--calibration``, which is to change probabilities and no answers. ``usual`` as in `by_length`.
     """
     scores, lengths, _, truth, of_known = unseen.of_known_classes()
     weights = None if np.all(unseen.weights == 1) else of_known
-    posterior = by_length(scores, truth, lengths, weights).log_posterior(scores, lengths)
+    posterior = by_length(scores, truth, lengths, weights, usual).log_posterior(scores, lengths)
     return -float(np.average(posterior[np.arange(len(truth)), truth], weights=weights))
 
 
@@ -469,13 +469,18 @@ class Classifier(ABC):
         """
         return scores
 
+    @property
+    def usual_exponent(self) -> float:
+        """The exponent of the length in the usual temperature: 0 if scores are about as sure as they should be."""
+        return 0.0
+
     def uncalibrated(self) -> Calibration:
         """Return how scores become probabilities by the textbook."""
         return UNCALIBRATED
 
     def fitted_calibration(self, scores: Floats, truth: Truth, lengths: Whole, weights: Floats | None) -> Calibration:
         """Fit a calibration to left-out documents, given on the scale of log-probabilities, with shapes as in `nbtext.calibration.by_length`."""
-        return by_length(scores, truth, lengths, weights)
+        return by_length(scores, truth, lengths, weights, self.usual_exponent)
 
     def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> ScoresAndTokens | None:
         """Return the log-likelihood per token of scored documents under their best class, in nats, and their tokens; both of shape (n_docs,).

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from nbtext.calibration import OF_COUNTS
 from nbtext.classifiers.base import LinearClassifier, TermProbabilities, Training, difference
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, in_blocks
 from nbtext.counts.statistics import whole_or_float
@@ -53,6 +54,11 @@ class BernoulliNaiveBayes(LinearClassifier):
     def histogram(cls, training: Training) -> CountHistogram:
         """Return that of presences and absences, of a Beta distribution with both parameters the same."""
         return coin_histogram(training.statistics, training.selected)
+
+    @property
+    def usual_exponent(self) -> float:
+        """`OF_COUNTS`."""
+        return OF_COUNTS
 
     @cached_property
     def bias(self) -> Floats:

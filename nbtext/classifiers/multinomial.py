@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from nbtext.calibration import OF_COUNTS
 from nbtext.classifiers.base import (
     OF_TOKENS,
     LinearClassifier,
@@ -125,6 +126,11 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
     def weights(self, terms: Whole) -> Floats:
         """Return log φ_jk, shape (n, n_classes), in nats."""
         return self.language_models.log_probability(terms)
+
+    @property
+    def usual_exponent(self) -> float:
+        """`OF_COUNTS`; 0 on tf-idf, where documents have unit length."""
+        return 0.0 if self.weighting == "tfidf" else OF_COUNTS
 
     def add_term_scores(self, scores: Floats, features: DocumentTermMatrix) -> None:
         """Add log φ_jk times features to the scores, shape (n_docs, n_classes), in nats."""

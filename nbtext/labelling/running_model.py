@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.calibration import Calibration, by_length
+from nbtext.calibration import OF_COUNTS, Calibration, by_length
 from nbtext.decision import greatest_expected_f1, log_posterior
 from nbtext.label_calibration import by_label
 from nbtext.labelling.pool import COUNTS, DocumentPool, Reach
@@ -170,7 +170,7 @@ class RunningModel:
     def calibration(self, left_out: Floats, truth: Truth, lengths: Whole) -> Calibration | None:
         """Return the calibration of documents left out, None if there are none of a known class."""
         known = np.isfinite(left_out[truth, np.arange(truth.size)])
-        return by_length(left_out.T[known], truth[known], lengths[known]) if known.any() else None
+        return by_length(left_out.T[known], truth[known], lengths[known], usual=OF_COUNTS) if known.any() else None
 
     def _log_tokens(self, tokens: Whole) -> Floats:
         """Return log((N_k + αV) / αV), which is 0 for a class without documents."""

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.classifiers.base import Training, classifier_class, sorted_by_content, split
+from nbtext.classifiers.base import Training, class_for, classifier_class, sorted_by_content, split
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
-from nbtext.fitted_model import LEAST_DOCUMENTS, NO_CHOICES, Choices, PairedTest, class_for, dropped_terms
+from nbtext.fitted_model import FEWEST_DOCUMENTS, LEAST_DOCUMENTS, NO_CHOICES, Choices, PairedTest, dropped_terms
 from nbtext.metrics.outcomes import judge_documents
 from nbtext.records import dataclass
 from nbtext.text.surfaces import PAIRS, WORDS
@@ -64,7 +64,8 @@ def choose(
     spaces.
     """
     vocabulary, of_sides = counts.statistics.vocabulary, NO_CHOICES
-    can_compare = len(counts.sample.documents) >= LEAST_DOCUMENTS
+    n_sampled = len(counts.sample.documents)
+    can_compare = n_sampled >= LEAST_DOCUMENTS
     stop = is_stop_word(vocabulary) & selected if settings.counts_stop_words else np.zeros_like(selected)
     if settings.counts_both:
         if can_compare and not pairs_only:
@@ -73,7 +74,7 @@ def choose(
     chosen = Choices(stop_words_kept=bool(stop.any()) and not (selected & ~stop).any())
     exact = settings.weighting != "log" or counts.statistics.weight_unit == 1  # as `MultinomialNaiveBayes.subtracts_exactly`
     compares_smoothing = exact and _compares_smoothing(settings)
-    if can_compare and (stop.any() or compares_smoothing):
+    if (stop.any() and n_sampled >= FEWEST_DOCUMENTS) or (can_compare and compares_smoothing):
         on_counts = _Trials.of(counts.statistics, settings, "counts")
         on_weights = on_counts if settings.weighting == "counts" else _Trials.of(counts.statistics, settings, settings.weighting)
 
@@ -84,10 +85,10 @@ def choose(
                 pseudo_count = on_counts.evidence(terms)  # that of all terms is nearly the same, and takes time
                 losses, kept = on_counts.losses(documents, terms, pseudo_count), on_counts.losses(documents, selected, pseudo_count)
                 comparison = PairedTest.of(losses, kept)
-                choices = Choices(comparison.is_clear, comparison)
-                if comparison.is_clear:
+                choices = Choices(comparison.keeps_words, comparison)
+                if comparison.keeps_words:
                     losses, terms = kept, selected
-            if not compares_smoothing:
+            if not (can_compare and compares_smoothing):
                 return choices
             if losses is None or on_weights is not on_counts:
                 losses = on_weights.losses(documents, terms)

@@ -66,7 +66,7 @@ class TextClassifier:
     language : str
         Language of stop words and stemmer, such as "english".
     stop_words : str, list of str or None
-        "auto" (those of the language, unless left-out documents are clearly answered better with these words), "default" (those of the
+        "auto" (those of the language, unless left-out documents are clearly answered better with these words, or fewer than 50 not worse), "default" (those of the
         language), "none" or None, another language, the path of a file of words, or the words.
     stemmer : str
         "snowball" (that of the language), "none", another language, or one of nltk's, such as "porter".

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
+from nbtext.calibration import OF_COUNTS
 from nbtext.classifiers.base import Training, Unseen, loss_after_calibration
 from nbtext.classifiers.complement import ComplementNaiveBayes
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
@@ -100,10 +101,10 @@ def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, p
         _, shares = em.fitted(1.0, [learnt.smoothing])
         return em.learnt_with(1.0, shares, UnlabelledFigures(em.pool.n_documents, {}), None)
     trials = {0.0: em.trial(0.0)}
-    losses, before = {0.0: loss_after_calibration(trials[0.0].unseen)}, np.inf
+    losses, before = {0.0: loss_after_calibration(trials[0.0].unseen, OF_COUNTS)}, np.inf
     for weight in stepped(WEIGHTS, "weight"):
         trials[weight] = em.trial(weight)
-        losses[weight] = loss_after_calibration(trials[weight].unseen)
+        losses[weight] = loss_after_calibration(trials[weight].unseen, OF_COUNTS)
         if losses[weight] > before:
             break
         before = losses[weight]
