@@ -173,8 +173,8 @@ class ClassLikelihoods(NamedTuple):
             return np.stack((scaling[:n_classes], scaling[n_classes:] - np.log(shares)))
 
         draws = np.stack([likelihoods(*draw) for draw in zip(drawn, weights, strict=True)])
-        known = _known_part(np.exp(gradients_of(scaling)[0]))
-        draws[:, 1] += MISFIT * np.sqrt(known) * random.standard_normal((DRAWS, n_classes))
+        known_part = _known_part(np.exp(gradients_of(scaling)[0]))
+        draws[:, 1] += MISFIT * np.sqrt(known_part) * random.standard_normal((DRAWS, n_classes))
         sizes = is_true.sum(axis=0) + PSEUDO_DOCUMENTS
         return cls(likelihoods(scaling, np.ones(len(x))), draws, PSEUDO_DOCUMENTS * n_classes * sizes / sizes.sum())
 
