@@ -93,6 +93,7 @@ RARE = {
     "it has layers of unknown kinds",  # rows of BY_HAND
     "a cell has no column", "a label has neither documents nor seed words", "its means are too large",
     "its numbers are too large", "its sample holds impossible documents", "a document of its sample is in no layer of documents",
+    "a label counts more than all documents", "a label has a term that no document has",  # tests/test_model_state.py
     "it has too many layers",  # tests/test_counts_layers.py
 }  # fmt: skip
 """Findings that one change of a fixture does not lead to."""
@@ -142,6 +143,21 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ),
     ("its sample exceeds its bound", "multinomial", {"sample_bound": 7}, {}),
     ("its sample does not fit its size", "multinomial", {"training": {"sample": 1}}, {}),
+    ("a seed is a longer n-gram than its settings say", "seeds", {"seeds": [["料理", ["leek", "soup"], 10]]}, {}),
+    (
+        "it lacks the loss of its unlabelled documents",
+        "unlabelled",
+        {"unlabelled": {"documents": 12, "losses": {"0": 0.1, "0.5": 0.1}}},
+        {},
+    ),
+    ("it lacks the loss of its unlabelled documents", "unlabelled", {"unlabelled": {"documents": 12, "losses": {"1": 0.1}}}, {}),
+    ("a label has more documents than there are", "several-labels", {}, {"column_documents": [9, 2, 2, 10, 2]}),
+    (
+        "a label has U+001F, which separates labels",
+        "numbers-as-labels",
+        {"label_kind": "text"},
+        {"labels": list(b"\x1f79"), "label_lengths": [1, 1, 1]},
+    ),
     ("a seed word is no term", "seeds", {"seeds": [["bahçe 🌷", [], 10]]}, {}),
     ("its temperature is out of range", "multinomial", {"temperature": {"scale": 1e-300, "exponent": 999.9}}, {}),
     ("its temperature is out of range", "multinomial", {"temperature": {"scale": 1e-300, "exponent": -1000.0}}, {}),

@@ -25,6 +25,7 @@ from nbtext.model.state import (
     values_to_plain,
 )
 from nbtext.store import read_model_file, write_model_file
+from tests.fixtures.make import FOLDER
 from tests.process import HOUSE, MEMORY, PETS, run
 
 if TYPE_CHECKING:
@@ -131,3 +132,28 @@ def test_a_large_model_takes_little_more_memory_than_its_file(tmp_path: Path) ->
     code = "from nbtext.cli.main import run; import sys; sys.exit(run(['inspect', '-m', 'm']))"
     done = run([sys.executable, "-c", code], env=HOUSE, limits=MEMORY)
     assert done.status == 3, done
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value", "message"),
+    [
+        ("cell_columns", 0, 1, "a label has a term that no document has"),
+        ("cell_counts", 1, 100, "a label counts more than all documents"),
+        ("column_documents", 1, 10, "a label has more documents than there are"),
+        ("sample_terms", 0, 0, "its sample has documents that were not counted"),
+    ],
+)
+def test_labels_and_the_sample_have_no_more_than_all_documents(name: str, place: int, value: int, message: str) -> None:
+    settings, arrays = read_model_file(str(FOLDER / "format-2" / "several-labels.model"))
+    changed = arrays[name].copy()
+    changed[place] = value
+    entries = {"sample_terms": _with_one_term_everywhere(arrays)}
+    with pytest.raises(ModelError, match=message):
+        from_plain(settings, {**arrays, **({name: changed} if name not in entries else entries)})
+
+
+def _with_one_term_everywhere(arrays: Arrays) -> NDArray[Any]:
+    """The terms of the sample, with the first term as the first of each document."""
+    terms, sizes = arrays["sample_terms"].copy(), arrays["sample_entries"].astype(np.int64)
+    terms[np.cumsum(sizes[sizes > 0]) - sizes[sizes > 0]] = 0
+    return terms

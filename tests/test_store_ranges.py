@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,14 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.counts.statistics import Seed
-from nbtext.errors import ModelError
+from nbtext.errors import ModelError, UsageError
 from nbtext.evaluation.judging import judge
 from nbtext.explain.explanation import Explainer
 from nbtext.inspection.overview import overview
+from nbtext.label_sets import label_set
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.given_texts import labelled_documents
+from nbtext.model.training import left_out_posteriors
 from nbtext.model.unlabelled import UnlabelledDocuments
 from nbtext.report.explanations import _explanation_record
 from tests.budget import some
@@ -41,6 +44,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "average": {"classifier": "average", "members": "multinomial:log+bernoulli", "ngrams": 2},
     "seeds": {"class_weight": "balanced"},
     "seeds and a pool": {"weighting": "log"},
+    "several labels": {"weighting": "log"},
+    "several labels, bernoulli": {"classifier": "bernoulli", "ngrams": 2},
 }
 SEEDS = [Seed("a", ("sofa",), 5.0), Seed("b", ("unheard",), 3.0), Seed("c", ("dog",), -2.0)]
 
@@ -69,6 +74,8 @@ def corpus() -> tuple[list[dict[str, Any]], list[str]]:
 
 
 ROWS, LABELS = corpus()
+SETS = [[label, "d"] if number % 4 else ["b"] if number % 3 else [] for number, label in enumerate(LABELS)]
+"""Of each document, where it may have several labels."""
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -82,7 +89,7 @@ def trained(name: str) -> TextClassifier:
     model, texts = TextClassifier(**MODELS[name]), [row["text"] for row in ROWS]
     if "seeds" in name:
         model.begin_with(SEEDS)
-    model.fit(ROWS if "numeric" in MODELS[name] else texts, LABELS)
+    model.fit(ROWS if "numeric" in MODELS[name] else texts, SETS if "several" in name else LABELS)
     if "pool" in name:
         model.learn(pool=UnlabelledDocuments.of(model.analysis, unlabelled(map(str.encode, texts))))
     return model
@@ -129,9 +136,14 @@ def is_refused(path: Path, what: str) -> bool:
     except ModelError:
         return True
     rows = (ROWS if model.reading["numeric"] else [row["text"] for row in ROWS])[:20]
-    documents = list(labelled_documents(rows, LABELS[:20], model.reading))
+    several = model.fitted.several_labels
+    documents = list(labelled_documents(rows, (list(map(label_set, SETS)) if several else LABELS)[:20], model.reading))
     posterior = model.predict_proba(rows)
-    assert posterior.sum(axis=1) == pytest.approx(np.ones(20)), what
+    assert np.all((posterior >= 0) & (posterior <= 1)), what
+    assert several or posterior.sum(axis=1) == pytest.approx(np.ones(20)), what
+    if model.counts.sample.documents:
+        with suppress(UsageError):  # options may be ones that nothing can be learnt with again
+            require_finite(np.exp(left_out_posteriors(model.fitted).log_posterior).tolist(), what)
     require_finite(overview(model, 2), what)
     require_finite(judge(model, documents).summary(Bootstrap(5)), what)
     require_finite([_explanation_record(explained) for explained in Explainer(model.fitted).explain(documents[:2])], what)

@@ -33,11 +33,11 @@ from nbtext.fitted_model import (
     own_pseudo_counts,
     require_learnable,
 )
-from nbtext.label_sets import LabelSets, have_several
+from nbtext.label_sets import MARK, LabelSets, have_several
 from nbtext.model.schema import FITTED, LABEL_KINDS, MOST, checked_settings, decoded, encoded, plain
 from nbtext.ragged import offsets, rise_in_rows
 from nbtext.settings import NLTK_STEMMERS, Reading, Settings
-from nbtext.text.hashing import unpair
+from nbtext.text.hashing import pair, unpair
 from nbtext.text.surfaces import PAIRS, unspaced_runs
 from nbtext.typicality import BANDS, LEVELS, Profile, Spread, Typicality
 
@@ -344,14 +344,20 @@ def _counts(part: Parts, values: Plain, settings: Settings, seeds: Seeds) -> Cor
     bounds = rows_of_text(part["labels"], part["label_lengths"], "labels").tolist()
     labels = tuple(part["labels"][start:end].decode() for start, end in pairwise(bounds))
     require(labels and all(first < second for first, second in pairwise(labels)), "its labels are not sorted and distinct")
+    require(not any(MARK in label for label in labels), "a label has U+001F, which separates labels")
     statistics = replace(_table(part, vocabulary, labels, layers, settings), unit=rows[0][1])
+    if have_several(labels):
+        _require_labels_of_documents(statistics)
     counts = CorpusCounts(statistics, _sample(part, statistics, settings.sample, values["sample_bound"]), values["closed_vocabulary"])
     of_class, of_layer = statistics.column_parts
     without = {*labels} - {labels[number] for number in of_class[statistics.class_documents > 0].tolist()}
     require(without <= {seed.label for seed in seeds}, "a label has neither documents nor seed words")
     n_seeded = np.count_nonzero(~statistics.held)  # terms that only seeds name, and the parts of n-grams
     require(n_seeded <= sum(2 * len(seed.term) - 1 for seed in seeds), "its terms and cells do not fit")
+    require(all(len(seed.term) <= settings.ngrams for seed in seeds), "a seed is a longer n-gram than its settings say")
     if values["unlabelled"] is not None:
+        losses, weights = values["unlabelled"]["losses"], [layer.weight for layer in layers if layer.weight is not None]
+        require(not losses or losses.keys() >= {f"{weight:g}" for weight in (0, *weights)}, "it lacks the loss of its unlabelled documents")
         documents = statistics.class_documents[of_layer >= len(counted)].sum()
         require(documents <= 2 * WEIGHT_UNIT * values["unlabelled"]["documents"], "its layers have more documents than were read")
     return counts
@@ -399,6 +405,33 @@ def _table(part: Parts, vocabulary: Vocabulary, labels: tuple[str, ...], layers:
     return found
 
 
+def _require_labels_of_documents(statistics: ClassStatistics) -> None:
+    """Raise `ModelError` unless each label has at most the documents, the counts and the log weights of all documents, the first label."""
+    n_layers = len(statistics.layers)
+    documents = statistics.class_documents.reshape(-1, n_layers)
+    require(np.all(documents <= documents[0]), "a label has more documents than there are")
+    terms, columns = statistics.cell_terms, statistics.cell_classes
+    of_label = columns >= n_layers
+    cells = pair(terms, columns)
+    of_all = pair(terms[of_label], columns[of_label] % n_layers)
+    places = np.minimum(np.searchsorted(cells, of_all), max(cells.size - 1, 0))
+    require(np.array_equal(cells[places], of_all), "a label has a term that no document has")
+    for counted in statistics.cells:
+        require(np.all(counted[of_label] <= counted[places]), "a label counts more than all documents")
+
+
+def _require_sample_of_documents(statistics: ClassStatistics, sample: CountedDocuments) -> None:
+    """Raise `ModelError` if a sample has more documents of a column, or more that hold a term, than were counted.
+
+    Documents weigh at least 1 / unit. To compare each cell would double the time of loading.
+    """
+    of_columns = sample.columns if sample.labels is None else np.concatenate((sample.columns, sample.labels.columns))
+    documents = np.bincount(of_columns, minlength=statistics.class_documents.size)
+    holding = np.bincount(sample.matrix.terms, minlength=statistics.n_terms)
+    fits = np.all(documents <= statistics.class_documents) and np.all(holding <= statistics.term_documents)
+    require(fits, "its sample has documents that were not counted")
+
+
 def _require_possible_logs(statistics: ClassStatistics) -> None:
     """Raise `ModelError` unless the sums of log weights are possible for the counts."""
     counts, documents, sums = statistics.cells
@@ -429,7 +462,9 @@ def _sample(part: Parts, statistics: ClassStatistics, size: int, bound: int) -> 
         matrix = matrix._replace(values=sample_values_from_plain(part["sample_values"], columns.size, statistics.attributes))
     weights = part["sample_weights"] if part["sample_weights"].size else None
     require(weights is None or statistics.unit != 1, "its sample has impossible weights")
-    return DocumentSample(CountedDocuments(matrix, columns, hashes, weights, n_layers, labels), size, bound)
+    documents = CountedDocuments(matrix, columns, hashes, weights, n_layers, labels)
+    _require_sample_of_documents(statistics, documents)
+    return DocumentSample(documents, size, bound)
 
 
 def _vocabulary(part: Parts) -> Vocabulary:
