@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import field, fields, replace
 from functools import cache, partial
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, Self, get_args
 
-from nbtext.errors import ModelError, UsageError, did_you_mean
+from nbtext.errors import ModelError, PathError, UsageError, did_you_mean
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -283,6 +283,17 @@ MOST_DRAWN = 1 << 24
 
 LARGEST_FILE = 1 << 26
 """Bytes of a file that an option names, at most: stop words, seeds, costs, numbers by class or term."""
+
+_PIECE = 1 << 20
+
+
+def content_within_limit(file: BinaryIO, path: str) -> bytes:
+    """Return the content of a file that an option names; raise `PathError` if it has more than `LARGEST_FILE` bytes, as a device may."""
+    pieces = islice(iter(partial(file.read, _PIECE), b""), LARGEST_FILE // _PIECE + 1)
+    content = b"".join(pieces)
+    if len(content) > LARGEST_FILE:
+        raise PathError(f"is larger than {LARGEST_FILE >> 20} MiB", where=path)
+    return content
 
 
 def seconds(value: object) -> float:

@@ -280,14 +280,14 @@ def test_leaving_a_record_out_is_training_on_all_others(settings: dict[str, Any]
     write("t.csv", "\n".join((",".join(heads).replace("text", "about"), *lines)) + "\n")
     columns = ["--label-column", "label", "--categorical", "face=9", "--count", "calls", "--numeric", "size,far", "--text-column"]
     options = [part for name, value in settings.items() for part in (f"--{name.replace('_', '-')}", str(value))]
-    asked = ["--calibration", "none", "--leave-one-out", "--output", "json", "--predictions", "p.jsonl"]
+    asked = ["--calibration", "none", "--stop-words", "none", "--leave-one-out", "--output", "json", "--predictions", "p.jsonl"]
     result = json.loads(nbtext("cross-validate", "t.csv", *columns, text_column, *options, *asked).out)
     assert result["n"] == 15
     assert result["unknown_documents"] == {"alone": 1}
     said, squares = json_lines((tmp_path / "p.jsonl").read_text()), []
     for number, found in enumerate(said):
         others = [place for place in range(15) if place != number]
-        model = TextClassifier(categorical="face=9", count="calls", numeric="size,far", calibration="none", **settings)
+        model = TextClassifier(categorical="face=9", count="calls", numeric="size,far", calibration="none", stop_words="none", **settings)
         model.fit([rows[place] for place in others], [labels[place] for place in others])
         probabilities = dict(zip(model.classes, model.predict_proba([rows[number]])[0].tolist(), strict=True))
         assert found["probability"] == pytest.approx(max(probabilities.values()), rel=1e-5)

@@ -108,7 +108,7 @@ LONG = "x" * 5_000
     [
         ("classify --files-from list", f"{LONG}\n"),
         ("classify --text x --prior-shape", None),
-        (f"train pets --label-column {LONG}", None),
+        (f"train pets --stop-words {LONG}", None),
         (f"relabel {LONG} cats", None),
         ("relabel " + "'" + "x y " * 2_000 + "' cats", None),
     ],

@@ -108,7 +108,7 @@ def test_a_new_model_without_a_ledger_does_not_lose_a_damaged_one(tmp_path: Path
 def test_what_is_refused_changes_nothing(once: Path) -> None:
     whole = contents(once)
     for name, damaged, message in (
-        ("new", whole["new"][:-1], "new: the model is damaged"),
+        ("new", whole["new"][:-1], "new: the ledger is damaged: it has 148 bytes, the index says 149"),
         (
             "new",
             whole["new"][:200] + bytes([whole["new"][200] ^ 1]) + whole["new"][201:],

@@ -128,7 +128,7 @@ def of_many_words(n: int) -> TextClassifier:
     """A model of two classes that have n words each; where a text has as many of both, the first is predicted."""
     texts = {label: " ".join(f"{label}{number}" for number in range(n)) for label in "ab"}
     of = TextClassifier(stemmer="none", stop_words="none", smoothing=1, class_prior={"a": 1.5, "b": 1.0})
-    return of.fit(texts.values(), texts)
+    return of.fit(texts.values(), list(texts))
 
 
 @pytest.mark.parametrize(("n", "is_enough"), [(MOST_REMOVED, True), (MOST_REMOVED + 1, False)])

@@ -296,7 +296,7 @@ def test_weights_of_classes_are_weights_of_their_documents() -> None:
     assert weighed.fitted.classifier.prior.tolist() == pytest.approx([1 / 3.5, 2.5 / 3.5])
     weighed.save("model")
     assert TextClassifier.load("model").predict_proba(texts).tolist() == weighed.predict_proba(texts).tolist()
-    with pytest.raises(UsageError, match=r"class_weight names 'cat', which is not a class \(did you mean 'cats'\?\)"):
+    with pytest.raises(UsageError, match=r"class_weight: the model has no class 'cat' \(did you mean 'cats'\?\)"):
         TextClassifier(class_weight={"cat": 2}).fit(TEXTS, LABELS)
     wrong: Any
     for wrong in ({"cats": -1}, {"cats": 0}, {}, "balance", {"cats": "two"}):

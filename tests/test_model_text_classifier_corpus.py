@@ -85,7 +85,9 @@ def test_texts_are_answered_and_explained_as_the_commands_do(folder: Path) -> No
     sets = set_rule(left_out_posteriors(model.fitted), model.classes, 0.5)
     records = nbtext("classify texts --format lines -m model --output jsonl --coverage 0.5").records
     found = model.answer(texts, sets=sets)
-    assert [[ranked.label for ranked in answer.ranked] for answer in found] == [record["labels"] for record in records]
+    assert [[ranked.label for ranked in answer.ranked] for answer in found] == [
+        [each["label"] for each in record["labels"]] for record in records
+    ]
     records = nbtext("explain texts --format lines -m model --output jsonl").records
     explained = [_explanation_record(each) | {"id": record["id"]} for each, record in zip(model.explain(texts), records, strict=True)]
     assert json.loads(json.dumps(explained)) == records

@@ -249,7 +249,7 @@ def test_a_model_being_replaced_is_always_a_model(pets: Path) -> None:
     command = [
         sys.executable,
         "-c",
-        "from nbtext import TextClassifier as T\nfor i in range(60): T().fit(['a bc'] * 2, 'xy').save('nbtext.joblib')",
+        "from nbtext import TextClassifier as T\nfor i in range(60): T().fit(['a bc'] * 2, ['x', 'y']).save('nbtext.joblib')",
     ]
     from nbtext import TextClassifier
 

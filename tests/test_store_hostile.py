@@ -73,7 +73,6 @@ INDEXES: dict[str, list[bytes]] = {
     ],
     "settings and arrays must be objects": [b'{"settings":{},"arrays":[]}', b'{"settings":[],"arrays":{}}'],
     "the ledger has no length and checksum": [b'{"settings":{},"arrays":{},"ledger":[1]}'],
-    "bytes, its header says": [b'{"settings":{},"arrays":{},"ledger":[9,""]}'],
     "the settings are nested too deeply": [b'{"settings":{"a":' + b"[" * 12 + b"]" * 12 + b'},"arrays":{}}'],
     "'longlonglonglonglonglonglonglonglonglong' is not described by dtype, shape and offset": [
         b'{"settings":{},"arrays":{"' + b"long" * 10_000 + b'":1}}'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from nbtext.errors import PathError, UsageError, quantity
-from nbtext.settings import ALL_OTHERS, LARGEST_FILE
+from nbtext.settings import ALL_OTHERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -86,7 +86,7 @@ def read_costs(path: str, classes: Sequence[str], costs: Callable[[Mapping[str, 
     from nbtext.corpus.streams import file_content
 
     try:
-        return costs(tomllib.loads(file_content(path, LARGEST_FILE).decode("utf-8-sig")), classes)
+        return costs(tomllib.loads(file_content(path, of_settings=True).decode("utf-8-sig")), classes)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise PathError(f"not valid TOML: {problem}", where=path) from None
     except UsageError as problem:
@@ -100,7 +100,7 @@ def _text(path: str) -> str:
     from nbtext.corpus.streams import file_content
 
     try:
-        return file_content(path, LARGEST_FILE).decode("utf-8-sig")
+        return file_content(path, of_settings=True).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise PathError("cannot read: not UTF-8", where=path) from None
 

@@ -334,10 +334,10 @@ def _without_value(record: dict[str, object], key: str, option: str) -> Document
 
 
 def _keys_in(record: dict[str, object]) -> str:
-    """Return the keys of an object as a message shows them: a key may hold half a character."""
+    """Return the keys of an object as a message shows them: half a character as its code."""
     from nbtext.corpus.columns import cut_short, keys_of
 
-    return listed([cut_short(each.encode("utf-8", "replace").decode(), 30) for each in keys_of(record)], 10)
+    return listed([cut_short(each.encode("utf-8", "backslashreplace").decode(), 30) for each in keys_of(record)], 10)
 
 
 def _value_at(record: dict[str, object], key: str) -> object:

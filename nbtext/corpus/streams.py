@@ -19,6 +19,7 @@ import numpy as np
 from nbtext.corpus.decoding import LONGEST_WIDE, is_wide
 from nbtext.corpus.document import WHOLE_FILE, FilePart, Source, size_in_words, too_large
 from nbtext.errors import DocumentError, PathError, UsageError, reason
+from nbtext.settings import content_within_limit
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -459,13 +460,10 @@ def listed_paths(path: str, *, null: bool) -> list[str]:
     return ["./-" if name == b"-" else os.fsdecode(name) for name in names if name]
 
 
-def file_content(path: str, most: int | None = None) -> bytes:
-    """Return the content of a file that an option names; raise `PathError` if it cannot be read, or has more than ``most`` bytes."""
+def file_content(path: str, *, of_settings: bool = False) -> bytes:
+    """Return the content of a file that an option names; raise `PathError` if it cannot be read, or if it holds settings and is too large."""
     try:
         with open(path, "rb") as file:
-            content = file.read() if most is None else file.read(most + 1)
+            return content_within_limit(file, path) if of_settings else file.read()
     except OSError as problem:
         raise PathError(f"cannot read: {reason(problem)}", where=path) from None
-    if most is not None and len(content) > most:
-        raise PathError(f"is larger than {most >> 20} MiB", where=path)
-    return content

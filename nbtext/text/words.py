@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from unicodedata import category, combining, normalize
 
 from nbtext.errors import PathError, UsageError, did_you_mean, reason
-from nbtext.settings import LANGUAGES, LARGEST_FILE, NLTK_STEMMERS, UNSPACED_LANGUAGES
+from nbtext.settings import LANGUAGES, NLTK_STEMMERS, UNSPACED_LANGUAGES, content_within_limit
 from nbtext.text.surfaces import is_unspaced
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _redecoded(word: str, encoding: str) -> str:
 def _read(path: str) -> str:
     try:
         with open(path, "rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+            content = content_within_limit(file, path)
     except FileNotFoundError:
         raise UsageError(
             f"no stop list or file is called {path!r}{did_you_mean(path, LANGUAGES)}",
@@ -197,8 +197,6 @@ def _read(path: str) -> str:
         ) from None
     except OSError as problem:
         raise PathError(reason(problem), where=path) from None
-    if len(content) > LARGEST_FILE:
-        raise PathError(f"is larger than {LARGEST_FILE >> 20} MiB", where=path)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:

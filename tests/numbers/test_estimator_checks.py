@@ -30,6 +30,7 @@ NOT_APPLICABLE = {
     "check_requires_y_none": "labels of None are a TypeError, not a ValueError",
     "check_classifiers_regression_target": "numbers are labels, whole or not",
     "check_class_weight_classifiers": "class_weight is None or balanced; weights by class are class_prior and sample_weight",
+    "check_set_params": "values are kept in one form: stop_words=None is none",
     **dict.fromkeys(
         (
             "check_sample_weights_not_an_array",
