@@ -63,7 +63,7 @@ def test_empty_and_full_sets_are_named(home: Path) -> None:
     assert (torn["label"], torn["labels"], torn["abstained"]) == (None, [], "empty-set")
     [_, tsv, _] = nbtext("classify sure torn strange --coverage 0.1 -o tsv", cwd=home).rows
     assert tsv == ["torn", "", "empty-set"]
-    (home / "even").write_text("w1")
+    (home / "even").write_text("sofa dog sun w1")
     assert succeed("classify even --coverage 0.99 -o jsonl", cwd=home).records[0]["notice"] == "full-set"
 
 
