@@ -115,7 +115,8 @@ def _holds_out(settings: Settings) -> bool:
 def _by_held_out(counts: CorpusCounts, settings: Settings, selected: Mask, documents: CountedDocuments) -> float | None:
     """Return the pseudo-count under which a model of the others answers every fifth document clearly better; None if none does.
 
-    It is compared by errors: the log loss of scores that are no likelihoods prefers numbers whose answers are worse.
+    It is compared by errors, since by the log loss of scores that are no likelihoods numbers would be chosen whose answers are worse. One is taken only
+    if the calibrated log loss is no higher with it.
     """
     chosen = classifier_class(settings.classifier)
     documents = sorted_by_content(documents)
@@ -129,14 +130,28 @@ def _by_held_out(counts: CorpusCounts, settings: Settings, selected: Mask, docum
     training = Training(statistics, here, chosen.PSEUDO_COUNT, settings, documents=documents.rows(np.flatnonzero(is_fitted)))
     fitted, left_out = chosen.estimate(training), documents.rows(held_out)
 
-    def errors(pseudo_count: float) -> Floats:
-        scores, _ = replace(fitted, training=replace(training, smoothing=pseudo_count)).joint_log_likelihood(left_out.matrix)
-        return (scores.argmax(axis=1) != left_out.classes).astype(np.float64)
+    truth = left_out.classes
 
-    usual = errors(chosen.PSEUDO_COUNT)
-    tests = {pseudo_count: PairedTest.of(usual, errors(pseudo_count)) for pseudo_count in HELD_OUT_ALTERNATIVES}
-    pseudo_count, best = max(tests.items(), key=lambda test: test[1].gain)
-    return pseudo_count if best.is_clear else None
+    def judged(pseudo_count: float) -> tuple[Floats, float]:
+        """Return which documents are answered wrong, shape (n_docs,), and the mean log loss of those of known classes after calibration, in nats."""
+        model = replace(fitted, training=replace(training, smoothing=pseudo_count))
+        scores, lengths = model.joint_log_likelihood(left_out.matrix)
+        errors = (scores.argmax(axis=1) != truth).astype(np.float64)
+        known = np.isfinite(scores[np.arange(len(truth)), truth])
+        if not known.any():
+            return errors, np.inf
+        scores, lengths, of_known = scores[known], lengths[known], truth[known]
+        posterior = model.fitted_calibration(scores, of_known, lengths, None).log_posterior(scores, lengths)
+        return errors, -float(posterior[np.arange(len(of_known)), of_known].mean())
+
+    usual, usual_loss = judged(chosen.PSEUDO_COUNT)
+    best_count, best = None, PairedTest(0.0, 0.0, len(usual))
+    for pseudo_count in HELD_OUT_ALTERNATIVES:
+        errors, loss = judged(pseudo_count)
+        test = PairedTest.of(usual, errors)
+        if test.gain > best.gain and loss <= usual_loss:
+            best_count, best = pseudo_count, test
+    return best_count if best.is_clear else None
 
 
 def _choose_sides(counts: CorpusCounts, settings: Settings, selected: Mask) -> Choices:
