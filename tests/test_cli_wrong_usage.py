@@ -327,3 +327,17 @@ def test_a_working_directory_that_is_gone(pets: Path) -> None:
     del pets
     done = bash("mkdir gone && cd gone && rmdir ../gone && $NBTEXT train corpus -m m")
     assert (done.status, done.notes) == (4, ["nbtext: the working directory is gone; change to one that is there"])
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["relabel cats", "update pets/cats/1 --new-class --label", "forget pets/cats/1 --label", "train -m new --unlabelled pets/cats --seeds"],
+)
+def test_a_label_has_no_separator_of_labels(pets: Path, command: str) -> None:
+    """Such a text passes for a set of labels: of U+001Fb U+001Fc for b and c."""
+    write("seeds", "\x1fb\x1fc\tpurr\ncats\tcat\n")
+    line = fail(4, command, "seeds") if "--seeds" in command else fail(2, command, "\x1fb\x1fc")
+    assert "is not a class" in line or "cannot be a label" in line
+    assert "cannot be a label" in fail(2, "train -m new --from-folder", "\x1fb\x1fc=pets/cats")
+    assert (pets / "nbtext.joblib").exists()
+    assert not (pets / "new").exists()

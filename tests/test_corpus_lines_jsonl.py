@@ -114,8 +114,8 @@ def test_keys_of_half_a_character_are_shown(pets: Path) -> None:
     lines(pets, b'{"\\udfaa": 0}')
     succeed("train pets -m m")
     [[_, label, why]] = nbtext("classify c.jsonl --text-column text -m m").rows
-    assert (label, why) == ("", "no value at the key 'text'; the keys are \\udfaa; see --text-column")
-    assert "the keys are ?; see --label-column" in nbtext("train c.jsonl").notes[0]
+    assert (label, why) == ("", "no value at the key 'text'; the keys are \\\\udfaa; see --text-column")
+    assert "the keys are \\udfaa; see --label-column" in nbtext("train c.jsonl").notes[0]
 
 
 def test_zeros_inside_json_text_separate_words(tmp_path: Path) -> None:

@@ -155,11 +155,14 @@ def corpus_paths(options: Options) -> tuple[str, ...]:
 
 def _labelled_folders(options: Options) -> tuple[LabelledFolder, ...]:
     """Return what ``--from-folder`` names, and set the format if no option does: that of the folders, not that of the model's training documents."""
+    from nbtext.counts.counting import check_label
+
     folders = []
     for value in options["folders"]:
         label, equals, path = value.partition("=")
         if not (label and equals and path):
             raise UsageError(f"--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not {value!r}")
+        check_label(label)
         folders.append(LabelledFolder(os.path.expanduser(path), label))
     options["format"] = options["format"] or ("mbox" if os.path.isfile(folders[0]) or format_by_name(folders[0]) == "mbox" else "maildir")
     return tuple(folders)

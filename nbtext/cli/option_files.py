@@ -64,6 +64,7 @@ def read_seeds(path: str, fewest: int = 2) -> list[Seed]:
     """
     from nbtext.counts.layers import MOST_OF_SEEDS, PSEUDO_COUNT
     from nbtext.counts.statistics import Seed
+    from nbtext.label_sets import MARK
 
     seeds = []
     for place, line in enumerate(_text(path).splitlines(), 1):
@@ -71,7 +72,8 @@ def read_seeds(path: str, fewest: int = 2) -> list[Seed]:
             continue
         label, word, number = [*line.split("\t"), "", ""][:3]
         amount = float(number or PSEUDO_COUNT) if _is_number(number or "0") else 0.0
-        if not (label and word.strip("! ") and 0 < amount <= MOST_OF_SEEDS):
+        is_label = label and MARK not in label
+        if not (is_label and word.strip("! ") and 0 < amount <= MOST_OF_SEEDS):
             raise PathError(f"line {place} is not a class, a tab and a word, perhaps with a tab and a pseudo-count above 0", where=path)
         seeds.append(Seed(label, (word.removeprefix("!"),), -amount if word.startswith("!") else amount))
     if len({seed.label for seed in seeds}) < fewest:

@@ -114,6 +114,7 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     """
     from nbtext.cli.corpus import CommandCorpus, recognised, require_distinct
     from nbtext.corpus.reading import reading_like
+    from nbtext.counts.counting import check_label
     from nbtext.fitted_model import require_additive
     from nbtext.label_sets import BETWEEN_LABELS, label_set
     from nbtext.model.changing import require_changeable, stemmer_difference
@@ -131,6 +132,8 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     source = CommandCorpus(paths, reading, options, labelled=labelled)
     if label is not None:
         labels = list(filter(None, label.split(BETWEEN_LABELS))) if model.fitted.several_labels else [label]
+        for each in filter(None, labels):
+            check_label(each)
         if label and options.get("new_class") is False:  # nbtext forget finds out by itself
             _require_known(labels, model)
         source.patch = partial(_under_label, label_set(labels) if model.fitted.several_labels else label)
