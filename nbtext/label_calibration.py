@@ -168,7 +168,7 @@ class _Fit:
             scaled = np.exp(np.clip(log_scale + exponent * log_lengths, -LARGEST_LOG, LARGEST_LOG)) * s
             words = scaled * slopes
             z = words + begins
-            odds = np.exp(np.clip(z, -LARGEST_LOG, LARGEST_LOG) + level)
+            odds = np.exp(np.clip(z, -LARGEST_LOG, LARGEST_LOG) + np.clip(level, -LARGEST_LOG, LARGEST_LOG))
             others = np.maximum(odds.sum(axis=1, keepdims=True) - odds, 0.0)
             rivals = np.log1p(others)
             against = signs * (z - rivalry * rivals)

@@ -31,6 +31,7 @@ COLUMNS = ("topic", "body", "subject", "sender", "id", "colour", "visits", "size
 SEEDS = "garden\trose\ngarden\tcompost\t3\nküche\tsoup\t5\nküche\tleek\nclock\tpendulum\nclock\tdial\t0.5\n"
 FILES = {
     "seeds.txt": SEEDS,
+    "values.txt": "garden\tcolour=green\nküche\tcolour=red\t2\nclock\tcolour=blue\n",
     "against.txt": SEEDS + "clock\t!soup\t2\nküche\t!rose\n",
     "smoothing.txt": "*\t0.25\nrose\t2\nsoup\t0.01\n",
     "prior.txt": "garden\t1\nküche\t2\nclock\t3\n",

@@ -119,10 +119,18 @@ class Session:
         """Return the options of `nbtext train` that are no parameters."""
         given = self.configuration
         return [
-            *(["--seeds", given["seeds"]] if "seeds" in given else []),
+            *self.seeds(),
             *(self.unlabelled() if "unlabelled" in given else []),
             *(["--on-error", given["on_error"]] if "on_error" in given else []),
         ]
+
+    def seeds(self) -> list[str]:
+        """Return the option of seeds: words, or without a text values of a column, which only categorical ones have."""
+        given = self.configuration
+        has_text = given.get("text_column") not in (None, "none") or given.keys().isdisjoint({"categorical", "count", "numeric"})
+        if "seeds" not in given or not (has_text or "categorical" in given):
+            return []
+        return ["--seeds", given["seeds"] if has_text else "values.txt"]
 
     def unlabelled(self) -> list[str]:
         """Return the documents without labels as options."""
