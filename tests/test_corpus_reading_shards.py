@@ -209,6 +209,7 @@ RAW_ROWS = st.sampled_from(
     st.sampled_from(["\n", "\r\n"]), st.integers(1, 120), st.booleans(),
 )  # fmt: skip
 @example([b"", b'cats,5" disk'], "\n", 1, True)
+@example([b"one column", ("cats", "cats"), ("cats", "cats")], "\n", 1, True)
 def test_csv_is_cut_between_records(
     reading: dict[str, Any], rows: list[tuple[str, str] | bytes], end: str, size: int, in_blocks: bool
 ) -> None:
@@ -239,8 +240,8 @@ def test_regular_csv_is_cut_everywhere(tmp_path: Path) -> None:
 def counted_or_raised(path: Path, size: int | None, reading: dict[str, Any]) -> list[tuple[Any, ...]] | str:
     """Labels and texts as training reads them, in blocks, whose order does not matter."""
     found: list[tuple[Any, ...]] = []
-    resolution = resolved(Reading.of(reading), [str(path)], labelled=True)
     try:
+        resolution = resolved(Reading.of(reading), [str(path)], labelled=True)
         cut = [Shard(str(path))] if size is None else shards([str(path)], source_of(resolution, Notices(), labelled=True), size)
         for shard in cut:
             for item in read_shard(shard, replace(source_of(resolution, Notices(), labelled=True), blocks=True)):

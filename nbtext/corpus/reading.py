@@ -377,8 +377,13 @@ def _kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
     """Return the kind that all files in and below the paths have by their names, `BY_NAME` if they differ."""
     from nbtext.corpus.directory import names_below
 
-    kinds = set()
+    kinds, seen = set(), set()
     for name, *_ in names_below(paths, labelled=labelled):
+        suffix = name[name.rfind(".") :]
+        if suffix in seen:  # of many files few have a suffix of their own
+            continue
+        if uncompressed_name(name) == name:
+            seen.add(suffix)
         kinds.add(_kind_of_file(name))
         if len(kinds) > 1:
             return BY_NAME
