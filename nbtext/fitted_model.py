@@ -39,6 +39,9 @@ CLEARLY = 2.0
 LEAST_DOCUMENTS = 50
 """With fewer left-out documents nothing but stop words is compared."""
 
+ROUNDING = 1e-9
+"""Differences of mean losses, in nats, that rounding may make."""
+
 FEWEST_DOCUMENTS = 10
 """With fewer nothing is compared."""
 
@@ -75,7 +78,8 @@ class PairedTest:
         question words tell it .66 are answered right with all words and .24 without, of text messages, tweets and news .68 and .81, .50 and .41, .78 and .83.
         """
         is_few = FEWEST_DOCUMENTS <= self.documents < LEAST_DOCUMENTS
-        return self.gain > -self.error if is_few else self.is_clear
+        is_different = abs(self.gain) > ROUNDING
+        return is_different and self.gain > -self.error if is_few else self.is_clear
 
     def __str__(self) -> str:
         lower = "lower" if self.gain >= 0 else "higher"

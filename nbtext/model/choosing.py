@@ -20,6 +20,7 @@ from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
 from nbtext.fitted_model import FEWEST_DOCUMENTS, LEAST_DOCUMENTS, NO_CHOICES, Choices, PairedTest, dropped_terms
 from nbtext.metrics.outcomes import judge_documents
 from nbtext.records import dataclass
+from nbtext.settings import GivenSmoothing
 from nbtext.text.surfaces import PAIRS, WORDS
 
 if TYPE_CHECKING:
@@ -210,8 +211,10 @@ class _Trials:
         return cls(statistics, replace(settings, classifier="multinomial", weighting=weighting, prior_shape="symmetric", estimate="mean"))
 
     def evidence(self, selected: Mask) -> float:
-        """Return the pseudo-count of greatest evidence, or the one that the user gave."""
+        """Return the pseudo-count of greatest evidence, or the one that the user gave, of all terms without one of their own."""
         given = self.settings.smoothing
+        if isinstance(given, GivenSmoothing):
+            return float(given.others)
         if isinstance(given, (int, float)):
             return float(given)
         terms = selected.tobytes()
