@@ -111,9 +111,7 @@ def per_class(given: Mapping[str, float], classes: Names, option: str, others: O
     """Return the number of each class, ``others`` where none is given; raise `UsageError` for an unknown class."""
     for label in given:
         if label not in classes:
-            problem = unknown_class(label, classes)
-            problem.where = option
-            raise problem
+            raise unknown_class(label, classes, where=option)
     return tuple(given.get(label, others) for label in classes)
 
 
@@ -265,35 +263,44 @@ class DecisionRule:
 def greatest_expected_f1(probabilities: Floats) -> Mask:
     """Return the set of labels of each document with the greatest expected F1 if its labels are independent, both of shape (n_docs, n_labels).
 
-    It has the m most probable labels, or none, whose F1 is 1 where there is no label: Π_l (1 − p_l). The number K of true labels has a Poisson binomial
-    distribution, so E[t^K] = G(t) = Π_l (1 − p_l + p_l t), and E[1/(a + K)] = ∫₀¹ t^(a−1) G(t) dt. So E[F1] = Σ_{i≤m} 2 p_i E[1/(m + 1 + K without i)] is
-    2 ∫₀¹ t^m G(t) Σ_{i≤m} p_i/(1 − p_i + p_i t) dt, a polynomial, which Gauss's rule integrates exactly in as many nodes as labels, or half of those given and true. Sources: N. Ye and others,
-    Optimizing F-measure: a tale of two approaches (2012), who get it in as many steps; M. Chao, W. Strawderman, Negative moments of positive random variables
-    (1972), for the integral.
+    It has the m most probable labels, or none: its F1 is 1 where there is no label, with the probability Π_l (1 − p_l).
+
+    The number K of true labels has a Poisson binomial distribution, so E[t^K] = G(t) = Π_l (1 − p_l + p_l t), and
+    E[1/(a + K)] = ∫₀¹ t^(a−1) G(t) dt. So E[F1] = Σ_{i≤m} 2 p_i E[1/(m + 1 + K without i)] is
+    2 ∫₀¹ t^m G(t) Σ_{i≤m} p_i/(1 − p_i + p_i t) dt. That is a polynomial. Gauss's rule integrates it exactly in as many nodes as there are
+    labels, or half as many as those given and true.
+
+    Sources: N. Ye and others, Optimizing F-measure: a tale of two approaches (2012), who get it in as many steps; M. Chao, W. Strawderman,
+    Negative moments of positive random variables (1972), for the integral.
 
     >>> greatest_expected_f1(np.array([[0.9, 0.1, 0.6], [0.1, 0.05, 0.0]])).tolist()
     [[True, False, True], [False, False, False]]
     """
     order = np.argsort(-probabilities, axis=1, kind="stable")
     falling = np.take_along_axis(probabilities, order, axis=1)
-    sizes, expected, none = np.arange(1, falling.shape[1] + 1), falling.cumsum(axis=1), np.prod(1 - falling, axis=1, keepdims=True)
-    # by Jensen's inequality E[F1] is between two quotients, of which the larger falls with m, so that larger sets than the first `most` cannot be the best
+    sizes = np.arange(1, falling.shape[1] + 1)
+    expected = falling.cumsum(axis=1)
+    none = np.prod(1 - falling, axis=1, keepdims=True)
+    # By Jensen's inequality E[F1] is between two quotients. The larger falls with m, so sets of more than `most` labels cannot be the best.
     least = np.maximum((2 * expected / (sizes + 1 + expected[:, -1:])).max(axis=1, keepdims=True), none)
     most = int((2 * expected / (sizes + expected) >= least).sum(axis=1).max(initial=1))
-    mean, first, f1 = float(expected[:, -1].max(initial=0)), falling[:, :most], np.zeros((len(falling), most))
+    first = falling[:, :most]
+    f1 = np.zeros((len(falling), most))
+    mean = float(expected[:, -1].max(initial=0))
     true_at_most = int(mean + RARELY + np.sqrt(RARELY**2 + 6 * RARELY * mean))
     for node, weight in zip(*np.polynomial.legendre.leggauss(min(sizes.size, (most + true_at_most) // 2 + 1)), strict=True):
         t = (node + 1) / 2
         generated = (1 - falling * (1 - t)).prod(axis=1, keepdims=True)
         f1 += weight * t ** sizes[:most] * generated * (first / (1 - first * (1 - t))).cumsum(axis=1)
     is_any_given = f1.max(axis=1, keepdims=True) >= none - ROUNDING
-    given, found = (sizes <= f1.argmax(axis=1)[:, np.newaxis] + 1) & is_any_given, np.zeros(order.shape, np.bool_)
-    np.put_along_axis(found, order, given, axis=1)
-    return found
+    chosen = (sizes <= f1.argmax(axis=1)[:, np.newaxis] + 1) & is_any_given
+    labels = np.zeros(order.shape, np.bool_)
+    np.put_along_axis(labels, order, chosen, axis=1)
+    return labels
 
 
 RARELY = 13.0
-"""A third of the nats by which more true labels than are integrated exactly are less probable than 1, by S. Bernstein's inequality: fewer than rounding shows."""
+"""By S. Bernstein's inequality more true labels than are integrated exactly have a probability below exp(−3 · 13), less than rounding shows."""
 
 ROUNDING = 1e-12
 """Of an expected F1."""

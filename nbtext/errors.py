@@ -163,11 +163,10 @@ def plural(n: float, noun: str) -> str:
     return noun if n == 1 else noun + ("es" if noun.endswith("s") else "s")
 
 
-def unknown_class(label: str, classes: Sequence[str]) -> UsageError:
-    """Return the error for a label that no class has: it names the classes, and those of near names first."""
-    return UsageError(
-        f"the model has no class {label!r}{did_you_mean(label, classes)}", hint=f"its classes are {listed(classes, SHOWN_CLASSES)}"
-    )
+def unknown_class(label: str, classes: Sequence[str], where: str | None = None) -> UsageError:
+    """Return the error for a label that no class has. It asks about classes with near names, and lists the first `SHOWN_CLASSES`."""
+    message = f"the model has no class {label!r}{did_you_mean(label, classes)}"
+    return UsageError(message, where=where, hint=f"its classes are {listed(classes, SHOWN_CLASSES)}")
 
 
 def did_you_mean(given: str, known: Sequence[str]) -> str:

@@ -145,8 +145,8 @@ def _require_known(labels: Sequence[str], model: TextClassifier) -> None:
     known = [str(label) for label in model.classes]
     for label in labels:
         if label not in known:
-            problem = unknown_class(label, known)
-            problem.where, problem.hint = "--label", f"{problem.hint}; nbtext update --new-class adds one"
+            problem = unknown_class(label, known, where="--label")
+            problem.hint = f"{problem.hint}; nbtext update --new-class adds one"
             raise problem
 
 
