@@ -10,7 +10,7 @@ from nbtext import TextClassifier
 from nbtext.exclusions import needs_documents
 from nbtext.settings import CLASSIFIERS, Settings
 from tests.models import parted
-from tests.process import fail, in_json
+from tests.process import content, fail, in_json, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,6 +83,14 @@ def options(setting: dict[str, Any]) -> list[str]:
 def inspected(folder: Path, model: str = "nbtext.joblib") -> Any:
     """Return what `nbtext inspect` says of a model."""
     return in_json("inspect -m", model, cwd=folder)
+
+
+def damage_the_ledger(model: str = "nbtext.joblib") -> bytes:
+    """Change the last byte of a model file, which is of its ledger, and return what it holds then."""
+    changed = bytearray(content(model))
+    changed[-1] ^= 1
+    write(model, changed)
+    return bytes(changed)
 
 
 def refused(folder: Path, line: str, status: int) -> str:

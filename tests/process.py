@@ -305,6 +305,11 @@ def content(name: str) -> bytes:
     return Path(name).read_bytes()
 
 
+def names(folder: Path) -> list[str]:
+    """Return the names of what is in a folder, in order."""
+    return sorted(path.name for path in folder.iterdir())
+
+
 def write(name: str, text: str | bytes | bytearray) -> Path:
     """Write a file of the test's folder."""
     path = Path(name)
@@ -328,3 +333,6 @@ PETS = {
     "dogs/2": "dogs fetch sticks and bark",
 }
 """A corpus of two classes."""
+
+PET_FILES = {f"pets/{name}": text for name, text in PETS.items()}
+"""It in a folder of its own."""

@@ -88,7 +88,7 @@ def test_training_and_evaluating_with_a_document_that_cannot_be_read(pets: Path)
     assert content("nbtext.joblib") == before
     for choice in ("record", "skip"):
         result = nbtext("train pets --on-error", choice, "-m", choice)
-        assert (result.status, result.notes, (pets / choice).read_bytes()) == (1, [note], before)
+        assert (result.status, result.notes, content(choice)) == (1, [note], before)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_so_many_documents_may_be_unreadable(pets: Path, jobs: str) -> None:
         assert (done.status, len(done.notes)) == (0, 2), allowed
         assert content("new") == content("whole")
     for allowed in ("1", "4.7%", "0", "0%"):
-        (pets / "new").write_bytes(b"old")
+        write("new", b"old")
         done = nbtext("train in -m new --jobs", jobs, "--allow-unreadable", allowed)
         assert (done.status, content("new")) == (1, b"old"), allowed
         assert done.notes[-1] == f"nbtext: 2 of 42 documents could not be read, more than --allow-unreadable {allowed}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext.cli.main import COMMANDS
-from tests.process import corpus, fail, nbtext, python
+from tests.process import corpus, fail, nbtext, python, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,7 +116,7 @@ LONG = "x" * 5_000
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_message_is_never_as_long_as_what_is_wrong(pets: Path, arguments: str, listed: str | None, form: str) -> None:
     if listed is not None:
-        (pets / "list").write_text(listed)
+        write("list", listed)
     done = nbtext(arguments, "-m", "m", f"--log-format={form}")
     assert done.status != 0
     assert done.err.count(b"\n") == 1

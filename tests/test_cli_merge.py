@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.changing import inspected
-from tests.process import corpus, nbtext, succeed, write
+from tests.changing import damage_the_ledger, inspected
+from tests.process import content, corpus, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ def test_models_merged_on_the_command_line(pets_and_more: Path) -> None:
     succeed("train more -m second")
     succeed("merge nbtext.joblib second --to new")
     succeed("merge second nbtext.joblib --to second")
-    assert (pets_and_more / "new").read_bytes() == (pets_and_more / "second").read_bytes() == (pets_and_more / "both").read_bytes()
+    assert content("new") == content("second") == content("both")
 
 
 @pytest.mark.parametrize("output", ["first", "second", "new"])
@@ -26,11 +26,11 @@ def test_models_merged_have_their_ledgers_merged(days: Path, output: str) -> Non
     for models in (("first", "a"), ("second", "e"), ("whole", "a", "e")):
         succeed("train", *models[1:], "--once", "-m", models[0])
     succeed("merge first second --to", output)
-    assert (days / output).read_bytes() == (days / "whole").read_bytes()
+    assert content(output) == content("whole")
     notes = nbtext("update a e c --once -v -m", output).notes
     assert notes[0] == "nbtext: learnt 0 documents; moved from another class: 1, known already: 5, repeated: 2"
     succeed("train a e c --once -m whole")
-    assert (days / output).read_bytes() == (days / "whole").read_bytes()
+    assert content(output) == content("whole")
 
 
 def test_a_model_that_was_put_back_after_merging_has_its_own_ledger_again(days: Path) -> None:
@@ -67,8 +67,7 @@ def test_merge_tells_of_models_that_have_no_ledger(days: Path, output: str) -> N
 def test_a_damaged_ledger_is_as_good_as_none_to_merge(days: Path) -> None:
     for model, documents in (("first", "a"), ("second", "c")):
         succeed("train", documents, "--once", "-q", "-m", model)
-    content = (days / "second").read_bytes()
-    write("second", content[:-1] + bytes([content[-1] ^ 1]))
+    damage_the_ledger("second")
     told = "second: no ledger that can be used, so nbtext update --once may learn again what is in there: 2 documents"
     for output in ("new", "first"):
         assert nbtext("merge first second --to", output).notes == [f"nbtext: warning: {told}"]

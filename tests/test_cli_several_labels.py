@@ -107,15 +107,15 @@ def test_a_model_is_described_by_documents_and_labels(labels_model: Path) -> Non
 def test_a_ledger_knows_sets_of_labels(tmp_path: Path) -> None:
     rows = [{"labels": labels, "text": text} for text, labels in zip(made.TEXTS, made.SETS, strict=True)]
     first, more = ("".join(json.dumps(row) + "\n" for row in part) for part in (rows[:40], rows[30:]))
-    (tmp_path / "first.jsonl").write_text(first, "utf-8")
-    (tmp_path / "more.jsonl").write_text(more, "utf-8")
-    (tmp_path / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    write("first.jsonl", first)
+    write("more.jsonl", more)
+    write("all.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     for name, *paths in (("whole", "all"), ("updated", "first", "more")):
         command = "train"
         for path in paths:
             succeed(f"{command} --once --label-column labels -m", tmp_path / name, tmp_path / f"{path}.jsonl")
             command = "update"
-    assert (tmp_path / "updated").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert content("updated") == content("whole")
     succeed("forget --once -m", tmp_path / "updated", tmp_path / "more.jsonl")
     assert "was never learnt as 'corn|grain'" in fail(
         2,
@@ -207,7 +207,7 @@ def test_promises_for_sets_of_labels(labels_model: Path, asked: Path) -> None:
 
 def test_a_report_knows_that_there_are_several(labels_model: Path, tmp_path: Path) -> None:
     rows = "".join(json.dumps({"labels": labels, "text": text}) + "\n" for text, labels in zip(made.TEXTS, made.SETS, strict=True))
-    (tmp_path / "all.jsonl").write_text(rows, "utf-8")
+    write("all.jsonl", rows)
     nbtext("report --label-column labels --to", tmp_path / "page.html", tmp_path / "all.jsonl", "-m", labels_model)
     page = (tmp_path / "page.html").read_text("utf-8")
     assert "the model has no calibration" not in page

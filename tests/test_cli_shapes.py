@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import corpus, fail, in_json, nbtext, succeed
+from tests.process import corpus, fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,7 +104,7 @@ def test_a_table_names_files_from_its_own_folder(tmp_path: Path) -> None:
 
 def test_rows_are_chosen_by_a_value_each_time(tmp_path: Path) -> None:
     rows = [f"{'test' if number == 2 else 'train'},{label},{text}\n" for label, texts in TEXTS.items() for number, text in enumerate(texts)]
-    (tmp_path / "all.csv").write_text("split,label,text\n" + "".join(rows), encoding="utf-8")
+    write("all.csv", "split,label,text\n" + "".join(rows))
     assert classes_of("all.csv", "--where", "split=train") == {"neg": 2, "pos": 2}
     assert in_json("evaluate -q all.csv --where split=test")["n"] == 2
     assert len(succeed("classify all.csv").rows) == 6
@@ -120,10 +120,8 @@ def test_rows_are_chosen_by_a_value_each_time(tmp_path: Path) -> None:
 
 def test_what_a_table_has_beside_the_columns_read_is_warned_of(tmp_path: Path) -> None:
     rows = [f"{'test' if number == 2 else 'train'},{label},{text}\n" for label, texts in TEXTS.items() for number, text in enumerate(texts)]
-    (tmp_path / "parts.csv").write_text("split,label,text\n" + "".join(rows), encoding="utf-8")
-    (tmp_path / "titles.csv").write_text(
-        "".join(f"{number % 2},no {number},a much longer text {number}\n" for number in range(9)), encoding="utf-8"
-    )
+    write("parts.csv", "split,label,text\n" + "".join(rows))
+    write("titles.csv", "".join(f"{number % 2},no {number},a much longer text {number}\n" for number in range(9)))
     parts, titles = nbtext("train parts.csv"), nbtext("train titles.csv")
     assert parts.notes == ["nbtext: warning: parts.csv: column split names parts of a corpus, and all are read; give --where split=train"]
     assert titles.notes == ["nbtext: warning: titles.csv: column 3 has longer texts than column 2, which is read; give --text-column 3"]
@@ -144,7 +142,7 @@ def test_an_array_of_json_and_keys_by_their_names(tmp_path: Path) -> None:
 
 
 def test_the_note_of_a_spreadsheet_is_no_row(tmp_path: Path) -> None:
-    (tmp_path / "c.csv").write_text("sep=;\nlabel;text\na;b\n", encoding="utf-8")
+    write("c.csv", "sep=;\nlabel;text\na;b\n")
     assert "c.csv: the first line is no part of the table: 'sep='; remove" in fail(2, "train c.csv")
 
 
@@ -173,7 +171,7 @@ def test_an_archive_is_to_be_unpacked_first(tmp_path: Path, name: str, compress:
 
 
 def test_compression_that_cannot_be_unpacked_says_what_to_install(tmp_path: Path) -> None:
-    (tmp_path / "c.csv.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(60))
+    write("c.csv.zst", b"\x28\xb5\x2f\xfd" + bytes(60))
     assert "zstd" in fail(4, "train c.csv.zst")
 
 
@@ -196,9 +194,9 @@ def test_what_is_no_corpus_is_refused_with_what_to_do(tmp_path: Path, name: str,
 
 
 def test_files_that_json_names_have_the_encoding_given(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes("Küche".encode("latin-1"))
-    (tmp_path / "b.txt").write_bytes(b"blue")
+    write("a.txt", "Küche".encode("latin-1"))
+    write("b.txt", b"blue")
     rows = [{"label": "x", "file": "a.txt"}, {"label": "y", "file": "b.txt"}]
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write("t.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     succeed("train t.jsonl --file-column file --encoding latin-1 -m m")
     assert "Küche" in succeed("tokens t.jsonl -m m").text

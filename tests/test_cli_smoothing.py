@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import TextClassifier
-from tests.process import PETS, Result, content, corpus, fail, in_json, nbtext, succeed, succeeded, write
+from tests.process import PET_FILES, PETS, Result, content, corpus, fail, in_json, nbtext, succeed, succeeded, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ FILE = "*\t0.5\nsofas\t4\nbark\t0.25\nnowhere\t2\n"
 
 @pytest.fixture
 def pets(tmp_path: Path) -> Path:
-    return corpus(tmp_path, {**{f"pets/{name}": text for name, text in PETS.items()}, "alpha": FILE})
+    return corpus(tmp_path, {**PET_FILES, "alpha": FILE})
 
 
 def trained(pets: Path, *options: str) -> Result:

@@ -9,14 +9,11 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.settings import READING, TRAINING
-from tests.process import PETS, SERVICE_DESK, content, corpus, fail, in_json, nbtext, succeed
+from tests.changing import inspected
+from tests.process import PETS, SERVICE_DESK, content, corpus, fail, in_json, names, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def inspected(folder: Path, model: str = "nbtext.joblib") -> Any:
-    return in_json("inspect -m", model, cwd=folder)
 
 
 def test_training_is_silent_and_says_with_verbose_what_was_made(pets: Path) -> None:
@@ -45,7 +42,7 @@ def test_another_name_of_a_value_makes_the_same_model(other: dict[str, str], sam
     for name, options in {"other": other, "same": same}.items():
         succeed("train pets -m", name, *(f"--{option}={value}" for option, value in options.items()))
     assert content("other") == content("same")
-    (pets / "nbtext.toml").write_text("".join(f'{option} = "{value}"\n' for option, value in other.items()))
+    write("nbtext.toml", "".join(f'{option} = "{value}"\n' for option, value in other.items()))
     succeed("train pets -m by-file")
     assert content("by-file") == content("same")
 
@@ -56,7 +53,7 @@ def test_the_model_is_where_it_was_asked_for(pets: Path) -> None:
     succeed("train pets", env={"NBTEXT_MODEL": "by-environment"})
     succeed("train pets -m by-option", env={"NBTEXT_MODEL": "other"})
     succeed("train pets", env={"NBTEXT_MODEL": ""})
-    assert sorted(path.name for path in pets.iterdir()) == ["by-environment", "by-option", "nbtext.joblib", "pets"]
+    assert names(pets) == ["by-environment", "by-option", "nbtext.joblib", "pets"]
 
 
 def test_same_corpus_same_bytes(tmp_path: Path, service_desk_model: Path) -> None:

@@ -87,7 +87,7 @@ def test_a_given_class_prior_has_to_know_a_new_class(pets_and_more: Path) -> Non
 
 
 def test_one_message_is_learnt_and_forgotten(tmp_path: Path, service_desk_model: Path) -> None:
-    (tmp_path / "nbtext.joblib").write_bytes(service_desk_model.read_bytes())
+    write("nbtext.joblib", service_desk_model.read_bytes())
     before, letter = content("nbtext.joblib"), b"the goldfish swims in the fountain"
     corpus(tmp_path, {"letter.txt": letter, "c/fish/1": letter, "two/1": letter, "two/2": "a bench"})
     succeed("train", SERVICE_DESK / "train", "c", "-m", "trained")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.process import PETS, REPOSITORY, SERVICE_DESK, corpus, run
+from tests.process import PET_FILES, REPOSITORY, SERVICE_DESK, corpus, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,7 +104,7 @@ def test_a_format_a_metric_a_criterion_and_a_classifier(tmp_path: Path, service_
         add(section, tmp_path)
     add_classifier(tmp_path)
     corpus(tmp_path, {"pets.dash": "cats - it purrs\ndogs - it barks\ndogs - wags and barks\n", "bad.dash": "cats - it purrs\nno label\n"})
-    corpus(tmp_path, {f"pets/{name}": text for name, text in PETS.items()} | {"letter": "a cat that purrs", "more/birds/1": "sing"})
+    corpus(tmp_path, PET_FILES | {"letter": "a cat that purrs", "more/birds/1": "sing"})
     places = {"TEST": str(SERVICE_DESK / "test"), "MODEL": str(service_desk_model)}
     words = json.dumps([[places.get(word, word) for word in command] for command in COMMANDS.values()])
     env = {"PYTHONPATH": f"{tmp_path}:{REPOSITORY}", "PYTHONWARNINGS": "error", "COLUMNS": "200"}

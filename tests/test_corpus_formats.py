@@ -24,7 +24,7 @@ from nbtext.corpus.parts import reader
 from nbtext.corpus.reading import lines_of_document, resolve_format, resolved
 from nbtext.settings import FORMATS, Reading
 from tests.building import plain
-from tests.process import bash, corpus, fail, in_json, succeed, succeeded
+from tests.process import bash, corpus, fail, in_json, succeed, succeeded, write
 from tests.reading import documents, texts
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ def test_messages_of_apple_mail(tmp_path: Path) -> None:
     ],
 )
 def test_files_of_lines_that_look_like_documents(tmp_path: Path, content: str, lines: int | None) -> None:
-    (tmp_path / "f").write_text(content)
+    write("f", content)
     assert lines_of_document("f") == lines
 
 

@@ -27,7 +27,7 @@ from nbtext.errors import PathError, UsageError
 from nbtext.label_sets import label_set
 from nbtext.settings import Reading
 from tests.oracle_mail import text_by_email_package
-from tests.process import corpus, fail, nbtext, succeed
+from tests.process import content, corpus, fail, nbtext, succeed, write
 from tests.reading import documents, problems, texts
 from tests.work import DOUBLE, steps
 
@@ -185,7 +185,7 @@ def test_folders_of_mboxes_as_classes(tmp_path: Path) -> None:
     succeed("train one Sent.mbox -m m")
     assert TextClassifier.load("m").classes == ["Junk", "Sent"]
     (tmp_path / "Gmail").mkdir()
-    (tmp_path / "Gmail/All.mbox").write_text(GMAIL, encoding="utf-8")
+    write("Gmail/All.mbox", GMAIL)
     assert [document.label for document in documents("Gmail", label_column="X-Gmail-Labels")][:3] == list(map(label_set, LABELS))
 
 
@@ -331,7 +331,7 @@ def test_the_mails_of_a_sender_are_forgotten(tmp_path: Path) -> None:
     succeed("train box -m m")
     assert "forgot 2 documents" in str(nbtext("forget box --where from=ann@example.org -m m -v").notes)
     succeed("train box -m rest --where from!=ann@example.org --jobs 2")
-    assert (tmp_path / "m").read_bytes() == (tmp_path / "rest").read_bytes()
+    assert content("m") == content("rest")
     assert "has no columns, such as from; use csv, tsv or jsonl, or give --document mail for a header" in fail(
         2, "train box -m m --document text --where from=ann@example.org"
     )

@@ -11,7 +11,7 @@ import pytest
 from nbtext import TextClassifier
 from tests.hostile import BY_JOBLIB, DEPTH, GADGETS, LENGTHS, MARK, SHAPES, TYPES, loaded_under_watch, packed
 from tests.model_bytes import Parts, put_together, taken_apart
-from tests.process import MEMORY, error_line, fail, nbtext, python, write
+from tests.process import MEMORY, content, error_line, fail, nbtext, python, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ COMMANDS = (["classify", "pets/cats/1"], ["evaluate", "pets"], ["inspect"], ["se
 
 @pytest.fixture
 def parts(pets: Path) -> Parts:
-    return taken_apart((pets / "nbtext.joblib").read_bytes())
+    return taken_apart(content("nbtext.joblib"))
 
 
 def test_fault_2_a_model_that_is_no_file(pets: Path) -> None:
@@ -48,7 +48,7 @@ HOSTILE = {"gadgets": GADGETS, "shapes": SHAPES, "types": TYPES, "lengths": LENG
 
 @pytest.mark.parametrize("kind", [*HOSTILE, "packed"])
 def test_fault_9_hostile_pickles_are_not_unpickled(pets: Path, kind: str) -> None:
-    files = HOSTILE.get(kind) or packed((pets / "nbtext.joblib").read_bytes())
+    files = HOSTILE.get(kind) or packed(content("nbtext.joblib"))
     statuses, seen, done = loaded_under_watch(pets / "nbtext.joblib", files, pets)
     assert (statuses, seen) == (dict.fromkeys(files, 3), [])
     assert len(done.notes) == len(files)

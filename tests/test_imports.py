@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext import TextClassifier
-from tests.process import PETS, cold, content, corpus, error_line, python, succeeded
+from tests.process import PET_FILES, PETS, cold, content, corpus, error_line, python, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,7 +85,7 @@ print(len(found) > 10, [each.__name__ for each in found if each.__init__.__code_
 def test_classifying_compiles_no_dataclass(model_path: Path, tmp_path: Path) -> None:
     """The methods of one take longer than those of twenty of `nbtext.records`."""
     classify = ["classify", "--text", "an engine", "--model", str(model_path)]
-    assert python(COMPILED, *classify, cwd=tmp_path).text.splitlines()[-1] == "True []"
+    assert python(COMPILED, *classify).text.splitlines()[-1] == "True []"
 
 
 def test_explaining_from_the_command_line_needs_no_more(model_path: Path, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_nothing_is_imported_while_others_wait_for_the_lock(tmp_path: Path) -> N
     """Nor can anything fail to load then. A stemmer is imported where a model has one."""
     model = TextClassifier(stemmer="none").fit([*PETS.values(), "the bird sings"], ["cats", "cats", "dogs", "dogs", "birds"])
     for command in LOCKING:
-        corpus(tmp_path / command, {**{f"pets/{name}": text for name, text in PETS.items()}, "more/birds/1": "the bird sings"})
+        corpus(tmp_path / command, {**PET_FILES, "more/birds/1": "the bird sings"})
         for name in ("nbtext.joblib", "other"):
             model.save(str(tmp_path / command / name))
     done = succeeded(python(WATCHED))

@@ -10,7 +10,7 @@ import pytest
 from nbtext.corpus.document import Document, Notices
 from nbtext.errors import PathError, UsageError
 from nbtext.labelling.answer_file import LabelPatch
-from tests.process import PETS, corpus, fail, nbtext, succeed, write
+from tests.process import PETS, content, corpus, fail, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ def test_a_model_learns_the_labels_of_a_review_and_the_corpus_stays(pets: Path) 
     succeed("train right -m right.model")
     for jobs in ("1", "2"):
         succeed("train wrong", *patch, "--jobs", jobs, "-m", "wrong.model")
-        assert (pets / "wrong.model").read_bytes() == (pets / "right.model").read_bytes()
+        assert content("wrong.model") == content("right.model")
     assert sorted((path.name, path.read_bytes()) for path in (pets / "wrong").rglob("*") if path.is_file()) == before
     of_right, of_wrong = (
         json.loads(nbtext("evaluate", *corpora, "-m", "right.model", "-o", "json").out)["confusion"]
@@ -42,7 +42,7 @@ def test_a_model_learns_the_labels_of_a_review_and_the_corpus_stays(pets: Path) 
     assert of_right == of_wrong
     succeed("update wrong", *patch, "-m", "wrong.model")
     succeed("forget wrong", *patch, "-m", "wrong.model")
-    assert (pets / "wrong.model").read_bytes() == (pets / "right.model").read_bytes()
+    assert content("wrong.model") == content("right.model")
     folds = [nbtext("cross-validate", *given, "--folds", "2", "-o", "json").status for given in (("right",), ("wrong", *patch))]
     assert folds == [0, 0]
 

@@ -14,7 +14,22 @@ from nbtext import TextClassifier
 from nbtext.errors import NbtextError
 from nbtext.model.locked_model import LockedModelFile, locked_model
 from tests.budget import rounds
-from tests.process import HOUSE, PETS, TIME_LIMIT, Running, content, corpus, drained, in_json, nbtext, start, succeed, until, write
+from tests.process import (
+    HOUSE,
+    PET_FILES,
+    PETS,
+    TIME_LIMIT,
+    Running,
+    content,
+    corpus,
+    drained,
+    in_json,
+    nbtext,
+    start,
+    succeed,
+    until,
+    write,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +80,7 @@ def names(folder: Path) -> list[str]:
 def test_fault_35_four_processes_with_ten_updates_each_are_forty(pets: Path, options: list[str]) -> None:
     for process in range(4):
         for number in range(10):
-            (pets / f"c{process}-{number}.tsv").write_text(f"class{process}\tword{number} of process{process}\n")
+            write(f"c{process}-{number}.tsv", f"class{process}\tword{number} of process{process}\n")
     succeed("train pets", *(["--once"] if options else []))
     updaters = children(pets, [[UPDATER, str(process), *options] for process in range(4)])
     while any(child.poll() is None for child in updaters):
@@ -102,7 +117,7 @@ def test_a_model_that_was_replaced_by_one_that_counts_otherwise_is_not_updated(p
 @pytest.fixture
 def once(tmp_path: Path) -> Path:
     """A model with its ledger, a document to be learnt and one to be moved, and as ``expected`` the model that has."""
-    corpus(tmp_path, {**{f"pets/{name}": text for name, text in PETS.items()}, "new/birds/1": "a bird sings", "new/dogs/9": PETS["cats/2"]})
+    corpus(tmp_path, {**PET_FILES, "new/birds/1": "a bird sings", "new/dogs/9": PETS["cats/2"]})
     succeed("train pets new --once -m expected")
     succeed("train pets --once")
     return tmp_path

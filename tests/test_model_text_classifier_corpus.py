@@ -18,7 +18,7 @@ from nbtext.model.training import left_out_posteriors
 from nbtext.promises.prediction_sets import set_rule
 from nbtext.report.explanations import _explanation_record
 from tests.changing import saved
-from tests.process import PETS, content, corpus, nbtext, succeed, write
+from tests.process import PET_FILES, PETS, content, corpus, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ ROWS = "".join(f"{name.partition('/')[0]}\t{text}\n" for name, text in PETS.item
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory, with a corpus as folders and as a table."""
-    corpus(tmp_path, {f"pets/{name}": text for name, text in PETS.items()})
+    corpus(tmp_path, PET_FILES)
     (tmp_path / "rows.tsv").write_text(ROWS, encoding="utf-8")
     (tmp_path / "headed.csv").write_text("body,topic\na cat purrs,cats\na dog barks,dogs\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)

@@ -13,7 +13,7 @@ from nbtext.counts.statistics import LOG_UNITS
 from nbtext.errors import ModelError, UsageError
 from nbtext.model.state import from_plain
 from nbtext.store import read_model_file
-from tests.process import PETS, SERVICE_DESK, fail
+from tests.process import PETS, SERVICE_DESK, content, fail
 from tests.test_evaluation_cross_validation import DESK
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def test_logs_are_kept_for_log_weights_alone(classifier: ClassifierName, tmp_pat
     answers = model.predict_proba(TEXTS)
     model.set_params(weighting="counts").save("m")
     TextClassifier(classifier=classifier).fit(TEXTS, LABELS).save("n")
-    assert (tmp_path / "n").read_bytes() == (tmp_path / "m").read_bytes()
+    assert content("n") == content("m")
     model.set_params(weighting="log")
     with pytest.raises(UsageError, match="not trained"):
         model.predict(TEXTS).tolist()

@@ -15,50 +15,45 @@ import pytest
 
 from nbtext.errors import PathError
 from nbtext.store.atomic import _remove_abandoned, check_replaceable, replace_file
-from tests.process import HOUSE, PETS, TIME_LIMIT, bash, corpus, error_line, fail, nbtext, python, start
+from tests.process import HOUSE, PET_FILES, TIME_LIMIT, bash, content, corpus, error_line, fail, names, nbtext, python, start, write
 
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO
 
 
-def write(file: IO[bytes]) -> None:
+def new(file: IO[bytes]) -> None:
     file.write(b"new")
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o755])
 def test_permissions_are_kept(tmp_path: Path, mode: int) -> None:
-    path = tmp_path / "m"
-    path.write_bytes(b"old")
+    path = write("m", b"old")
     path.chmod(mode)
-    replace_file(str(path), write)
-    assert (path.read_bytes(), path.stat().st_mode & 0o777, names(tmp_path)) == (b"new", mode, ["m"])
+    replace_file("m", new)
+    assert (content("m"), path.stat().st_mode & 0o777, names(tmp_path)) == (b"new", mode, ["m"])
 
 
 @pytest.mark.parametrize("mode", [0o4755, 0o2755, 0o1644])
 def test_a_new_file_does_not_run_as_somebody_else(tmp_path: Path, mode: int) -> None:
-    (tmp_path / "m").write_bytes(b"old")
-    (tmp_path / "m").chmod(mode)
-    replace_file("m", write)
-    assert (tmp_path / "m").stat().st_mode & 0o7777 == mode & 0o777
+    path = write("m", b"old")
+    path.chmod(mode)
+    replace_file("m", new)
+    assert path.stat().st_mode & 0o7777 == mode & 0o777
 
 
 def test_a_file_beside_another_one_has_its_permissions_and_is_no_way_elsewhere(tmp_path: Path) -> None:
     for name in ("m", "elsewhere"):
-        (tmp_path / name).write_bytes(b"old")
+        write(name, b"old")
     (tmp_path / "m").chmod(0o600)
     (tmp_path / "m.more").symlink_to("elsewhere")
-    replace_file("m.more", write, beside=tmp_path / "m")
-    assert ((tmp_path / "m.more").lstat().st_mode, (tmp_path / "m.more").read_bytes()) == (stat.S_IFREG | 0o600, b"new")
-    assert ((tmp_path / "elsewhere").read_bytes(), names(tmp_path)) == (b"old", ["elsewhere", "m", "m.more"])
+    replace_file("m.more", new, beside=tmp_path / "m")
+    assert ((tmp_path / "m.more").lstat().st_mode, content("m.more")) == (stat.S_IFREG | 0o600, b"new")
+    assert (content("elsewhere"), names(tmp_path)) == (b"old", ["elsewhere", "m", "m.more"])
 
 
 def test_a_link_put_in_place_of_the_temporary_file_is_not_written_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "elsewhere").write_bytes(b"precious")
+    write("elsewhere", b"precious")
     lock = fcntl.flock
 
     def lock_and_swap(descriptor: int, operation: int) -> None:
@@ -70,8 +65,8 @@ def test_a_link_put_in_place_of_the_temporary_file_is_not_written_through(tmp_pa
 
     monkeypatch.setattr(fcntl, "flock", lock_and_swap)
     with contextlib.suppress(PathError):
-        replace_file("m", write)
-    assert (tmp_path / "elsewhere").read_bytes() == b"precious"
+        replace_file("m", new)
+    assert content("elsewhere") == b"precious"
 
 
 @pytest.mark.parametrize(("mask", "mode"), [("022", 0o644), ("077", 0o600), ("002", 0o664)])
@@ -82,19 +77,19 @@ def test_a_new_file_has_the_permissions_of_the_umask(pets: Path, mask: str, mode
 
 def test_a_symbolic_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
-    (tmp_path / "real/m").write_bytes(b"old")
+    write("real/m", b"old")
     for name, target in (("link", "real/m"), ("dangling", "real/other")):
         (tmp_path / name).symlink_to(target)
-        replace_file(str(tmp_path / name), write)
+        replace_file(name, new)
         assert (tmp_path / name).is_symlink()
-        assert (tmp_path / target).read_bytes() == b"new"
+        assert content(target) == b"new"
     assert names(tmp_path / "real") == ["m", "other"]
 
 
 def test_names_of_every_length(tmp_path: Path) -> None:
     for name in ("m", "x" * 255, "語" * 85, "\udcff\n"):
-        replace_file(str(tmp_path / name), write)
-        assert (tmp_path / name).read_bytes() == b"new"
+        replace_file(name, new)
+        assert content(name) == b"new"
 
 
 def test_a_folder_is_named_as_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,12 +120,12 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
         ("y" * 256, "too long"),
     ):
         with pytest.raises(PathError, match=why):
-            check_replaceable(str(tmp_path / name))
+            check_replaceable(name)
     assert names(tmp_path) == ["folder", "loop", "pipe"]
 
 
 def test_a_failure_of_the_writer_leaves_the_old_file(tmp_path: Path) -> None:
-    (tmp_path / "m").write_bytes(b"old")
+    write("m", b"old")
 
     def fail(file: IO[bytes]) -> None:
         file.write(b"half")
@@ -138,7 +133,7 @@ def test_a_failure_of_the_writer_leaves_the_old_file(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         replace_file("m", fail)
-    assert ((tmp_path / "m").read_bytes(), names(tmp_path)) == (b"old", ["m"])
+    assert (content("m"), names(tmp_path)) == (b"old", ["m"])
 
 
 ABANDONED = ".m.nbtext-abcdefg_.tmp"
@@ -149,19 +144,19 @@ def test_what_a_killed_process_left_goes_and_nothing_else_does(tmp_path: Path) -
         ".m.nbtext-abcdefgh.tmp.txt", ".m.nbtext-ABCDEFGH.tmp", ".m.nbtext-abc.tmp", ".n.nbtext-abcdefgh.tmp", ".m.tmp", "m.tmp", "x.m.nbtext-abcdefgh.tmp",
     ]  # fmt: skip
     for name in (ABANDONED, *others):
-        (tmp_path / name).write_bytes(b"half")
+        write(name, b"half")
     os.mkfifo(tmp_path / ".m.nbtext-pipepipe.tmp")
     (tmp_path / ".m.nbtext-linklink.tmp").symlink_to(others[0])
-    replace_file("m", write)
+    replace_file("m", new)
     assert names(tmp_path) == sorted([*others, "m", ".m.nbtext-pipepipe.tmp", ".m.nbtext-linklink.tmp"])
 
 
 def test_what_a_running_process_writes_stays(tmp_path: Path) -> None:
     with (tmp_path / ABANDONED).open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        replace_file("m", write)
+        replace_file("m", new)
         assert names(tmp_path) == [ABANDONED, "m"]
-    replace_file("m", write)
+    replace_file("m", new)
     assert names(tmp_path) == ["m"]
 
 
@@ -176,10 +171,10 @@ def test_a_file_that_is_removed_before_it_is_locked_is_made_again(tmp_path: Path
         lock(descriptor, operation)
 
     monkeypatch.setattr(fcntl, "flock", lock_too_late)
-    (tmp_path / "m").write_bytes(b"old")
-    replace_file("m", write)
+    write("m", b"old")
+    replace_file("m", new)
     assert len(taken) == 2
-    assert ((tmp_path / "m").read_bytes(), names(tmp_path)) == (b"new", ["m"])
+    assert (content("m"), names(tmp_path)) == (b"new", ["m"])
 
 
 def test_without_locks_and_in_a_folder_that_cannot_be_listed_it_is_written_all_the_same(
@@ -189,10 +184,10 @@ def test_without_locks_and_in_a_folder_that_cannot_be_listed_it_is_written_all_t
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    (tmp_path / ABANDONED).write_bytes(b"of nobody knows whom")
-    replace_file("m", write)
+    write(ABANDONED, b"of nobody knows whom")
+    replace_file("m", new)
     monkeypatch.setattr(os, "scandir", refuse)
-    replace_file("m", write)
+    replace_file("m", new)
     monkeypatch.undo()
     assert names(tmp_path) == [ABANDONED, "m"]
 
@@ -211,7 +206,7 @@ def test_a_folder_that_may_not_be_written_to(shared_folder: Path) -> None:
         "import nbtext.cli.corpus, nbtext.classifiers.base, Stemmer, joblib, tempfile\n"
         "os.chdir(sys.argv[1]); os.setgid(65534); os.setuid(65534); sys.exit(main.run(['train', 'pets']))"
     )
-    corpus(shared_folder, {"pets/" + name: content for name, content in PETS.items()})
+    corpus(shared_folder, PET_FILES)
     line = error_line(python(code, shared_folder), 4)
     assert "cannot write into the folder; check its permissions" in line
     assert names(shared_folder) == ["pets"]
@@ -219,15 +214,15 @@ def test_a_folder_that_may_not_be_written_to(shared_folder: Path) -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 100, 2000])
 def test_a_full_disk_leaves_the_old_model(pets: Path, size: int) -> None:
-    old = (pets / "nbtext.joblib").read_bytes()
+    old = content("nbtext.joblib")
     line = error_line(nbtext("train pets", limits={"FSIZE": size}), 4)
     assert line == "nbtext: nbtext.joblib: cannot write: file too large; the file is as it was"
-    assert ((pets / "nbtext.joblib").read_bytes(), names(pets)) == (old, ["nbtext.joblib", "pets"])
+    assert (content("nbtext.joblib"), names(pets)) == (old, ["nbtext.joblib", "pets"])
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_signal_while_training_leaves_the_old_model(pets: Path, number: signal.Signals) -> None:
-    old = (pets / "nbtext.joblib").read_bytes()
+    old = content("nbtext.joblib")
     with start(
         [sys.executable, "-m", "nbtext", "train", "-", "--format", "tsv"],
         env=HOUSE,
@@ -242,7 +237,7 @@ def test_a_signal_while_training_leaves_the_old_model(pets: Path, number: signal
         child.send_signal(number)
         assert child.wait(TIME_LIMIT) == 128 + number
         assert child.stderr.read().strip() == b""
-    assert ((pets / "nbtext.joblib").read_bytes(), names(pets)) == (old, ["nbtext.joblib", "pets"])
+    assert (content("nbtext.joblib"), names(pets)) == (old, ["nbtext.joblib", "pets"])
 
 
 def test_a_model_being_replaced_is_always_a_model(pets: Path) -> None:

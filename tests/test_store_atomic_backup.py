@@ -8,25 +8,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.store.atomic import keep_backup, replace_file
-from tests.process import PETS, corpus, error_line, fail, nbtext, python, succeed, write
+from tests.process import PET_FILES, content, corpus, error_line, fail, names, nbtext, python, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
 
 
 def test_what_is_there_is_kept_in_place_of_what_was_kept(tmp_path: Path) -> None:
     target = tmp_path / "m"
     keep_backup(target)
     assert names(tmp_path) == []
-    for content in ("one", "two"):
+    for text in ("one", "two"):
         target.unlink(missing_ok=True)
-        target.write_text(content)
+        write("m", text)
         keep_backup(target)
-        assert (target.read_text(), (tmp_path / "m.1").read_text()) == (content, content)
+        assert (target.read_text(), (tmp_path / "m.1").read_text()) == (text, text)
     assert names(tmp_path) == ["m", "m.1"]
 
 
@@ -71,7 +67,7 @@ def test_a_file_that_is_its_own_backup_already(tmp_path: Path) -> None:
 
 def test_every_command_that_writes_a_model_keeps_the_one_it_replaces(pets: Path) -> None:
     corpus(pets, {"one/birds/1": "the bird sings"})
-    first = (pets / "nbtext.joblib").read_bytes()
+    first = content("nbtext.joblib")
     write("other", first)
     for command in (
         ["train", "pets", "--smoothing", "1"],
@@ -83,20 +79,20 @@ def test_every_command_that_writes_a_model_keeps_the_one_it_replaces(pets: Path)
         ["prune", "--min-df", "2"],
         ["tune", "pets", "--try", "smoothing=1,2", "--folds", "2", "-q"],
     ):
-        before = (pets / "nbtext.joblib").read_bytes()
+        before = content("nbtext.joblib")
         done = nbtext(*command, "--backup")
         assert done.status == 0, done
-        assert (pets / "nbtext.joblib.1").read_bytes() == before != (pets / "nbtext.joblib").read_bytes(), command
+        assert content("nbtext.joblib.1") == before != content("nbtext.joblib"), command
     assert "nbtext.joblib.1.1" not in names(pets)
 
 
 def test_a_backup_that_cannot_be_made_leaves_the_model(pets: Path) -> None:
     (pets / "nbtext.joblib.1").mkdir()
     (pets / "nbtext.joblib.1/x").touch()
-    before = (pets / "nbtext.joblib").read_bytes()
+    before = content("nbtext.joblib")
     line = fail(4, "update pets --once -q --backup")
     assert line.endswith("nbtext.joblib.1: cannot keep a backup: is a directory; the model is as it was")
-    assert (pets / "nbtext.joblib").read_bytes() == before
+    assert content("nbtext.joblib") == before
     (pets / "nbtext.joblib.1/x").unlink()
     (pets / "nbtext.joblib.1").rmdir()
     done = nbtext("update pets --once -v")  # the ledger that was written already does not count
@@ -106,7 +102,7 @@ def test_a_backup_that_cannot_be_made_leaves_the_model(pets: Path) -> None:
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
 def test_a_model_of_somebody_else_in_a_sticky_folder_is_refused_before_anything_is_left_there(shared_folder: Path) -> None:
     """A second name of such a file could be made there by everybody and be removed by its owner only."""
-    corpus(shared_folder, {"pets/" + name: content for name, content in PETS.items()})
+    corpus(shared_folder, PET_FILES)
     succeed("train pets -m m", cwd=shared_folder)
     (shared_folder / "m").chmod(0o666)
     shared_folder.chmod(0o1777)

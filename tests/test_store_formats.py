@@ -60,7 +60,7 @@ def test_an_old_model_saved_again_says_the_same(path: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("path", GONE_FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_model_made_with_a_value_that_is_gone_is_refused(path: Path, tmp_path: Path) -> None:
-    (tmp_path / "m").write_bytes(path.read_bytes())
+    write("m", path.read_bytes())
     for command in ("classify --text roses", "inspect", "update other"):
         line = fail(3, command, "-m", "m")
         assert line == f"nbtext: m: made with {REFUSED[path.stem]}, which nbtext no longer has; train again"

@@ -14,7 +14,23 @@ import pytest
 
 from nbtext.errors import LockedError, PathError
 from nbtext.store.atomic import locked
-from tests.process import HOUSE, PETS, TIME_LIMIT, Running, bash, corpus, error_line, nbtext, python, start, succeed, write
+from tests.process import (
+    HOUSE,
+    PET_FILES,
+    PETS,
+    TIME_LIMIT,
+    Running,
+    bash,
+    content,
+    corpus,
+    error_line,
+    names,
+    nbtext,
+    python,
+    start,
+    succeed,
+    write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,10 +53,6 @@ for _ in range(200):
         number = int(Path("number").read_text())
         Path("number").write_text(str(number + 1))
 """
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
 
 
 @pytest.fixture
@@ -163,12 +175,12 @@ def test_where_there_are_no_locks_nothing_is_left(tmp_path: Path, number: int, m
 )  # fmt: skip
 def test_fault_36_a_lock_that_is_held_too_long_is_status_5(pets: Path, holder: Running, command: list[str]) -> None:
     corpus(pets, {"one/cats/1": PETS["cats/1"]})
-    model = (pets / "nbtext.joblib").read_bytes()
+    model = content("nbtext.joblib")
     write("second", model)
     done = nbtext(*command, "--lock-timeout", "0.2")
     line = error_line(done, 5)
     assert line == "nbtext: nbtext.joblib.lock: another process is writing the model for 0.2 s; try again, or give a longer --lock-timeout"
-    assert (pets / "nbtext.joblib").read_bytes() == model
+    assert content("nbtext.joblib") == model
 
 
 def test_readers_do_not_wait(pets: Path, holder: Running) -> None:
@@ -186,7 +198,7 @@ def test_fault_37_the_lock_of_a_killed_process_is_free_at_once(pets: Path, holde
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
 def test_fault_38_a_folder_that_may_not_be_written_to(shared_folder: Path) -> None:
-    corpus(shared_folder, {"pets/" + name: content for name, content in PETS.items()})
+    corpus(shared_folder, PET_FILES)
     succeed("train pets", cwd=shared_folder)
     code = (
         "import os, sys; from nbtext.cli import main, update, writing; import nbtext.store.atomic, nbtext.cli.corpus, nbtext.model.changing, joblib\n"

@@ -18,6 +18,7 @@ from nbtext.errors import ModelError, UsageError
 from nbtext.store import FORMAT, joblib_stream, read_model_file, write_model_file
 from nbtext.store.model_file import DTYPES, MAX_INDEX_BYTES
 from tests.hostile import GADGETS, MARK
+from tests.process import content
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,9 +108,9 @@ def test_equal_contents_give_equal_bytes(tmp_path: Path) -> None:
     twin: dict[str, Any] = json.loads(json.dumps(dict(reversed(SETTINGS.items()))))
     write_model_file("a", SETTINGS, ARRAYS)
     write_model_file("b", twin, {name: array.copy() for name, array in reversed(ARRAYS.items())})
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert content("a") == content("b")
     write_model_file("again", *read_model_file("a"))
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "again").read_bytes()
+    assert content("a") == content("again")
 
 
 def test_arrays_of_another_process_give_the_same_bytes(tmp_path: Path) -> None:
@@ -118,7 +119,7 @@ def test_arrays_of_another_process_give_the_same_bytes(tmp_path: Path) -> None:
     arrived = {"a": arrays["a"], "b": pickle.loads(pickle.dumps(arrays["b"])), "c": arrays["c"]}
     for name, those in (("here", arrays), ("there", arrived)):
         write_model_file(str(tmp_path / name), SETTINGS, those)
-    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+    assert content("here") == content("there")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.process import PETS, Result, bash, cold, corpus, nbtext, python, succeed
+from tests.process import PET_FILES, Result, bash, cold, corpus, nbtext, python, succeed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +61,7 @@ CALLS = (
 
 def outcome(call: Call, folder: Path, env: Mapping[str, str]) -> tuple[Result, dict[str, tuple[bytes, int]]]:
     """How a call ended in a new folder, and the contents and modes of the files that are there then."""
-    corpus(folder, {f"pets/{name}": text for name, text in PETS.items()})
+    corpus(folder, PET_FILES)
     corpus(folder, {f"docs/{label}/{number}": f"{label} naïve 語彙 {number}" for label in ("Ärger", "語") for number in range(4)})
     corpus(folder, {"é": "naïve", BAD: "naïve"})
     with cold(so=False):
