@@ -15,7 +15,7 @@ from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import ClassStatistics, StatisticsBuilder
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.language_model import dirichlet
-from nbtext.language_model.dirichlet import LanguageModels
+from nbtext.language_model.dirichlet import LanguageModels, OwnPseudoCounts
 from nbtext.ragged import offsets
 from nbtext.settings import Settings
 from nbtext.text.analyzer import TermSequence
@@ -23,7 +23,7 @@ from nbtext.text.ngrams import with_ngrams
 from tests import oracle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -95,12 +95,23 @@ def statistics_from_table(counts: Sequence[Sequence[int]], documents: Sequence[i
 
 
 def language_models(
-    statistics: ClassStatistics, smoothing: float = 1.0, shape: str = "symmetric", estimate: str = "mean", over: Sequence[str] | None = None
+    statistics: ClassStatistics,
+    smoothing: float = 1.0,
+    shape: str = "symmetric",
+    estimate: str = "mean",
+    over: Collection[str] | None = None,
+    own: Mapping[str, float] | None = None,
 ) -> LanguageModels:
-    """Models over all terms, or over some."""
+    """Models over all terms, or over some; ``own`` are pseudo-counts of single terms."""
     terms = [statistics.vocabulary.term(number) for number in range(statistics.n_terms)]
     selected = np.array([over is None or term in over for term in terms], np.bool_)
-    return LanguageModels(statistics, selected, smoothing, shape, estimate)
+    return LanguageModels(statistics, selected, smoothing, shape, estimate, own_of(statistics, own or {}, smoothing))
+
+
+def own_of(statistics: ClassStatistics, numbers: Mapping[str, float], others: float) -> OwnPseudoCounts:
+    """The pseudo-counts of those terms that there are."""
+    ids = zip(statistics.vocabulary.find(list(numbers)), numbers.values(), strict=True)
+    return OwnPseudoCounts.of_terms({term: number for term, number in ids if term >= 0}, others)
 
 
 @contextmanager

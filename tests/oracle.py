@@ -162,17 +162,23 @@ Models = dict[tuple[str, str], Fraction]
 """φ by (class, term)."""
 
 
-def language_models(counts: Counts, over: Collection[str], smoothing: float, shape: str, estimate: str) -> Models:
-    """Maximum likelihood, or the mode or mean of the posterior under α_j = pseudo-count (+ 1 for the mode)."""
+def language_models(
+    counts: Counts, over: Collection[str], smoothing: float, shape: str, estimate: str, own: Mapping[str, float] | None = None
+) -> Models:
+    """Maximum likelihood, or the mode or mean of the posterior under α_j = pseudo-count (+ 1 for the mode); some terms have their own."""
     total = sum(counts.tokens(label, over) for label in counts.classes)
+    pseudo_counts = {}
+    for term in over:
+        in_corpus = sum(counts.occurrences.get((k, term), 0) for k in counts.classes)
+        share = 1 if shape == "symmetric" else Fraction(in_corpus, max(total, 1))
+        pseudo_counts[term] = Fraction((own or {}).get(term, smoothing)) * share
+    all_added = sum(pseudo_counts.values(), Fraction(0))
     models = {}
     for label in counts.classes:
         n = counts.tokens(label, over)
         for term in over:
             m = counts.occurrences.get((label, term), 0)
-            in_corpus = sum(counts.occurrences.get((k, term), 0) for k in counts.classes)
-            added = Fraction(smoothing) * (1 if shape == "symmetric" else Fraction(in_corpus, max(total, 1)))
-            all_added = Fraction(smoothing) * (len(over) if shape == "symmetric" else 1)
+            added = pseudo_counts[term]
             if estimate == "ml":
                 above, below = Fraction(m), Fraction(n)
             elif estimate == "map":

@@ -167,18 +167,6 @@ def test_discriminant_analysis_of_numbers_is_that_of_scikit_learn() -> None:
     np.testing.assert_allclose(found, quadratic, rtol=0.2, atol=0.2)
 
 
-def test_the_boundary_of_numbers_is_in_their_own_units() -> None:
-    model = TextClassifier(numeric="a,b,c", classifier="gaussian", shrinkage=0, calibration="none").fit(SIZES, SPECIES)
-    classifier = model.fitted.classifier.of_texts
-    assert isinstance(classifier, GaussianDiscriminantAnalysis)
-    boundary = classifier.boundary()
-    assert boundary is not None
-    weights, bias = boundary[:2]
-    scores = np.array(FLOWERS) @ weights.T + bias
-    found = model.joint_log_likelihood(SIZES)
-    np.testing.assert_allclose(scores - scores[:, :1], found - found[:, :1], rtol=1e-6, atol=1e-6)
-
-
 def test_a_discriminant_of_text_and_numbers_uses_both() -> None:
     options: tuple[dict[str, Any], ...] = ({}, {"numeric": "age"})
     for columns in options:

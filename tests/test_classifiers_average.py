@@ -21,7 +21,7 @@ from nbtext.report.models import print_overview
 from nbtext.settings import Settings
 from tests.budget import examples
 from tests.explaining import TEXTS, model
-from tests.models import require_sound
+from tests.models import parted, require_sound
 from tests.process import content, fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def by_evidence(members: str, rows: list[tuple[str, str]], **settings: Any) -> T
     """An average by p(m | data) without calibration."""
     plain = {"stemmer": "none", "stop_words": "none", "calibration": "none", "smoothing": 3, **settings}
     of = TextClassifier(classifier="average", members=f"evidence:{members}", **plain)
-    return of.fit([text for _, text in rows], [label for label, _ in rows])
+    return of.fit(*parted(rows))
 
 
 ROWS = [("a", "ant bee ant"), ("a", "ant cat"), ("b", "bee cow"), ("b", "cow"), ("c", "dog dog ant")]
@@ -232,7 +232,7 @@ def test_a_mixture_weighs_the_posteriors_of_members_by_their_evidence(classifier
     evidences: list[float] = []
     for a in (0.1, 1.0, 3.0):
         alone = TextClassifier(classifier=classifier, stemmer="none", stop_words="none", calibration="none", smoothing=a)
-        alone.fit([text for _, text in ROWS], [label for label, _ in ROWS])
+        alone.fit(*parted(ROWS))
         posteriors.append(alone.predict_proba(ASKED))
         predictions = []
         for label in "abc":
@@ -288,12 +288,8 @@ def test_members_without_an_evidence_or_of_other_data_are_refused(pets: Path, me
 def test_a_model_that_evidence_rules_out_leaves_all_to_the_others() -> None:
     rows = [("a", "ant " * 3000), ("b", "bee " * 3000)]
     of = by_evidence("multinomial:0.1+multinomial:1000", rows)
-    assert of.predict_proba(["ant"])[0].tolist() == pytest.approx(model_of(rows, 0.1).predict_proba(["ant"])[0].tolist())
-
-
-def model_of(rows: list[tuple[str, str]], a: float) -> TextClassifier:
-    of = TextClassifier(stemmer="none", calibration="none", smoothing=a)
-    return of.fit([text for _, text in rows], [label for label, _ in rows])
+    alone = TextClassifier(stemmer="none", calibration="none", smoothing=0.1).fit(*parted(rows))
+    assert of.predict_proba(["ant"])[0].tolist() == pytest.approx(alone.predict_proba(["ant"])[0].tolist())
 
 
 @pytest.mark.usefixtures("tmp_path")

@@ -14,15 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.counts import matrix
-from nbtext.decision import log_posterior
 from nbtext.settings import Estimate
 from tests import oracle, strategies
 from tests.building import language_models, matrix_of, multinomial, statistics_of
-from tests.textbook import CHINA
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from nbtext.classifiers.multinomial import MultinomialNaiveBayes
@@ -30,11 +26,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def fitted(
-    corpus: list[oracle.Labelled], smoothing: float = 1.0, estimate: str = "mean", prior: str | Mapping[str, float] = "empirical"
-) -> MultinomialNaiveBayes:
-    statistics = statistics_of(corpus)
-    return multinomial(language_models(statistics, smoothing, estimate=estimate), prior)
+def fitted(corpus: list[oracle.Labelled], smoothing: float, estimate: str = "mean") -> MultinomialNaiveBayes:
+    return multinomial(language_models(statistics_of(corpus), smoothing, estimate=estimate))
 
 
 def scores(model: MultinomialNaiveBayes, documents: list[list[str]]) -> Floats:
@@ -67,8 +60,3 @@ def test_scores_do_not_depend_on_how_many_weights_are_held_at_once() -> None:
     weights = model.language_models.log_probability(known)
     wanted = [np.log(model.prior) + sum(n * weights[names.tolist().index(term)] for term, n in counter.items()) for counter in counts]
     np.testing.assert_allclose(together[:3], wanted, rtol=1e-12)
-
-
-def test_a_class_whose_prior_is_zero_is_impossible() -> None:
-    model = fitted(CHINA, prior={"no": 0, "yes": 1})
-    assert log_posterior(scores(model, [["japan"]])).tolist() == [[-np.inf, 0]]

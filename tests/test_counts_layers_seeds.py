@@ -23,7 +23,7 @@ from nbtext.model.training import seed_terms
 from nbtext.settings import Settings
 from tests import strategies
 from tests.building import statistics_of
-from tests.models import count_documents
+from tests.models import count_documents, parted
 from tests.process import fail, write
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ SEEDS = [Seed("x", ("ant",), 3.1), Seed("y", ("cow",), 0.1), Seed("y", ("emu",),
 
 def fitted(seeds: list[Seed], **parameters: Any) -> TextClassifier:
     model = TextClassifier(stemmer="none", stop_words="none", **{"calibration": "none", "smoothing": 0.5, **parameters})
-    return model.begin_with(seeds).fit([text for _, text in TEXTS], [label for label, _ in TEXTS])
+    return model.begin_with(seeds).fit(*parted(TEXTS))
 
 
 @given(strategies.corpora, st.lists(st.tuples(st.sampled_from(strategies.WORDS), st.floats(0.1, 50)), max_size=4))

@@ -14,6 +14,7 @@ from scipy import stats
 from nbtext import TextClassifier
 from nbtext.counts.statistics import Seed
 from nbtext.inspection.criteria import classifier_of, compared_models, criteria
+from tests.models import parted
 from tests.process import corpus, fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ POINTS = [("a", 1, 2.0), ("a", 2, 2.5), ("a", 3, 1.0), ("a", 2, 9.0), ("b", 5, 2
 
 def found_of(parameters: dict[str, Any], rows: list[tuple[str, str]]) -> Criteria:
     model = TextClassifier(stemmer="none", **parameters)
-    model.fit([text for _, text in rows], [label for label, _ in rows])
+    model.fit(*parted(rows))
     return criteria(classifier_of(model))
 
 
@@ -84,7 +85,7 @@ def test_coins_at_maximum_likelihood() -> None:
 
 def test_one_coin_for_all_classes_is_that_of_a_corpus_of_one_class() -> None:
     model = TextClassifier(stemmer="none", classifier="bernoulli", smoothing=0.5)
-    model.fit([text for _, text in TEXTS], [label for label, _ in TEXTS])
+    model.fit(*parted(TEXTS))
     pooled = found_of({"classifier": "bernoulli", "smoothing": 0.5}, [("all", text) for _, text in TEXTS])
     compared = {(each.language_models, each.smoothing): each.log_evidence for each in compared_models(classifier_of(model))}
     assert compared["one for all classes", 0.5] == pytest.approx(pooled.evidence)
@@ -193,7 +194,7 @@ def urn(alpha: dict[tuple[str, str], Fraction], rows: list[tuple[str, str]], ter
 
 def seeded(**parameters: Any) -> TextClassifier:
     model = TextClassifier(stemmer="none", stop_words="none", calibration="none", **parameters).begin_with(SEEDS)
-    return model.fit([text for _, text in TEXTS], [label for label, _ in TEXTS])
+    return model.fit(*parted(TEXTS))
 
 
 @pytest.mark.parametrize(("estimate", "shape"), [("mean", "symmetric"), ("map", "symmetric"), ("mean", "background")])

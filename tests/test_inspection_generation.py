@@ -128,9 +128,11 @@ def test_what_is_drawn_for_a_seed_does_not_change() -> None:
 
 def test_lengths() -> None:
     model = fitted()
-    lengths = [len(document.terms) for document in DocumentGenerator(model).documents(4000, "garden")]
-    assert min(lengths) == 1
-    assert abs(np.mean(lengths) - (10 / 3 + np.exp(-10 / 3))) < 4 * np.sqrt(10 / 3 / 4000)
+    drawn = np.bincount([len(document.terms) for document in DocumentGenerator(model).documents(4000, "garden")])
+    wanted = 4000 * scipy.stats.poisson.pmf(np.arange(9), 10 / 3)
+    wanted[1] += wanted[0]  # each has a token
+    assert drawn[0] == 0
+    assert scipy.stats.chisquare([*drawn[1:9], drawn[9:].sum()], [*wanted[1:], 4000 - wanted[1:].sum()]).pvalue > LEAST
     assert {len(document.terms) for document in DocumentGenerator(model).documents(9, length=17)} == {17}
 
 

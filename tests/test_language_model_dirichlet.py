@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -34,12 +32,11 @@ from nbtext.settings import Estimate, Settings
 from tests import oracle, strategies
 from tests.budget import examples
 from tests.building import (
-    counted_documents,
     every_term,
     language_models,
     matrix_of,
     multinomial,
-    plain,
+    own_of,
     statistics_from_table,
     statistics_of,
     summing_by_cells,
@@ -55,6 +52,7 @@ if TYPE_CHECKING:
 
 SHAPES = pytest.mark.parametrize("shape", ["symmetric", "background"])
 CLOSE = 1e-12
+NUMBERS = st.sampled_from([0.0, 1e-6, 0.25, 1.0, 3.5, 1000.0])
 
 
 def probabilities(models: LanguageModels) -> dict[tuple[str, str], float]:
@@ -83,21 +81,34 @@ def test_the_estimate_of_a_pseudo_count_is_the_mode_under_one_more() -> None:
 
 @SHAPES
 @pytest.mark.parametrize("estimate", get_args(Estimate))
-@examples(5)
+@examples(8)
 @given(
     corpus=strategies.corpora,
     smoothing=st.sampled_from([0.0, 0.01, 0.5, 1.0, 3.0, 1e4]),
+    own=st.just({}) | st.dictionaries(st.sampled_from(strategies.WORDS), NUMBERS, max_size=6),
     left_out=st.sets(st.sampled_from(strategies.WORDS)),
     order=st.sampled_from([1, 2]),
 )
 def test_probabilities_are_those_of_the_slow_twin(
-    shape: str, estimate: str, corpus: list[oracle.Labelled], smoothing: float, left_out: set[str], order: int
+    shape: str,
+    estimate: str,
+    corpus: list[oracle.Labelled],
+    smoothing: float,
+    own: dict[str, float],
+    left_out: set[str],
+    order: int,
 ) -> None:
-    counts = oracle.count(corpus, order)
+    if shape == "background":
+        own = {}
+    counts, statistics = oracle.count(corpus, order), statistics_of(corpus, order)
     over = [term for term in counts.terms if term not in left_out]
-    found = probabilities(language_models(statistics_of(corpus, order), smoothing, shape, estimate, over))
-    wanted = oracle.language_models(counts, over, smoothing, shape, estimate)
+    models = language_models(statistics, smoothing, shape, estimate, over, own)
+    found = probabilities(models)
+    wanted = oracle.language_models(counts, over, smoothing, shape, estimate, own)
     assert found == pytest.approx({cell: float(p) for cell, p in wanted.items()}, rel=CLOSE, abs=0)
+    for number, label in enumerate(statistics.classes):
+        of_class = predictive(models, np.flatnonzero(models.selected), number)
+        assert of_class == pytest.approx([found[label, term] for term in over], rel=CLOSE, abs=0)
 
 
 def test_a_background_of_weights_below_one_sums_to_one_too() -> None:
@@ -149,25 +160,9 @@ def test_without_a_posterior_there_is_no_credible_interval() -> None:
     assert np.array_equal(np.isnan(without_prior[..., 0]), TABLE == 0)
 
 
-LETTERS = "abcdef"
 Corpus = list[tuple[str, list[str]]]
-NUMBERS = st.sampled_from([0.0, 1e-6, 0.25, 1.0, 3.5, 1000.0])
-OWN = st.dictionaries(st.sampled_from(LETTERS), NUMBERS, max_size=6)
 CORPUS: Corpus = [("x", list("aab")), ("y", list("bccc")), ("x", list("ad")), ("z", list("dde")), ("y", list("ab"))]
 ALPHA = {"a": 0.25, "b": 2.0, "c": 1.0, "d": 7.0, "e": 0.5}
-
-
-def own_of(statistics: ClassStatistics, numbers: Mapping[str, float], others: float) -> OwnPseudoCounts:
-    """Those of the terms that there are."""
-    ids = zip(statistics.vocabulary.find(list(numbers)), numbers.values(), strict=True)
-    return OwnPseudoCounts.of_terms({term: number for term, number in ids if term >= 0}, others)
-
-
-def models_of(
-    statistics: ClassStatistics, numbers: Mapping[str, float], others: float, estimate: str = "mean", over: str = LETTERS
-) -> LanguageModels:
-    selected = np.array([statistics.vocabulary.term(number) in over for number in range(statistics.n_terms)], np.bool_)
-    return LanguageModels(statistics, selected, others, "symmetric", estimate, own_of(statistics, numbers, others))
 
 
 def training_of(corpus: Corpus, numbers: Mapping[str, float], others: float, **parameters: Any) -> Training:
@@ -176,86 +171,17 @@ def training_of(corpus: Corpus, numbers: Mapping[str, float], others: float, **p
     return Training(statistics, every_term(statistics), others, Settings.of(parameters), own=own)
 
 
-def twin(counts: oracle.Counts, over: set[str], alpha: Mapping[str, float], estimate: str) -> oracle.Models:
-    """φ of each class and term, by the formulas with α_j."""
-    models = {}
-    for label in counts.classes:
-        n, alpha_0 = counts.tokens(label, over), sum(Fraction(alpha[term]) for term in over)
-        for term in over:
-            m, added = counts.occurrences.get((label, term), 0), Fraction(alpha[term])
-            above, below = (Fraction(m), Fraction(n)) if estimate == "ml" else (m + added, n + alpha_0)
-            models[label, term] = above / below if below else Fraction(0)
-    return models
-
-
-@examples(12)
-@given(strategies.lettered_corpora, OWN, NUMBERS, st.sampled_from(["mean", "map", "ml"]), st.sets(st.sampled_from(LETTERS), min_size=1))
-def test_probabilities_with_own_pseudo_counts_are_those_of_the_slow_twin(
-    corpus: Corpus, numbers: dict[str, float], others: float, estimate: str, over: set[str]
-) -> None:
-    statistics = statistics_of(corpus)
-    models = models_of(statistics, numbers, others, estimate, "".join(over))
-    counts = plain(statistics)
-    over = over & set(counts.terms)
-    wanted = twin(counts, over, {term: numbers.get(term, others) for term in over}, estimate)
-    terms = np.flatnonzero(models.selected)
-    names = [statistics.vocabulary.term(term) for term in terms.tolist()]
-    expected = np.array([[float(wanted[label, term]) for label in statistics.classes] for term in names]).reshape(
-        terms.size, statistics.n_classes
-    )
-    assert models.probability(terms) == pytest.approx(expected, rel=1e-12, abs=0)
-    for label in range(statistics.n_classes):
-        assert predictive(models, terms, label) == pytest.approx(expected[:, label], rel=1e-12, abs=0)
-
-
-@examples(12)
-@given(strategies.lettered_corpora, OWN, NUMBERS, st.sampled_from(["mean", "map"]), st.sets(st.sampled_from(LETTERS), min_size=1))
-def test_leave_one_out_equals_an_estimate_without_the_document(
-    corpus: Corpus, numbers: dict[str, float], others: float, estimate: str, over: set[str]
-) -> None:
-    """A term that goes with the document takes its own pseudo-count out of the sum."""
-    statistics = statistics_of(corpus)
-    models = models_of(statistics, numbers, others, estimate, "".join(over))
-    left_out = multinomial(models, "uniform").leave_one_out(counted_documents(corpus, statistics))
-    for row, (_, terms) in enumerate(corpus):
-        counts = oracle.count([document for place, document in enumerate(corpus) if place != row])
-        remaining = over & set(counts.terms)
-        refitted = twin(counts, remaining, {term: numbers.get(term, others) for term in remaining}, estimate)
-        known = Counter(term for term in terms if term in remaining)
-        wanted = {
-            label: oracle.log(Fraction(1, len(counts.classes))) + sum(n * oracle.log(refitted[label, term]) for term, n in known.items())
-            for label in counts.classes
-        }
-        got = dict(zip(statistics.classes, left_out.scores[row].tolist(), strict=True))
-        assert got == pytest.approx(
-            {label: wanted.get(label, -np.inf) for label in statistics.classes}, rel=1e-6, abs=1e-6
-        )  # 1000 less 1000 rounds
-        assert left_out.lengths[row] == known.total()
-
-
-@given(strategies.lettered_corpora, OWN, st.sampled_from([0.25, 1.0]), st.sampled_from(["mean", "map"]))
-def test_the_evidence_is_that_of_the_slow_twin(corpus: Corpus, numbers: dict[str, float], others: float, estimate: str) -> None:
-    statistics = statistics_of(corpus)
-    numbers = {term: number or 0.5 for term, number in numbers.items()}
-    found = log_evidence_of_classes(models_of(statistics, numbers, others, estimate))
-    counts = plain(statistics)
-    alpha = {term: numbers.get(term, others) + (estimate == "map") for term in counts.terms}
-    wanted = oracle.log_evidence(counts, counts.terms, alpha) if counts.terms else 0.0
-    assert found is not None
-    assert found.sum() == pytest.approx(wanted, rel=1e-9, abs=1e-6)
-
-
 def test_a_term_without_a_pseudo_count_leaves_no_evidence_of_classes_that_hold_it() -> None:
-    found = log_evidence_of_classes(models_of(statistics_of(CORPUS), {"c": 0.0}, 1.0))
+    found = log_evidence_of_classes(language_models(statistics_of(CORPUS), 1.0, own={"c": 0.0}))
     assert found is not None
     assert np.isfinite(found).tolist() == [True, False, True]
-    assert log_evidence_of_classes(models_of(statistics_of(CORPUS), {}, 0.0)) is None
+    assert log_evidence_of_classes(language_models(statistics_of(CORPUS), 0.0, own={})) is None
 
 
 @pytest.mark.parametrize("estimate", ["mean", "map"])
 def test_credible_intervals_and_posteriors_have_the_parameters_of_their_term(estimate: str) -> None:
     statistics, more = statistics_of(CORPUS), float(estimate == "map")
-    models = models_of(statistics, ALPHA, 0.1, estimate)
+    models = language_models(statistics, 0.1, estimate=estimate, own=ALPHA)
     terms = np.arange(5)
     alpha = np.array([ALPHA[statistics.vocabulary.term(term)] for term in terms.tolist()]) + more
     for label in range(3):
@@ -267,7 +193,7 @@ def test_credible_intervals_and_posteriors_have_the_parameters_of_their_term(est
 
 
 def test_a_term_of_no_document_has_what_all_others_have() -> None:
-    models = models_of(statistics_of(CORPUS), {"a": 4.0, "b": 0.5}, 2.0)
+    models = language_models(statistics_of(CORPUS), 2.0, own={"a": 4.0, "b": 0.5})
     assert np.exp(models.log_unseen()) == pytest.approx(2.0 / (models.class_tokens + 4.0 + 0.5 + 3 * 2.0))
 
 

@@ -43,10 +43,10 @@ LABELLED = [("yes", ["c", "b", "c"]), ("yes", ["c", "c", "s"]), ("yes", ["c", "m
 """The four documents of IIR example 13.1."""
 
 
-def alpha_of(counts: oracle.Counts, over: list[str], smoothing: float, shape: str, more: int) -> dict[str, float]:
+def alpha_of(counts: oracle.Counts, over: list[str], smoothing: float, own: dict[str, float], shape: str, more: int) -> dict[str, float]:
     total = sum(counts.tokens(label, over) for label in counts.classes)
     in_corpus = {term: sum(counts.occurrences.get((k, term), 0) for k in counts.classes) for term in over}
-    return {term: more + smoothing * (1 if shape == "symmetric" else in_corpus[term] / total) for term in over}
+    return {term: more + own.get(term, smoothing) * (1 if shape == "symmetric" else in_corpus[term] / total) for term in over}
 
 
 def test_one_language_model_for_all_classes_has_the_evidence_of_one_class_with_all_documents() -> None:
@@ -63,17 +63,20 @@ def test_one_language_model_for_all_classes_has_the_evidence_of_one_class_with_a
 @given(
     corpus=strategies.corpora,
     smoothing=st.floats(0.01, 100),
+    own=st.just({}) | st.dictionaries(st.sampled_from(strategies.WORDS), st.sampled_from([1e-6, 0.25, 1.0, 3.5, 1000.0]), max_size=6),
     estimate=st.sampled_from(["mean", "map"]),
     without=st.sets(st.sampled_from(strategies.WORDS)),
 )
 def test_the_evidence_of_each_class_is_the_formula(
-    shape: str, corpus: list[oracle.Labelled], smoothing: float, estimate: str, without: set[str]
+    shape: str, corpus: list[oracle.Labelled], smoothing: float, own: dict[str, float], estimate: str, without: set[str]
 ) -> None:
+    if shape == "background":
+        own = {}
     counts, statistics = oracle.count(corpus), statistics_of(corpus)
     over = [term for term in counts.terms if term not in without]
-    found = log_evidence_of_classes(language_models(statistics, smoothing, shape, estimate, over))
+    found = log_evidence_of_classes(language_models(statistics, smoothing, shape, estimate, over, own))
     assert found is not None
-    alpha = alpha_of(counts, over, smoothing, shape, more=int(estimate == "map"))
+    alpha = alpha_of(counts, over, smoothing, own, shape, more=int(estimate == "map"))
     for k, label in enumerate(statistics.classes):
         of_class = oracle.Counts({label: 1}, {cell: n for cell, n in counts.occurrences.items() if cell[0] == label}, {})
         assert found[k] == pytest.approx(oracle.log_evidence(of_class, over, alpha) if over else 0.0, rel=1e-10, abs=1e-8)
