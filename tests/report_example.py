@@ -140,6 +140,20 @@ class Page(HTMLParser):
         """The attributes of all elements of a name."""
         return [attributes for name, attributes in self.elements if name == tag]
 
+    def assert_everything_has_a_name(self) -> None:
+        """Of what is drawn, listed or scrolled, those who do not see it are told."""
+        assert self.all("html") == [{"lang": "en"}]
+        for picture in self.all("svg"):
+            assert picture.get("aria-hidden") == "true" or (picture["role"] == "img" and len(picture["aria-label"]) > 20), picture
+        assert len(self.all("table")) == len(self.all("caption"))
+        assert all("scope" in head for head in self.all("th"))
+        identifiers = [attributes["id"] for _, attributes in self.elements if "id" in attributes]
+        assert len(identifiers) == len(set(identifiers))
+        assert all(part["aria-labelledby"] in identifiers for part in self.all("section"))
+        frames = [frame for frame in self.all("div") if frame.get("role") == "region"]
+        assert frames
+        assert all(frame["aria-label"] and frame["tabindex"] == "0" for frame in frames)
+
     def assert_nothing_comes_from_elsewhere_or_runs(self) -> None:
         assert not {name for name, _ in self.elements} & {"script", "img", "iframe", "object", "form"}
         for _, attributes in self.elements:

@@ -21,7 +21,6 @@ from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
 from nbtext.counts.moments import Moments
 from nbtext.errors import UsageError
 from nbtext.inspection.terms import term_details
-from nbtext.model.description import warnings
 from tests.process import json_lines, nbtext, write
 from tests.textbook import DATING
 
@@ -205,12 +204,6 @@ def test_attributes_are_parameters_that_copies_keep() -> None:
         model.predict(ASKED).tolist()
     with pytest.raises(UsageError, match="none twice"):
         TextClassifier(numeric="a,a")
-
-
-def test_an_attribute_of_no_document_is_told() -> None:
-    model = TextClassifier(categorical="colour,shape", numeric="age").fit([{"colour": "red"}, {"colour": "blue"}], ["a", "b"])
-    assert warnings(model.fitted) == ["no document has a value of shape, age; leave it out, or name another column"]
-    assert model.predict([{"colour": "red", "shape": "round", "age": 3}]).tolist() == ["a"]
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 3.0])

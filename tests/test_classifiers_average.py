@@ -20,7 +20,7 @@ from nbtext.model.training import left_out_posteriors
 from nbtext.report.models import print_overview
 from nbtext.settings import Settings
 from tests.budget import examples
-from tests.explaining import TEXTS, model
+from tests.explaining import model
 from tests.models import parted, require_sound
 from tests.process import content, fail, in_json, nbtext, succeed, write
 
@@ -181,17 +181,6 @@ def test_attributes_add_to_the_pool() -> None:
     labels = ["cats", "cats", "fish", "fish"]
     of = TextClassifier(classifier="average", numeric="legs").fit(rows, labels)
     assert of.predict([{"text": "", "legs": 4}, {"text": "", "legs": 0.5}]).tolist() == ["cats", "fish"]
-
-
-@pytest.mark.parametrize("members", ["multinomial+bernoulli", "multinomial+logistic"])
-def test_a_document_of_weight_two_is_two_documents(members: str) -> None:
-    texts, labels = [text for texts in TEXTS.values() for text in texts], [label for label, texts in TEXTS.items() for _ in texts]
-    options: dict[str, Any] = {"classifier": "average", "members": members, "sample": 0, "calibration": "none", "l2": 1, "smoothing": 0.5}
-    weighed = TextClassifier(**options).fit(texts, labels, sample_weight=[2.0] * len(texts))
-    twice = TextClassifier(**options).fit(texts * 2, labels * 2)
-    if members.endswith("bernoulli"):  # without a sample the weights of the members are equal
-        np.testing.assert_allclose(weighed.joint_log_likelihood(texts), twice.joint_log_likelihood(texts), atol=1e-9)
-    assert weighed.predict(texts).tolist() == twice.predict(texts).tolist()
 
 
 def test_inspect_shows_the_weights(capsys: pytest.CaptureFixture[str]) -> None:

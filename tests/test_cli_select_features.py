@@ -40,8 +40,8 @@ def test_a_model_that_keeps_words_has_a_last_column_of_them(pets: Path) -> None:
     assert table[0].split() == ["rank", "term", "score", "class", "word"]
     read = csv.reader(io.StringIO(succeed("select-features --limit 60 -m forms -o csv").text))
     assert list(read) == [["rank", "term", "score", "class", "word"], *said]
-    lines = succeed("select-features --limit 60 -m forms -o jsonl").text.splitlines()
-    assert [json.loads(line)["word"] for line in lines] == [row[4] for row in said]
+    records = succeed("select-features --limit 60 -m forms -o jsonl").records
+    assert [record["word"] for record in records] == [row[4] for row in said]
 
 
 def test_top_is_100_unless_told(service_desk_model: Path) -> None:

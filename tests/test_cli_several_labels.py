@@ -130,7 +130,7 @@ def test_each_label_of_an_answer_is_explained_against_the_rest(labels_model: Pat
     text = "corn1 corn2 corn0 grain0 grain1 grain3 word1"
     fitted = TextClassifier.load(str(labels_model)).fitted
     scored = fitted.score([text.encode()])
-    explained = [json.loads(line) for line in succeed("explain --output jsonl -m", labels_model, "--text", text).text.splitlines()]
+    explained = succeed("explain --output jsonl -m", labels_model, "--text", text).records
     assert [each["label"] for each in explained] == ["corn", "grain"]
     for each in explained:
         number = fitted.classes.index(each["label"])

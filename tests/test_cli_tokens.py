@@ -5,7 +5,6 @@ Also tests `report/explanations.py`.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +19,7 @@ TEXT = "The CAFÉ's cats—purr, 3.14 and don't bark. X unicorns"
 
 
 def said(*arguments: str | Path, stdin: bytes = b"") -> list[dict[str, Any]]:
-    out = succeed("tokens", *arguments, "--output", "jsonl", stdin=stdin).text
-    return [json.loads(line) for line in out.splitlines()]
+    return succeed("tokens", *arguments, "--output", "jsonl", stdin=stdin).records
 
 
 def test_each_word_with_its_place_and_what_became_of_it(pets: Path) -> None:

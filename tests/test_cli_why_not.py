@@ -5,7 +5,6 @@ Also tests `report/explanations.py`.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from tests.process import SERVICE_DESK, corpus, nbtext, succeed
@@ -18,8 +17,7 @@ WANTED = "noise-and-neighbours"
 
 
 def test_without_the_words_the_label_is_predicted(service_desk_model: Path, tmp_path: Path) -> None:
-    lines = succeed("why-not", WANTED, TEST / "waste-collection", "-m", service_desk_model, "-o", "jsonl").text.splitlines()
-    found = [json.loads(line) for line in lines]
+    found = succeed("why-not", WANTED, TEST / "waste-collection", "-m", service_desk_model, "-o", "jsonl").records
     texts, probabilities = {}, []
     for number, of in enumerate(found):
         assert ("remove" in of) != ("why" in of)
@@ -63,7 +61,7 @@ def test_words_that_are_not_enough_are_an_answer(pets: Path) -> None:
     assert (done.status, done.notes) == (0, [])
     assert "why not   up to 20 words are not enough" in done.text
     assert succeed("why-not cats -m m --text dog").rows[0][1:] == ["dogs", "cats", "", "", "", "not-enough"]
-    record = json.loads(succeed("why-not cats -m m --text dog -o jsonl").text)
+    [record] = succeed("why-not cats -m m --text dog -o jsonl").records
     assert record.keys() == {"id", "label", "probability", "wanted", "wanted_probability", "why"}
     assert record["why"] == "not-enough"
 

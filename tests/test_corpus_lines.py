@@ -24,33 +24,27 @@ from nbtext.counts.vocabulary import Vocabulary
 from nbtext.label_sets import label_set
 from nbtext.settings import Reading, Settings
 from tests.building import plain
-from tests.process import MEMORY, fail, nbtext, succeed, succeeded
+from tests.process import MEMORY, fail, nbtext, succeed, succeeded, write
 from tests.reading import documents, problems, texts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def file(folder: Path, content: str | bytes, name: str) -> Path:
-    path = folder / name
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
-
-
 def test_fasttext_lines(tmp_path: Path) -> None:
-    path = file(tmp_path, "\ufeff__label__a b c\r\n\n__label__café\t x\n y __label__z\n__label__empty\n", "c.ft")
+    path = write("c.ft", "\ufeff__label__a b c\r\n\n__label__café\t x\n y __label__z\n__label__empty\n")
     assert texts(path) == [("a", "b c"), ("café", "x"), ("z", "y"), ("empty", "")]
     assert texts(path, labelled=False) == [(None, "b c"), (None, ""), (None, "x"), (None, "y"), (None, "")]
     assert [document.id for document in documents(path)] == [f"{path}:{number}" for number in (1, 3, 4, 5)]
 
 
 def test_fasttext_lines_with_several_labels(tmp_path: Path) -> None:
-    path = file(tmp_path, "__label__b __label__a x\n__label__a\ty __label__a z", "c.ft")
+    path = write("c.ft", "__label__b __label__a x\n__label__a\ty __label__a z")
     assert texts(path) == [(label_set(["a", "b"]), "x"), (label_set(["a"]), "y z")]
 
 
 def test_fasttext_lines_without_a_label_are_problems(tmp_path: Path) -> None:
-    path = file(tmp_path, "__label__ __label__b x\nno label\n__label__ x\n__label__a fine", "c.ft")
+    path = write("c.ft", "__label__ __label__b x\nno label\n__label__ x\n__label__a fine")
     assert problems(path) == {
         f"{path}:1": "one of the labels is empty",
         f"{path}:2": "no label: the line does not begin with __label__",
@@ -70,26 +64,26 @@ def test_fasttext_against_a_slow_twin(line: bytes) -> None:
 
 
 def test_svmlight_lines(tmp_path: Path) -> None:
-    path = file(tmp_path, "+1 3:2 10:1 # 4:4\n# only a comment\n\n-1 a:b:3\r\nx # no terms\n", "c.svm")
+    path = write("c.svm", "+1 3:2 10:1 # 4:4\n# only a comment\n\n-1 a:b:3\r\nx # no terms\n")
     assert texts(path) == [("+1", "3:2 10:1"), ("-1", "a:b:3"), ("x", "")]
     assert texts(path, labelled=False) == [(None, "3:2 10:1"), (None, "a:b:3"), (None, "")]
-    assert texts(file(tmp_path, "3:2 10:1\n", "d.svm"), labelled=False) == [(None, "3:2 10:1")]
+    assert texts(write("d.svm", "3:2 10:1\n"), labelled=False) == [(None, "3:2 10:1")]
 
 
 @pytest.mark.parametrize("item", ["a:0", "a:-1", "a:1.5", "a:x", "a", ":3", "a:", "a:1000000000", "a:1e3", "a:٣", "a:00"])
 def test_counts_are_whole_and_positive(tmp_path: Path, item: str) -> None:
-    path = file(tmp_path, f"x a:1\nx b:2 {item}\ny c:007\n", "c.svmlight")
+    path = write("c.svmlight", f"x a:1\nx b:2 {item}\ny c:007\n")
     assert problems(path) == {f"{path}:2": f"{item!r} is not name:count with a whole count from 1 to 999,999,999"}
     assert len(documents(path)) == 3
 
 
 def test_a_line_of_counts_without_a_label_is_a_problem_for_training(tmp_path: Path) -> None:
-    path = file(tmp_path, "a:1 b:2\n", "c.svm")
+    path = write("c.svm", "a:1 b:2\n")
     assert problems(path) == {f"{path}:1": "no label: the line begins with a count"}
 
 
 def test_names_are_terms_as_they_stand_and_large_counts_cost_no_memory(tmp_path: Path) -> None:
-    path = file(tmp_path, "x The:999999999 running:3 1:1\ny the:2 runs:1 it's,odd:1\n" * 50, "c.svm")
+    path = write("c.svm", "x The:999999999 running:3 1:1\ny the:2 runs:1 it's,odd:1\n" * 50)
     succeeded(nbtext("train", path, "-m", "m", limits=MEMORY))
     counts = plain(TextClassifier.load("m").fitted.statistics)
     assert counts.occurrences[("x", "The")] == 999_999_999 * 50
@@ -113,7 +107,7 @@ def test_names_are_terms_as_they_stand_and_large_counts_cost_no_memory(tmp_path:
     ids=lambda options: options[0],
 )
 def test_settings_of_words_are_refused_for_counted_features(options: list[str], tmp_path: Path) -> None:
-    file(tmp_path, "x red:2 round:1\ny green:3\n" * 4, "c.svm")
+    write("c.svm", "x red:2 round:1\ny green:3\n" * 4)
     expected = f"nbtext: svmlight's features are counted already, so {' '.join(options)} would change nothing; leave it out"
     commands = [["train"], ["cross-validate", "--folds", "2"], ["tokens", "--no-model"]][: 2 if options == ["--surface-forms"] else 3]
     for command in commands:
@@ -122,7 +116,7 @@ def test_settings_of_words_are_refused_for_counted_features(options: list[str], 
 
 
 def test_settings_that_leave_out_and_stem_no_words_do_not_raise_for_counted_features(tmp_path: Path) -> None:
-    file(tmp_path, "x red:2 round:1\ny green:3\n", "c.svm")
+    write("c.svm", "x red:2 round:1\ny green:3\n")
     succeed("train c.svm --stop-words none --stemmer none --ngrams 1 --min-df 1")
 
 
@@ -145,7 +139,7 @@ def test_what_scikit_learn_writes_is_read(tmp_path: Path) -> None:
     table = np.random.default_rng(3).poisson(0.7, (20, 9))
     out = io.BytesIO()
     dump_svmlight_file(csr_matrix(table), np.arange(20) % 3, out, zero_based=False)
-    found = texts(file(tmp_path, out.getvalue(), "c.svmlight"))
+    found = texts(write("c.svmlight", out.getvalue()))
     assert [label for label, _ in found] == [str(number % 3) for number in range(20)]
     for row, (_, text) in zip(table.tolist(), found, strict=True):
         assert text.split() == [f"{column}:{count}" for column, count in enumerate(row, 1) if count]

@@ -46,15 +46,13 @@ BAD = {
 }
 
 
-def lines(folder: Path, *content: bytes) -> Path:
-    path = folder / "c.jsonl"
-    path.write_bytes(b"\n".join(content))
-    return path
+def lines(*content: bytes) -> Path:
+    return write("c.jsonl", b"\n".join(content))
 
 
 @pytest.mark.parametrize("line", BAD, ids=range(len(BAD)))
 def test_a_bad_line_is_one_problem_and_the_others_are_read(tmp_path: Path, line: bytes) -> None:
-    path = lines(tmp_path, GOOD, line, GOOD)
+    path = lines(GOOD, line, GOOD)
     found = problems(path)
     assert list(found) == [f"{path}:2"]
     assert found[f"{path}:2"].replace("the keys are label; ", "").replace("the keys are text; ", "").startswith(BAD[line])
@@ -64,12 +62,12 @@ def test_a_bad_line_is_one_problem_and_the_others_are_read(tmp_path: Path, line:
 def test_a_key_repeated_at_the_end_of_many_is_found_at_once(tmp_path: Path) -> None:
     """Each key counted in all others took the square of their number: of these, minutes. A long key is cut in the message."""
     keys = [*(b'"k%d":1' % number for number in range(100_000)), b'"%b":1' % (b"k" * 200)]
-    found = problems(lines(tmp_path, b"{" + b",".join([*keys, keys[-1]]) + b"}", GOOD))
+    found = problems(lines(b"{" + b",".join([*keys, keys[-1]]) + b"}", GOOD))
     assert list(found.values()) == [f"not valid JSON (the key '{'k' * 100}' is repeated)"]
 
 
 def test_bad_lines_in_a_real_process(pets: Path) -> None:
-    path = lines(pets, GOOD, *BAD, GOOD)
+    path = lines(GOOD, *BAD, GOOD)
     result = nbtext("classify", path.name, "--format", "jsonl")
     assert result.status == 1
     assert [row[0] for row in result.rows] == [f"c.jsonl:{number}" for number in range(1, len(BAD) + 3)]
@@ -80,7 +78,7 @@ def test_bad_lines_in_a_real_process(pets: Path) -> None:
 
 def test_keys_of_any_depth(tmp_path: Path) -> None:
     record = {"a": {"b": {"c": "deep"}, "x.y": "dots"}, "a.b.d": "flat", "n": 7, "yes": True, "half": 0.5}
-    path = lines(tmp_path, json.dumps(record).encode())
+    path = lines(json.dumps(record).encode())
     for key, label in (("a.b.c", "deep"), ("a.x.y", "dots"), ("a.b.d", "flat"), ("n", "7"), ("yes", "true"), ("half", "0.5")):
         assert texts(path, label_column=key, text_column="a.b.c") == [(label, "deep")]
         assert documents(path, label_column="n", text_column="a.b.c", id_column=key)[0].id == label
@@ -99,19 +97,19 @@ def test_keys_of_any_depth(tmp_path: Path) -> None:
 def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
     text = "x\u2028\x85\x0b\x0c\x1b\u2029y"
     line = json.dumps({"label": "a", "text": text}, ensure_ascii=False).encode()
-    path = lines(tmp_path, b"\xef\xbb\xbf" + line + b"\r", b"", b"  ", line)
+    path = lines(b"\xef\xbb\xbf" + line + b"\r", b"", b"  ", line)
     assert texts(path) == [("a", text)] * 2
     assert [document.id for document in documents(path)] == [f"{path}:1", f"{path}:4"]
 
 
 def test_lone_surrogates_become_question_marks(tmp_path: Path) -> None:
-    path = lines(tmp_path, rb'{"label": "\udc80", "text": "a\ud800b", "id": "\ud9ab"}')
+    path = lines(rb'{"label": "\udc80", "text": "a\ud800b", "id": "\ud9ab"}')
     assert texts(path) == [("?", "a?b")]
     assert documents(path, id_column="id")[0].id == "?"
 
 
 def test_keys_of_half_a_character_are_shown(pets: Path) -> None:
-    lines(pets, b'{"\\udfaa": 0}')
+    lines(b'{"\\udfaa": 0}')
     succeed("train pets -m m")
     [[_, label, why]] = nbtext("classify c.jsonl --text-column text -m m").rows
     assert (label, why) == ("", "no value at the key 'text'; the keys are \\\\udfaa; see --text-column")
@@ -119,7 +117,7 @@ def test_keys_of_half_a_character_are_shown(pets: Path) -> None:
 
 
 def test_zeros_inside_json_text_separate_words(tmp_path: Path) -> None:
-    assert texts(lines(tmp_path, rb'{"label": "a", "text": "x\u0000y\u001ez"}')) == [("a", "x y z")]
+    assert texts(lines(rb'{"label": "a", "text": "x\u0000y\u001ez"}')) == [("a", "x y z")]
 
 
 scalars = st.text() | st.integers(-(10**30), 10**30) | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)
@@ -129,13 +127,9 @@ scalars = st.text() | st.integers(-(10**30), 10**30) | st.booleans() | st.floats
     st.lists(st.tuples(scalars.filter(lambda value: value != ""), st.text(), st.dictionaries(st.text(), st.none() | scalars)), max_size=6),
     st.booleans(),
 )
-def test_what_the_json_module_writes_is_read_back(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Any, str, dict[str, Any]]], ascii_only: bool
-) -> None:
+def test_what_the_json_module_writes_is_read_back(rows: list[tuple[Any, str, dict[str, Any]]], ascii_only: bool) -> None:
     records = [{**more, "label": label, "text": text} for label, text, more in rows]
-    path = lines(
-        tmp_path_factory.mktemp("json"), *(json.dumps(record, ensure_ascii=ascii_only).encode("utf-8", "replace") for record in records)
-    )
+    path = lines(*(json.dumps(record, ensure_ascii=ascii_only).encode("utf-8", "replace") for record in records))
     spaces = str.maketrans("\0\x1c\x1d\x1e\x1f", "     ")
     labels = [one_label(label) if isinstance(label, str) else json.dumps(label) for label, *_ in rows]
     wanted = [(label, text.translate(spaces)) for label, (_, text, _) in zip(labels, rows, strict=True)]
@@ -144,7 +138,7 @@ def test_what_the_json_module_writes_is_read_back(
 
 def test_a_list_has_several_labels_one_or_none(tmp_path: Path) -> None:
     given = [["wheat", "grain", "wheat"], ["corn"], [], "corn", [7, True], "\x1fcorn", {"corn": 1, "oil": 0.4, "wheat": 0.5}]
-    path = lines(tmp_path, *(json.dumps({"label": label, "text": "x"}).encode() for label in given))
+    path = lines(*(json.dumps({"label": label, "text": "x"}).encode() for label in given))
     expected = [
         label_set(["grain", "wheat"]),
         label_set(["corn"]),
@@ -159,7 +153,7 @@ def test_a_list_has_several_labels_one_or_none(tmp_path: Path) -> None:
 
 def test_lists_of_labels_are_learnt_as_python_learns_them(tmp_path: Path) -> None:
     given = [("corn rose", ["corn", "grain"]), ("oil fell", ["crude"]), ("wheat corn", ["grain"]), ("hello", [])] * 3
-    path = lines(tmp_path, *(json.dumps({"label": labels, "text": text}).encode() for text, labels in given))
+    path = lines(*(json.dumps({"label": labels, "text": text}).encode() for text, labels in given))
     read, fitted = TextClassifier().fit_corpus(path), TextClassifier().fit(*zip(*given, strict=True))
     assert read.classes == ["corn", "crude", "grain"]
     assert read.predict_proba(["corn"]).tolist() == fitted.predict_proba(["corn"]).tolist()

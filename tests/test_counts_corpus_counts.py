@@ -76,14 +76,6 @@ def test_an_ngram_that_stays_keeps_what_it_is_made_of() -> None:
     assert {other.term(term) for term in np.flatnonzero(known).tolist()} == {"bee", "cat", "bee cat"}
 
 
-@given(corpora, st.fixed_dictionaries({label: st.sampled_from(["x", "y", "new"]) for label in "xyz"}))
-def test_counts_under_other_labels_are_those_of_documents_labelled_so(labelled: Corpus, new: dict[str, str]) -> None:
-    counts, wanted = counted(labelled), counted([(new[label], text) for label, text in labelled])
-    found = counts.relabelled([new[label] for label in counts.statistics.classes])
-    assert found.statistics == wanted.statistics
-    assert dense(found) == dense(wanted)
-
-
 @given(corpora, st.data())
 def test_some_documents_each_under_a_label_of_its_own(labelled: Corpus, data: st.DataObject) -> None:
     rows = sorted(data.draw(st.sets(st.integers(0, len(labelled) - 1), min_size=1)))

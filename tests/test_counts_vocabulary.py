@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nbtext.counts.vocabulary import COMPARED, GrowingVocabulary, Vocabulary
 from nbtext.text.analyzer import UNKNOWN
-from tests import oracle, strategies
+from tests import strategies
 from tests.building import statistics_of
 
 terms = st.lists(st.text(st.characters(codec="utf-8", exclude_characters=" "), min_size=1, max_size=4), unique=True)
@@ -24,10 +24,6 @@ def vocabulary_of(sequences: list[list[str]], order: int) -> Vocabulary:
 
 def names(vocabulary: Vocabulary) -> list[str]:
     return [vocabulary.term(number) for number in range(len(vocabulary))]
-
-
-def in_order(found: set[str]) -> list[str]:
-    return oracle.Counts({}, {("class", term): 1 for term in found}, {}).terms
 
 
 @given(terms)
@@ -50,14 +46,6 @@ def test_a_few_terms_found_by_bisection_are_found_as_many_in_a_dictionary(held: 
     wanted = [number.get(term, UNKNOWN) for term in [*held, *asked]]
     assert many.find([*held, *asked]) == wanted
     assert [found for term in [*held, *asked] for found in few.find([term])] == wanted
-
-
-@pytest.mark.parametrize("order", range(1, 5))
-@given(found=documents)
-def test_ngrams_follow_single_terms_shorter_ones_first(order: int, found: list[list[str]]) -> None:
-    vocabulary = vocabulary_of(found, order)
-    assert names(vocabulary) == in_order({term for sequence in found for term in oracle.ngrams(sequence, order)})
-    assert vocabulary.n_single == len({term for sequence in found for term in sequence})
 
 
 @pytest.mark.parametrize("order", range(1, 5))

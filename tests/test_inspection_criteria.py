@@ -83,13 +83,14 @@ def test_coins_at_maximum_likelihood() -> None:
     assert found_of({"classifier": "bernoulli", "estimate": "ml"}, list(TEXTS)).evidence is None
 
 
-def test_one_coin_for_all_classes_is_that_of_a_corpus_of_one_class() -> None:
-    model = TextClassifier(stemmer="none", classifier="bernoulli", smoothing=0.5)
-    model.fit(*parted(TEXTS))
-    pooled = found_of({"classifier": "bernoulli", "smoothing": 0.5}, [("all", text) for _, text in TEXTS])
+@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli"])
+def test_one_model_for_all_classes_is_that_of_a_corpus_of_one_class(classifier: str) -> None:
+    parameters: dict[str, Any] = {"classifier": classifier}
+    model = TextClassifier(stemmer="none", smoothing=0.5, **parameters).fit(*parted(TEXTS))
+    pooled = found_of({"smoothing": 0.5, **parameters}, [("all", text) for _, text in TEXTS])
     compared = {(each.language_models, each.smoothing): each.log_evidence for each in compared_models(classifier_of(model))}
     assert compared["one for all classes", 0.5] == pytest.approx(pooled.evidence)
-    one = found_of({"classifier": "bernoulli", "smoothing": 1}, list(TEXTS))
+    one = found_of({"smoothing": 1, **parameters}, list(TEXTS))
     assert compared["one for each class", 1.0] == pytest.approx(one.evidence)
 
 

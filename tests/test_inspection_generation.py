@@ -145,10 +145,6 @@ def test_a_class_that_the_prior_rules_out_is_drawn_only_if_asked_for() -> None:
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(UsageError, match="no class 'attic'"):
         next(DocumentGenerator(fitted()).documents(1, "attic"))
-    with pytest.raises(UsageError, match="maximum likelihood has none"):
-        DocumentGenerator(fitted(estimate="ml"), draw=True)
-    with pytest.raises(UsageError, match="every word has a coin"):
-        next(DocumentGenerator(fitted(classifier="bernoulli")).documents(1, length=3))
     with pytest.raises(UsageError, match="no words to draw"):
         DocumentGenerator(TextClassifier().fit(["", "-"], ["a", "b"]))
     hollow = TextClassifier(smoothing=0).fit(["apple", "-"], ["a", "b"])

@@ -1,62 +1,15 @@
-"""The model of several labels after each answer: against its formula, and exact whatever the order; what a session makes of it."""
+"""The model of several labels where one comes later, and what a session makes of it; what holds of both models is in the file beside."""
 
 from __future__ import annotations
 
-from math import log
-
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nbtext.label_sets import label_set
 from nbtext.labelling.asking import MOST_TOKENS, uncertain
-from nbtext.labelling.running_model import PSEUDO_COUNT, RunningLabels
+from nbtext.labelling.running_model import RunningLabels
 from nbtext.labelling.session import Plan, Session
-from tests.budget import examples
 from tests.labelling import labelled_texts, pool_of
-from tests.test_labelling_running_model import COUNTS, POOL
-
-N = 3
-SETS = {3: [0], 8: [0, 1], 0: [2], 5: [], 21: [1, 2], 22: [2], 9: [0, 1, 2]}
-
-
-def mask(sets: list[list[int]]) -> np.ndarray:
-    return np.array([[label in numbers for label in range(N)] for numbers in sets], np.bool_).reshape(-1, N)
-
-
-def model_of(sets: dict[int, list[int]]) -> RunningLabels:
-    model = RunningLabels(POOL)
-    for _ in range(N):
-        model.add_class()
-    for row, numbers in sets.items():
-        model.add(POOL.reach(row), mask([numbers]))
-    return model
-
-
-def formula(sets: dict[int, list[int]], label: int, row: int) -> float:
-    """Log odds of a label over the rest, as the docstrings have them."""
-    found = 0.0
-    for sign, is_member in ((1, True), (-1, False)):
-        members = [each for each, numbers in sets.items() if (label in numbers) == is_member]
-        counts = COUNTS[members].sum(axis=0)
-        total = counts.sum() + PSEUDO_COUNT * POOL.n_terms
-        terms = sum(x * log((m + PSEUDO_COUNT) / total) for x, m in zip(COUNTS[row], counts, strict=True) if x)
-        found += sign * (log(len(members) + 1) + terms)
-    return found
-
-
-def test_scores_are_log_odds_of_a_label_over_the_documents_without_it() -> None:
-    scores = model_of(SETS).scores()
-    for row in range(len(POOL)):
-        np.testing.assert_allclose(scores[:, row], [formula(SETS, label, row) for label in range(N)], atol=0.02)
-
-
-def test_a_document_left_out_is_scored_by_the_model_without_it() -> None:
-    rows = np.array(list(SETS))
-    found = model_of(SETS).left_out(rows, mask(list(SETS.values())))
-    for place, row in enumerate(rows.tolist()):
-        without = {each: numbers for each, numbers in SETS.items() if each != row}
-        np.testing.assert_allclose(found[:, place], model_of(without).scores(rows[[place]])[:, 0], atol=1e-9)
+from tests.test_labelling_running_model import POOL, N, array_of, model_of
 
 
 def test_a_new_label_begins_with_all_documents_on_the_other_side() -> None:
@@ -65,30 +18,9 @@ def test_a_new_label_begins_with_all_documents_on_the_other_side() -> None:
         late.add(POOL.reach(row), np.zeros((1, 0), np.bool_))
     for _ in range(N):
         late.add_class()
-    assert np.array_equal(late.scores(), model_of({3: [], 8: []}).scores())
-    late.add(POOL.reach(0), mask([[2]]))
-    assert np.array_equal(late.scores(), model_of({3: [], 8: [], 0: [2]}).scores())
-
-
-@examples(30)
-@given(st.dictionaries(st.integers(0, 27), st.lists(st.integers(0, 2), unique=True), max_size=10), st.randoms(use_true_random=False))
-def test_the_sums_follow_from_the_sets_whatever_came_and_went(sets: dict[int, list[int]], random: object) -> None:
-    shuffled = list(sets.items())
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
-    other = model_of(dict([(29, [1, 0]), *shuffled, (28, [])]))
-    for row, numbers in ((29, [0, 1]), (28, [])):
-        other.add(POOL.reach(row), mask([numbers]), -1)
-    at_once = model_of({})
-    at_once.load(np.array(list(sets), np.int64), mask(list(sets.values())))
-    assert np.array_equal(model_of(sets).scores(), other.scores())
-    assert np.array_equal(model_of(sets).scores(), at_once.scores())
-
-
-def test_term_scores_sum_to_the_scores_but_for_the_prior() -> None:
-    model = model_of(SETS)
-    members = mask(list(SETS.values())).sum(axis=0)
-    prior = np.log(members + 1) - np.log(len(SETS) - members + 1)
-    np.testing.assert_allclose(model.term_scores(POOL.reach(4)).sum(axis=1) + prior, model.scores(np.array([4]))[:, 0], atol=1e-9)
+    assert np.array_equal(late.scores(), model_of(True, {3: [], 8: []}).scores())
+    late.add(POOL.reach(0), array_of(True, [[2]]))
+    assert np.array_equal(late.scores(), model_of(True, {3: [], 8: [], 0: [2]}).scores())
 
 
 TEXTS = labelled_texts(60)

@@ -1,20 +1,23 @@
-"""The model after each label: against its formula, and exact whatever the order. Also tests `labelling/pool.py`."""
+"""The models of one label and of several after each answer: against their formulas, and exact whatever the order. Also tests `labelling/pool.py`."""
 
 from __future__ import annotations
 
 from math import log, log1p
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.labelling.asking import MEANS, VECTORS, Coverage
-from nbtext.labelling.running_model import PSEUDO_COUNT, RunningModel
+from nbtext.labelling.running_model import PSEUDO_COUNT, RunningLabels, RunningModel
 from tests.budget import examples
 from tests.labelling import labelled_texts, pool_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from nbtext.labelling.pool import DocumentPool
 
 TEXTS = labelled_texts(30)
@@ -34,78 +37,113 @@ def dense(pool: DocumentPool) -> np.ndarray:
 COUNTS = dense(POOL)
 
 
-def formula(labels: dict[int, int], n_classes: int, row: int) -> list[float]:
-    """s_k less what is the same in every class, as the docstring of the module has it."""
-    found = []
-    for number in range(n_classes):
-        members = [each for each, of_class in labels.items() if of_class == number]
-        counts = COUNTS[members].sum(axis=0)
-        total = counts.sum() + PSEUDO_COUNT * POOL.n_terms
-        score = log((len(members) + 1) / (len(labels) + n_classes))
-        score += sum(x * log((m + PSEUDO_COUNT) / total) for x, m in zip(COUNTS[row], counts, strict=True) if x)
-        found.append(score)
-    return [score - found[0] for score in found]
+N = 3
+LABELS = {3: 0, 8: 1, 0: 2, 5: 0, 21: 1, 22: 2, 9: 2}
+SETS = {3: [0], 8: [0, 1], 0: [2], 5: [], 21: [1, 2], 22: [2], 9: [0, 1, 2]}
+ANSWERS: dict[bool, dict[int, Any]] = {False: LABELS, True: SETS}
+"""Rows of documents with their classes, and with their sets of labels."""
+EVERY = pytest.mark.parametrize("several", [False, True], ids=["one label", "several labels"])
 
 
-def model_of(labels: dict[int, int], n_classes: int) -> RunningModel:
-    model = RunningModel(POOL)
-    for _ in range(n_classes):
+def array_of(several: bool, answers: Iterable[Any]) -> np.ndarray:
+    """Answers as the models take them: the numbers of the classes, or whether each document has each label."""
+    if several:
+        return np.array([[label in numbers for label in range(N)] for numbers in answers], np.bool_).reshape(-1, N)
+    return np.array(list(answers), np.int64)
+
+
+def model_of(several: bool, answers: dict[int, Any]) -> RunningModel | RunningLabels:
+    model = RunningLabels(POOL) if several else RunningModel(POOL)
+    for _ in range(N):
         model.add_class()
-    for row, number in labels.items():
-        model.add(POOL.reach(row), np.array([number]))
+    for row, answer in answers.items():
+        model.add(POOL.reach(row), array_of(several, [answer]))
     return model
 
 
-LABELS = {3: 0, 8: 1, 0: 2, 5: 0, 21: 1, 22: 2, 9: 2}
+def relative(several: bool, scores: np.ndarray) -> np.ndarray:
+    """Log odds of labels as they are, scores of classes less what is the same in every class."""
+    return scores if several else scores - scores[0]
 
 
-def test_scores_are_those_of_the_formula() -> None:
-    scores = model_of(LABELS, 3).scores()
-    for row in range(len(POOL)):
-        np.testing.assert_allclose(scores[:, row] - scores[0, row], formula(LABELS, 3, row), atol=0.02)  # log counts have three digits
+def formula(several: bool, answers: dict[int, Any], row: int) -> list[float]:
+    """Log odds of labels over the rest, or s_k − s_0, as the docstrings of the module have them."""
+
+    def side(members: list[int]) -> float:
+        counts = COUNTS[members].sum(axis=0)
+        total = counts.sum() + PSEUDO_COUNT * POOL.n_terms
+        terms = sum(x * log((m + PSEUDO_COUNT) / total) for x, m in zip(COUNTS[row], counts, strict=True) if x)
+        return log(len(members) + 1) + terms
+
+    found = []
+    for label in range(N):
+        if several:
+            own = [each for each, numbers in answers.items() if label in numbers]
+            rest = [each for each in answers if each not in own]
+        else:
+            own, rest = ([each for each, number in answers.items() if number == of_class] for of_class in (label, 0))
+        found.append(side(own) - side(rest))
+    return found
 
 
+@EVERY
+def test_scores_are_those_of_the_formula(several: bool) -> None:
+    scores = relative(several, model_of(several, ANSWERS[several]).scores())
+    for row in range(len(POOL)):  # log counts have three digits
+        np.testing.assert_allclose(scores[:, row], formula(several, ANSWERS[several], row), atol=0.02)
+
+
+@EVERY
 @examples(30)
-@given(st.dictionaries(st.integers(0, 29), st.integers(0, 2), max_size=12), st.randoms(use_true_random=False))
-def test_the_sums_follow_from_the_labels_whatever_came_and_went(labels: dict[int, int], random: object) -> None:
-    model, coverage = model_of(labels, 3), Coverage(POOL)
-    shuffled = list(labels.items())
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
-    other, covered = model_of({}, 3), Coverage(POOL)
-    for row, number in [*shuffled, (29, 1), (28, 0)]:
-        other.add(POOL.reach(row), np.array([number]))
+@given(st.dictionaries(st.integers(0, 27), st.lists(st.integers(0, 2), unique=True), max_size=12), st.randoms(use_true_random=False))
+def test_the_sums_follow_from_the_answers_whatever_came_and_went(several: bool, sets: dict[int, list[int]], random: Any) -> None:
+    answers: dict[int, Any] = sets
+    gone: dict[int, Any] = {29: [0, 1], 28: []}
+    if not several:
+        answers, gone = {row: numbers[0] for row, numbers in sets.items() if numbers}, {29: 1, 28: 0}
+    shuffled = [*answers.items(), *gone.items()]
+    random.shuffle(shuffled)
+    model, covered = model_of(several, dict(shuffled)), Coverage(POOL)
+    for row, _ in shuffled:
         covered.add(POOL.reach(row))
-    for row, number in ((29, 1), (28, 0)):
-        other.add(POOL.reach(row), np.array([number]), -1)
+    for row, answer in gone.items():
+        model.add(POOL.reach(row), array_of(several, [answer]), -1)
         covered.add(POOL.reach(row), -1)
-    at_once = model_of({}, 3)
-    at_once.load(np.array(list(labels), np.int64), np.array(list(labels.values()), np.int64))
-    coverage.load(np.array(list(labels), np.int64))
-    assert np.array_equal(model.scores(), other.scores())
+    at_once, coverage, rows = model_of(several, {}), Coverage(POOL), np.array(list(answers), np.int64)
+    at_once.load(rows, array_of(several, answers.values()))
+    coverage.load(rows)
+    assert np.array_equal(model_of(several, answers).scores(), model.scores())
     assert np.array_equal(model.scores(), at_once.scores())
     assert np.array_equal(coverage.of_documents, covered.of_documents)
 
 
-def test_a_document_left_out_is_scored_by_the_model_without_it() -> None:
-    rows, classes = np.array(list(LABELS)), np.array(list(LABELS.values()))
-    found = model_of(LABELS, 3).left_out(rows, classes)
+@EVERY
+def test_a_document_left_out_is_scored_by_the_model_without_it(several: bool) -> None:
+    answers = ANSWERS[several]
+    rows = np.array(list(answers))
+    found = relative(several, model_of(several, answers).left_out(rows, array_of(several, answers.values())))
     for place, row in enumerate(rows.tolist()):
-        without = {each: number for each, number in LABELS.items() if each != row}
-        scores = model_of(without, 3).scores(rows[[place]])[:, 0]
-        np.testing.assert_allclose(found[:, place] - found[0, place], scores - scores[0], atol=1e-9)
+        without = {each: answer for each, answer in answers.items() if each != row}
+        wanted = relative(several, model_of(several, without).scores(rows[[place]]))
+        np.testing.assert_allclose(found[:, place], wanted[:, 0], atol=1e-9)
 
 
 def test_a_class_is_unknown_without_its_only_document() -> None:
-    left_out = model_of({1: 0, 2: 0, 3: 1}, 2).left_out(np.array([3]), np.array([1]))
+    left_out = model_of(False, {1: 0, 2: 0, 3: 1}).left_out(np.array([3]), np.array([1]))
     assert np.isneginf(left_out[1, 0])
     assert np.isfinite(left_out[0, 0])
 
 
-def test_term_scores_sum_to_the_scores_but_for_the_prior() -> None:
-    model = model_of(LABELS, 3)
-    sums = model.term_scores(POOL.reach(4)).sum(axis=1)
-    prior = np.log(model._documents + 1)
-    np.testing.assert_allclose(np.diff(sums + prior), np.diff(model.scores(np.array([4]))[:, 0]), atol=1e-9)
+@EVERY
+def test_term_scores_sum_to_the_scores_but_for_the_prior(several: bool) -> None:
+    answers = ANSWERS[several]
+    model = model_of(several, answers)
+    members = array_of(True, SETS.values() if several else ([number] for number in LABELS.values())).sum(axis=0)
+    prior = np.log(members + 1)
+    if several:
+        prior -= np.log(len(answers) - members + 1)
+    sums = model.term_scores(POOL.reach(4)).sum(axis=1) + prior
+    np.testing.assert_allclose(relative(several, sums), relative(several, model.scores(np.array([4]))[:, 0]), atol=1e-9)
 
 
 def test_coverage_is_that_of_the_formula() -> None:

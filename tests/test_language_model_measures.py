@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.classifiers.base import class_prior
-from nbtext.inspection.criteria import FOR_ALL_CLASSES, compared_models, criteria
+from nbtext.inspection.criteria import criteria
 from nbtext.language_model.measures import (
     Fit,
     HeldOutText,
@@ -47,16 +47,6 @@ def alpha_of(counts: oracle.Counts, over: list[str], smoothing: float, own: dict
     total = sum(counts.tokens(label, over) for label in counts.classes)
     in_corpus = {term: sum(counts.occurrences.get((k, term), 0) for k in counts.classes) for term in over}
     return {term: more + own.get(term, smoothing) * (1 if shape == "symmetric" else in_corpus[term] / total) for term in over}
-
-
-def test_one_language_model_for_all_classes_has_the_evidence_of_one_class_with_all_documents() -> None:
-    apart, together = (language_models(statistics_of(corpus), 0.5) for corpus in (LABELLED, [("all", terms) for _, terms in LABELLED]))
-    [pooled] = [each for each in compared_models(multinomial(apart)) if each.language_models == FOR_ALL_CLASSES]
-    of_one = log_evidence_of_classes(together)
-    assert of_one is not None
-    assert pooled.log_evidence == pytest.approx(of_one.sum())
-    assert [each.smoothing for each in compared_models(multinomial(together)) if each.language_models != FOR_ALL_CLASSES].count(0.5) == 1
-    assert compared_models(multinomial(language_models(statistics_of(LABELLED), 0, "symmetric", "ml"))) == []
 
 
 @SHAPES

@@ -52,16 +52,7 @@ def test_a_page_of_little_has_only_what_there_is() -> None:
 
 
 def test_everything_has_a_name_for_those_who_do_not_see_it() -> None:
-    page = Page(html_page(example()))
-    assert page.all("html") == [{"lang": "en"}]
-    for picture in page.all("svg"):
-        assert picture.get("aria-hidden") == "true" or (picture["role"] == "img" and len(picture["aria-label"]) > 20), picture
-    assert len(page.all("table")) == len(page.all("caption"))
-    assert all("scope" in head for head in page.all("th"))
-    assert all(part["aria-labelledby"] in SECTIONS for part in page.all("section"))
-    assert all(frame["aria-label"] for frame in page.all("div") if frame.get("role") == "region")
-    identifiers = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
-    assert len(identifiers) == len(set(identifiers))
+    Page(html_page(example())).assert_everything_has_a_name()
 
 
 def test_nothing_comes_from_elsewhere_and_nothing_runs() -> None:
