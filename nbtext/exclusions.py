@@ -146,8 +146,13 @@ def _settings_rows(settings: Settings) -> Iterator[Row]:
     classifier, weighting = settings.classifier, settings.weighting
     lacking = _OFFERED - _offers(settings)
     by_weighting = lacking.intersection(KINDS[classifier]["counts"].split() if weighting != "counts" else ())
-    name = f"--members {settings.members}" if classifier == AVERAGE else f"--classifier {classifier}"
-    yield Row(name, " ".join(_NEEDED.get(each.classifier, "") for each in settings.models), " ".join(lacking - by_weighting))
+    lacking -= by_weighting
+    needed = " ".join(_NEEDED.get(each.classifier, "") for each in settings.models)
+    if classifier == AVERAGE:
+        yield Row(f"--members {settings.members}", needed, " ".join(lacking & _OF_ALL_MEMBERS))
+        lacking -= _OF_ALL_MEMBERS
+        needed = ""
+    yield Row(f"--classifier {classifier}", needed, " ".join(lacking))
     yield Row(f"--weighting {weighting}", lacks=" ".join(by_weighting))
     asked = {
         Row("p(m | data) of --members", needs="mixes posterior smoothed"): settings.is_mixture,

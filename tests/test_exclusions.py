@@ -15,6 +15,7 @@ from nbtext.exclusions import (
     COMMANDS,
     CRITERIA,
     EVERYWHERE,
+    EXACT_CHANGE,
     JOINED_LABELS,
     KINDS,
     MISTAKES,
@@ -104,6 +105,19 @@ def test_what_a_command_cannot_do_with_several_labels_says_what_to_do_instead() 
             require_fitting(Settings(), SEVERAL_LABELS, refused)
         assert found.value.message == f"documents of several labels and {refused.name} exclude each other: it is for documents of one label"
         assert found.value.hint == refused.instead != REMEDIES["several"]
+
+
+@pytest.mark.usefixtures("tmp_path")
+def test_an_average_is_refused_by_its_own_name_or_by_that_of_its_members() -> None:
+    write("t.jsonl", '{"label": ["a"], "text": "it purrs"}\n{"label": ["a", "b"], "text": "it barks"}\n')
+    refusal = "documents of several labels and --classifier average exclude each other: it is for documents of one label"
+    assert refusal in fail(2, "train t.jsonl --classifier average")
+    assert refusal in fail(2, "train t.jsonl --classifier average --members multinomial+bernoulli")
+    with pytest.raises(UsageError) as found:
+        TextClassifier(classifier=AVERAGE).fit(["it purrs", "it barks"], [["a"], ["a", "b"]])
+    assert found.value.message == refusal
+    with pytest.raises(UsageError, match=r"an exact change of a model and members multinomial:log\+logistic exclude each other"):
+        require_fitting(Settings(classifier=AVERAGE), EXACT_CHANGE)
 
 
 def test_seeds_are_refused_where_documents_have_several_labels() -> None:
