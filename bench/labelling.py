@@ -41,10 +41,10 @@ from nbtext.corpus.reading import read_corpus  # noqa: E402
 from nbtext.counts.corpus_counts import Subsets  # noqa: E402
 from nbtext.counts.counting import Analysis  # noqa: E402
 from nbtext.counts.matrix import stack  # noqa: E402
-from nbtext.decision import minimum_error  # noqa: E402
 from nbtext.evaluation.cross_validation import train_and_score  # noqa: E402
 from nbtext.labelling.pool import count_pool  # noqa: E402
 from nbtext.labelling.session import Plan, Session  # noqa: E402
+from nbtext.prediction.rule import minimum_error  # noqa: E402
 from nbtext.settings import Reading, Settings  # noqa: E402
 
 README = Path(__file__).resolve().with_name("README.md")

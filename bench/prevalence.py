@@ -32,7 +32,7 @@ from nbtext.promises.class_shares import ClassLikelihoods, class_likelihoods, cl
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nbtext.calibration import LeftOutPosteriors
+    from nbtext.prediction.calibration import LeftOutPosteriors
 
     Floats = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -18,13 +18,13 @@ from nbtext import TextClassifier
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.reading import resolved
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.decision import DecisionRule
 from nbtext.evaluation.cross_validation import choices_of_corpus, stratified_folds, train_and_score
 from nbtext.evaluation.drift_log import DriftWatch
 from nbtext.fitted_model import FittedModel
 from nbtext.metrics.intervals import wilson_interval
 from nbtext.model.corpus_work import columns_of, count_corpus, score_corpus
 from nbtext.model.training import left_out_posteriors
+from nbtext.prediction.rule import DecisionRule
 from nbtext.promises.precision import precise_from, precision_thresholds
 from nbtext.promises.prediction_sets import set_rule
 from nbtext.settings import Reading
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.calibration import LeftOutPosteriors
+    from nbtext.prediction.calibration import LeftOutPosteriors
 
 README = Path(__file__).resolve().with_name("README.md")
 MAIL = Reading(document="mail")

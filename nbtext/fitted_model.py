@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from nbtext.calibration import UNCALIBRATED, Calibration, LeftOutPosteriors
 from nbtext.classifiers.base import Classifier, Training, class_for, class_prior
 from nbtext.counts.counting import Analysis, DocumentCounter, InTurn
 from nbtext.counts.layers import estimated
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix
 from nbtext.counts.statistics import COUNTED_ALONE, ClassStatistics, Seeds, Weights, whole_or_float
 from nbtext.counts.vocabulary import SIDES, Vocabulary, is_category, is_of_side, is_stop_word
-from nbtext.decision import per_class
 from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED, SEED_WORDS, SEVERAL_LABELS, require_fitting
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, could_be_chosen
+from nbtext.prediction.calibration import UNCALIBRATED, Calibration, LeftOutPosteriors
+from nbtext.prediction.rule import per_class
 from nbtext.ragged import BLOCK_DOCUMENTS
 from nbtext.records import dataclass
 from nbtext.settings import ALL_OTHERS, GivenSmoothing, Settings
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.documents import CountedDocuments
+    from nbtext.prediction.typicality import Profile, Typicality
     from nbtext.type_names import Arrays, Fields, Floats, Mask, Numbers, Values, Whole
-    from nbtext.typicality import Profile, Typicality
 
 CLEARLY = 2.0
 """Standard errors by which an alternative must be better."""

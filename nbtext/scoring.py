@@ -8,9 +8,9 @@ import numpy as np
 
 from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.matrix import in_blocks
-from nbtext.decision import IMPRECISE, DecisionRule, log_odds
 from nbtext.errors import DocumentError, UsageError
-from nbtext.label_sets import MARK, labels_in
+from nbtext.prediction.labels import MARK, labels_in
+from nbtext.prediction.rule import IMPRECISE, DecisionRule, log_odds
 from nbtext.ragged import BLOCK_DOCUMENTS, blocks
 from nbtext.records import dataclass
 
@@ -73,7 +73,7 @@ class Answer(NamedTuple):
     columns: tuple[str, ...] = ()
     """Those of the document."""
     probabilities: tuple[float, ...] = ()
-    """Of several labels, which are one text as in `nbtext.label_sets`, that of each, in the order of `labels`."""
+    """Of several labels, which are one text as in `nbtext.prediction.labels`, that of each, in the order of `labels`."""
 
     @property
     def labels(self) -> list[str]:

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.calibration import by_length
 from nbtext.classifiers.average import PooledClassifier, fitted_pool
 from nbtext.errors import UsageError
 from nbtext.inspection.criteria import classifier_of, criteria
 from nbtext.inspection.overview import overview
 from nbtext.model.training import left_out_posteriors
+from nbtext.prediction.calibration import by_length
 from nbtext.report.models import print_overview
 from nbtext.settings import Settings
 from tests.budget import examples

@@ -17,7 +17,6 @@ from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression as Oracle
 
 from nbtext import TextClassifier
-from nbtext.calibration import by_length
 from nbtext.classifiers import logistic
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.logistic import (
@@ -34,6 +33,7 @@ from nbtext.classifiers.logistic import (
 from nbtext.counts.counting import Analysis
 from nbtext.errors import UsageError
 from nbtext.model.description import warnings
+from nbtext.prediction.calibration import by_length
 from nbtext.settings import Settings
 from tests.budget import examples, rounds
 from tests.models import count_documents

@@ -13,7 +13,7 @@ import pytest
 
 from nbtext.errors import PathError
 from nbtext.evaluation.drift_log import read_history
-from nbtext.typicality import ANSWERS, FIGURES
+from nbtext.prediction.typicality import ANSWERS, FIGURES
 from tests.process import SERVICE_DESK, content, corpus, fail, json_lines, nbtext, succeed, write
 
 if TYPE_CHECKING:

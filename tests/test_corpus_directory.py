@@ -11,7 +11,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.corpus.document import Notices
 from nbtext.errors import PathError, UsageError
-from nbtext.label_sets import label_set, labels_in
+from nbtext.prediction.labels import label_set, labels_in
 from tests.process import corpus, python, run
 from tests.reading import documents, problems, texts
 

@@ -21,7 +21,7 @@ from nbtext.corpus.lines import _split_labels
 from nbtext.corpus.streams import rejoined
 from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import Vocabulary
-from nbtext.label_sets import label_set
+from nbtext.prediction.labels import label_set
 from nbtext.settings import Reading, Settings
 from tests.building import plain
 from tests.process import MEMORY, fail, nbtext, succeed, succeeded, write

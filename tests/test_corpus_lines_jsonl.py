@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.corpus.lines import _ABSENT, _value_at
-from nbtext.label_sets import label_set, one_label
+from nbtext.prediction.labels import label_set, one_label
 from tests.process import fail, nbtext, succeed, write
 from tests.reading import documents, problems, texts
 

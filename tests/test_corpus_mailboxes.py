@@ -24,7 +24,7 @@ from nbtext.corpus.parts import shards
 from nbtext.corpus.reading import read_shard, reading_like, resolved, source_of
 from nbtext.corpus.streams import BUFFER
 from nbtext.errors import PathError, UsageError
-from nbtext.label_sets import label_set
+from nbtext.prediction.labels import label_set
 from nbtext.settings import Reading
 from tests.oracle_mail import text_by_email_package
 from tests.process import content, corpus, fail, nbtext, succeed, write

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nbtext.corpus.columns import doubts
 from nbtext.corpus.reading import column_names, resolved
 from nbtext.errors import PathError, UsageError
-from nbtext.label_sets import label_set
+from nbtext.prediction.labels import label_set
 from nbtext.settings import Reading
 from tests.process import corpus
 from tests.reading import documents, problems, texts

@@ -143,29 +143,29 @@ FORMULAS = {
     "average, weight of a member": "classifiers.average.Pool.weights",
     "average, fit": "classifiers.average.fitted_pool",
     "logistic, fit": "classifiers.logistic.minimise",
-    "posterior of K classes": "decision.log_posterior",
-    "posterior of two classes": "decision.log_posterior",
-    "log odds": "decision.log_odds",
-    "minimum error": "decision.minimum_error",
-    "minimum risk": "decision.minimum_risk",
-    "abstaining": "decision.minimum_risk",
-    "likelihood-ratio threshold": "decision.likelihood_ratio_threshold",
+    "posterior of K classes": "prediction.rule.log_posterior",
+    "posterior of two classes": "prediction.rule.log_posterior",
+    "log odds": "prediction.rule.log_odds",
+    "minimum error": "prediction.rule.minimum_error",
+    "minimum risk": "prediction.rule.minimum_risk",
+    "abstaining": "prediction.rule.minimum_risk",
+    "likelihood-ratio threshold": "prediction.rule.likelihood_ratio_threshold",
     "shares of the classes in other documents (`prevalence`)": "promises.class_shares.most_likely_shares",
     "likelihoods of these documents": "promises.class_shares.ClassLikelihoods",
     "shares of labels, where documents have several": "promises.label_shares.label_shares",
     "interval of a share": "promises.class_shares.class_shares",
-    "`impossible`": "decision.minimum_error",
+    "`impossible`": "prediction.rule.minimum_error",
     "mutual information": "selection.mutual_information",
     "presence": "selection.presence",
     "χ²": "selection.chi2",
     "log odds of a term": "selection.log_odds_of_terms",
     "the class it speaks for": "selection.rank",
     "leave-one-out": "language_model.smoothing.leave_one_out",
-    "typicality": "typicality.Typicality.share_below",
-    "drift of a figure": "typicality.Spread.distance",
-    "drift of several runs": "typicality.Spread.together",
-    "drift of answers": "typicality.shares_apart",
-    "temperature": "calibration.Calibration.log_posterior",
+    "typicality": "prediction.typicality.Typicality.share_below",
+    "drift of a figure": "prediction.typicality.Spread.distance",
+    "drift of several runs": "prediction.typicality.Spread.together",
+    "drift of answers": "prediction.typicality.shares_apart",
+    "temperature": "prediction.calibration.Calibration.log_posterior",
     "accuracy, micro recall": "metrics.outcomes.accuracy",
     "log loss": "metrics.outcomes.log_posterior_of",
     "Brier score": "metrics.outcomes.brier_score",
@@ -273,7 +273,9 @@ def test_what_is_named_is_there_where_it_is_defined_and_says_what_it_is(path: st
         assert found.__doc__, f"{path} has no docstring"
 
 
-@pytest.mark.parametrize("path", ["decision.no_such_function", "no_such_module.function", "language_model.dirichlet.LanguageModels.gone"])
+@pytest.mark.parametrize(
+    "path", ["prediction.rule.no_such_function", "no_such_module.function", "language_model.dirichlet.LanguageModels.gone"]
+)
 def test_what_is_not_there_would_be_found_out(path: str) -> None:
     with pytest.raises((ImportError, AttributeError, AssertionError)):
         test_what_is_named_is_there_where_it_is_defined_and_says_what_it_is(path)

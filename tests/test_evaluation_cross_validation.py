@@ -32,10 +32,10 @@ from nbtext.evaluation.cross_validation import (
     stratified_folds,
     train_and_score,
 )
-from nbtext.label_sets import label_set
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model import TextClassifier
 from nbtext.model.training import learn, looked_up
+from nbtext.prediction.labels import label_set
 from nbtext.selection import rank
 from nbtext.settings import CRITERIA, Settings
 from tests.building import language_models, statistics_from_table

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.evaluation.drift_log import DriftWatch, _LoggedRun, newest_of_model, pool_runs
-from nbtext.typicality import ANSWERS, FARTHEST, FIGURES, Spread
+from nbtext.prediction.typicality import ANSWERS, FARTHEST, FIGURES, Spread
 
 ONE_FIGURE = st.lists(st.floats(-100, 100).map(lambda value: round(value, 3)), max_size=9)
 

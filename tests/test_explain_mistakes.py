@@ -10,9 +10,9 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
-from nbtext.decision import DecisionRule
 from nbtext.evaluation.judging import judge_scored
 from nbtext.explain.mistakes import TERMS_SHOWN, Misclassification, MistakeFinder, runner_up
+from nbtext.prediction.rule import DecisionRule
 from nbtext.scoring import scored
 
 if TYPE_CHECKING:

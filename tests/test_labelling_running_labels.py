@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbtext.label_sets import label_set
 from nbtext.labelling.asking import MOST_TOKENS, uncertain
 from nbtext.labelling.running_model import RunningLabels
 from nbtext.labelling.session import Plan, Session
+from nbtext.prediction.labels import label_set
 from tests.labelling import labelled_texts, pool_of
 from tests.test_labelling_running_model import POOL, N, array_of, model_of
 

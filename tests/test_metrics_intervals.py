@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.decision import Costs
 from nbtext.metrics import intervals as module
 from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.intervals import (
@@ -22,6 +21,7 @@ from nbtext.metrics.intervals import (
     replicated_scores,
 )
 from nbtext.metrics.outcomes import confusion_cells
+from nbtext.prediction.rule import Costs
 from tests.budget import examples, rounds, some
 
 if TYPE_CHECKING:

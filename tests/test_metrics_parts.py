@@ -18,13 +18,13 @@ from sklearn.metrics import brier_score_loss, f1_score, log_loss
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.counts.counting import count
-from nbtext.decision import costs_from
 from nbtext.errors import UsageError
 from nbtext.evaluation.cross_validation import evaluate_leave_one_out
 from nbtext.evaluation.judging import judge
 from nbtext.metrics.evaluation import MOST_VALUES, Evaluation
 from nbtext.metrics.intervals import Bootstrap, wilson_interval
 from nbtext.metrics.outcomes import BINS
+from nbtext.prediction.rule import costs_from
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,10 +14,10 @@ from sklearn import metrics as reference
 
 from nbtext import TextClassifier
 from nbtext.evaluation.comparison import _answer_cells, answer_differences
-from nbtext.label_sets import label_set
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.results import json_values
 from nbtext.metrics.several_labels import SetEvaluation, evaluation_of, ranking_figures
+from nbtext.prediction.labels import label_set
 from nbtext.settings import GOALS
 from tests import test_classifiers_many_labels as made
 from tests.budget import examples

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.calibration import OF_COUNTS, by_length
 from nbtext.classifiers.base import Training
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.corpus.document import Document
@@ -18,9 +17,10 @@ from nbtext.evaluation.drift_log import DriftWatch
 from nbtext.explain.word_walk import WordWalker
 from nbtext.fitted_model import FEWEST_DOCUMENTS, LEAST_DOCUMENTS, NO_CHOICES, PairedTest
 from nbtext.inspection.terms import ranking, term_name
-from nbtext.label_calibration import by_label
 from nbtext.model.choosing import ALTERNATIVES, APART, HELD_OUT_ALTERNATIVES
 from nbtext.model.description import describe
+from nbtext.prediction.calibration import OF_COUNTS, by_length
+from nbtext.prediction.label_calibration import by_label
 from nbtext.scoring import scored
 from tests.process import content, nbtext, write
 

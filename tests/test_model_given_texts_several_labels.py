@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from nbtext import TextClassifier, UsageError
-from nbtext.label_sets import label_set, labels_in
+from nbtext.prediction.labels import label_set, labels_in
 
 TEXTS = ["corn rose", "oil fell", "wheat and corn", "hello there", "oil and wheat"] * 4
 SETS = [["corn", "grain"], ["crude"], ["grain"], [], ["crude", "grain"]] * 4

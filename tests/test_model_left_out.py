@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.calibration import LeftOutPosteriors
-from nbtext.decision import log_posterior
 from nbtext.errors import UsageError
 from nbtext.model.training import left_out_posteriors
+from nbtext.prediction.calibration import LeftOutPosteriors
+from nbtext.prediction.rule import log_posterior
 
 if TYPE_CHECKING:
     from pathlib import Path

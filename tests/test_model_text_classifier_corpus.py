@@ -12,9 +12,9 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Notices
-from nbtext.decision import DecisionRule
 from nbtext.errors import DocumentError, PathError, UsageError
 from nbtext.model.training import left_out_posteriors
+from nbtext.prediction.rule import DecisionRule
 from nbtext.promises.prediction_sets import set_rule
 from nbtext.report.explanations import _explanation_record
 from tests.changing import saved

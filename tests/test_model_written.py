@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, assume, example, given
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
-from nbtext.calibration import Calibration
 from nbtext.errors import UsageError
+from nbtext.prediction.calibration import Calibration
 from tests.budget import examples
 from tests.models import parted, require_sound
 from tests.process import content, nbtext, python, succeed, write
@@ -141,7 +141,7 @@ def test_a_defect_in_training_is_an_internal_error_and_leaves_the_model(pets: Pa
     """The defect is planted: a fit that ends at a temperature which the loader refuses."""
     before = content("nbtext.joblib")
     code = (
-        "import sys; from nbtext.calibration import Calibration; from nbtext.classifiers.base import Classifier; from nbtext.cli.main import run\n"
+        "import sys; from nbtext.prediction.calibration import Calibration; from nbtext.classifiers.base import Classifier; from nbtext.cli.main import run\n"
         "Classifier.fitted_calibration = lambda *_: Calibration(1e-300)\n"
         "sys.exit(run(sys.argv[1:]))"
     )

@@ -23,8 +23,8 @@ from nbtext.corpus.collection import Corpus
 from nbtext.corpus.reading import resolved
 from nbtext.errors import UsageError
 from nbtext.evaluation import label_errors
-from nbtext.label_sets import labels_in
 from nbtext.model import TextClassifier
+from nbtext.prediction.labels import labels_in
 from nbtext.promises import class_shares
 from nbtext.settings import ANALYSIS, READING, TRAINING, Reading, Settings
 from tests.budget import exhaustive, some

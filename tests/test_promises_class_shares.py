@@ -9,10 +9,10 @@ import pytest
 from scipy.optimize import minimize
 
 from nbtext import TextClassifier
-from nbtext.calibration import LeftOutPosteriors
 from nbtext.corpus.document import Document
-from nbtext.decision import log_posterior as normalised
 from nbtext.errors import UsageError
+from nbtext.prediction.calibration import LeftOutPosteriors
+from nbtext.prediction.rule import log_posterior as normalised
 from nbtext.promises import class_shares as module
 from nbtext.promises.class_shares import (
     ClassLikelihoods,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.calibration import LeftOutPosteriors
 from nbtext.corpus.document import Document
 from nbtext.errors import UsageError
+from nbtext.prediction.calibration import LeftOutPosteriors
 from nbtext.promises.class_shares import class_likelihoods, estimate_prevalence, require_labels, uncorrected_likelihoods
 from nbtext.promises.label_shares import label_shares
 from nbtext.scoring import scored

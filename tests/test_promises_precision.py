@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
-from nbtext.calibration import LeftOutPosteriors
-from nbtext.decision import IMPRECISE, NO_ANSWER, DecisionRule, _zero_one_costs, log_posterior
 from nbtext.metrics.outcomes import judge_documents
+from nbtext.prediction.calibration import LeftOutPosteriors
+from nbtext.prediction.rule import IMPRECISE, NO_ANSWER, DecisionRule, _zero_one_costs, log_posterior
 from nbtext.promises.precision import ERROR, _binomial_tail, _documents_needed, precise_from, precision_thresholds, risk_curve
 from tests.budget import examples
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.calibration import LeftOutPosteriors
-from nbtext.decision import log_posterior
 from nbtext.errors import UsageError
-from nbtext.label_sets import label_set
+from nbtext.prediction.calibration import LeftOutPosteriors
+from nbtext.prediction.labels import label_set
+from nbtext.prediction.rule import log_posterior
 from nbtext.promises.prediction_sets import SetTally, least_documents, set_rule
 from tests.budget import examples
 

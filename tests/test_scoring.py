@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from nbtext.corpus.document import Document
-from nbtext.decision import DecisionRule
 from nbtext.errors import DocumentError, UsageError
 from nbtext.evaluation.judging import judge
+from nbtext.prediction.rule import DecisionRule
 from nbtext.scoring import IMPOSSIBLE, NO_KNOWN_TERMS, answers_to, scored
 from tests.textbook import model_of_china
 

@@ -16,11 +16,11 @@ from nbtext.errors import ModelError, UsageError
 from nbtext.evaluation.judging import judge
 from nbtext.explain.explanation import Explainer
 from nbtext.inspection.overview import overview
-from nbtext.label_sets import label_set
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.model.given_texts import labelled_documents
 from nbtext.model.training import left_out_posteriors
 from nbtext.model.unlabelled import UnlabelledDocuments
+from nbtext.prediction.labels import label_set
 from nbtext.report.explanations import _explanation_record
 from tests.budget import some
 from tests.fixtures.make import FOLDER

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.calibration import UNCALIBRATED, Calibration, by_length
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix, add_weighted_sums, in_blocks
 from nbtext.errors import UsageError, require
 from nbtext.exclusions import needs_documents
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, beta_posteriors, log
+from nbtext.prediction.calibration import UNCALIBRATED, Calibration, by_length
 from nbtext.records import dataclass
 from nbtext.settings import CLASSIFIERS
 
@@ -479,7 +479,7 @@ class Classifier(ABC):
         return UNCALIBRATED
 
     def fitted_calibration(self, scores: Floats, truth: Truth, lengths: Whole, weights: Floats | None) -> Calibration:
-        """Fit a calibration to left-out documents, given on the scale of log-probabilities, with shapes as in `nbtext.calibration.by_length`."""
+        """Fit a calibration to left-out documents, given on the scale of log-probabilities, with shapes as in `nbtext.prediction.calibration.by_length`."""
         return by_length(scores, truth, lengths, weights, self.usual_exponent)
 
     def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> ScoresAndTokens | None:

@@ -1,7 +1,7 @@
 """Several labels per document: for each label the two-class model of its documents against all others.
 
 Score of label k: log π_k/(1 − π_k) + Σ_j n_jd log(φ_jk / φ_j,rest), where the rest are the documents without the label, whose counts are those of all less its
-own. The labels compete only in the calibration, `nbtext.label_calibration`. Source: G. Tsoumakas, I. Katakis, Multi-label classification: an overview
+own. The labels compete only in the calibration, `nbtext.prediction.label_calibration`. Source: G. Tsoumakas, I. Katakis, Multi-label classification: an overview
 (2007), for one label against the rest.
 """
 
@@ -16,9 +16,9 @@ import numpy as np
 from nbtext.classifiers.base import Classifier, LinearClassifier, TermProbabilities, Training, Unseen, classifier_class, log_prior_odds
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
 from nbtext.counts.weighting import as_summed
-from nbtext.label_calibration import LabelCalibration, by_label
 from nbtext.language_model.dirichlet import times_log
 from nbtext.language_model.smoothing import without_themselves
+from nbtext.prediction.label_calibration import LabelCalibration, by_label
 from nbtext.records import dataclass
 from nbtext.text.hashing import pair, unpair
 

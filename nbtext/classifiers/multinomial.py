@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from nbtext.calibration import OF_COUNTS
 from nbtext.classifiers.base import (
     OF_TOKENS,
     LinearClassifier,
@@ -27,6 +26,7 @@ from nbtext.classifiers.base import (
 )
 from nbtext.errors import UsageError, require
 from nbtext.language_model.dirichlet import log, times_log
+from nbtext.prediction.calibration import OF_COUNTS
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:

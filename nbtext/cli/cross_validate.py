@@ -55,7 +55,7 @@ def command(output: str, folds: int, repeats: int, seed: int, **options: Any) ->
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths, read_and_count, warn_of_small_classes
     from nbtext.evaluation.cross_validation import validate_corpus
-    from nbtext.label_sets import have_several
+    from nbtext.prediction.labels import have_several
     from nbtext.report.answers import prediction_lines
     from nbtext.report.evaluations import write_evaluation
     from nbtext.store.atomic import replace_file

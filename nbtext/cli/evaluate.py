@@ -63,11 +63,11 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
     from nbtext.cli.shares import for_prior
-    from nbtext.decision import answer_threshold
     from nbtext.evaluation.judging import judge_scored
     from nbtext.exclusions import MISTAKES, SEVERAL_LABELS, require_fitting
     from nbtext.explain.mistakes import MistakeFinder
     from nbtext.model.corpus_work import score_corpus
+    from nbtext.prediction.rule import answer_threshold
     from nbtext.promises.precision import risk_curve
     from nbtext.promises.prediction_sets import SetTally, with_figures
     from nbtext.report.answers import mistakes_written

@@ -97,7 +97,7 @@ def _gate(text: str, *, over: bool, by_interval: bool) -> _Gate:
 
 def distance_gate(text: str) -> tuple[str, float]:
     """Return the figure, or ``any``, and the largest distance that a gate of ``nbtext drift --fail-over`` lets pass; raise `UsageError`."""
-    from nbtext.typicality import ANSWERS, FIGURES
+    from nbtext.prediction.typicality import ANSWERS, FIGURES
 
     name, _, number = text.partition("=")
     known = (*FIGURES, ANSWERS, "any")

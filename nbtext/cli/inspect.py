@@ -63,9 +63,9 @@ def command(model_path: str, limit: int, output: str, **options: Any) -> None:
       nbtext inspect --perplexity corpora/service-desk/test
     """
     from nbtext.cli.corpus import documents_for
-    from nbtext.decision import DecisionRule
     from nbtext.inspection import criteria, overview, terms
     from nbtext.metrics.results import json_values
+    from nbtext.prediction.rule import DecisionRule
     from nbtext.report import models, rankings
     from nbtext.report.forms import print_parts, write_json
 

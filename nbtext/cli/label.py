@@ -135,9 +135,9 @@ def _session(paths: tuple[str, ...], options: option.Options, file: AnswerFile |
     """Return the session or review that goes on from the labels of ``--to``, and the documents as they were read; without ``file`` labels are only read."""
     from nbtext.cli.corpus import CommandCorpus, analysis_of
     from nbtext.corpus.streams import file_content
-    from nbtext.label_sets import BETWEEN_LABELS, is_set
     from nbtext.labelling.answer_file import Labelled, read_session
     from nbtext.labelling.session import Plan, open_session
+    from nbtext.prediction.labels import BETWEEN_LABELS, is_set
 
     answers: Any = [] if file is None else file.answers
     if file is None and Path(options["to"]).exists():  # another session may be writing to it

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli.label_drawing import KEYS, class_lines, cut, safe, text_lines
 from nbtext.errors import UsageError, quantity
-from nbtext.label_sets import label_set, labels_in, separated
+from nbtext.prediction.labels import label_set, labels_in, separated
 from nbtext.report.forms import shortened
 
 if TYPE_CHECKING:

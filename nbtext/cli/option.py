@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
-    from nbtext.decision import DecisionRule
     from nbtext.model import TextClassifier
+    from nbtext.prediction.rule import DecisionRule
     from nbtext.promises.precision import PrecisionThreshold
     from nbtext.promises.prediction_sets import SetRule
 
@@ -302,14 +302,14 @@ answer_options = several(
 
 def decision_rule(options: Options, classes: Sequence[str], *, several: bool = False) -> DecisionRule:
     """Return the decision rule of the options, for documents of one label or of several; raise `PathError` or `UsageError` for a wrong file of costs."""
-    from nbtext.decision import DecisionRule, per_class
+    from nbtext.prediction.rule import DecisionRule, per_class
 
     asked = options["min_probability"]
     least = per_class(asked, classes, "--min-probability", 0.0) if isinstance(asked, dict) else asked
     if options["costs"] is None:
         return DecisionRule(None, least)
     from nbtext.cli.option_files import read_costs
-    from nbtext.decision import ABSTAIN, costs_from, thresholds_by_costs
+    from nbtext.prediction.rule import ABSTAIN, costs_from, thresholds_by_costs
 
     if several:
         return DecisionRule(None, least, labels_from=read_costs(options["costs"], classes, thresholds_by_costs))
@@ -328,8 +328,8 @@ def answer_rules(options: Options, model: TextClassifier) -> tuple[DecisionRule,
     rule, sets, by_class = decision_rule(options, model.classes, several=model.fitted.several_labels), None, options["by_class"]
     if (decide := options["decide"]) != "document":
         if decide == "label":
-            from nbtext.decision import label_thresholds
             from nbtext.model.training import left_out_posteriors
+            from nbtext.prediction.rule import label_thresholds
 
             decide = label_thresholds(left_out_posteriors(model.fitted).log_posterior)
         rule = replace(rule, labels_from=decide)
@@ -358,8 +358,8 @@ def thresholds_of(
     asked: float | dict[str, float], model: TextClassifier, rule: DecisionRule, *, by_class: bool
 ) -> tuple[PrecisionThreshold, ...]:
     """Return the thresholds of a precision for all answers, or of those for single classes; raise `UsageError` for an unknown class."""
-    from nbtext.decision import per_class
     from nbtext.model.training import left_out_posteriors
+    from nbtext.prediction.rule import per_class
     from nbtext.promises.precision import precision_thresholds
 
     wanted = asked if isinstance(asked, float) else per_class(asked, model.classes, "--min-precision", None)

@@ -64,7 +64,7 @@ def read_seeds(path: str, fewest: int = 2) -> list[Seed]:
     """
     from nbtext.counts.layers import MOST_OF_SEEDS, PSEUDO_COUNT
     from nbtext.counts.statistics import Seed
-    from nbtext.label_sets import MARK
+    from nbtext.prediction.labels import MARK
 
     seeds = []
     for place, line in enumerate(_text(path).splitlines(), 1):

@@ -28,9 +28,9 @@ def command(old: str, new: str, model_path: str, **options: Any) -> None:
       nbtext relabel taxes-and-fees money
       nbtext relabel money citizen-services
     """
-    from nbtext.label_sets import renamed
     from nbtext.model.changing import relabelled
     from nbtext.model.locked_model import locked_model
+    from nbtext.prediction.labels import renamed
     from nbtext.store.atomic import check_replaceable
 
     check_replaceable(model_path)

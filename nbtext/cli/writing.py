@@ -116,8 +116,8 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     from nbtext.corpus.reading import reading_like
     from nbtext.counts.counting import check_label
     from nbtext.fitted_model import require_additive
-    from nbtext.label_sets import BETWEEN_LABELS, label_set
     from nbtext.model.changing import require_changeable, stemmer_difference
+    from nbtext.prediction.labels import BETWEEN_LABELS, label_set
     from nbtext.settings import READING
     from nbtext.store.atomic import check_replaceable
 

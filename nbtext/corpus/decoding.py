@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbtext.charsets import UNDEFINED_AS_CONTROLS, codec_of
 from nbtext.document_parts import holds_separators
 from nbtext.errors import DocumentError, UsageError
-from nbtext.label_sets import one_label
+from nbtext.prediction.labels import one_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
 from nbtext.corpus.streams import beginning, can_be_read_here_only, must_exist, open_stream, opened, uncompressed_name, unpacked_document
 from nbtext.errors import WARNING, DocumentError, Finding, PathError, UsageError, reason
-from nbtext.label_sets import label_set
+from nbtext.prediction.labels import label_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -17,8 +17,8 @@ from nbtext.corpus.parts import ARRAY
 from nbtext.corpus.streams import LONGEST_FIRST_LINE, beginning, line_blocks, numbered_lines, open_stream
 from nbtext.document_parts import FIELDS_KEY, fields_of_pairs, holds_separators, with_spaces
 from nbtext.errors import DocumentError, PathError, listed
-from nbtext.label_lists import is_marks, marked_labels
-from nbtext.label_sets import MARK, label_set, one_label
+from nbtext.prediction.label_lists import is_marks, marked_labels
+from nbtext.prediction.labels import MARK, label_set, one_label
 from nbtext.ragged import LabelledBlock
 from nbtext.settings import FORMATS
 from nbtext.strict_json import DECODER

@@ -21,7 +21,7 @@ from nbtext.corpus.parts import ARRAY, Shard, reader
 from nbtext.corpus.streams import LINES_AT_ONCE, LONGEST_FIRST_LINE, LOOKED_AT, beginning, uncompressed_name
 from nbtext.document_parts import KINDS, NO_TEXT, Attributes, checked_fields, field_name, weight_in_units, with_spaces, without_separators
 from nbtext.errors import WARNING, DocumentError, Finding, UsageError, quantity
-from nbtext.label_sets import separated
+from nbtext.prediction.labels import separated
 from nbtext.ragged import LabelledBlock, blocks
 from nbtext.settings import BY_NAME, FORMATS, GONE_VALUES, KINDS_OF_FILES, Reading
 

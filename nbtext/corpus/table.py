@@ -19,7 +19,7 @@ from nbtext.corpus.document import WHOLE_FILE, Document, Source, delimiter_of, p
 from nbtext.corpus.parts import size_of_records
 from nbtext.corpus.streams import BUFFER, LINES_AT_ONCE, line_blocks, numbered_lines, open_stream, rejoined
 from nbtext.errors import WARNING, DocumentError, Finding, PathError, UsageError, did_you_mean, quantity
-from nbtext.label_sets import label_set
+from nbtext.prediction.labels import label_set
 from nbtext.ragged import LabelledBlock
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ class _Places(NamedTuple):
 
     def labels(self, fields: Sequence[bytes], encoding: str) -> str:
         """Return the set of the labels that a row has a mark for."""
-        from nbtext.label_lists import marked_labels
+        from nbtext.prediction.label_lists import marked_labels
 
         marks = ((name, decoded_name(fields[place], encoding)) for name, place in self.marks.items())
         return label_set(marked_labels(marks))

@@ -21,7 +21,7 @@ from nbtext.counts.layers import added, estimated
 from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Layers, Renumbering, log_units, sum_cells
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.errors import UsageError
-from nbtext.label_sets import EVERYTHING, LabelSets, have_several, is_set, labels_in, shown_label
+from nbtext.prediction.labels import EVERYTHING, LabelSets, have_several, is_set, labels_in, shown_label
 from nbtext.ragged import flat_indices, offsets
 from nbtext.records import dataclass
 from nbtext.text.hashing import pair, unpair

@@ -24,7 +24,7 @@ from nbtext.counts.vocabulary import FORMS, SIDES, GrowingVocabulary, Vocabulary
 from nbtext.document_parts import WEIGHT_UNIT, Attributes, FieldColumns, joined_parts
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.exclusions import needs_documents
-from nbtext.label_sets import EVERYTHING, MARK, LabelSets, is_set, labels_in
+from nbtext.prediction.labels import EVERYTHING, MARK, LabelSets, is_set, labels_in
 from nbtext.ragged import BLOCK_BYTES, LabelledBlock, TextBlock, blocks
 from nbtext.records import dataclass
 from nbtext.settings import ANALYSIS, SHORTEST_ENCODED, TRAINING, Settings

@@ -14,7 +14,7 @@ import numpy as np
 
 from nbtext.counts.matrix import DocumentTermMatrix, Postings, stack
 from nbtext.document_parts import WEIGHT_UNIT
-from nbtext.label_sets import LabelSets, label_set
+from nbtext.prediction.labels import LabelSets, label_set
 from nbtext.ragged import offsets
 from nbtext.records import dataclass
 
@@ -74,7 +74,7 @@ class CountedDocuments:
         return LabelSets(self.labels.sizes, self.labels.columns // self.n_layers - 1).mask(n_classes)
 
     def label_texts(self, classes: Names) -> list[str]:
-        """Return the label of each document, several as `nbtext.label_sets` writes them, given the labels of class numbers."""
+        """Return the label of each document, several as `nbtext.prediction.labels` writes them, given the labels of class numbers."""
         if self.labels is None:
             return [classes[number] for number in self.classes.tolist()]
         return [label_set(classes[column // self.n_layers] for column in columns) for columns in self.labels.texts()]

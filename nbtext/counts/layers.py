@@ -16,7 +16,7 @@ from nbtext.counts.statistics import COUNTED_ALONE, LOG_UNITS, ClassStatistics, 
 from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError
-from nbtext.label_sets import have_several
+from nbtext.prediction.labels import have_several
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import pair
 

@@ -14,7 +14,7 @@ from nbtext.counts.matrix import Postings, run_starts
 from nbtext.counts.vocabulary import ENCODED_LINES, GrowingVocabulary, Vocabulary, category_term, is_category
 from nbtext.document_parts import NO_ATTRIBUTES, WEIGHT_UNIT, Attributes
 from nbtext.errors import UsageError
-from nbtext.label_sets import EVERYTHING, LabelSets, have_several
+from nbtext.prediction.labels import EVERYTHING, LabelSets, have_several
 from nbtext.ragged import find_sorted, flat_indices, offsets
 from nbtext.records import dataclass
 from nbtext.text.analyzer import UNKNOWN

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.corpus.document import Document, size_of
-from nbtext.decision import DecisionRule, minimum_error
 from nbtext.errors import NoDocumentsError, UsageError
-from nbtext.label_sets import chosen_label, shown_label
 from nbtext.metrics.intervals import Bootstrap, Interval, percentile_interval, with_present_labels
 from nbtext.metrics.outcomes import ConfusionCells, Outcomes, f1, macro, outcomes
 from nbtext.metrics.several_labels import evaluation_of
+from nbtext.prediction.labels import chosen_label, shown_label
+from nbtext.prediction.rule import DecisionRule, minimum_error
 from nbtext.ragged import blocks
 from nbtext.scoring import scored
 from nbtext.settings import OF_MAIL

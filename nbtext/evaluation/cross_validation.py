@@ -24,7 +24,6 @@ from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.documents import CountedDocuments, DocumentSample
 from nbtext.counts.layers import estimated, weights_of
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
-from nbtext.decision import DecisionRule
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import LEAVE_ONE_OUT, needs_documents, require_fitting
 from nbtext.fitted_model import Choices, Learnt, classifier
@@ -36,6 +35,7 @@ from nbtext.metrics.several_labels import evaluation_of
 from nbtext.model.choosing import has_choice
 from nbtext.model.training import choices_of, learn, needs_sample
 from nbtext.parallel.processes import in_order
+from nbtext.prediction.rule import DecisionRule
 from nbtext.ragged import BLOCK_DOCUMENTS
 from nbtext.steps import stepped
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.corpus.streams import file_content
-from nbtext.decision import minimum_error
 from nbtext.errors import PathError, UsageError
+from nbtext.prediction.rule import minimum_error
+from nbtext.prediction.typicality import ANSWERS, FARTHEST, FIGURES, LIKELIHOOD, UNKNOWN, Profile, Spread, chance_of_shares, shares_apart
 from nbtext.strict_json import parsed_json
-from nbtext.typicality import ANSWERS, FARTHEST, FIGURES, LIKELIHOOD, UNKNOWN, Profile, Spread, chance_of_shares, shares_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

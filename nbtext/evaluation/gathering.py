@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.decision import Decision, DecisionRule
 from nbtext.evaluation.judging import judge_scored
 from nbtext.explain.mistakes import ExcerptPiece, Excerpts, Misclassification, MistakeFinder
 from nbtext.inspection.terms import ClassTerms, class_terms
 from nbtext.metrics.evaluation import probability_result
 from nbtext.metrics.several_labels import evaluation_of
+from nbtext.prediction.rule import Decision, DecisionRule
 from nbtext.promises.precision import RiskPoint, risk_curve
 from nbtext.scoring import ScoredBlock, scored
 

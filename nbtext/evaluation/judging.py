@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.classifiers.base import declared_prior
-from nbtext.decision import Decision, DecisionRule
 from nbtext.errors import NoDocumentsError
 from nbtext.metrics.several_labels import evaluation_of
+from nbtext.prediction.rule import Decision, DecisionRule
 from nbtext.scoring import ScoredBlock, scored
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 from nbtext.classifiers.base import class_for
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.evaluation.cross_validation import judge_folds, leave_one_out_blocks, stratified_folds
-from nbtext.label_sets import chosen_label
+from nbtext.prediction.labels import chosen_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

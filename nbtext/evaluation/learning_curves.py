@@ -22,11 +22,11 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import count
 from nbtext.errors import UsageError, quantity
 from nbtext.evaluation.cross_validation import WORTH_PROCESSES, HeldOutEvaluation, shuffled_by_class, stratified_folds, train_and_score
-from nbtext.label_sets import have_several
 from nbtext.metrics.evaluation import accuracy_and_macro_f1
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap, Interval, percentile_interval, wilson_interval
 from nbtext.model.training import looked_up
 from nbtext.parallel.processes import in_order
+from nbtext.prediction.labels import have_several
 from nbtext.steps import stepped
 
 if TYPE_CHECKING:

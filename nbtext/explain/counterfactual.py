@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.decision import DecisionRule
 from nbtext.explain.contributions import word_contributions
 from nbtext.explain.explanation import class_number
 from nbtext.explain.mistakes import runner_up
 from nbtext.explain.word_walk import LocatedWords, WordWalker
-from nbtext.label_sets import BETWEEN_LABELS, REST
+from nbtext.prediction.labels import BETWEEN_LABELS, REST
+from nbtext.prediction.rule import DecisionRule
 from nbtext.scoring import Answer, ScoredBlock, answers_to
 
 if TYPE_CHECKING:

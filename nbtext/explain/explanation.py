@@ -15,12 +15,12 @@ import numpy as np
 
 from nbtext.corpus.document import Document, contents
 from nbtext.counts.vocabulary import displayed_term
-from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.errors import DocumentError, UsageError, unknown_class
 from nbtext.explain.contributions import attribute_scores, log_odds_of_pair, ruling_out, word_contributions
 from nbtext.explain.mistakes import runner_up
 from nbtext.explain.word_walk import LocatedWords, WordWalker
-from nbtext.label_sets import REST, THE_REST
+from nbtext.prediction.labels import REST, THE_REST
+from nbtext.prediction.rule import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.ragged import offsets
 from nbtext.scoring import IMPOSSIBLE, ScoredBlock, lacking, scored
 from nbtext.text.analyzer import UNKNOWN

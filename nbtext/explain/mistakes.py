@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.decision import Decision
     from nbtext.fitted_model import FittedModel
+    from nbtext.prediction.rule import Decision
     from nbtext.scoring import ScoredBlock
     from nbtext.type_names import Floats, Whole
 

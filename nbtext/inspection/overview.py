@@ -14,9 +14,9 @@ from nbtext.counts.layers import by_class
 from nbtext.counts.vocabulary import displayed_term, is_of_field
 from nbtext.errors import UsageError
 from nbtext.inspection.terms import ClassSize, class_size, ranking, term_name
-from nbtext.label_sets import labels_in
 from nbtext.language_model.measures import HeldOutText, held_out
 from nbtext.metrics.results import IF_KNOWN
+from nbtext.prediction.labels import labels_in
 from nbtext.ragged import blocks
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from nbtext.corpus.streams import file_content
 from nbtext.document_parts import FIELDS_KEY, fields_of_pairs
 from nbtext.errors import WARNING, Finding, LockedError, PathError, UsageError, listed, quantity, reason
-from nbtext.label_sets import BETWEEN_LABELS, is_set, label_set, labels_in, separated, written_label
+from nbtext.prediction.labels import BETWEEN_LABELS, is_set, label_set, labels_in, separated, written_label
 from nbtext.store.atomic import sync_folder
 from nbtext.strict_json import parsed_json
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.evaluation.label_errors import suspects
-from nbtext.label_sets import BETWEEN_LABELS, EVERYTHING, labels_in, separated, written_label
 from nbtext.labelling.answer_file import AnswerFile, Reviewed
 from nbtext.labelling.asking import tempered
 from nbtext.labelling.session import Estimate, Plan, Session
+from nbtext.prediction.labels import BETWEEN_LABELS, EVERYTHING, labels_in, separated, written_label
 
 if TYPE_CHECKING:
     from nbtext.labelling.pool import CountedPool

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.calibration import OF_COUNTS, Calibration, by_length
-from nbtext.decision import greatest_expected_f1, log_posterior
-from nbtext.label_calibration import by_label
 from nbtext.labelling.pool import COUNTS, DocumentPool, Reach
+from nbtext.prediction.calibration import OF_COUNTS, Calibration, by_length
+from nbtext.prediction.label_calibration import by_label
+from nbtext.prediction.rule import greatest_expected_f1, log_posterior
 from nbtext.ragged import flat_indices
 
 if TYPE_CHECKING:

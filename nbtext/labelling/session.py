@@ -15,25 +15,25 @@ import numpy as np
 
 from nbtext.corpus.document import Document
 from nbtext.counts.layers import by_class
-from nbtext.decision import greatest_expected_f1
 from nbtext.document_parts import checked_fields, fields_of_pairs, without_separators
 from nbtext.errors import DocumentError, UsageError, quantity
 from nbtext.explain.contributions import shared_out, weighed_pieces
 from nbtext.explain.word_walk import WordWalker
-from nbtext.label_sets import LabelSets, labels_in, separated, shown_label
 from nbtext.labelling.answer_file import AnswerFile, Labelled
 from nbtext.labelling.asking import Coverage, tempered, worth
 from nbtext.labelling.pool import DocumentPool, count_pool
 from nbtext.labelling.running_model import ClassSeed, RunningLabels, RunningModel
 from nbtext.metrics.intervals import Interval, wilson_interval
+from nbtext.prediction.labels import LabelSets, labels_in, separated, shown_label
+from nbtext.prediction.rule import greatest_expected_f1
 from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nbtext.calibration import Calibration
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import Seed
+    from nbtext.prediction.calibration import Calibration
     from nbtext.type_names import Floats, Truth, Whole
 
 FEWEST_TO_CALIBRATE = 20

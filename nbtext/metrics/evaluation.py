@@ -48,7 +48,7 @@ from nbtext.metrics.results import (
 )
 
 if TYPE_CHECKING:
-    from nbtext.decision import Costs
+    from nbtext.prediction.rule import Costs
     from nbtext.type_names import Floats, Names, Truth, Values, Whole
 
 MOST_VALUES = 1000

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.decision import NO_ANSWER
+from nbtext.prediction.rule import NO_ANSWER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from nbtext.label_sets import LabelSets, have_several, labels_in
 from nbtext.metrics.evaluation import Evaluation, accuracy_and_macro_f1, number_or_none
 from nbtext.metrics.intervals import Bootstrap, Interval, wilson_interval
 from nbtext.metrics.outcomes import DEPTHS, Judged, Outcomes, join_judged, judge_documents, mean_or_nan, rates
 from nbtext.metrics.ranking import SCORES_KEPT, RankingFigures
 from nbtext.metrics.results import Baselines, ClassPrior, LargestClass
+from nbtext.prediction.labels import LabelSets, have_several, labels_in
 
 if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.decision import Costs
+    from nbtext.prediction.rule import Costs
     from nbtext.type_names import Floats, Mask, Names, Truth, Whole
 
 RANKING = (*(f"precision_at_{k}" for k in DEPTHS), f"ndcg_at_{DEPTHS[-1]}", "lrap")

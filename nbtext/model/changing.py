@@ -21,9 +21,9 @@ from nbtext.document_parts import KINDS, with_weight
 from nbtext.errors import WARNING, Finding, UsageError, quantity, unknown_class
 from nbtext.exclusions import JOINED_LABELS, SEVERAL_LABELS, require_fitting
 from nbtext.fitted_model import require_additive
-from nbtext.label_sets import renamed, shown_label
 from nbtext.model.corpus_work import count_corpus
 from nbtext.model.state import versions
+from nbtext.prediction.labels import renamed, shown_label
 from nbtext.settings import COUNTING, Reading
 from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger, fingerprint
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from nbtext.document_parts import WEIGHT_UNIT, Attributes, field_name, weight_in_units, without_separators
 from nbtext.errors import DocumentError, UsageError, did_you_mean, listed
-from nbtext.label_sets import label_set, one_label
 from nbtext.model.schema import LABEL_KINDS
+from nbtext.prediction.labels import label_set, one_label
 
 if TYPE_CHECKING:
     from nbtext.corpus.document import Document

@@ -8,8 +8,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from nbtext.errors import WARNING, Finding, listed
-from nbtext.label_lists import holds_list
-from nbtext.label_sets import LISTS
+from nbtext.prediction.label_lists import holds_list
+from nbtext.prediction.labels import LISTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

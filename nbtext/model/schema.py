@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from nbtext.calibration import LARGEST_LOG
 from nbtext.counts.documents import LARGEST_HASH
 from nbtext.counts.layers import MOST_OF_SEEDS
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import ModelError, UsageError, malformed, require
+from nbtext.prediction.calibration import LARGEST_LOG
+from nbtext.prediction.typicality import FIGURES
 from nbtext.text.surfaces import PAIRS, WORDS
-from nbtext.typicality import FIGURES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.calibration import LABEL_ARRAYS, Calibration, LeftOutPosteriors
 from nbtext.counts.corpus_counts import CorpusCounts
 from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import MOST_ENTRIES, MOST_TERMS, CountedDocuments, DocumentSample
@@ -33,13 +32,14 @@ from nbtext.fitted_model import (
     own_pseudo_counts,
     require_learnable,
 )
-from nbtext.label_sets import MARK, LabelSets, have_several
 from nbtext.model.schema import FITTED, LABEL_KINDS, MOST, checked_settings, decoded, encoded, plain
+from nbtext.prediction.calibration import LABEL_ARRAYS, Calibration, LeftOutPosteriors
+from nbtext.prediction.labels import MARK, LabelSets, have_several
+from nbtext.prediction.typicality import BANDS, LEVELS, Profile, Spread, Typicality
 from nbtext.ragged import offsets, rise_in_rows
 from nbtext.settings import NLTK_STEMMERS, Reading, Settings
 from nbtext.text.hashing import pair, unpair
 from nbtext.text.surfaces import PAIRS, unspaced_runs
-from nbtext.typicality import BANDS, LEVELS, Profile, Spread, Typicality
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -252,7 +252,7 @@ def _calibration(part: Parts, values: Plain, statistics: ClassStatistics) -> Cal
     in_range = all(np.all(np.abs(each) <= MOST_NATS) for each in (slopes, offsets, prior))
     require(fits and in_range, "its labels are not calibrated")
     if several:
-        from nbtext.label_calibration import LabelCalibration  # one answer of one label starts without it
+        from nbtext.prediction.label_calibration import LabelCalibration  # one answer of one label starts without it
 
         return LabelCalibration(calibration.scale, calibration.exponent, **values["rivalry"], slopes=slopes, offsets=offsets, prior=prior)
     return calibration

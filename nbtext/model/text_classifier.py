@@ -13,13 +13,13 @@ from nbtext.counts.corpus_counts import CorpusCounts, forget_documents
 from nbtext.counts.counting import Analysis, count, require_words
 from nbtext.counts.documents import NO_DOCUMENTS
 from nbtext.counts.layers import seed_vocabulary
-from nbtext.decision import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.document_parts import BESIDE_TEXT, joined_parts
 from nbtext.errors import DocumentError, ModelError, UsageError, quantity
 from nbtext.exclusions import SEED_WORDS, needs_documents, require_fitting
 from nbtext.fitted_model import FittedModel, ScoredTexts, require_additive
-from nbtext.label_sets import labels_in
 from nbtext.model.state import from_plain, to_plain, versions
+from nbtext.prediction.labels import labels_in
+from nbtext.prediction.rule import NO_ANSWER, DecisionRule, minimum_error
 from nbtext.ragged import blocks
 from nbtext.scoring import Answer, ClassSets, answers_to, scored
 from nbtext.settings import (

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.calibration import Calibration, LeftOutPosteriors
 from nbtext.classifiers.base import Classifier, Training, Unseen, class_for, class_prior, classifier_class
 from nbtext.counts.counting import Analysis
 from nbtext.counts.layers import estimated, weights_of
 from nbtext.counts.vocabulary import category_term, is_category
-from nbtext.decision import log_posterior, minimum_error
 from nbtext.document_parts import NO_TEXT, Attributes, field_name
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import needs_documents, require_fitting
@@ -31,10 +29,12 @@ from nbtext.fitted_model import (
     training_of,
 )
 from nbtext.model.choosing import choose, has_choice
+from nbtext.prediction.calibration import Calibration, LeftOutPosteriors
+from nbtext.prediction.rule import log_posterior, minimum_error
+from nbtext.prediction.typicality import Profile, Typicality
 from nbtext.settings import ALL_OTHERS, BY_NAME, GivenSmoothing, Reading, Settings
 from nbtext.text.surfaces import PAIRS
 from nbtext.text.words import words
-from nbtext.typicality import Profile, Typicality
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.calibration import OF_COUNTS
 from nbtext.classifiers.base import Training, Unseen, loss_after_calibration
 from nbtext.classifiers.complement import ComplementNaiveBayes
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
@@ -34,7 +33,6 @@ from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import POOL, SEVERAL_LABELS, require_fitting
 from nbtext.fitted_model import Learnt, UnlabelledFigures, classifier, dropped_terms, own_pseudo_counts, training_of
-from nbtext.label_sets import have_several
 from nbtext.model.training import (
     calibrated,
     posteriors,
@@ -42,6 +40,8 @@ from nbtext.model.training import (
     terms_and_smoothing,
     without_dropped,
 )
+from nbtext.prediction.calibration import OF_COUNTS
+from nbtext.prediction.labels import have_several
 from nbtext.steps import stepped
 
 if TYPE_CHECKING:

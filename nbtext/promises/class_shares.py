@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from nbtext.calibration import LeftOutPosteriors, newton_minimum
-from nbtext.decision import log_posterior as normalised
 from nbtext.errors import NoDocumentsError, UsageError, quantity
 from nbtext.model.training import left_out_posteriors
+from nbtext.prediction.calibration import LeftOutPosteriors, newton_minimum
+from nbtext.prediction.rule import log_posterior as normalised
 from nbtext.promises.label_shares import label_shares
 
 if TYPE_CHECKING:

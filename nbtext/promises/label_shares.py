@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.decision import DecisionRule, log_odds
+from nbtext.prediction.rule import DecisionRule, log_odds
 
 if TYPE_CHECKING:
-    from nbtext.calibration import LeftOutPosteriors
+    from nbtext.prediction.calibration import LeftOutPosteriors
     from nbtext.type_names import Floats
 
 SPREAD = 0.3

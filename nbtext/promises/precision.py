@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.decision import DecisionRule, log_odds
 from nbtext.metrics.intervals import Interval, wilson_interval
+from nbtext.prediction.rule import DecisionRule, log_odds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.calibration import LeftOutPosteriors
     from nbtext.metrics.outcomes import Judged
+    from nbtext.prediction.calibration import LeftOutPosteriors
     from nbtext.type_names import Floats, Mask, Names, Whole
 
 ERROR = 0.05

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.errors import UsageError, quantity
-from nbtext.label_sets import LabelSets, labels_in
 from nbtext.metrics.intervals import NORMAL_95, Interval, wilson_interval
+from nbtext.prediction.labels import LabelSets, labels_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nbtext.calibration import LeftOutPosteriors
     from nbtext.metrics.results import EvaluationResult
+    from nbtext.prediction.calibration import LeftOutPosteriors
     from nbtext.scoring import ScoredBlock
     from nbtext.type_names import Floats, Mask, Names, Whole
 

@@ -11,15 +11,15 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.document import WHOLE_RECORD
 from nbtext.errors import PathError, reason
-from nbtext.label_sets import BETWEEN_LABELS, is_set, labels_in
+from nbtext.prediction.labels import BETWEEN_LABELS, is_set, labels_in
 from nbtext.report.forms import SIX_DIGITS, by_place, json_line, rounded, six_digits, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from nbtext.decision import Decision
     from nbtext.evaluation.cross_validation import Prediction
     from nbtext.explain.mistakes import MistakeFinder
+    from nbtext.prediction.rule import Decision
     from nbtext.report.forms import Columns
     from nbtext.scoring import Answer, ScoredBlock
     from nbtext.type_names import Names

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.errors import quantity
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import json_values
+from nbtext.prediction.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 from nbtext.report.forms import (
     FIGURES,
     SIX_DIGITS,
@@ -27,7 +28,6 @@ from nbtext.report.forms import (
     write_result,
 )
 from nbtext.settings import GOALS
-from nbtext.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

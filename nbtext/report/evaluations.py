@@ -14,10 +14,10 @@ from nbtext.report.forms import block, bounds, by_place, figure, listing, shorte
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.decision import AnswerThreshold
     from nbtext.evaluation.cross_validation import FoldsResult
     from nbtext.evaluation.leakage import SampledLeakResult
     from nbtext.metrics.results import EvaluationResult, ReliabilityBin
+    from nbtext.prediction.rule import AnswerThreshold
     from nbtext.promises.precision import RiskPoint
     from nbtext.promises.prediction_sets import SetsResult
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
 from nbtext.errors import DocumentError, ModelError, PathError, UsageError
-from nbtext.label_sets import labels_in
 from nbtext.model import TextClassifier
 from nbtext.model.state import from_plain, to_plain
+from nbtext.prediction.labels import labels_in
 from nbtext.settings import FORMATS, Reading
 from nbtext.store.model_file import _decode_index
 from tests.model_bytes import FIELDS, HEAD, OPCODES, outcome, put_together

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbtext.corpus.decoding import Doubts, from_charset, joined_doubts, whole_characters
 from nbtext.document_parts import field_name
 from nbtext.errors import DocumentError
-from nbtext.label_sets import label_set
+from nbtext.prediction.labels import label_set
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.errors import DocumentError
-from nbtext.label_lists import holds_list, is_marks, items_of, marked_labels
+from nbtext.prediction.label_lists import holds_list, is_marks, items_of, marked_labels
 from tests.process import corpus, fail, in_json, succeed
 
 if TYPE_CHECKING:

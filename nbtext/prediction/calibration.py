@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.decision import log_posterior
+from nbtext.prediction.rule import log_posterior
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:

@@ -54,7 +54,7 @@ def separated(label: str, separator: str | None) -> str:
     if separator is None or is_set(label):
         return label
     if separator == LISTS:
-        from nbtext.label_lists import items_of
+        from nbtext.prediction.label_lists import items_of
 
         parts = items_of(label)
     else:

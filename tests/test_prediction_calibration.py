@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from nbtext import TextClassifier
-from nbtext.calibration import UNCALIBRATED, Calibration, by_length
-from nbtext.decision import log_posterior
 from nbtext.metrics.outcomes import expected_calibration_error, judge_documents
+from nbtext.prediction.calibration import UNCALIBRATED, Calibration, by_length
+from nbtext.prediction.rule import log_posterior
 from tests.budget import examples
 
 if TYPE_CHECKING:

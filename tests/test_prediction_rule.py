@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy.special import expit, log_softmax
 
 from nbtext.cli.option_files import read_costs
-from nbtext.decision import (
+from nbtext.errors import PathError, UsageError
+from nbtext.prediction.rule import (
     NO_ANSWER,
     SUMMED_AT_ONCE,
     Costs,
@@ -30,7 +31,6 @@ from nbtext.decision import (
     minimum_risk,
     thresholds_by_costs,
 )
-from nbtext.errors import PathError, UsageError
 from tests import oracle
 
 if TYPE_CHECKING:

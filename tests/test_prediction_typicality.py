@@ -14,8 +14,19 @@ from scipy import stats
 
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
+from nbtext.prediction.typicality import (
+    BANDS,
+    FARTHEST,
+    FEWEST,
+    LEAST_EXPECTED,
+    LEVELS,
+    Profile,
+    Spread,
+    Typicality,
+    chance_of_shares,
+    shares_apart,
+)
 from nbtext.scoring import typicality
-from nbtext.typicality import BANDS, FARTHEST, FEWEST, LEAST_EXPECTED, LEVELS, Profile, Spread, Typicality, chance_of_shares, shares_apart
 from tests.process import PETS
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.label_sets import have_several, is_set, label_set, labels_in, shown_label
+from nbtext.prediction.labels import have_several, is_set, label_set, labels_in, shown_label
 
 LABELS = st.text(st.characters(codec="utf-8", exclude_characters="\x1f"), min_size=1)
 

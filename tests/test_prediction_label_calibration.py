@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nbtext.label_calibration import LabelCalibration, _Fit, by_label
+from nbtext.prediction.label_calibration import LabelCalibration, _Fit, by_label
 
 RANDOM = np.random.default_rng(1)
 N, L = 300, 4

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nbtext.label_sets import LabelSets
+from nbtext.prediction.labels import LabelSets
 
 SETS = LabelSets.of([[2, 1], [], [3]])
 
