@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "DecisionRule": "decision",
+    "DecisionRule": "prediction.rule",
     "Document": "corpus.document",
     "Notices": "corpus.document",
     "Reading": "settings",

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nbtext import exclusions, typicality
+from nbtext import exclusions
 from nbtext.cli.main import run
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.reading import resolved
 from nbtext.errors import UsageError
 from nbtext.evaluation import label_errors
 from nbtext.model import TextClassifier
+from nbtext.prediction import typicality
 from nbtext.prediction.labels import labels_in
 from nbtext.promises import class_shares
 from nbtext.settings import ANALYSIS, READING, TRAINING, Reading, Settings
