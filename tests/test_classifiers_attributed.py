@@ -21,6 +21,7 @@ from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
 from nbtext.counts.moments import Moments
 from nbtext.errors import UsageError
 from nbtext.inspection.terms import term_details
+from nbtext.model.description import warnings
 from tests.process import json_lines, nbtext, write
 from tests.textbook import DATING
 
@@ -166,6 +167,18 @@ def test_discriminant_analysis_of_numbers_is_that_of_scikit_learn() -> None:
     np.testing.assert_allclose(found, quadratic, rtol=0.2, atol=0.2)
 
 
+def test_the_boundary_of_numbers_is_in_their_own_units() -> None:
+    model = TextClassifier(numeric="a,b,c", classifier="gaussian", shrinkage=0, calibration="none").fit(SIZES, SPECIES)
+    classifier = model.fitted.classifier.of_texts
+    assert isinstance(classifier, GaussianDiscriminantAnalysis)
+    boundary = classifier.boundary()
+    assert boundary is not None
+    weights, bias = boundary[:2]
+    scores = np.array(FLOWERS) @ weights.T + bias
+    found = model.joint_log_likelihood(SIZES)
+    np.testing.assert_allclose(scores - scores[:, :1], found - found[:, :1], rtol=1e-6, atol=1e-6)
+
+
 def test_a_discriminant_of_text_and_numbers_uses_both() -> None:
     options: tuple[dict[str, Any], ...] = ({}, {"numeric": "age"})
     for columns in options:
@@ -204,6 +217,12 @@ def test_attributes_are_parameters_that_copies_keep() -> None:
         model.predict(ASKED).tolist()
     with pytest.raises(UsageError, match="none twice"):
         TextClassifier(numeric="a,a")
+
+
+def test_an_attribute_of_no_document_is_told() -> None:
+    model = TextClassifier(categorical="colour,shape", numeric="age").fit([{"colour": "red"}, {"colour": "blue"}], ["a", "b"])
+    assert warnings(model.fitted) == ["no document has a value of shape, age; leave it out, or name another column"]
+    assert model.predict([{"colour": "red", "shape": "round", "age": 3}]).tolist() == ["a"]
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 3.0])

@@ -65,6 +65,25 @@ def test_a_corpus_of_one_document_is_calibrated(name: ClassifierName) -> None:
     assert model.predict_proba(["apple", ""]).tolist() == [[1], [1]]
 
 
+@pytest.mark.parametrize(
+    ("parameters", "symbol", "chinese", "tokyo"),
+    [
+        ({}, "φ", [2 / 9, 3 / 7], [2 / 9, 1 / 14]),
+        ({"estimate": "ml"}, "φ", [1 / 3, 5 / 8], [1 / 3, 0]),
+        ({"classifier": "bernoulli"}, "θ", [2 / 3, 4 / 5], [2 / 3, 1 / 5]),
+        ({"weighting": "binary"}, "φ", [2 / 9, (3 + 1) / (6 + 6)], [2 / 9, 1 / 12]),
+    ],
+    ids=str,
+)
+def test_by_hand(parameters: dict[str, Any], symbol: str, chinese: list[float], tokyo: list[float]) -> None:
+    of = model_of_china(**parameters)
+    found = of.fitted.classifier.term_probabilities()
+    assert found is not None
+    assert found.symbol == symbol
+    terms = np.array(of.fitted.statistics.vocabulary.find(["chinese", "tokyo"]))
+    assert found.probability(terms) == pytest.approx(np.array([chinese, tokyo]))
+
+
 @pytest.mark.parametrize("weighting", ["counts", "binary", "log", "tfidf"])
 def test_tokens_share_one_distribution_over_the_terms_that_count(weighting: str) -> None:
     of = model_of_china(weighting=weighting, top=4)
@@ -81,3 +100,17 @@ def test_tokens_share_one_distribution_over_the_terms_that_count(weighting: str)
         intervals = beta_intervals(a, b)
         assert intervals.shape == (4, 2, 2)
         assert np.all((intervals[..., 0] < found.probability(selected)) & (found.probability(selected) < intervals[..., 1]))
+
+
+def test_coins_have_a_probability_of_their_own_that_they_are_not_there() -> None:
+    of = model_of_china(classifier="bernoulli")
+    found = of.fitted.classifier.term_probabilities()
+    assert found is not None
+    terms = np.arange(of.fitted.statistics.n_terms)
+    assert found.absence is not None
+    assert found.probability(terms) + found.absence(terms) == pytest.approx(np.ones((terms.size, 2)))
+    assert found.probability(terms).sum(axis=0) != pytest.approx(np.ones(2))
+
+
+def test_a_model_of_the_other_classes_has_none() -> None:
+    assert model_of_china(classifier="complement").fitted.classifier.term_probabilities() is None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 from sklearn.covariance import ledoit_wolf
@@ -14,6 +14,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from nbtext import TextClassifier
 from nbtext.classifiers import gaussian
+from nbtext.classifiers import gaussian as discriminant
 from nbtext.classifiers.gaussian import (
     PRIOR_DOCUMENTS_PER_FEATURE,
     GaussianClasses,
@@ -22,6 +23,7 @@ from nbtext.classifiers.gaussian import (
     ledoit_wolf_weight,
     second_moments,
 )
+from nbtext.decision import log_posterior
 from nbtext.errors import UsageError
 from tests.budget import examples
 from tests.models import parted
@@ -89,6 +91,30 @@ def test_densities_are_those_of_scipy(separate: bool, shape: str, shrinkage: flo
     np.testing.assert_allclose(model.log_density(asked), np.transpose(wanted), rtol=1e-9)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_without_shrinkage_it_is_maximum_likelihood(shape: str) -> None:
+    features, classes = drawn()
+    wanted = [np.cov(features[classes == k].T, bias=True) for k in range(3)]
+    pooled = np.average(wanted, axis=0, weights=prior_of(classes))
+    found = covariances_of(fitted((features, classes), separate=True, shape=shape))
+    np.testing.assert_allclose(found, [simplified(cov, shape) for cov in wanted], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(covariances_of(fitted((features, classes), shape=shape))[0], simplified(pooled, shape), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("shrinkage", [0.0, 0.25, 0.9])
+def test_shared_covariances_are_linear_discriminant_analysis(shrinkage: float) -> None:
+    features, classes = drawn()
+    reference = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(features, classes)
+    model = fitted((features, classes), shrinkage=shrinkage)
+    asked = drawn(3)[0]
+    joint = model.log_density(asked) + np.log(prior_of(classes))
+    np.testing.assert_allclose(log_posterior(joint), reference.predict_log_proba(asked), rtol=1e-7, atol=1e-7)
+    weights, bias = model.boundary(prior_of(classes))[:2]
+    np.testing.assert_allclose(weights, reference.coef_, rtol=1e-7)
+    np.testing.assert_allclose(bias, reference.intercept_, rtol=1e-7)
+    np.testing.assert_allclose(log_posterior(asked @ weights.T + bias), log_posterior(joint), rtol=1e-7, atol=1e-7)
+
+
 @EVERY_KIND
 @given(
     sizes=st.lists(st.integers(0, 4), min_size=1, max_size=4).filter(any),
@@ -151,7 +177,6 @@ def centred(n_documents: int, n_features: int, seed: int = 3) -> Floats:
     return shifted
 
 
-@example(n_documents=2, n_features=2, seed=3)
 @given(n_documents=st.integers(3, 60), n_features=st.integers(2, 12), seed=st.integers(0, 50))
 def test_the_weight_is_scikit_learns(n_documents: int, n_features: int, seed: int) -> None:
     rows = centred(n_documents, n_features, seed)
@@ -164,12 +189,20 @@ def test_the_weight_is_scikit_learns(n_documents: int, n_features: int, seed: in
         np.testing.assert_allclose(shared[0], wanted, rtol=1e-9, atol=1e-12)
 
 
-def test_the_weight_of_diagonals_is_the_papers_sum_over_documents() -> None:
+@pytest.mark.parametrize("shape", ["full", "diagonal"])
+def test_the_weight_is_the_papers_sum_over_documents(shape: str) -> None:
     rows = centred(9, 4)
-    moments = second_moments(rows, "diagonal")
-    noise = sum(((row**2 - moments) ** 2).sum() for row in rows) / len(rows) ** 2
-    signal = ((moments - moments.mean()) ** 2).sum()
+    moments = second_moments(rows, shape)
+    only = np.ones((4, 4)) if shape == "full" else np.eye(4)
+    whole = moments if shape == "full" else np.diag(moments)
+    noise = sum((((np.outer(row, row) - whole) * only) ** 2).sum() for row in rows) / len(rows) ** 2
+    signal = ((whole - np.eye(4) * np.trace(whole) / 4) ** 2).sum()
     assert ledoit_wolf_weight(rows, moments) == pytest.approx(max(min(noise / signal, 1), 1 / 10), rel=1e-12)
+
+
+def test_of_two_documents_the_weight_is_not_zero() -> None:
+    rows = np.array([[1.0, 2.0], [-1.0, -2.0]])
+    assert ledoit_wolf_weight(rows, second_moments(rows, "full")) == 1 / 3
 
 
 def test_a_class_is_drawn_towards_the_shared_covariance_the_more_the_smaller_it_is() -> None:
@@ -226,15 +259,14 @@ def of(model: TextClassifier) -> GaussianDiscriminantAnalysis:
     return model.fitted.classifier
 
 
-@pytest.mark.parametrize("shrinkage", [0.1, 0.9])
-def test_scores_are_those_of_scikit_learn_on_the_same_features(shrinkage: float) -> None:
+def test_scores_are_those_of_scikit_learn_on_the_same_features() -> None:
     """As far as float32 goes, in which the model is kept."""
     texts, labels = drawn_texts()
-    model = TextClassifier(**PLAIN, latent=8, shrinkage=shrinkage).fit(texts, labels)
+    model = TextClassifier(**PLAIN, latent=8, shrinkage=0.1).fit(texts, labels)
     asked = drawn_texts(90)[0][60:]
     rows, _ = of(model).space.features(model.fitted.counter.count([text.encode() for text in texts]).matrix())
     others, _ = of(model).space.features(model.fitted.counter.count([text.encode() for text in asked]).matrix())
-    reference = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(rows, labels)
+    reference = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1).fit(rows, labels)
     np.testing.assert_allclose(model.predict_log_proba(asked), reference.predict_log_proba(others), rtol=1e-4, atol=1e-5)
     assert model.predict(asked).tolist() == reference.predict(others).tolist()
     boundary = of(model).boundary()
@@ -265,7 +297,7 @@ def test_maximum_likelihood_without_an_inverse_says_what_to_do(tmp_path: Path) -
 
 
 def test_covariances_beyond_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gaussian, "MOST_ROOTS", 100)
+    monkeypatch.setattr(discriminant, "MOST_ROOTS", 100)
     texts, labels = drawn_texts()
     TextClassifier(**PLAIN, latent=10).fit(texts, labels)
     with pytest.raises(UsageError, match="3 covariances of 10 features are too many; use covariance shared"):

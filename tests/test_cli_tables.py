@@ -287,6 +287,14 @@ def test_tables_of_other_programs_are_named(tables: Path) -> None:
     for name, remedy in (("t.parquet", "make it jsonl first"), ("t.xlsx", "save the sheet as csv first")):
         (tables / name).write_bytes(b"PAR1")
         assert remedy in fail(2, "train", name)
+    for name, begins, remedy in (
+        ("t.db", b"SQLite format 3\0", "sqlite3 -csv"),
+        ("t.pdf", b"%PDF-1.4\n", "pdftotext"),
+        ("t.feather", b"ARROW1\0\0", "make it jsonl"),
+        ("t.pkl", b"\x80\x04]", "make it csv"),
+    ):
+        write(name, begins)
+        assert remedy in fail(2, "train", name)
     write("packed.zip", b"PK\3\4")
     assert "unpack the archive first" in fail(2, "train packed.zip")
     write("quoted.tsv", 'cats\t"it said ""purr"" twice"\ndogs\tit barks\n')
@@ -344,22 +352,26 @@ def test_what_looks_odd_is_said_by_train_and_doctor_in_the_same_words(tmp_path: 
     texts = [f"{'cat purrs' if n % 2 else 'dog barks'} number{n}" for n in range(40)]
     labels = ["cats" if n % 2 else "dogs" for n in range(40)]
     rows = list(zip(labels, texts, strict=True))
+    split = [{"text": text, "label": label, "split": "train" if n % 3 else "test"} for n, (label, text) in enumerate(rows)]
     judged = [{"text": text, "label": label, "answer": "accept" if n % 3 else "reject"} for n, (label, text) in enumerate(rows)]
     stray = "".join(f"{label},{chr(34) * (n == 10)}{text}{chr(34) * (n == 30)}\n" for n, (label, text) in enumerate(rows))
     corpus(
         tmp_path,
         {
+            "split.jsonl": "".join(json.dumps(record) + "\n" for record in split),
             "judged.json": json.dumps(judged),
             "stray.csv": f"label,text\n{stray}",
         },
     )
     for file, said in (
+        ("split.jsonl", "column split names parts of a corpus, and all are read; give --where split=train"),
         ("judged.json", "column answer says that annotators rejected some rows, and all are read; give --where answer=accept"),
         ("stray.csv", "stray.csv:12: a cell in quotes holds lines that look like rows, and is read as one cell"),
     ):
         [note] = nbtext("train", file, "-m", "m").notes
         assert said in note
         assert said.partition(";")[0] in " ".join(succeed("doctor", file).text.split()), file
+    assert nbtext("train split.jsonl -m m --where split=train").notes == []
     assert nbtext("train stray.csv -m m --format tsv --delimiter ,").notes == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from nbtext import TextClassifier
 from tests.changing import NOT_ADDITIVE, options
-from tests.process import content, corpus, fail, nbtext, succeed
+from tests.process import HOUSE, content, corpus, fail, nbtext, run, succeed, succeeded, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,3 +62,20 @@ def test_another_version_of_the_stemmer_is_told_of_once(pets_and_more: Path) -> 
     assert (done.status, done.notes) == (0, [f"nbtext: warning: {text}"])
     assert content("nbtext.joblib") == content("both")
     succeed("forget more")
+
+
+def test_several_processes_count_for_an_update(pets_and_more: Path) -> None:
+    rows = [f"{label}\t{words} {number // 2}\n" for number in range(60) for label, words in (("x", "ant bee"), ("y", "cat"))]
+    write("rows.tsv", "".join(rows))
+    before, earlier = content("nbtext.joblib"), TextClassifier.load("nbtext.joblib").fitted.statistics
+    for once in ([], ["--once"]):
+        files = []
+        for shards in ([], [sys.executable, "-m", "tests.small_shards", "200"]):
+            jobs = ["rows.tsv", "--format", "tsv", "-q", *(["--jobs", "2"] if shards else [])]
+            command = shards or [sys.executable, "-m", "nbtext"]
+            write("nbtext.joblib", before)
+            succeeded(run([*command, "update", *jobs, *once], env=HOUSE))
+            files.append(content("nbtext.joblib"))
+            succeeded(run([*command, "forget", *jobs, *once], env=HOUSE))
+            assert TextClassifier.load("nbtext.joblib").fitted.statistics == earlier
+        assert files[0] == files[1]

@@ -37,6 +37,16 @@ def test_columns_by_number_and_by_name(tmp_path: Path) -> None:
     assert [d.id for d in documents(path, label_column="topic", text_column="text", id_column="id")] == ["7", "8"]
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
+@pytest.mark.parametrize("above", ["\n", "\r\n\n", "\ufeff\n"])
+def test_empty_lines_above_the_header_are_no_header(tmp_path: Path, name: str, above: str) -> None:
+    rows = "id\tlabel\ttext\n1\tcats\tpurr\n2\tdogs\tbark\n"
+    path = table(tmp_path, above + (rows if name == "t.tsv" else rows.replace("\t", ",")), name)
+    columns: dict[str, Any] = {"label_column": "label", "text_column": "text"}
+    for named in ({}, columns):
+        assert texts(path, **named) == [("cats", "purr"), ("dogs", "bark")]
+
+
 def test_columns_by_number_beside_a_header_are_refused(tmp_path: Path) -> None:
     """In every table of the corpus, with labels and without, unless a further column is named, or options say whether there is a header."""
     plain, headed = table(tmp_path, "a,hello\nb,bye\n"), table(tmp_path, "topic,text\na,hello\nb,bye\n", "headed.csv")

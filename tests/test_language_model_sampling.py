@@ -6,13 +6,21 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from nbtext.language_model.dirichlet import LanguageModels
 from nbtext.language_model.sampling import (
     Categorical,
+    cells_of_class,
     draw_beta,
+    draw_coins,
     draw_dirichlet,
+    draw_length,
+    posterior,
+    predictive,
     random_source,
 )
+from tests.building import statistics_of
 
+DOCUMENTS = [("a", ["ant", "ant", "bee"]), ("b", ["bee", "cat", "cat", "cat"]), ("b", ["ant"])]
 LEAST = 1e-3
 """Of p-values: each test here has a right answer under which one in a thousand seeds would fail."""
 
@@ -31,6 +39,26 @@ def test_a_draw_at_the_very_end_is_the_last_that_has_weight() -> None:
 
     weights = np.array([0.1] * 3 + [0.0])
     assert Categorical(weights).draw(2, Highest()).tolist() == [2, 2]  # type: ignore[arg-type]
+
+
+def test_coins_show_heads_as_often_as_they_should() -> None:
+    probability, random = np.array([0.0, 0.1, 0.5, 1.0]), random_source(2)
+    heads = np.bincount(np.concatenate([draw_coins(probability, random) for _ in range(20_000)]), minlength=4)
+    assert heads[[0, 3]].tolist() == [0, 20_000]
+    for number in (1, 2):
+        assert scipy.stats.binomtest(int(heads[number]), 20_000, probability[number]).pvalue > LEAST
+
+
+def test_lengths_are_poisson_with_one_in_place_of_zero() -> None:
+    random = random_source(3)
+    drawn = np.bincount([draw_length(2.5, random) for _ in range(20_000)], minlength=10)
+    wanted = 20_000 * scipy.stats.poisson.pmf(np.arange(10), 2.5)
+    wanted[1] += wanted[0]
+    wanted[9] = 20_000 - wanted[1:9].sum()
+    observed = np.append(drawn[1:9], drawn[9:].sum())
+    assert drawn[0] == 0
+    assert scipy.stats.chisquare(observed, wanted[1:]).pvalue > LEAST
+    assert draw_length(0.0, random) == 1
 
 
 @pytest.mark.parametrize("alpha", [[1.0, 1.0, 1.0], [0.05, 3.0, 0.5, 20.0]])
@@ -66,3 +94,24 @@ def test_streams_are_the_same_each_time_and_differ_by_seed_and_number() -> None:
     numbers = {arguments: random_source(*arguments).random(3).tolist() for arguments in [(7,), (8,), (7, 0), (7, 1)]}
     assert len({tuple(row) for row in numbers.values()}) == 4
     assert numbers[7,] == np.random.Generator(np.random.PCG64(7)).random(3).tolist()
+
+
+@pytest.mark.parametrize("estimate", ["mean", "map", "ml"])
+@pytest.mark.parametrize("shape", ["symmetric", "background"])
+def test_columns_are_those_of_the_language_models(estimate: str, shape: str) -> None:
+    statistics = statistics_of(DOCUMENTS)
+    models = LanguageModels(statistics, np.ones(3, np.bool_), 0.0 if estimate == "ml" else 0.5, shape, estimate)
+    terms = np.array([0, 2])
+    for label in range(2):
+        assert predictive(models, terms, label).tolist() == models.probability(terms)[:, label].tolist()
+    assert cells_of_class(statistics, statistics.cell_documents, 1).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_the_mean_of_the_posterior_is_the_predictive_probability_and_its_mode_that_of_map() -> None:
+    statistics, terms = statistics_of(DOCUMENTS), np.arange(3)
+    mean, mode = (LanguageModels(statistics, np.ones(3, np.bool_), 0.5, "symmetric", estimate) for estimate in ("mean", "map"))
+    for label in range(2):
+        alpha = posterior(mean, terms, label)
+        assert np.allclose(alpha / alpha.sum(), predictive(mean, terms, label))
+        alpha = posterior(mode, terms, label)
+        assert np.allclose((alpha - 1) / (alpha.sum() - 3), predictive(mode, terms, label))

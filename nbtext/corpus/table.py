@@ -262,20 +262,31 @@ def delimited(path: str, source: Source) -> Iterator[Document | LabelledBlock]:
     blocks_of = _blocks_of_csv if source.reading.format == "csv" else _blocks_of_tsv
     with open_stream(path, source) as stream, ExitStack() as also:
         blocks = also.enter_context(closing(blocks_of(stream, source)))
-        first = next(blocks, _RowBlock(iter(())))
-        header, beginning = None, first.rows
+        rest: Iterable[_RowBlock] = blocks
+        header, beginning = None, blocks
         if source.part.start:
             from_beginning = replace(source, part=WHOLE_FILE, blocks=False)
             whole = also.enter_context(open_stream(path, from_beginning))
-            beginning = next(also.enter_context(closing(blocks_of(whole, from_beginning)))).rows
+            beginning = also.enter_context(closing(blocks_of(whole, from_beginning)))
         if names_a_column(source.reading, source.columns):
-            header = [column_name(field, source.reading.encoding) for field in next(beginning, (0, []))[1] or []]
-            first = first if source.part.start else _RowBlock(first.rows)
+            names, after = _first_row(beginning)
+            header = [column_name(field, source.reading.encoding) for field in names]
+            rest = blocks if source.part.start else chain([after], blocks)
         places = _Places.of(source, header, path)
         width = len(header or ())
         if source.part.start and not width:
-            width = next((len(fields) for _, fields in beginning if fields is not None and not (fields == [b""] and places.last)), 0)
-        yield from _documents(path, chain([first], blocks), places, width, source)
+            rows = chain.from_iterable(block.rows for block in beginning)
+            width = next((len(fields) for _, fields in rows if fields is not None and not (fields == [b""] and places.last)), 0)
+        yield from _documents(path, rest, places, width, source)
+
+
+def _first_row(blocks: Iterable[_RowBlock]) -> tuple[list[bytes], _RowBlock]:
+    """Return the cells of the first row, and the other rows of its block. Spreadsheets leave empty lines above it, which a block may end with."""
+    for block in blocks:
+        for _, fields in block.rows:
+            if fields != [b""]:
+                return fields or [], _RowBlock(block.rows)
+    return [], _RowBlock(iter(()))
 
 
 def _documents(path: str, blocks: Iterable[_RowBlock], places: _Places, width: int, source: Source) -> Iterator[Document | LabelledBlock]:
