@@ -293,6 +293,12 @@ def test_every_row_has_a_formula_and_a_function() -> None:
     assert [row.name for row in found if not row.paths or not row.formula] == []
 
 
+def test_the_tests_that_the_page_names_are_there() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)`", PAGE)
+    assert named
+    assert [path for path in named if not (REPOSITORY / path).is_file()] == []
+
+
 @pytest.mark.parametrize("symbol", SYMBOLS)
 def test_every_symbol_is_tied_to_the_code(symbol: str) -> None:
     assert [bool(row.formula and row.paths) for row in rows("in the code") if row.name == symbol] == [True]

@@ -2,8 +2,8 @@
 
 p(C_k | d) ∝ Π_m p_m(C_k | d)^w_m, the logarithmic opinion pool (C. Genest, J. Zidek, Combining probability distributions, 1986; with weights
 that are learnt, G. Hinton, Training products of experts by minimizing contrastive divergence, 2002). Each p_m is calibrated by a temperature
-that depends on the length n of the document, T_m = a_m n^b_m, as in `nbtext.prediction.calibration`; so what a member's normalisation divides by is the
-same in every class, and only u_m = w_m / T_m matters: the scores are s_k(d) = Σ_m u_m(n_d) s_mk(d), s_mk those of the members. u_m = c_m n^β_m is
+that depends on the length n of the document, T_m = a_m n^b_m, as in `nbtext.prediction.calibration`. So what a member's normalisation
+divides by is the same in every class, and only u_m = w_m / T_m matters: the scores are s_k(d) = Σ_m u_m(n_d) s_mk(d), s_mk those of the members. u_m = c_m n^β_m is
 fitted for all members at once, to documents that each was scored without: by the least Σ_d −log softmax(s(d))_truth + ½|θ − θ_0|², θ being log c_m
 at the middle length and β_m; θ_0 is 1 / M for each of the M members and no part of the length. All members count alike and are in one file.
 """

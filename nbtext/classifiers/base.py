@@ -479,7 +479,10 @@ class Classifier(ABC):
         return UNCALIBRATED
 
     def fitted_calibration(self, scores: Floats, truth: Truth, lengths: Whole, weights: Floats | None) -> Calibration:
-        """Fit a calibration to left-out documents, given on the scale of log-probabilities, with shapes as in `nbtext.prediction.calibration.by_length`."""
+        """Fit a calibration to left-out documents, given on the scale of log-probabilities.
+
+        Shapes are as in `nbtext.prediction.calibration.by_length`.
+        """
         return by_length(scores, truth, lengths, weights, self.usual_exponent)
 
     def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> ScoresAndTokens | None:

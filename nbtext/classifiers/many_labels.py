@@ -1,8 +1,9 @@
 """Several labels per document: for each label the two-class model of its documents against all others.
 
-Score of label k: log π_k/(1 − π_k) + Σ_j n_jd log(φ_jk / φ_j,rest), where the rest are the documents without the label, whose counts are those of all less its
-own. The labels compete only in the calibration, `nbtext.prediction.label_calibration`. Source: G. Tsoumakas, I. Katakis, Multi-label classification: an overview
-(2007), for one label against the rest.
+Score of label k: log π_k/(1 − π_k) + Σ_j n_jd log(φ_jk / φ_j,rest), where the rest are the documents without the label, whose counts are
+those of all less its own. The labels compete only in the calibration, `nbtext.prediction.label_calibration`.
+
+Source: G. Tsoumakas, I. Katakis, Multi-label classification: an overview (2007), for one label against the rest.
 """
 
 from __future__ import annotations

@@ -377,13 +377,14 @@ def _kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
     """Return the kind that all files in and below the paths have by their names, `BY_NAME` if they differ."""
     from nbtext.corpus.directory import names_below
 
-    kinds, seen = set(), set()
+    kinds = set()
+    suffixes = set()
     for name, *_ in names_below(paths, labelled=labelled):
         suffix = name[name.rfind(".") :]
-        if suffix in seen:  # of many files few have a suffix of their own
+        if suffix in suffixes:  # of many files few have a suffix of their own
             continue
         if uncompressed_name(name) == name:
-            seen.add(suffix)
+            suffixes.add(suffix)
         kinds.add(_kind_of_file(name))
         if len(kinds) > 1:
             return BY_NAME

@@ -5,8 +5,8 @@ The log odds of label k over the rest are s_k for the words of the document and 
     z_k = scale · n^exponent · slope_k · s_k + offset_k
     log odds of k = z_k − rivalry · log(1 + Σ_{l≠k} exp(level + z_l))
 
-Naive Bayes counts dependent words as independent evidence, as in `nbtext.prediction.calibration`, and for each label apart: a document of one topic looks like one of
-several related ones. The second line lets labels compete, from not at all (rivalry 0) to a softmax with a class for no label (rivalry 1, level 0).
+Naive Bayes counts dependent words as independent evidence, as in `nbtext.prediction.calibration`, and for each label apart: a document of
+one topic looks like one of several related ones. The second line lets labels compete, from not at all (rivalry 0) to a softmax with a class for no label (rivalry 1, level 0).
 The parameters make left-out documents most probable; slope and offset of each label are drawn towards those of all. Documents without known tokens have the
 log odds o whatever the parameters are, so they have no part in the fit.
 """
