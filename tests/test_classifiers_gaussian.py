@@ -23,8 +23,8 @@ from nbtext.classifiers.gaussian import (
     ledoit_wolf_weight,
     second_moments,
 )
-from nbtext.decision import log_posterior
 from nbtext.errors import UsageError
+from nbtext.prediction.rule import log_posterior
 from tests.budget import examples
 from tests.models import parted
 from tests.process import fail, in_json, succeed, write
