@@ -74,8 +74,10 @@ class PairedTest:
     def keeps_words(self) -> bool:
         """True if stop words stay, with them as the alternative: if it is clear, or on few documents unless they are worse by their standard error.
 
-        On few documents nothing is clear, and to lose the words that tell the classes costs more than to keep noise: with 5 questions a class whose
-        question words tell it .66 are answered right with all words and .24 without, of text messages, tweets and news .68 and .81, .50 and .41, .78 and .83.
+        On few documents nothing is clear, so words stay unless it is shown that dropping them helps. To lose the words that tell the classes costs more than to
+        keep noise. Measured on halves of training parts, by draws with 10 to 49 left-out documents, with this rule and without stop words: of questions that
+        question words tell .67 and .36 are answered right, of text messages, tweets, news of ten topics and bank questions .92 and .93, .63 and .64, .79 and
+        .79, .80 and .81. To keep only words that help by the standard error would drop words that nothing speaks against, for .763 in place of .755 on average.
         """
         if not FEWEST_DOCUMENTS <= self.documents < LEAST_DOCUMENTS:
             return self.is_clear
