@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 SPREAD_OF_SLOPES, SPREAD_OF_OFFSETS = 0.1, 1.0
 """Standard deviations of the slopes around 1 and of the offsets around those that follow from the shares of labels, in nats.
 
-With 0.3 slopes fit their own documents: the log loss of others is 1.216 in place of 1.210 on Reuters, and 5.52 in place of 5.47 with 100 documents of 20 labels."""
+That of slopes was chosen of 0.03 to 0.5 by the log loss of the other halves of the training part of Reuters and of newsgroups with cross-posts, and of drawn
+documents. With 0.05 it is 0.01 higher where thousands of documents are known, with 0.3 slopes fit their own documents and it is 0.06 higher where 100 are. On the
+test part of Reuters it is 1.209."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -320,7 +320,10 @@ def label_thresholds(log_posterior: Floats) -> tuple[float, ...]:
 
 
 OF_ALL = 0.3
-"""Documents that the threshold of all labels weighs as much as. Of 0.1 to 10 it had about the best macro F1 on parts of Reuters, with all classifiers."""
+"""Documents that the threshold of all labels weighs as much as.
+
+Chosen of 0 to 10 on halves of the training part of Reuters and of newsgroups with cross-posts, with multinomial on counts and logarithms, Bernoulli and logistic:
+from 0.1 to 1 macro F1 differs by less than two standard errors, with 3 it is .005 lower. On the test part of Reuters macro F1 is .462 and micro F1 .838."""
 
 LEAST_THRESHOLD = 1e-300
 
