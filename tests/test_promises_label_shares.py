@@ -16,16 +16,20 @@ from nbtext.scoring import scored
 LOG_ODDS = np.array([-1.0, 0.5, -2.0])
 
 
-def labelled(n: int, seed: int, shift: float = 0, bias: float = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return log p of labels for the shares of training, wrong by a bias of the log odds, and labels more or less frequent by ``shift``, in nats."""
+def labelled(n: int, seed: int, shift: float = 0, bias: float = 0, told: float = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Return log p of labels for the shares of training, wrong by a bias of the log odds, and labels more or less frequent by ``shift``, in nats.
+
+    Documents tell the labels by log likelihood ratios of variance ``told``.
+    """
     draw = np.random.default_rng(seed)
     truth = draw.random((n, 3)) < 1 / (1 + np.exp(-LOG_ODDS - shift))
-    likelihood_ratios = draw.normal(np.where(truth, 2, -2), 2)  # of two normal distributions, so the logarithm is linear
+    means = np.where(truth, told / 2, -told / 2)
+    likelihood_ratios = draw.normal(means, np.sqrt(told))  # of two normal distributions, so the logarithm is linear
     return -np.logaddexp(0, -(LOG_ODDS + bias + likelihood_ratios)), truth
 
 
-def left_out(n: int, seed: int, bias: float = 0) -> LeftOutPosteriors:
-    log_p, truth = labelled(n, seed, bias=bias)
+def left_out(n: int, seed: int, bias: float = 0, told: float = 4) -> LeftOutPosteriors:
+    log_p, truth = labelled(n, seed, bias=bias, told=told)
     return LeftOutPosteriors(log_p, truth, np.ones(n))
 
 
@@ -43,6 +47,26 @@ def test_shares_are_nearer_to_the_truth_than_means_and_answers_and_intervals_hol
     assert np.mean(held) >= 0.94
     assert ours < counting
     assert ours < means * (0.8 if shift or bias else 1.3)  # there the mean is the best that can be
+
+
+@pytest.mark.parametrize("shift", [1.2, -1.2])
+def test_intervals_hold_the_changed_shares_of_labels_that_documents_hardly_tell(shift: float) -> None:
+    held = []
+    for seed in range(20):
+        log_p, truth = labelled(500, seed + 50, shift, told=1)
+        _, low, high, _ = label_shares(log_p, left_out(400, seed, told=1))
+        held.append((low <= truth.mean(axis=0)) & (truth.mean(axis=0) <= high))
+    assert np.mean(held) >= 0.95
+
+
+def test_an_interval_is_wider_where_documents_hardly_tell_the_label() -> None:
+    widths = []
+    for told in (1, 4, 16):
+        log_p, _ = labelled(500, 50, told=told)
+        _, low, high, _ = label_shares(log_p, left_out(400, 0, told=told))
+        widths.append((high - low).mean())
+    assert widths[0] < 0.4
+    assert widths == sorted(widths, reverse=True)
 
 
 def test_without_left_out_documents_shares_are_mean_probabilities() -> None:
