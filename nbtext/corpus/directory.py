@@ -56,10 +56,10 @@ def files(path: str, source: Source) -> Iterator[ListedFile]:
         )
         for folder in folders
     )
-    yield from with_several_labels(chain.from_iterable(found), folders)
+    yield from with_all_labels(chain.from_iterable(found), folders)
 
 
-def with_several_labels(files: Iterable[ListedFile], folders: Iterable[str]) -> Iterator[ListedFile]:
+def with_all_labels(files: Iterable[ListedFile], folders: Iterable[str]) -> Iterator[ListedFile]:
     """Yield the files of class folders; one that is in several, as a link or under several names, once, with the set of its labels."""
     inodes = [inode for _, inode, _ in names_below(folders, labelled=False)]  # the status of each file would take five times as long
     if None not in inodes and len(set(inodes)) == len(inodes):

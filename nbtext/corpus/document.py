@@ -135,6 +135,18 @@ class FilePart(NamedTuple):
 WHOLE_FILE = FilePart(0, None, 0, 0, from_beginning=True)
 
 
+class ColumnPlaces(NamedTuple):
+    """Which columns of a document, in the order of `Source.columns`, are what."""
+
+    attributes: slice
+    fields: slice
+    weight: int
+    """If weights are read."""
+    condition: int
+    """If documents are chosen by a column."""
+    others: slice
+
+
 @dataclass(frozen=True)
 class Source:
     """What a reader is given: how to read, and what its caller wants."""
@@ -174,6 +186,19 @@ class Source:
         if named is None:
             return [usual]
         return [] if named == NO_TEXT else [name for name in named.split(",") if name not in self.tagged]
+
+    @cached_property
+    def places(self) -> ColumnPlaces:
+        """Where the values of the columns are that a document carries."""
+        fields = len(self.attributes.names)
+        weight = fields + len(self.tagged)
+        condition = weight
+        if self.weight_column is not None:
+            condition += 1
+        others = condition
+        if self.where is not None and not self.header:
+            others += 1
+        return ColumnPlaces(slice(0, fields), slice(fields, weight), weight, condition, slice(others, None))
 
     @cached_property
     def in_blocks(self) -> bool:

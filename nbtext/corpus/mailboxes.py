@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from nbtext.corpus.decoding import decoded_name
-from nbtext.corpus.directory import files_below, labelled_files, names_below, read_listed, unlabelled_files, with_several_labels
+from nbtext.corpus.directory import files_below, labelled_files, names_below, read_listed, unlabelled_files, with_all_labels
 from nbtext.corpus.document import Document, LabelledFolder, Source, too_large
 from nbtext.corpus.streams import BUFFER, beginning, must_exist, open_stream, uncompressed_name
 from nbtext.errors import DocumentError, PathError, UsageError
@@ -177,7 +177,7 @@ def maildir(path: str, source: Source) -> Iterator[ListedFile]:
     Raise `PathError` for any other path if classes are wanted and it has none; else it is a message or a directory of messages.
     """
     if not isinstance(path, LabelledFolder) and (several := _maildirs_of(path, source)):
-        yield from with_several_labels(chain.from_iterable(maildir(each, source) for each in several), several)
+        yield from with_all_labels(chain.from_iterable(maildir(each, source) for each in several), several)
         return
     folders = _parts_of(path) if _is_maildir(path) else None
     if (label := class_of(path, source)) is not None:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     Decoder = Callable[[bytes], tuple[bytes, Doubts, Fields]]
 
-_NOTHING: tuple[bytes, Fields, tuple[str, ...]] = (b"", (), ())
 """Text, fields and values of a document that cannot be read."""
 
 _FEWEST_LINES, _WIDEST_LINE = 3, 100
@@ -564,54 +563,72 @@ def _decoder(reading: Reading, kind: str) -> Decoder:
     return decoded
 
 
-def _decoded(documents: Iterable[Document], source: Source, folder: str | None = None) -> Iterator[Document]:  # noqa: C901 - the steps of one document
+def _decoded(documents: Iterable[Document], source: Source, folder: str | None = None) -> Iterator[Document]:
     """Yield the documents with their text in UTF-8, fields, values and weight; report what is wrong with one as its problem.
 
     Documents of weight 0 are left out, and those that `Source.where` does not choose. With a ``folder`` texts are paths of files from there.
     """
-    reading, attributes, n_attributes, weight_column = source.reading, source.attributes, len(source.attributes.names), source.weight_column
-    decoder_of, kind = cache(partial(_decoder, reading)), reading.document
+    others = source.places.others
+    decoded = _document_decoder(source, folder)
+    for document in documents:
+        unreadable = document._replace(text=b"", fields=(), values=(), columns=document.columns[others])
+        found: Document | None = unreadable
+        if document.problem is None:
+            try:
+                found = decoded(document)
+            except Exception as raised:  # noqa: BLE001 - one document never ends a run
+                found = unreadable._replace(problem=problem_of(raised))
+        del document  # who works on the document shall have it in memory once
+        if found is not None and found.weight:
+            yield found
+
+
+def _document_decoder(source: Source, folder: str | None) -> Callable[[Document], Document | None]:
+    """Return a function that decodes a document as `_decoded` does, and returns None for one that is not chosen; it raises what is wrong."""
+    reading = source.reading
+    places = source.places
+    decoder_of = cache(partial(_decoder, reading))
+    kind = reading.document
     may_be_binary = reading.encoding == "auto" and kind != "mail" and not (FORMATS[reading.format].decoded or reading.of_files)
     cleaned = with_spaces if reading.is_counted else without_separators  # a feature is what it is called
     names = [field_name(name) for name in source.tagged]
-    n_beside = n_attributes + len(names)
-    n_own = n_beside + (weight_column is not None) + (source.where is not None)
-    for document in documents:
-        identity, label, body, beside, _, problem, columns, units = document
-        text, fields, values = _NOTHING
-        if problem is None:
-            try:
-                if source.where is not None and _is_value(source.where[0], body, columns[n_own - 1 :], source) is not source.where[1]:
-                    continue
-                path, body = (identity, body) if folder is None else _file_in(folder, body, source)
-                label = _label(label, identity, body, source)
-                found, doubts, fields = decoder_of(_kind_of_file(path) if kind == BY_NAME else kind)(body)
-                text = cleaned(found)
-                if text is not found and may_be_binary:
-                    refuse_binary(body)
-                if names:
-                    tagged = zip(names, columns[n_attributes:n_beside], strict=True)
-                    fields = [(name, value.encode()) for name, value in tagged if value]
-                if fields := fields if names else beside or fields:
-                    fields = checked_fields(fields)
-                if n_attributes:
-                    values = attributes.checked(columns[:n_attributes])
-                if weight_column is not None:
-                    units = weight_in_units(weight_column, columns[n_beside])
-                source.notices.transcoded += doubts.transcoded
-                source.notices.replaced += doubts.replaced
-            except Exception as raised:  # noqa: BLE001 - one document never ends a run
-                problem, (text, fields, values) = problem_of(raised), _NOTHING
-        body = found = b""  # who works on the document shall have it in memory once
-        del document
-        if units:
-            yield Document(identity, label, text, fields, values, problem, columns[n_own:], units)
+    has_attributes = bool(source.attributes.names)
+
+    def decoded(document: Document) -> Document | None:
+        identity, label, body, beside, _, _, columns, weight = document
+        if source.where is not None:
+            value, is_wanted = source.where
+            if _has_value(value, body, columns, source) is not is_wanted:
+                return None
+        path = identity
+        if folder is not None:
+            path, body = _file_in(folder, body, source)
+        label = _label(label, identity, body, source)
+        found, doubts, fields = decoder_of(_kind_of_file(path) if kind == BY_NAME else kind)(body)
+        text = cleaned(found)
+        if text is not found and may_be_binary:
+            refuse_binary(body)
+        if names:
+            tagged = zip(names, columns[places.fields], strict=True)
+            fields = [(name, value.encode()) for name, value in tagged if value]
+        else:
+            fields = beside or fields
+        if fields:
+            fields = checked_fields(fields)
+        values = source.attributes.checked(columns[places.attributes]) if has_attributes else ()
+        if source.weight_column is not None:
+            weight = weight_in_units(source.weight_column, columns[places.weight])
+        source.notices.transcoded += doubts.transcoded
+        source.notices.replaced += doubts.replaced
+        return Document(identity, label, text, fields, values, None, columns[places.others], weight)
+
+    return decoded
 
 
-def _is_value(value: str, body: bytes, columns: Names, source: Source) -> bool:
-    """Return whether a row has a value as the first of some columns, or a mail has it in the header of the source."""
+def _has_value(value: str, body: bytes, columns: Names, source: Source) -> bool:
+    """Return whether a row has a value in the column by which documents are chosen, or a mail has it in the header of the source."""
     if not source.header:
-        return columns[0] == value
+        return columns[source.places.condition] == value
     from nbtext.corpus.mail.headers import has_value
 
     return has_value(body, source.header, value, source.reading.encoding)
