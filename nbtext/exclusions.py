@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from itertools import compress, permutations
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.document_parts import NO_TEXT, Attributes
 from nbtext.errors import UsageError
 from nbtext.settings import AVERAGE, READING, TRAINING, Settings
+
+if TYPE_CHECKING:
+    from nbtext.prediction.posterior import Posterior
 
 TRAITS = {
     "sums": "a model of that kind does not follow from sums of counts",
@@ -297,6 +300,11 @@ def options_in_words(command: str, names: Container[str]) -> Iterator[str]:
     for trait, (needing, lacking) in having.items():
         if needing and lacking and len({*needing, *lacking}) > 1:
             yield f"{', '.join(dict.fromkeys(lacking))} / {', '.join(dict.fromkeys(needing))}: {TRAITS[trait]}."
+
+
+def rows_of(kind: type[Posterior]) -> tuple[Row, ...]:
+    """Return what documents with labels of a kind need."""
+    return () if kind.is_exclusive else (SEVERAL_LABELS,)
 
 
 def require_fitting(settings: Settings, *rows: Row) -> None:

@@ -14,7 +14,7 @@ from nbtext.counts.layers import estimated
 from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, DocumentTermMatrix
 from nbtext.counts.statistics import COUNTED_ALONE, ClassStatistics, Seeds, Weights, whole_or_float
 from nbtext.counts.vocabulary import SIDES, Vocabulary, is_category, is_of_side, is_stop_word
-from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED, SEED_WORDS, SEVERAL_LABELS, require_fitting
+from nbtext.exclusions import DOCUMENT_WEIGHTS, EXACT_CHANGE, LEARNT_UNLABELLED, SEED_WORDS, require_fitting, rows_of
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, could_be_chosen
 from nbtext.prediction.calibration import UNCALIBRATED, Calibration, LeftOutPosteriors
 from nbtext.prediction.rule import per_class
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.counts.documents import CountedDocuments
+    from nbtext.prediction.posterior import Posterior
     from nbtext.prediction.typicality import Profile, Typicality
     from nbtext.type_names import Arrays, Fields, Floats, Mask, Numbers, Values, Whole
 
@@ -229,8 +230,12 @@ def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) ->
 
 def require_learnable(settings: Settings, statistics: ClassStatistics, seeds: Seeds = ()) -> None:
     """Raise `UsageError` if the settings exclude what a sum of layers has: seed words, weights of documents, several labels of a document, its classes."""
-    several = statistics.everything is not None
-    require_fitting(settings, *[SEED_WORDS] * bool(seeds), *[DOCUMENT_WEIGHTS] * (statistics.weight_unit != 1), *[SEVERAL_LABELS] * several)
+    rows = []
+    if seeds:
+        rows.append(SEED_WORDS)
+    if statistics.weight_unit != 1:
+        rows.append(DOCUMENT_WEIGHTS)
+    require_fitting(settings, *rows, *rows_of(statistics.kind))
     class_prior(settings.class_prior, statistics)
     if isinstance(settings.class_weight, dict):
         per_class(settings.class_weight, statistics.classes, "--class-weight", None)
@@ -242,16 +247,21 @@ def require_additive(settings: Settings, counts: CorpusCounts | None = None) -> 
 
 
 class ScoredTexts(NamedTuple):
-    """Scores of some texts; the first two of shape (n_docs, n_classes), the others (n_docs,)."""
+    """Scores of some texts, shape (n_docs, n_classes), their posterior, and numbers of tokens, shape (n_docs,)."""
 
     scores: Floats
     """log p(d, C_k), in nats."""
-    log_posterior: Floats
-    """log p(C_k | d), calibrated, in nats."""
+    posterior: Posterior
+    """Calibrated."""
     lengths: Whole
     """Tokens of terms that count."""
     unknown: Whole
     """Other tokens: of terms that the model does not know or that do not count."""
+
+    @property
+    def log_posterior(self) -> Floats:
+        """Return log p(C_k | d), in nats, shape (n_docs, n_classes)."""
+        return self.posterior.logs
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,9 +285,9 @@ class FittedModel:
         return estimated(self.counts.statistics, self.learnt.weights)
 
     @property
-    def several_labels(self) -> bool:
-        """Whether documents may have several labels: probabilities of classes are then each of their own, and need not sum to 1."""
-        return self.statistics.everything is not None
+    def kind(self) -> type[Posterior]:
+        """Whether the labels of a document exclude each other."""
+        return self.statistics.kind
 
     @property
     def classes(self) -> list[str]:
@@ -309,7 +319,7 @@ class FittedModel:
     def n_tokens(self) -> float:
         """Tokens of `text_terms` in all documents, without class weights."""
         labelled = self.counts.labelled
-        return whole_or_float((labelled.everything or labelled).tokens_of(self.text_terms).sum())
+        return whole_or_float(labelled.tokens_of_all(self.text_terms))
 
     @property
     def analysis(self) -> Analysis:
@@ -339,8 +349,8 @@ class FittedModel:
     def score_counts(self, matrix: DocumentTermMatrix) -> ScoredTexts:
         """Score the counts of some texts, at most `documents_at_once`."""
         scores, lengths = self.classifier.joint_log_likelihood(matrix)
-        log_posterior = self.learnt.calibration.log_posterior(self.classifier.log_scale(scores, lengths), lengths)
-        return ScoredTexts(scores, log_posterior, lengths, matrix.tokens - lengths)
+        posterior = self.kind(self.learnt.calibration.log_posterior(self.classifier.log_scale(scores, lengths), lengths))
+        return ScoredTexts(scores, posterior, lengths, matrix.tokens - lengths)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out for pickle what is computed again: a stemmer cannot be pickled."""

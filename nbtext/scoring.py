@@ -9,15 +9,15 @@ import numpy as np
 from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.matrix import in_blocks
 from nbtext.errors import DocumentError, UsageError
-from nbtext.prediction.labels import MARK, labels_in
-from nbtext.prediction.rule import IMPRECISE, DecisionRule, log_odds
+from nbtext.prediction.rule import IMPRECISE, DecisionRule
 from nbtext.ragged import BLOCK_DOCUMENTS, blocks
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from nbtext.fitted_model import FittedModel, ScoredTexts
+    from nbtext.prediction.posterior import Posterior
     from nbtext.type_names import Floats, Mask, Whole
 
 # Reasons to abstain; the second and third also mark the answer that every document without known terms gets.
@@ -59,11 +59,13 @@ class RankedClass(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The answer to one document: a label with its probability, or the reason to abstain."""
+    """The answer to one document: its labels with their probabilities, or the reason to abstain."""
 
     id: str
-    label: str | None
-    probability: float | None
+    labels: tuple[str, ...] = ()
+    """The labels that the document got, the most probable first; one if it can have one only, those of its set if sets were asked for."""
+    probabilities: tuple[float, ...] = ()
+    """Of each label."""
     abstained: str | None = None
     problem: DocumentError | None = None
     notice: str | None = None
@@ -72,13 +74,16 @@ class Answer(NamedTuple):
     """The most probable classes, as many as were asked for, or those of the set."""
     columns: tuple[str, ...] = ()
     """Those of the document."""
-    probabilities: tuple[float, ...] = ()
-    """Of several labels, which are one text as in `nbtext.prediction.labels`, that of each, in the order of `labels`."""
 
     @property
-    def labels(self) -> list[str]:
-        """The labels that the document got, the most probable first; one if it can have one only, none where it abstains."""
-        return [] if self.label is None else labels_in(self.label)
+    def label(self) -> str | None:
+        """The most probable label that the document got, None where it abstains."""
+        return self.labels[0] if self.labels else None
+
+    @property
+    def probability(self) -> float | None:
+        """The probability of `label`."""
+        return self.probabilities[0] if self.probabilities else None
 
 
 @dataclass()
@@ -109,9 +114,19 @@ class ScoredBlock(NamedTuple):
 
     documents: list[Document]
     scores: Floats
-    log_posterior: Floats
+    posterior: Posterior
     lengths: Whole
     unknown: Whole
+
+    @property
+    def log_posterior(self) -> Floats:
+        """Return log p(C_k | d), in nats, shape (n_docs, n_classes)."""
+        return self.posterior.logs
+
+    def of(self, rows: Whole) -> ScoredBlock:
+        """Return some of the documents, as copies."""
+        documents = [self.documents[row] for row in rows.tolist()]
+        return ScoredBlock(documents, self.scores[rows], self.posterior[rows], self.lengths[rows], self.unknown[rows])
 
     @property
     def labels(self) -> list[str]:
@@ -132,6 +147,59 @@ def lacking(document: Document) -> str:
     return NO_KNOWN_TERMS if document.joined.strip() else EMPTY
 
 
+class ScoredRow(NamedTuple):
+    """A scored document with all that its answer is made of."""
+
+    document: Document
+    class_number: int
+    """Of the class that the decision rule predicts; negative if it predicts none."""
+    probability: float
+    """Of that class; nan where no class is possible."""
+    expected_cost: float | None
+    n_known: int
+    """Known tokens."""
+    is_typical: bool
+    ranked: tuple[RankedClass, ...] = ()
+    members: tuple[RankedClass, ...] = ()
+    """Those of the set that the document gets, the most probable first."""
+
+
+def scored_rows(
+    block: ScoredBlock,
+    model: FittedModel,
+    rule: DecisionRule,
+    *,
+    min_typicality: float = 0.0,
+    top_k: int = 0,
+    sets: ClassSets | None = None,
+) -> Iterator[ScoredRow]:
+    """Yield the documents of a block, in order; arguments are as `answers_to` takes them."""
+    decision = block.posterior.decide(rule)
+    is_typical = np.ones(len(block.documents), np.bool_)
+    if min_typicality:
+        is_typical = typicality(model, block) >= min_typicality
+    has_ranking = top_k > 0 or sets is not None
+    is_member = None if sets is None else sets.members(block.log_posterior)
+    ranked = block.posterior if has_ranking else block.posterior[:0]
+    orders = np.argsort(-ranked.logs, axis=1, kind="stable")
+    figures = (np.exp(ranked.logs), block.scores, ranked.log_odds())
+
+    def classes_of(row: int, numbers: Whole) -> tuple[RankedClass, ...]:
+        columns = (figure[row, numbers].tolist() for figure in figures)
+        names = [model.classes[number] for number in numbers.tolist()]
+        return tuple(map(RankedClass, names, *columns))
+
+    columns = (*decision, block.lengths, is_typical)
+    rows = zip(block.documents, *(column.tolist() for column in columns), strict=True)
+    for number, (document, class_number, probability, cost, n_known, typical) in enumerate(rows):
+        row = ScoredRow(document, class_number, probability, None if rule.costs is None else cost, n_known, typical)
+        members: tuple[RankedClass, ...] = ()
+        if is_member is not None:
+            members = classes_of(number, orders[number][is_member[number][orders[number]]])
+        ranked_classes = classes_of(number, orders[number][:top_k]) if top_k else members
+        yield row._replace(ranked=ranked_classes, members=members)
+
+
 def answers_to(
     scored_blocks: Iterable[ScoredBlock],
     model: FittedModel,
@@ -146,37 +214,29 @@ def answers_to(
     It abstains where less than a share ``min_typicality`` of the training documents of about the same length are less likely; raises `UsageError`
     if the model does not know that.
     """
-    classes, sets = model.classes, rule if model.several_labels and sets is None else sets
+    predicted = _with_class if sets is None else _with_set
+    if not model.kind.is_exclusive:
+        predicted = _with_labels
+        sets = rule if sets is None else sets
     for block in scored_blocks:
-        decision = rule.decide(block.log_posterior)
-        typical = typicality(model, block) >= min_typicality if min_typicality else np.ones(len(block.documents), np.bool_)
-        members = None if sets is None else sets.members(block.log_posterior)
-        posterior = block.log_posterior if top_k or members is not None else block.log_posterior[:0]  # of no document if nothing is ranked
-        orders = np.argsort(-posterior, axis=1, kind="stable")
-        figures = np.exp(posterior), block.scores, log_odds(posterior, several=model.several_labels)
-        rows = zip(block.documents, *(column.tolist() for column in (*decision, block.lengths, typical)), strict=True)
-        for row, (document, number, probability, cost, length, is_typical) in enumerate(rows):
-            if document.problem is not None:
-                yield Answer(document.id, None, None, problem=document.problem)
-                continue
-            notice = None if length else lacking(document)
-            answer = Answer(document.id, None, None, expected_cost=cost if rule.costs is not None else None, columns=document.columns)
-            if top_k or members is not None:
-                order = orders[row]
-                in_set = order if members is None else order[members[row][order]]
-                chosen = order[:top_k] if top_k else in_set
-                each = (figure[row, chosen].tolist() for figure in figures)
-                answer = answer._replace(ranked=tuple(map(RankedClass, [classes[k] for k in chosen.tolist()], *each)))
-            if np.isnan(probability):
-                yield answer._replace(abstained=IMPOSSIBLE, expected_cost=None, ranked=())
-            elif not is_typical:
-                yield answer._replace(abstained=ATYPICAL)
-            elif model.several_labels:
-                yield _with_labels(answer, [classes[k] for k in in_set], np.exp(block.log_posterior[row, in_set]), notice)
-            elif members is not None:
-                yield _with_set(answer, len(classes), notice)
-            else:
-                yield _with_class(answer, classes, number, probability, notice)
+        for row in scored_rows(block, model, rule, min_typicality=min_typicality, top_k=top_k, sets=sets):
+            yield answered(row, model.classes, predicted)
+
+
+def answered(row: ScoredRow, classes: list[str], predicted: Callable[[Answer, ScoredRow, list[str]], Answer]) -> Answer:
+    """Return the answer to a document, or why there is none; ``predicted`` adds the labels that it gets."""
+    document = row.document
+    if document.problem is not None:
+        return Answer(document.id, problem=document.problem)
+    if np.isnan(row.probability):
+        return Answer(document.id, abstained=IMPOSSIBLE, columns=document.columns)
+    answer = Answer(document.id, expected_cost=row.expected_cost, columns=document.columns, ranked=row.ranked)
+    if not row.is_typical:
+        return answer._replace(abstained=ATYPICAL)
+    if not row.n_known:
+        answer = answer._replace(notice=lacking(document))
+    found = predicted(answer, row, classes)
+    return found if found.abstained is None else found._replace(notice=None)
 
 
 def typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) -> Floats:
@@ -194,24 +254,30 @@ def typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) -> Floats:
     return model.learnt.typicality.share_below(*per_token)
 
 
-def _with_class(answer: Answer, classes: list[str], number: int, probability: float, lacking: str | None) -> Answer:
-    """Return the answer of one class, or of none if its number is negative; ``lacking`` says why the document says nothing."""
-    if number < 0:
-        return answer._replace(abstained=lacking or (LOW_PRECISION if number == IMPRECISE else LOW_PROBABILITY))
-    return answer._replace(label=classes[number], probability=probability, notice=lacking)
+def _with_class(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:
+    """Return the answer of the predicted class, or of none."""
+    if row.class_number < 0:
+        reason = LOW_PRECISION if row.class_number == IMPRECISE else LOW_PROBABILITY
+        return answer._replace(abstained=answer.notice or reason)
+    return answer._replace(labels=(classes[row.class_number],), probabilities=(row.probability,))
 
 
-def _with_set(answer: Answer, n_classes: int, lacking: str | None) -> Answer:
-    """Return the answer of a set of classes: its most probable one; ``lacking`` says why the document says nothing."""
-    if not answer.ranked:
+def _with_set(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:
+    """Return the answer of a set of classes that holds the true one as often as promised."""
+    if not row.members:
         return answer._replace(abstained=EMPTY_SET)
-    label, probability = answer.ranked[0][:2]
-    return answer._replace(label=label, probability=probability, notice=lacking or (FULL_SET if len(answer.ranked) == n_classes else None))
+    is_full = len(row.members) == len(classes)
+    return _with_members(answer, row)._replace(notice=answer.notice or (FULL_SET if is_full else None))
 
 
-def _with_labels(answer: Answer, labels: list[str], probabilities: Floats, lacking: str | None) -> Answer:
-    """Return the answer of several labels, in their order; ``lacking`` says why the document says nothing."""
-    if not labels:
-        return answer._replace(abstained=lacking or NO_LABEL)
-    each = tuple(probabilities.tolist())
-    return answer._replace(label=MARK + MARK.join(labels), probability=each[0], probabilities=each, notice=lacking)
+def _with_labels(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:
+    """Return the answer of several labels."""
+    del classes
+    if not row.members:
+        return answer._replace(abstained=answer.notice or NO_LABEL)
+    return _with_members(answer, row)
+
+
+def _with_members(answer: Answer, row: ScoredRow) -> Answer:
+    labels = tuple(member.label for member in row.members)
+    return answer._replace(labels=labels, probabilities=tuple(member.probability for member in row.members))

@@ -43,10 +43,10 @@ def mutual_information(models: LanguageModels, prior: Floats, terms: Whole) -> S
 
 def _compared(models: LanguageModels, prior: Floats, terms: Whole) -> tuple[Floats, Floats]:
     """Return φ_jk, shape (n, n_classes), and π_k; of labels with those of the rest in a last axis."""
-    probability, everything = models.probability(terms), models.statistics.everything
-    if everything is None:
+    probability = models.probability(terms)
+    if models.statistics.kind.is_exclusive:
         return probability, prior
-    of_rest = models.of_rest(replace(models, statistics=everything), terms)
+    of_rest = models.of_rest(replace(models, statistics=models.statistics.all_documents), terms)
     return np.stack((probability, of_rest), axis=-1), np.stack((prior, 1 - prior), axis=-1)
 
 
@@ -69,7 +69,7 @@ def _in_cells(models: LanguageModels, prior: Floats, terms: Whole) -> tuple[Whol
 def goes_by_cells(models: LanguageModels, prior: Floats) -> bool:
     """Return True if mutual information is summed over the classes that have a term: of more than `MOST_PROBABILITIES`, if the other classes are alike."""
     return (
-        models.statistics.everything is None
+        models.statistics.kind.is_exclusive
         and models.same_where_unseen
         and int(np.count_nonzero(models.selected)) * prior.size > MOST_PROBABILITIES
     )
@@ -180,13 +180,13 @@ def rank(models: LanguageModels, prior: Floats, by: str, top: int | None = None)
 
 def _document_table(models: LanguageModels, terms: Whole) -> tuple[Whole, Whole, float]:
     """Return the documents of each class with each term, shape (n, n_classes), all of each class, and the number of documents; labels as `_compared`."""
-    statistics, everything = models.statistics.observed, models.statistics.everything
-    with_term, of_class = statistics.documents_of(terms), statistics.class_documents
-    if everything is not None:
-        with_term, of_class = (
-            np.stack((own, of_all - own), axis=-1)
-            for own, of_all in ((with_term, everything.documents_of(terms)), (of_class, everything.class_documents))
-        )
+    statistics = models.statistics.observed
+    with_term = statistics.documents_of(terms)
+    of_class = statistics.class_documents
+    if not statistics.kind.is_exclusive:
+        everything = models.statistics.all_documents
+        with_term = np.stack((with_term, everything.documents_of(terms) - with_term), axis=-1)
+        of_class = np.stack((of_class, everything.class_documents - of_class), axis=-1)
     return with_term, of_class, statistics.n_documents
 
 

@@ -42,11 +42,11 @@ def require_sound(path: str) -> None:
     total = models.probability(np.flatnonzero(models.selected)).sum(axis=0)
     impossible = total == 0  # without smoothing, a class that has seen none of the terms
     np.testing.assert_allclose(total[~impossible], 1, atol=1e-6)
-    scores, log_posterior, *_ = fitted.score_counts(fitted.counts.sample.documents.matrix)
+    scores, posterior, *_ = fitted.score_counts(fitted.counts.sample.documents.matrix)
     assert np.all(scores < np.inf)
-    shares = np.exp(log_posterior[scores.max(axis=1) > -np.inf])
+    shares = np.exp(posterior.logs[scores.max(axis=1) > -np.inf])
     assert np.all((shares >= 0) & (shares <= 1 + 1e-6))
-    if not fitted.several_labels:
+    if fitted.kind.is_exclusive:
         np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-6)
 
 

@@ -16,6 +16,8 @@ from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.intervals import Bootstrap, wilson_interval
 from nbtext.metrics.outcomes import BINS
 from nbtext.metrics.results import ProbabilityResult, ReliabilityBin
+from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.prediction.posterior import ClassPosterior
 from nbtext.promises.precision import RiskPoint
 
 if TYPE_CHECKING:
@@ -50,11 +52,12 @@ def matrix(labels: Sequence[str]) -> dict[str, dict[str, int]]:
 
 def evaluated(labels: Sequence[str], confusion: Mapping[str, Mapping[str, int]]) -> EvaluationResult:
     """The result of a model with as many training documents of each label, on documents by true class and answer; "" is no answer."""
-    evaluation = Evaluation(labels, class_documents=np.full(len(labels), 10))
+    evaluation = Evaluation(labels, shares=np.full(len(labels), 1 / len(labels)))
     for truth, row in confusion.items():
         for answer, n in row.items():
             number = labels.index(answer) if answer else -1
-            evaluation.add([truth] * n, np.log(np.full((n, len(labels)), 1 / len(labels))), np.full(n, number))
+            posterior = ClassPosterior(np.log(np.full((n, len(labels)), 1 / len(labels))))
+            evaluation.add([truth] * n, posterior, DocumentLabels(np.full(n, number), single_labels(len(labels))))
     return evaluation.result(Bootstrap(0))
 
 

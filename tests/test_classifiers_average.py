@@ -106,7 +106,7 @@ def test_left_out_documents_are_answered_no_better_than_new_ones() -> None:
     for _ in range(24):
         texts = [" ".join(f"w{word}" for word in draw.integers(0, 40, 12)) for _ in range(60)]
         found = left_out_posteriors(TextClassifier(classifier="average").fit(texts, list("ab") * 30).fitted)
-        losses.append(-found.log_posterior[np.arange(len(found.classes)), found.classes].mean())
+        losses.append(-found.log_posterior[np.arange(len(found.truth)), found.truth.numbers].mean())
     assert np.mean(losses) > np.log(2)
 
 
@@ -117,7 +117,7 @@ def test_a_long_document_left_out_under_a_wrong_label_is_not_impossible(seed: in
     short = [" ".join(f"w{word + 10 * (row % 2)}" for word in draw.integers(0, 30, draw.integers(3, 9))) for row in range(150)]
     long = [" ".join(f"w{word + 10}" for word in draw.integers(0, 30, 200)) for _ in range(5)]
     found = left_out_posteriors(TextClassifier(classifier="average").fit(short + long, list("ab") * 75 + ["a"] * 5).fitted)
-    assert found.log_posterior[np.arange(len(found.classes)), found.classes].min() > -5
+    assert found.log_posterior[np.arange(len(found.truth)), found.truth.numbers].min() > -5
 
 
 def test_without_documents_weights_are_equal() -> None:

@@ -197,11 +197,11 @@ def test_unseen_documents_are_scored_by_models_made_of_the_others(kind: Any, wei
         model = kind.estimate(training(rest, 0.5, weighting=weighting))
         columns = [given_.statistics.classes.index(label) for label in model.counts.classes]
         for number in held_out:
-            assert unseen.classes[row] == given_.statistics.classes.index(corpus[number][0])
+            assert unseen.truth.numbers[row] == given_.statistics.classes.index(corpus[number][0])
             found, (wanted,) = unseen.scores[row], scores(model, [corpus[number][1]])
             np.testing.assert_allclose(found[columns], wanted, rtol=1e-6, atol=1e-6)
             assert np.all(np.delete(found, columns) == -np.inf)
             known = Counter(corpus[number][1]).keys() & {term for _, terms in rest for term in terms}
             assert unseen.lengths[row] == sum(corpus[number][1].count(term) for term in known)
             row += 1
-    assert row == len(unseen.classes)
+    assert row == len(unseen.truth)

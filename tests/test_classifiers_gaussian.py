@@ -24,7 +24,7 @@ from nbtext.classifiers.gaussian import (
     second_moments,
 )
 from nbtext.errors import UsageError
-from nbtext.prediction.rule import log_posterior
+from nbtext.prediction.posterior import log_posterior
 from tests.budget import examples
 from tests.models import parted
 from tests.process import fail, in_json, succeed, write

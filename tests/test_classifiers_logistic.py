@@ -27,6 +27,7 @@ from nbtext.classifiers.logistic import (
     WEAKER,
     LogisticRegression,
     Problem,
+    Softmax,
     _Vector,
     minimise,
 )
@@ -68,7 +69,7 @@ def fitted(seed: int = 1, **parameters: Any) -> TextClassifier:
     return TextClassifier(**{**PLAIN, **parameters}).fit(*drawn(seed))
 
 
-def loss(scores: Floats, truth: NDArray[np.int64]) -> float:
+def loss(scores: Floats, truth: NDArray[np.integer[Any]]) -> float:
     return float(-log_softmax(scores, axis=1)[np.arange(truth.size), truth].mean())
 
 
@@ -134,7 +135,8 @@ def test_auto_takes_a_strength_under_which_held_out_documents_are_most_probable(
     for l2 in grid:
         given_ = training(texts, labels, l2=l2)
         assert given_.documents is not None
-        scores, lengths, _, truth, _ = LogisticRegression.estimate(given_).unseen(given_, given_.documents)
+        scores, lengths, _, held_out, _ = LogisticRegression.estimate(given_).unseen(given_, given_.documents)
+        truth = held_out.numbers
         assert truth.size == 30
         losses.append(-by_length(scores, truth, lengths).log_posterior(scores, lengths)[np.arange(30), truth].mean())
     assert chosen in grid
@@ -158,7 +160,7 @@ def test_held_out_documents_have_no_part_in_the_model_that_scores_them() -> None
     model = LogisticRegression.estimate(given_)
     unseen = model.unseen(given_, given_.documents)
     seen = loss(model.joint_log_likelihood(given_.documents.matrix)[0], given_.documents.classes)
-    assert seen < 0.1 < loss(unseen.scores, unseen.classes)
+    assert seen < 0.1 < loss(unseen.scores, unseen.truth.numbers)
     assert (unseen.unknown >= 1).all()
 
 
@@ -259,7 +261,9 @@ def weights_of(problem: Problem, vector: _Vector, scales: Floats) -> Floats:
 
 def problem_of(features: Floats, scales: Floats, classes: Any, dtype: type[Any] = np.float64) -> Problem:
     scales = scales.astype(dtype)
-    return Problem.of(csr_array(features.astype(dtype)), lambda terms: scales[terms], scales.shape[1], np.asarray(classes, np.int64))
+    return Problem.of(
+        csr_array(features.astype(dtype)), lambda terms: scales[terms], scales.shape[1], Softmax(np.asarray(classes, np.int64))
+    )
 
 
 @given(seed=seeds, l2=strengths)

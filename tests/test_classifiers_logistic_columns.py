@@ -198,7 +198,7 @@ def test_left_out_documents_have_no_part_in_the_model_that_scores_them() -> None
     unseen = LogisticRegression.estimate(_with_documents(training, documents)).unseen(_with_documents(training, documents), documents)
     wanted = analysed.joint_log_likelihood([ROWS[places[row]] for row in held_out])
     np.testing.assert_allclose(unseen.scores, wanted, atol=2e-3)
-    assert unseen.classes.tolist() == ["abc".index(LABELS[places[row]]) for row in held_out]
+    assert unseen.truth.numbers.tolist() == ["abc".index(LABELS[places[row]]) for row in held_out]
 
 
 def _with_documents(training: Any, documents: Any) -> Any:

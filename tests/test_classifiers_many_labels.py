@@ -55,7 +55,7 @@ def test_leaving_one_out_is_training_without_it(weighting: str) -> None:
         wanted, scored = apart.joint_log_likelihood([TEXTS[left]])[0], apart.fitted.score([TEXTS[left].encode()])
         row = rows[int(content_hashes([TEXTS[left].encode()])[0])]
         assert found.scores[row] == pytest.approx(wanted, rel=1e-9, abs=1e-9)
-        assert [LABELS[number] for number in np.flatnonzero(found.classes[row])] == SETS[left]
+        assert found.truth[np.array([row])].named(LABELS) == [tuple(SETS[left])]
         assert (found.lengths[row], found.unknown[row]) == (scored.lengths[0], scored.unknown[0])
 
 
@@ -71,7 +71,7 @@ def test_changes_are_exact(settings: dict[str, Any]) -> None:
 
 def test_a_label_is_weighed_against_the_documents_without_it() -> None:
     model = trained(calibration="none")
-    statistics, everything = model.fitted.statistics, model.fitted.statistics.everything
+    statistics, everything = model.fitted.statistics, model.fitted.statistics.all_documents
     assert everything is not None
     terms = np.arange(statistics.n_terms)
     own, rest = statistics.counts_of(terms) + 0.3, everything.counts_of(terms) - statistics.counts_of(terms) + 0.3
@@ -136,6 +136,6 @@ def test_a_file_answers_as_the_model(tmp_path: Any) -> None:
 def test_labels_of_no_document_but_one_are_not_known_without_it() -> None:
     model = trained([*TEXTS, "rare word1"], [*SETS, ["rare"]], calibration="none")
     found = of_models(model).leave_one_out(model.counts.sample.documents)
-    alone = np.flatnonzero(found.classes[:, model.classes.index("rare")])
+    alone = np.flatnonzero(found.truth.mask(len(model.classes))[:, model.classes.index("rare")])
     assert np.isneginf(found.scores[alone, model.classes.index("rare")]).all()
     assert len(found.of_known_classes().scores) == len(TEXTS)

@@ -16,7 +16,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.cli.gates import gates
 from nbtext.metrics.outcomes import METRICS
-from nbtext.metrics.several_labels import RANKING
+from nbtext.metrics.ranking import RANKING
 from tests.process import SERVICE_DESK, content, corpus, fail, in_json, json_lines, nbtext, succeed, succeeded, write
 from tests.report_example import evaluated, matrix
 

@@ -152,7 +152,7 @@ def test_labels_of_any_kind_reach_the_reader_of_the_header(tmp_path: Path) -> No
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200))
 def test_a_header_is_ascii_in_short_lines_and_keeps_the_label(label: str) -> None:
-    value = mail_header(Answer("1", label, 0.25, notice="empty"))
+    value = mail_header(Answer("1", (label,), (0.25,), notice="empty"))
     lines = f"X-Nbtext: {value}".split("\n")
     assert value.isascii()
     assert all(line.isprintable() and len(line) <= 78 for line in lines)
@@ -165,4 +165,8 @@ def test_a_header_is_ascii_in_short_lines_and_keeps_the_label(label: str) -> Non
 
 @pytest.mark.parametrize("label", ["spam", "Customer service", "a/b (c)", "x" * 52])
 def test_plain_labels_stand_as_they_are(label: str) -> None:
-    assert mail_header(Answer("1", label, 0.5)).startswith(f"{label};")
+    assert mail_header(Answer("1", (label,), (0.5,))).startswith(f"{label};")
+
+
+def test_several_labels_stand_with_a_bar_between_them() -> None:
+    assert mail_header(Answer("1", ("bills", "home"), (0.9, 0.6))) == "bills|home; probability=0.9"

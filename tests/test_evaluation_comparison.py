@@ -17,6 +17,8 @@ from nbtext.evaluation.comparison import _answer_cells, _Comparison, answer_diff
 from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.results import json_values
+from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.prediction.posterior import ClassPosterior
 from tests.budget import rounds
 from tests.models import of_pets
 from tests.process import PETS
@@ -34,7 +36,7 @@ def judged(classes: list[str], truth: list[str], answers: Sequence[str | None], 
     chosen = np.array([-1 if answer is None else classes.index(answer) for answer in answers])
     given_one = np.flatnonzero(chosen >= 0)
     posterior[given_one, chosen[given_one]] = confidence
-    evaluation.add(truth, np.log(posterior), chosen)
+    evaluation.add(truth, ClassPosterior(np.log(posterior)), DocumentLabels(chosen, single_labels(len(classes))))
     return evaluation
 
 
@@ -111,7 +113,7 @@ def test_redrawn_answers_spread_as_redrawn_documents_do() -> None:
     truth = generator.choice(LABELS, 200)
     a, b = (np.where(generator.random(200) < share, truth, generator.choice(LABELS, 200)) for share in (0.5, 0.7))
     numbers = [np.searchsorted(LABELS, column) for column in (truth, a, b)]
-    made = answer_differences(_answer_cells(numbers, len(LABELS)), Bootstrap(4000))
+    made = answer_differences(_answer_cells(numbers, len(LABELS)), Bootstrap(4000), single_labels(len(LABELS)))
     slow: dict[str, list[float]] = {"accuracy": [], "macro_f1": []}
     for _ in range(rounds(120, 1500)):
         rows = generator.integers(200, size=200)

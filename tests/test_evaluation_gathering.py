@@ -20,6 +20,7 @@ from nbtext.explain.mistakes import AUDIBLE, LONGEST, Excerpts
 from nbtext.inspection.terms import class_terms
 from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.results import json_values
+from nbtext.prediction.posterior import ClassPosterior
 from tests.models import learnt
 from tests.strategies import texts
 from tests.work import calls
@@ -54,8 +55,8 @@ TEST = [
 def test_figures_are_those_of_the_evaluation() -> None:
     model = model_of()
     data = gather(model, documents(TEST), title="a title")
-    evaluation = Evaluation(model.classes, class_documents=model.fitted.statistics.class_documents)
-    evaluation.add([label for label, _ in TEST], model.predict_log_proba([text for _, text in TEST]))
+    evaluation = Evaluation(model.classes, shares=np.array([3, 2, 2]) / 7)
+    evaluation.add([label for label, _ in TEST], ClassPosterior(model.predict_log_proba([text for _, text in TEST])))
     result = evaluation.result()
     assert (data.title, data.evaluation.n) == ("a title", 7)
     assert json_values(data.evaluation) == {name: approximate(value) for name, value in json_values(result).items()}

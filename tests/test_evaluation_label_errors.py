@@ -35,8 +35,10 @@ def test_log_odds_are_those_of_models_trained_without_the_document() -> None:
     assert sorted(found.rows.tolist()) == sorted(wanted)
     assert len(wanted) > 5
     assert found.log_odds.tolist() == sorted(found.log_odds.tolist(), reverse=True)
-    for row, label, suggested, log_odds, probability in zip(*(column.tolist() for column in found), strict=True):
-        assert (statistics.classes[label], statistics.classes[suggested]) == wanted[row][1:3]
+    labels = (found.labels.shown(statistics.classes), found.suggested.shown(statistics.classes))
+    figures = (found.log_odds.tolist(), found.probabilities.tolist())
+    for row, label, suggested, log_odds, probability in zip(found.rows.tolist(), *labels, *figures, strict=True):
+        assert (label, suggested) == wanted[row][1:3]
         assert (log_odds, probability) == (pytest.approx(wanted[row][0], abs=1e-9), pytest.approx(wanted[row][3], rel=1e-9))
     few = suspects(statistics, rows, model.settings, min_log_odds=float(found.log_odds[3]))
     assert few.rows.tolist() == found.rows[:3].tolist()
@@ -48,8 +50,10 @@ def test_processes_judge_folds_as_one_does(monkeypatch: pytest.MonkeyPatch) -> N
     statistics, rows = count_documents(DESK[::3], model.analysis)
     alone, together = (suspects(statistics, rows, looked_up(model.analysis), jobs=n) for n in (1, 2))
     assert len(alone.rows) > 5
-    for column, same in zip(alone, together, strict=True):
-        assert column.tolist() == same.tolist()
+    for name in ("rows", "log_odds", "probabilities"):
+        assert getattr(together, name).tolist() == getattr(alone, name).tolist()
+    for name in ("labels", "suggested"):
+        assert getattr(together, name).shown(statistics.classes) == getattr(alone, name).shown(statistics.classes)
 
 
 @pytest.mark.parametrize("settings", [{}, {"weighting": "tfidf"}, {"weighting": "log", "class_weight": "balanced"}], ids=str)
@@ -72,7 +76,7 @@ def test_planted_labels_come_first(settings: dict[str, Any]) -> None:
     first = found.rows[:planted]
     assert np.isin(first, wrong).mean() >= 0.9
     planted_rows = np.isin(found.rows, wrong)
-    assert (found.suggested[planted_rows] == truth[found.rows[planted_rows]]).mean() >= 0.9
+    assert (found.suggested.numbers[planted_rows] == truth[found.rows[planted_rows]]).mean() >= 0.9
 
 
 def test_the_only_document_of_its_class_is_no_suspect() -> None:

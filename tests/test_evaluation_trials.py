@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from scipy.stats import binomtest, norm
+from sklearn.metrics import accuracy_score, f1_score
 
 from nbtext.counts.counting import Analysis
 from nbtext.errors import UsageError
@@ -24,10 +25,27 @@ from nbtext.evaluation.trials import (
     kept,
     p_value,
 )
-from nbtext.metrics.outcomes import join_judged, judge_documents
+from nbtext.metrics.evaluation import Evaluation
+from nbtext.metrics.outcomes import join_judged
+from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
+from nbtext.prediction.rule import DecisionRule
 from nbtext.settings import GOALS, Settings
 
+if TYPE_CHECKING:
+    from nbtext.metrics.outcomes import Judged
+    from nbtext.prediction.posterior import Posterior
+
 FIGURES = pytest.mark.parametrize("figure", GOALS.values())
+
+
+def judged(posterior: Posterior, truth: DocumentLabels, given: DocumentLabels) -> Judged:
+    """Documents as an evaluation of their own judges them, some at a time."""
+    evaluation = Evaluation([f"c{label}" for label in range(truth.table.n_labels)], type(posterior))
+    for begin in range(0, len(truth), 20):
+        rows = slice(begin, begin + 20)
+        evaluation.judge(truth[rows], posterior[rows], given[rows])
+    return evaluation.judged
 
 
 def answers(random: np.random.Generator, n: int, sharpness: float, n_classes: int = 3) -> Answers:
@@ -39,16 +57,19 @@ def answers(random: np.random.Generator, n: int, sharpness: float, n_classes: in
     known = np.ones(n, np.bool_)
     known[-1] = False
     log_posterior[-1, truth[-1]] = -np.inf
-    judged = judge_documents(truth, log_posterior.argmax(axis=1), log_posterior)
-    return Answers(np.arange(n), judged, known, n_classes)
+    posterior = ClassPosterior(log_posterior)
+    labels = DocumentLabels(truth, single_labels(n_classes))
+    return Answers(np.arange(n), judged(posterior, labels, posterior.predicted(DecisionRule())), known)
 
 
 def right(mask: Any) -> Answers:
     """Answers of which those of a mask are right."""
     mask = np.asarray(mask, np.bool_)
     log_posterior = np.log(np.where(mask[:, np.newaxis], [0.9, 0.1], [0.1, 0.9]))
-    judged = judge_documents(np.zeros(mask.size, np.int64), log_posterior.argmax(axis=1), log_posterior)
-    return Answers(np.arange(mask.size), judged, np.ones(mask.size, np.bool_), 2)
+    posterior = ClassPosterior(log_posterior)
+    truth = DocumentLabels(np.zeros(mask.size, np.int64), single_labels(2))
+    of_rows = judged(posterior, truth, posterior.predicted(DecisionRule()))
+    return Answers(np.arange(mask.size), of_rows, np.ones(mask.size, np.bool_))
 
 
 NINE = Stage(9, 5, 9)
@@ -100,7 +121,7 @@ def test_the_log_loss_leaves_out_documents_of_which_no_model_can_know_the_class(
     found = answers(np.random.default_rng(0), 60, 2.0)
     figures = found.figures("accuracy")
     assert figures["log_loss"] == pytest.approx(found.judged.log_loss[:-1].mean())
-    assert figures["accuracy"] == pytest.approx((found.judged.answer == found.judged.truth).mean())
+    assert figures["accuracy"] == pytest.approx((found.judged.answer.numbers == found.judged.truth.numbers).mean())
     assert list(found.figures("micro_f1")) == ["accuracy", "macro_f1", "micro_f1", "log_loss"]
 
 
@@ -134,19 +155,18 @@ def test_equal_settings_are_seldom_better(figure: str) -> None:
 
 def test_an_impossible_class_is_one_document() -> None:
     setting, default = right([1] * 40), right([1] * 40)
-    judged = default.judged
     infinite = default.judged.log_loss.copy()
     infinite[0] = np.inf
-    assert p_value("log_loss", setting, default._replace(judged=judged._replace(log_loss=infinite)), 1) > LEVEL
+    assert p_value("log_loss", setting, default._replace(judged=replace(default.judged, log_loss=infinite)), 1) > LEVEL
     infinite[:20] = np.inf
-    assert p_value("log_loss", setting, default._replace(judged=judged._replace(log_loss=infinite)), 1) < LEVEL
+    assert p_value("log_loss", setting, default._replace(judged=replace(default.judged, log_loss=infinite)), 1) < LEVEL
 
 
 def of_labels(truth: list[list[int]], given: list[list[int]]) -> Answers:
     """Answers of a made-up classifier of several labels."""
-    log_posterior = np.log(np.where(np.array(given, np.bool_), 0.9, 0.1))
-    judged = judge_documents(np.array(truth, np.bool_), np.array(given, np.bool_), log_posterior)
-    return Answers(np.arange(len(truth)), judged, np.ones(len(truth), np.bool_), len(truth[0]))
+    labels, answer = (DocumentLabels.of_mask(np.array(rows, np.bool_)) for rows in (truth, given))
+    posterior = LabelPosterior(np.log(np.where(np.array(given, np.bool_), 0.9, 0.1)))
+    return Answers(np.arange(len(truth)), judged(posterior, labels, answer), np.ones(len(truth), np.bool_), LabelPosterior)
 
 
 def test_for_f1_each_label_counts_that_is_missing_or_wrong() -> None:
@@ -177,8 +197,29 @@ def test_the_choice_is_repeated_without_each_part_and_judged_on_it(figure: str) 
         rest = [replace(each, answers=each.answers.of(parts != part)) for each in trials]
         best = kept_number(compared(figure, rest, 3), figure)
         wanted.append(trials[best].answers.of(parts == part))
-    joined = Answers(order, join_judged([each.judged for each in wanted]), np.concatenate([each.known for each in wanted]), 3)
+    joined = Answers(order, join_judged([each.judged for each in wanted]), np.concatenate([each.known for each in wanted]))
     assert corrected_figure(figure, trials, chosen, 3) == pytest.approx(joined.figures(figure)[figure])
+
+
+@pytest.mark.parametrize("figure", ["accuracy", "micro_f1", "macro_f1"])
+def test_a_choice_among_rivals_that_number_sets_of_labels_each_in_its_own_order_is_judged(figure: str) -> None:
+    """Two settings that take turns to be better, so that different parts choose different ones."""
+    generator = np.random.default_rng(4)
+    truth = generator.random((60, 6)) < 0.4
+    mistakes = [generator.random(truth.shape) < 0.3 for _ in range(2)]
+    given = [truth ^ wrong for wrong in mistakes]
+    tried = [trial(number, Stage(60, 1, 2), answers=of_labels(truth.tolist(), rows.tolist())) for number, rows in enumerate(given, 1)]
+    parts = np.arange(60) % PARTS
+    answer = np.empty_like(truth)
+    choices = []
+    for part in range(PARTS):
+        rest = [replace(each, answers=each.answers.of(parts != part)) for each in tried]
+        choices.append(kept_number(compared(figure, rest, 2), figure))
+        answer[parts == part] = given[choices[-1] - 1][parts == part]
+    average = figure.removesuffix("_f1")
+    wanted = accuracy_score(truth, answer) if figure == "accuracy" else f1_score(truth, answer, average=average)
+    assert set(choices) == {1, 2}
+    assert corrected_figure(figure, tried, tried[0], 2) == pytest.approx(wanted)
 
 
 def test_documents_of_earlier_stages_do_not_judge_the_choice() -> None:

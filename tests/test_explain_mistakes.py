@@ -11,9 +11,10 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.evaluation.judging import judge_scored
-from nbtext.explain.mistakes import TERMS_SHOWN, Misclassification, MistakeFinder, runner_up
+from nbtext.explain.mistakes import TERMS_SHOWN, Misclassification, MistakeFinder
+from nbtext.prediction.posterior import runner_up
 from nbtext.prediction.rule import DecisionRule
-from nbtext.scoring import scored
+from nbtext.scoring import ScoredBlock, scored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,11 @@ def found(model: TextClassifier, documents: Sequence[tuple[str, str]], rule: Dec
     made: list[Misclassification] = []
     finder = MistakeFinder(model.fitted)
     stream = [Document(f"{number}", label, text.encode()) for number, (label, text) in enumerate(documents)]
-    judge_scored(scored(model.fitted, stream), model, rule, look=lambda block, decision: made.extend(finder.mistakes(block, decision)))
+
+    def look(block: ScoredBlock) -> None:
+        made.extend(finder.mistakes(block, rule.decide(block.log_posterior)))
+
+    judge_scored(scored(model.fitted, stream), model, rule, look=look)
     return made
 
 

@@ -23,6 +23,8 @@ from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap, wilson_interval
 from nbtext.metrics.outcomes import BINS
 from nbtext.metrics.ranking import _tied_ranks, area_under_roc, average_precision
+from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.prediction.posterior import ClassPosterior
 from tests import oracle_metrics as oracle
 from tests.budget import examples
 
@@ -54,7 +56,7 @@ def evaluate(documents: Judged, block: int = 100) -> Evaluation:
     evaluation = Evaluation(CLASSES)
     for begin in range(0, len(documents), block):
         labels, rows = zip(*documents[begin : begin + block], strict=True)
-        evaluation.add(labels, log(list(rows)))
+        evaluation.add(labels, ClassPosterior(log(list(rows))))
     return evaluation
 
 
@@ -125,7 +127,8 @@ class Case(NamedTuple):
         numbers = np.array([self.classes.index(answer) if answer else -1 for answer in self.answers])
         for begin in range(0, len(self.truth), block):
             rows = slice(begin, begin + block)
-            evaluation.add(self.truth[rows], np.log(self.posterior[rows]), numbers[rows])
+            answers = DocumentLabels(numbers[rows], single_labels(len(self.classes)))
+            evaluation.add(self.truth[rows], ClassPosterior(np.log(self.posterior[rows])), answers)
         return evaluation
 
     def summary(self) -> dict[str, Any]:
@@ -218,7 +221,7 @@ def assert_ties_are_found(posterior: NDArray[np.float64], classes: list[str]) ->
     """Compare with scikit-learn on log odds of two classes rounded to nine decimals; as they are, rounding splits ties."""
     truth = np.random.default_rng(0).choice(classes, len(posterior)).tolist()
     evaluation = Evaluation(classes)
-    evaluation.add(truth, posterior)
+    evaluation.add(truth, ClassPosterior(posterior))
     per_class = evaluation.summary(PLAIN)["per_class"]
     odds = posterior[:, 0] - posterior[:, 1]
     found, split = [], []

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.metrics import intervals as module
-from nbtext.metrics.evaluation import Evaluation
+from nbtext.metrics.evaluation import Evaluation, cells_of
 from nbtext.metrics.intervals import (
     CELL_COSTS,
     FEWEST_REPLICATES,
@@ -20,7 +20,8 @@ from nbtext.metrics.intervals import (
     replicated_rates,
     replicated_scores,
 )
-from nbtext.metrics.outcomes import confusion_cells
+from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
 from nbtext.prediction.rule import Costs
 from tests.budget import examples, rounds, some
 
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     Figures = dict[str, NDArray[np.float64]]
 
 CLASSES = ["a", "b", "c", "d"]
-BOOTSTRAPPED = ("macro_precision", "macro_recall", "macro_f1", "balanced_accuracy", "matthews", "log_loss", "brier", "ece")
+OF_BOTH_KINDS = ("macro_precision", "macro_recall", "macro_f1", "micro_f1", "balanced_accuracy", "log_loss", "brier", "ece")
+OF_LABELS = ("micro_precision", "micro_recall", "document_f1", "labels_per_answer", "ndcg_at_5", "lrap", "precision_at_1")
 
 
 class World:
@@ -44,23 +46,52 @@ class World:
         self.log_posterior = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
         self.answers = np.where(self.log_posterior.max(axis=1) < np.log(0.4), -1, self.log_posterior.argmax(axis=1))
 
+    bootstrapped = (*OF_BOTH_KINDS, "matthews", "mean_cost")
+    costs: Costs | None = Costs(np.arange(16.0).reshape(4, 4), np.full(4, 0.5))
+
     def evaluation(self, rows: NDArray[np.int64] | None = None, **options: Any) -> Evaluation:
         rows = np.arange(self.truth.size) if rows is None else rows
         evaluation = Evaluation(CLASSES, **options)
-        evaluation.add([CLASSES[k] for k in self.truth[rows].tolist()], self.log_posterior[rows], self.answers[rows])
+        answers = DocumentLabels(self.answers[rows], single_labels(4))
+        evaluation.add([CLASSES[k] for k in self.truth[rows].tolist()], ClassPosterior(self.log_posterior[rows]), answers)
         return evaluation
+
+
+class WorldOfLabels:
+    """Endless documents of any of four labels, with posteriors that are too sure; some have no label, and some get none."""
+
+    bootstrapped = (*OF_BOTH_KINDS, *OF_LABELS)
+    costs = None
+
+    def __init__(self, seed: int, n: int) -> None:
+        generator = np.random.default_rng(seed)
+        self.truth = generator.random((n, 4)) < [0.5, 0.4, 0.3, 0.2]
+        log_odds = generator.normal(size=(n, 4)) * 2 + np.where(self.truth, 2, -2)
+        self.log_posterior = -np.logaddexp(0, -log_odds)
+        self.answers = log_odds > 0
+
+    def evaluation(self, rows: NDArray[np.int64] | None = None, **options: Any) -> Evaluation:
+        rows = np.arange(len(self.truth)) if rows is None else rows
+        evaluation = Evaluation(CLASSES, LabelPosterior, **options)
+        truth, answers = (DocumentLabels.of_mask(mask[rows]) for mask in (self.truth, self.answers))
+        evaluation.judge(truth, LabelPosterior(self.log_posterior[rows]), answers)
+        return evaluation
+
+
+WORLDS = pytest.mark.parametrize("world_of", [World, WorldOfLabels], ids=["classes", "labels"])
 
 
 @pytest.mark.repeated
 @pytest.mark.parametrize("n", some([40, 300], 1))
-def test_intervals_are_those_of_drawing_the_documents_themselves(n: int) -> None:
-    world = World(1, n)
-    costs = Costs(np.arange(16.0).reshape(4, 4), np.full(4, 0.5))
+@WORLDS
+def test_intervals_are_those_of_drawing_the_documents_themselves(world_of: type[World | WorldOfLabels], n: int) -> None:
+    world = world_of(1, n)
+    costs = world.costs
     said = world.evaluation(costs=costs).summary(Bootstrap(4000, seed=5))
     generator = np.random.default_rng(6)
     draws = rounds(400, 1500)
     drawn = [world.evaluation(generator.integers(n, size=n), costs=costs).summary(Bootstrap(0)) for _ in range(draws)]
-    for name in (*BOOTSTRAPPED, "micro_f1", "mean_cost"):
+    for name in world.bootstrapped:
         values = np.array([summary[name] for summary in drawn], float)
         low, high = np.quantile(values, (0.025, 0.975))
         tolerance = 13 * values.std() / draws**0.5  # four standard errors of such a quantile
@@ -68,23 +99,16 @@ def test_intervals_are_those_of_drawing_the_documents_themselves(n: int) -> None
         assert said["intervals"][name][1] == pytest.approx(max(high, said[name]), abs=tolerance)
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
-    figures = World(2, 200_000).evaluation().summary(Bootstrap(0))
-    names = (
-        "accuracy",
-        "coverage",
-        "answered_accuracy",
-        "top_2_accuracy",
-        "macro_f1",
-        "balanced_accuracy",
-        "matthews",
-        "log_loss",
-        "brier",
-    )
+@pytest.mark.parametrize(
+    ("world_of", "others"), [(World, ("top_2_accuracy", "matthews")), (WorldOfLabels, ("document_f1", "lrap"))], ids=["classes", "labels"]
+)
+def test_intervals_hold_the_truth_as_often_as_they_say(world_of: type[World | WorldOfLabels], others: tuple[str, ...]) -> None:
+    figures = world_of(2, 200_000).evaluation().summary(Bootstrap(0))
+    names = ("accuracy", "coverage", "answered_accuracy", "macro_f1", "balanced_accuracy", "log_loss", "brier", *others)
     held = dict.fromkeys(names, 0)
     trials = 150
     for seed in range(trials):
-        intervals = World(100 + seed, 250).evaluation().summary(Bootstrap(300))["intervals"]
+        intervals = world_of(100 + seed, 250).evaluation().summary(Bootstrap(300))["intervals"]
         for name in names:
             held[name] += intervals[name][0] <= figures[name] <= intervals[name][1]
     assert all(0.89 * trials <= times < trials for times in held.values()), held
@@ -102,13 +126,26 @@ def test_shares_have_wilsons_interval_and_equal_figures_the_same() -> None:
     world.answers = world.log_posterior.argmax(axis=1)
     everything = world.evaluation().summary(Bootstrap(50))["intervals"]
     assert everything["micro_f1"] == everything["accuracy"] == everything["answered_accuracy"]
-    assert not set(BOOTSTRAPPED) & set(world.evaluation().summary(Bootstrap(0))["intervals"])
+    assert not {*OF_BOTH_KINDS, "matthews"} - {"micro_f1"} & set(world.evaluation().summary(Bootstrap(0))["intervals"])
+
+
+def test_shares_of_documents_with_several_labels_have_wilsons_interval() -> None:
+    world = WorldOfLabels(3, 120)
+    is_right, has_answer = (world.answers == world.truth).all(axis=1), world.answers.any(axis=1)
+    assert 0 < (is_right & has_answer).sum() < is_right.sum() < 120
+    for replicates in (0, 50):
+        intervals = world.evaluation().summary(Bootstrap(replicates))["intervals"]
+        assert intervals["accuracy"] == intervals["subset_accuracy"] == list(module.wilson_interval(int(is_right.sum()), 120))
+        assert intervals["coverage"] == list(module.wilson_interval(int(has_answer.sum()), 120))
+        of_answered = module.wilson_interval(int((is_right & has_answer).sum()), int(has_answer.sum()))
+        assert intervals["answered_accuracy"] == list(of_answered)
+        assert intervals.keys().isdisjoint(WorldOfLabels.bootstrapped) == (not replicates)
 
 
 @examples(6)
-@given(st.integers(0, 2**32), st.integers(1, 30))
-def test_intervals_hold_the_figure_and_depend_on_nothing_but_the_seed(seed: int, n: int) -> None:
-    first, second, other = (World(seed, n).evaluation().summary(Bootstrap(60, number)) for number in (1, 1, 2))
+@given(st.sampled_from([World, WorldOfLabels]), st.integers(0, 2**32), st.integers(1, 30))
+def test_intervals_hold_the_figure_and_depend_on_nothing_but_the_seed(world_of: type[World | WorldOfLabels], seed: int, n: int) -> None:
+    first, second, other = (world_of(seed, n).evaluation().summary(Bootstrap(60, number)) for number in (1, 1, 2))
     assert first == second
     assert all(low <= first[name] <= high for name, (low, high) in first["intervals"].items() if first[name] is not None)
     assert n < 10 or first["intervals"]["brier"] != other["intervals"]["brier"]
@@ -116,7 +153,7 @@ def test_intervals_hold_the_figure_and_depend_on_nothing_but_the_seed(seed: int,
 
 def test_an_infinite_figure_has_no_interval() -> None:
     evaluation = Evaluation(["a", "b"])
-    evaluation.add(["a", "x", "b"], np.log(np.array([[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]])))
+    evaluation.add(["a", "x", "b"], ClassPosterior(np.log(np.array([[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]]))))
     said = evaluation.summary(Bootstrap(20))
     assert said["log_loss"] is None
     assert "log_loss" not in said["intervals"]
@@ -124,12 +161,16 @@ def test_an_infinite_figure_has_no_interval() -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 64, 1 << 20])
-def test_replicates_do_not_depend_on_how_many_are_drawn_at_once(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    judged = World(4, 50).evaluation().judged
-    cells = confusion_cells(judged)
+@WORLDS
+def test_replicates_do_not_depend_on_how_many_are_drawn_at_once(
+    world_of: type[World | WorldOfLabels], at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluation = world_of(4, 50).evaluation()
+    judged = evaluation.judged
+    cells = cells_of(judged)
 
     def drawn() -> Figures:
-        return {**replicated_rates(cells, None, Bootstrap(30)), **replicated_scores(judged, Bootstrap(30))}
+        return {**replicated_rates(cells, None, Bootstrap(30), evaluation.kind), **replicated_scores(judged, Bootstrap(30))}
 
     wanted = drawn()
     monkeypatch.setattr(module, "DRAWS_AT_ONCE", at_once)
@@ -149,7 +190,7 @@ def test_of_very_many_documents_fewer_sets_are_drawn() -> None:
 
 def test_a_cell_takes_as_many_draws_as_some_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = World(4, 50).evaluation().judged
-    cells = confusion_cells(judged)
+    cells = cells_of(judged)
     monkeypatch.setattr(module, "MOST_DRAWS", 300 * CELL_COSTS * cells.documents.size)
     assert {values.size for values in replicated_rates(cells, None, Bootstrap()).values()} == {300}
     monkeypatch.setattr(module, "MOST_DRAWS", 300 * judged.n)

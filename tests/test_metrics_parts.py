@@ -6,7 +6,7 @@ Also tests `metrics/outcomes.py` and `metrics/evaluation.py`.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,24 +24,22 @@ from nbtext.evaluation.judging import judge
 from nbtext.metrics.evaluation import MOST_VALUES, Evaluation
 from nbtext.metrics.intervals import Bootstrap, wilson_interval
 from nbtext.metrics.outcomes import BINS
+from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.prediction.posterior import ClassPosterior
 from nbtext.prediction.rule import costs_from
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 PLAIN = Bootstrap(0)
 CLASSES = ["a", "b", "c"]
 
 
-def posteriors(n: int, n_classes: int, seed: int = 0) -> NDArray[np.float64]:
-    logarithms: NDArray[np.float64] = np.log(np.random.default_rng(seed).dirichlet(np.ones(n_classes), n))
-    return logarithms
+def posteriors(n: int, n_classes: int, seed: int = 0) -> ClassPosterior:
+    return ClassPosterior(np.log(np.random.default_rng(seed).dirichlet(np.ones(n_classes), n)))
 
 
 @given(st.lists(st.sampled_from(CLASSES), min_size=1, max_size=30), st.lists(st.sampled_from(CLASSES), min_size=1, max_size=30))
 def test_baselines_are_scikit_learns_dummies(training: list[str], truth: list[str]) -> None:
     classes = sorted(set(training))
-    evaluation = Evaluation(classes, class_documents=np.array([training.count(label) for label in classes]))
+    evaluation = Evaluation(classes, shares=np.array([training.count(label) / len(training) for label in classes]))
     evaluation.add(truth, posteriors(len(truth), len(classes)))
     said = evaluation.summary(PLAIN)["baselines"]
     nothing, unread = np.zeros((len(training), 1)), np.zeros((len(truth), 1))
@@ -75,9 +73,9 @@ def test_the_baseline_of_the_prior_is_that_of_the_model(settings: dict[str, Any]
         assert found.class_prior.brier == pytest.approx(((prior - np.eye(2)[truth]) ** 2).sum(axis=1).mean())
 
 
-def test_without_class_documents_or_documents_there_are_no_baselines() -> None:
+def test_without_shares_of_classes_or_documents_there_are_no_baselines() -> None:
     evaluation = Evaluation(CLASSES)
-    assert Evaluation(CLASSES, class_documents=np.array([1, 2, 3])).summary()["baselines"] is None
+    assert Evaluation(CLASSES, shares=np.array([0.2, 0.3, 0.5])).summary()["baselines"] is None
     evaluation.add(["a"], posteriors(1, 3))
     assert evaluation.summary(PLAIN)["baselines"] is None
 
@@ -85,7 +83,7 @@ def test_without_class_documents_or_documents_there_are_no_baselines() -> None:
 def judged_under(costs: dict[str, Any], pairs: list[tuple[str, str]]) -> float:
     evaluation = Evaluation(CLASSES, costs=costs_from(costs, CLASSES))
     answers = np.array([CLASSES.index(answer) if answer else -1 for _, answer in pairs])
-    evaluation.add([truth for truth, _ in pairs], posteriors(len(pairs), 3), answers)
+    evaluation.add([truth for truth, _ in pairs], posteriors(len(pairs), 3), DocumentLabels(answers, single_labels(3)))
     found = evaluation.summary(PLAIN)["mean_cost"]
     assert isinstance(found, float)
     return found
@@ -107,7 +105,8 @@ def test_no_answer_costs_as_much_as_a_mistake_where_the_costs_know_no_abstaining
 def test_reliability_counts_bin_by_bin(documents: list[tuple[float, bool]]) -> None:
     evaluation = Evaluation(["yes", "no"])
     with np.errstate(divide="ignore"):
-        evaluation.add(["yes" if right else "no" for _, right in documents], np.log(np.array([(p, 1 - p) for p, _ in documents])))
+        posterior = ClassPosterior(np.log(np.array([(p, 1 - p) for p, _ in documents])))
+    evaluation.add(["yes" if right else "no" for _, right in documents], posterior)
     said = evaluation.summary(PLAIN)
     assert [(of["low"], of["high"]) for of in said["reliability"]] == [(k / BINS, (k + 1) / BINS) for k in range(BINS)]
     assert sum(of["documents"] for of in said["reliability"]) == len(documents)
@@ -126,7 +125,8 @@ def test_reliability_counts_bin_by_bin(documents: list[tuple[float, bool]]) -> N
 
 def test_calibration_judges_the_most_probable_class_even_if_it_was_not_answered() -> None:
     evaluation = Evaluation(["yes", "no"])
-    evaluation.add(["yes", "yes"], np.log(np.array([[0.9, 0.1], [0.9, 0.1]])), np.array([-1, 1]))
+    posterior = ClassPosterior(np.log(np.array([[0.9, 0.1], [0.9, 0.1]])))
+    evaluation.add(["yes", "yes"], posterior, DocumentLabels(np.array([-1, 1]), single_labels(2)))
     said = evaluation.summary(PLAIN)
     assert (said["accuracy"], said["coverage"], said["answered_accuracy"]) == (0, 0.5, 0)
     assert said["ece"] == pytest.approx(0.1)
@@ -139,14 +139,14 @@ def test_a_slice_is_an_evaluation_of_its_documents(documents: list[tuple[str, st
     whole = Evaluation(CLASSES, by=["region", "again"])
     for begin in range(0, len(documents), 7):
         part = documents[begin : begin + 7]
-        whole.add([label for label, _ in part], rows[begin : begin + 7], columns=[(region, region) for _, region in part])
+        whole.add([label for label, _ in part], rows[slice(begin, begin + 7)], columns=[(region, region) for _, region in part])
     slices = whole.summary(PLAIN)["slices"]
     assert slices["region"] == slices["again"]
     assert list(slices["region"]) == sorted({region for _, region in documents})
     for region, said in slices["region"].items():
         inside = [row for row, (_, value) in enumerate(documents) if value == region]
         alone = Evaluation(CLASSES)
-        alone.add([documents[row][0] for row in inside], rows[inside])
+        alone.add([documents[row][0] for row in inside], rows[np.array(inside)])
         wanted = alone.summary(PLAIN)
         assert said == {
             **{name: wanted[name] for name in ("n", "accuracy", "macro_f1", "ece")},

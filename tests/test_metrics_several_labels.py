@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 from sklearn import metrics as reference
 
 from nbtext import TextClassifier
-from nbtext.evaluation.comparison import _answer_cells, answer_differences
+from nbtext.evaluation.comparison import _answer_cells, _Comparison, answer_differences
+from nbtext.metrics.evaluation import Evaluation, evaluation_of
 from nbtext.metrics.intervals import Bootstrap
+from nbtext.metrics.outcomes import Cells
+from nbtext.metrics.ranking import ranking_figures
 from nbtext.metrics.results import json_values
-from nbtext.metrics.several_labels import SetEvaluation, evaluation_of, ranking_figures
-from nbtext.prediction.labels import label_set
+from nbtext.prediction.labels import DocumentLabels, LabelTable, label_set
+from nbtext.prediction.posterior import LabelPosterior
 from nbtext.settings import GOALS
 from tests import test_classifiers_many_labels as made
 from tests.budget import examples
@@ -36,12 +39,15 @@ def texts(truth: Mask, names: list[str] = CLASSES) -> list[str]:
     return [label_set(name for name, is_true in zip(names, row, strict=True) if is_true) for row in truth.tolist()]
 
 
-def evaluated(truth: Mask, answers: Mask, probabilities: Floats, block: int = 100) -> SetEvaluation:
-    evaluation = SetEvaluation(CLASSES)
+def added(evaluation: Evaluation, truth: Mask, answers: Mask, probabilities: Floats, block: int = 100) -> Evaluation:
     for begin in range(0, len(truth), block):
         rows = slice(begin, begin + block)
-        evaluation.add(texts(truth[rows]), np.log(probabilities[rows]), answers[rows])
+        evaluation.add(texts(truth[rows]), LabelPosterior(np.log(probabilities[rows])), DocumentLabels.of_mask(answers[rows]))
     return evaluation
+
+
+def evaluated(truth: Mask, answers: Mask, probabilities: Floats, block: int = 100) -> Evaluation:
+    return added(Evaluation(CLASSES, LabelPosterior), truth, answers, probabilities, block)
 
 
 def random_sets(seed: int, n: int) -> tuple[Mask, Mask, Floats]:
@@ -84,6 +90,23 @@ def test_figures_are_scikit_learns(seed: int, n: int) -> None:
             assert found.roc_auc == pytest.approx(reference.roc_auc_score(truth[:, k], p[:, k]))
 
 
+def test_evaluations_of_parts_that_number_sets_each_in_its_own_order_are_one_of_all() -> None:
+    truth, answers, p = random_sets(6, 40)
+    whole = evaluated(truth, answers, p).summary(Bootstrap(20))
+    first, second = (evaluated(truth[rows], answers[rows], p[rows]) for rows in (slice(15), slice(15, None)))
+    first.join(second)
+    assert first.summary(Bootstrap(20)) == whole
+
+
+def test_a_comparison_does_not_depend_on_blocks() -> None:
+    truth, a, p = random_sets(5, 40)
+    b = np.roll(a, 1, axis=0)
+    sides = [(evaluated(truth, a, p, block), evaluated(truth, b, p, block)) for block in (40, 7)]
+    whole, in_blocks = (json_values(_Comparison(of_a, of_b).result(Bootstrap(20))) for of_a, of_b in sides)
+    assert whole == in_blocks
+    assert whole["changed"] == (a != b).any(axis=1).sum() > 0
+
+
 @given(st.integers(0, 2**32))
 @examples(20)
 def test_figures_do_not_depend_on_blocks_and_one_label_each_has_the_errors_of_one_label(seed: int) -> None:
@@ -98,10 +121,12 @@ def test_figures_do_not_depend_on_blocks_and_one_label_each_has_the_errors_of_on
 
 
 def test_labels_of_test_documents_that_are_not_known_are_missed() -> None:
-    evaluation = SetEvaluation(["a", "b"], class_documents=np.array([0.5, 0.25]))
-    p = np.log(np.array([[0.9, 0.2], [0.6, 0.1], [0.2, 0.1]]))
-    evaluation.add([label_set(["a"])], p[:1], np.array([[True, False]]))
-    evaluation.add([label_set(["a", "z"]), label_set([])], p[1:], np.array([[True, False], [False, False]]))
+    evaluation = Evaluation(["a", "b"], LabelPosterior, shares=np.array([0.5, 0.25]))
+    posterior = LabelPosterior(np.log(np.array([[0.9, 0.2], [0.6, 0.1], [0.2, 0.1]])))
+    answers = DocumentLabels.of_mask(np.array([[True, False], [True, False], [False, False]]))
+    first, others = np.array([0]), np.array([1, 2])
+    evaluation.add([label_set(["a"])], posterior[first], answers[first])
+    evaluation.add([label_set(["a", "z"]), label_set([])], posterior[others], answers[others])
     result = evaluation.result(PLAIN)
     assert (result.unknown_labels, result.unknown_documents) == (("z",), {"z": 1})
     assert result.accuracy == pytest.approx(2 / 3)
@@ -119,12 +144,23 @@ def test_labels_of_test_documents_that_are_not_known_are_missed() -> None:
 
 def test_shares_of_labels_as_probabilities_are_the_baseline() -> None:
     truth, answers, p = random_sets(1, 9)
-    evaluation = SetEvaluation(CLASSES, class_documents=np.full(6, 0.25))
-    evaluation.add(texts(truth), np.log(p), answers)
+    evaluation = added(Evaluation(CLASSES, LabelPosterior, shares=np.full(6, 0.25)), truth, answers, p)
     found = evaluation.result(PLAIN).baselines
     assert found is not None
     assert found.class_prior.brier == pytest.approx(((0.25 - truth) ** 2).sum() / 9)
     assert found.class_prior.log_loss == pytest.approx(-np.log(np.where(truth, 0.25, 0.75)).sum() / 9)
+
+
+@pytest.mark.parametrize(("shares", "largest"), [([0.1, 0.2, 0.4, 0.1, 0.3, 0.1], 2), ([0.1, 0.4, 0.2, 0.1, 0.4, 0.0], 1)])
+def test_the_first_of_the_most_frequent_labels_is_the_baseline(shares: list[float], largest: int) -> None:
+    truth, answers, p = random_sets(3, 40)
+    found = added(Evaluation(CLASSES, LabelPosterior, shares=np.array(shares)), truth, answers, p).result(PLAIN).baselines
+    always = np.zeros_like(truth)
+    always[:, largest] = True
+    assert found is not None
+    assert found.largest_class.label == CLASSES[largest]
+    assert found.largest_class.accuracy == pytest.approx(reference.accuracy_score(truth, always))
+    assert found.largest_class.macro_f1 == pytest.approx(reference.f1_score(truth, always, average="macro", zero_division=0))
 
 
 def test_of_a_document_without_labels_nothing_is_found_and_nothing_missed() -> None:
@@ -133,8 +169,9 @@ def test_of_a_document_without_labels_nothing_is_found_and_nothing_missed() -> N
 
 def test_some_documents_alone_are_judged_as_if_there_were_no_others() -> None:
     truth, answers, p = random_sets(2, 15)
-    evaluation = SetEvaluation(CLASSES, by=["part"])
-    evaluation.add(texts(truth), np.log(p), answers, [["x" if row % 3 else "y"] for row in range(15)])
+    evaluation = Evaluation(CLASSES, LabelPosterior, by=["part"])
+    columns = [["x" if row % 3 else "y"] for row in range(15)]
+    evaluation.add(texts(truth), LabelPosterior(np.log(p)), DocumentLabels.of_mask(answers), columns)
     slices = evaluation.result(PLAIN).slices
     assert slices is not None
     for name, rows in (("x", np.arange(15) % 3 > 0), ("y", np.arange(15) % 3 == 0)):
@@ -143,11 +180,52 @@ def test_some_documents_alone_are_judged_as_if_there_were_no_others() -> None:
         assert (found.n, found.accuracy, found.ece) == pytest.approx((alone.n, alone.accuracy, alone.ece))
 
 
+@given(st.integers(0, 2**32), st.integers(1, 40))
+@examples(20)
+def test_cells_count_what_each_document_has_and_got(seed: int, n: int) -> None:
+    generator = np.random.default_rng(seed)
+    sets = [(), (0,), (2,), (0, 1), (1, 3), (0, 1, 2)]
+    table = LabelTable.of_sets(sets, 5)
+    truth, answer = generator.integers(0, 6, n), generator.integers(-1, 6, n)
+    has, got = DocumentLabels(truth, table).mask(5), DocumentLabels(answer, table).mask(5)
+    assert [tuple(np.flatnonzero(row).tolist()) for row in has] == [sets[number] for number in truth.tolist()]
+    cells = Cells.of(truth, answer, table)
+    drawn = generator.integers(0, 4, (3, cells.documents.size))
+    place = {pair: cell for cell, pair in enumerate(zip(cells.truth.tolist(), cells.answer.tolist(), strict=True))}
+    owner = [place[pair] for pair in zip(truth.tolist(), answer.tolist(), strict=True)]
+    weights = drawn[:, owner] / cells.documents[owner]
+    is_right, is_answered = truth == answer, got.any(axis=1)
+    sizes = has.sum(axis=1) + got.sum(axis=1)
+    f1 = np.where(sizes > 0, 2 * (has & got).sum(axis=1) / np.maximum(sizes, 1), 1)
+    for counts, of_documents in ((None, np.ones(n)), (drawn, weights)):
+        found = cells.outcomes(5, counts)
+        assert found.hits == pytest.approx(of_documents @ (has & got))
+        assert found.support == pytest.approx(of_documents @ has)
+        assert found.answered == pytest.approx(of_documents @ got)
+        assert found.documents == pytest.approx(of_documents.sum(axis=-1))
+        assert found.right == pytest.approx(of_documents @ is_right)
+        assert found.documents_answered == pytest.approx(of_documents @ is_answered)
+        assert found.right_answered == pytest.approx(of_documents @ (is_right & is_answered))
+        assert found.f1_of_documents == pytest.approx(of_documents @ f1)
+    in_order = cells.sorted_by_labels(table)
+    of_truth, of_answer = (DocumentLabels(sets_of_cells, table).mask(5).tolist() for sets_of_cells in (in_order.truth, in_order.answer))
+    rows = list(zip(of_truth, (in_order.answer >= 0).tolist(), of_answer, strict=True))
+    assert rows == sorted(rows)
+    before, after = (zip(each.truth.tolist(), each.answer.tolist(), each.documents.tolist(), strict=True) for each in (cells, in_order))
+    assert sorted(after) == list(before)
+    present, n_present = cells.with_present_labels()
+    occurs = (has | got).any(axis=0)
+    assert n_present == occurs.sum()
+    renumbered, whole = present.outcomes(n_present), cells.outcomes(5)
+    for name in ("hits", "support", "answered"):
+        assert getattr(renumbered, name) == pytest.approx(getattr(whole, name)[occurs])
+
+
 def test_counts_tell_which_evaluation_there_is() -> None:
     counts = made.trained().counts
     for statistics in (counts.statistics, counts.labelled):
         evaluation = evaluation_of(statistics)
-        assert isinstance(evaluation, SetEvaluation)
+        assert evaluation.kind is LabelPosterior
         assert evaluation.classes == sorted(made.LABELS)
 
 
@@ -266,9 +344,10 @@ def test_two_models_are_compared_by_sets_and_by_labels(labels_model: Path, corpu
 
 def test_macro_f1_of_sets_is_redrawn_as_that_of_labels() -> None:
     generator = np.random.default_rng(3)
-    sets = np.array([[False, False], [True, False], [False, True], [True, True]])
+    table = LabelTable.of_sets([(), (0,), (1,), (0, 1)], 2)
+    sets = DocumentLabels(np.arange(4), table).mask(2)
     truth, a, b = generator.integers(4, size=(3, 150))
-    made_of_cells = answer_differences(_answer_cells([truth, a, b], 4), Bootstrap(2000), sets)
+    made_of_cells = answer_differences(_answer_cells([truth, a, b], 4), Bootstrap(2000), table)
     slow = []
     for _ in range(200):
         rows = generator.integers(150, size=150)

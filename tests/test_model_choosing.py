@@ -206,7 +206,8 @@ def test_smoothing_of_several_labels_is_compared_by_the_sum_of_their_losses() ->
     def losses(smoothing: float) -> np.ndarray[Any, Any]:
         model = TextClassifier(stop_words="none", smoothing=smoothing, calibration="none").fit(texts, sets)
         classifier: Any = model.fitted.classifier
-        scores, lengths, _, truth, _ = classifier.leave_one_out(model.counts.sample.documents)
+        scores, lengths, _, labels, _ = classifier.leave_one_out(model.counts.sample.documents)
+        truth = labels.mask(scores.shape[1])
         p = np.exp(by_label(scores, truth, lengths, None, classifier.log_prior_odds).log_posterior(scores, lengths))
         return -np.log(np.where(truth, p, 1 - p)).sum(axis=1)
 

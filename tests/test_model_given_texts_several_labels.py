@@ -14,7 +14,6 @@ from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from nbtext import TextClassifier, UsageError
-from nbtext.prediction.labels import label_set, labels_in
 
 TEXTS = ["corn rose", "oil fell", "wheat and corn", "hello there", "oil and wheat"] * 4
 SETS = [["corn", "grain"], ["crude"], ["grain"], [], ["crude", "grain"]] * 4
@@ -45,7 +44,7 @@ def test_the_answer_is_a_tuple_of_labels() -> None:
     found = LISTS.predict(ASKED)
     assert found.shape == (6,)
     assert found.tolist()[1:5] == [("crude",), ("grain",), (), ("crude", "grain")]
-    assert [tuple(sorted(labels_in(answer.label or label_set([])))) for answer in LISTS.answer(ASKED)] == found.tolist()
+    assert [tuple(sorted(answer.labels)) for answer in LISTS.answer(ASKED)] == found.tolist()
 
 
 @pytest.mark.parametrize("labels", [MATRIX, MATRIX.astype(bool), MATRIX.astype(float), csr_matrix(MATRIX)])

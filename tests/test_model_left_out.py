@@ -12,7 +12,8 @@ from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.model.training import left_out_posteriors
 from nbtext.prediction.calibration import LeftOutPosteriors
-from nbtext.prediction.rule import log_posterior
+from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.prediction.posterior import ClassPosterior, log_posterior
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +41,7 @@ def test_each_document_is_answered_by_a_model_trained_without_it() -> None:
         others.fit(texts[:place] + texts[place + 1 :], labels[:place] + labels[place + 1 :])
         scored = others.fitted.score([text.encode()])
         twins.append((labels[place], *calibration.log_posterior(scored.scores, scored.lengths)[0].tolist()))
-    mine = [("abc"[label], *row) for label, row in zip(found.classes.tolist(), found.log_posterior.tolist(), strict=True)]
+    mine = [("abc"[label], *row) for label, row in zip(found.truth.numbers.tolist(), found.log_posterior.tolist(), strict=True)]
     assert np.array([row[1:] for row in sorted(mine)]) == pytest.approx(np.array([row[1:] for row in sorted(twins)]), abs=1e-9)
     assert np.all(found.weights == 1)
 
@@ -61,13 +62,14 @@ def test_models_of_counts_leave_documents_out_also_from_their_files(parameters: 
     whole = model(**parameters)
     assert whole.fitted.learnt.left_out is None
     found = left_out_posteriors(whole.fitted)
-    assert len(found.classes) == len(found.weights) == 60
+    assert len(found.truth) == len(found.weights) == 60
     assert np.exp(found.log_posterior).sum(axis=1) == pytest.approx(1)
-    assert found.log_posterior.argmax(axis=1).tolist() != found.classes.tolist()
+    assert found.log_posterior.argmax(axis=1).tolist() != found.truth.numbers.tolist()
     whole.save("m")
     again = left_out_posteriors(TextClassifier.load("m").fitted)
-    for first, second in zip(found, again, strict=True):
-        assert first == pytest.approx(second)
+    assert again.log_posterior == pytest.approx(found.log_posterior)
+    assert again.truth.numbers.tolist() == found.truth.numbers.tolist()
+    assert again.weights == pytest.approx(found.weights)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,7 @@ def test_models_of_all_documents_keep_what_they_say_of_those_left_out(parameters
     whole.save("m")
     again = left_out_posteriors(TextClassifier.load("m").fitted)
     assert again.log_posterior == pytest.approx(found.log_posterior, rel=1e-6)
-    assert again.classes.tolist() == found.classes.tolist()
+    assert again.truth.numbers.tolist() == found.truth.numbers.tolist()
 
 
 def test_a_model_that_kept_nothing_says_so() -> None:
@@ -93,8 +95,9 @@ def test_a_model_that_kept_nothing_says_so() -> None:
 def test_a_class_of_one_document_is_unknown_to_the_others() -> None:
     texts, labels = corpus()
     found = left_out_posteriors(TextClassifier(stop_words="none", stemmer="none").fit([*texts, "moon"], [*labels, "d"]).fitted)
-    assert found.log_posterior[found.classes == 3, 3].tolist() == [-np.inf]
-    assert LeftOutPosteriors.of(log_posterior(np.full((1, 2), -np.inf)), np.zeros(1, np.int64), np.ones(1)).classes.size == 0
+    assert found.log_posterior[found.truth.numbers == 3, 3].tolist() == [-np.inf]
+    impossible = ClassPosterior(log_posterior(np.full((1, 2), -np.inf)))
+    assert len(LeftOutPosteriors.of(impossible, DocumentLabels(np.zeros(1, np.int64), single_labels(2)), np.ones(1)).truth) == 0
 
 
 def test_learnt_without_posteriors_loads_as_files_of_old() -> None:

@@ -170,7 +170,7 @@ def test_calibration_and_promises_are_from_labelled_documents_that_were_left_out
     model.learn(pool=pool(model))
     assert model.fitted.learnt.judgement is not None
     assert model.fitted.learnt.judgement["documents"] == 40
-    assert len(left_out_posteriors(model.fitted).classes) == 40
+    assert len(left_out_posteriors(model.fitted).truth) == 40
 
 
 def test_too_few_labelled_documents_cannot_show_that_it_helps() -> None:

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from nbtext import TextClassifier
-from nbtext.metrics.outcomes import expected_calibration_error, judge_documents
+from nbtext.metrics.outcomes import expected_calibration_error, judge_posterior
 from nbtext.prediction.calibration import UNCALIBRATED, Calibration, by_length
-from nbtext.prediction.rule import log_posterior
+from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.prediction.posterior import ClassPosterior, log_posterior
 from tests.budget import examples
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ def log_loss(calibration: Calibration, scores: Floats, truth: Whole, lengths: Wh
 
 
 def calibration_error(calibration: Calibration, scores: Floats, truth: Whole, lengths: Whole) -> float:
-    posterior = calibration.log_posterior(scores, lengths)
-    return expected_calibration_error(judge_documents(truth, posterior.argmax(axis=1), posterior))
+    labels = DocumentLabels(truth, single_labels(scores.shape[1]))
+    return expected_calibration_error(judge_posterior(ClassPosterior(calibration.log_posterior(scores, lengths)), labels))
 
 
 @pytest.mark.parametrize(("scale", "exponent"), [(0.4, 0.9), (3.0, 0.0), (1.0, 0.5), (0.5, 0.0)])

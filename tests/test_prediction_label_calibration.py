@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from nbtext.prediction.label_calibration import LabelCalibration, _Fit, by_label
+from nbtext.prediction.labels import DocumentLabels
 
 RANDOM = np.random.default_rng(1)
 N, L = 300, 4
@@ -59,7 +60,7 @@ def test_a_weight_of_two_is_two_documents() -> None:
 
 def test_left_out_documents_are_calibrated_by_the_others() -> None:
     fitted = by_label(SCORES, TRUTH, LENGTHS, None, PRIOR)
-    found = fitted.log_posterior_of_left_out(SCORES, TRUTH, LENGTHS, np.ones(N))
+    found = fitted.log_posterior_of_left_out(SCORES, DocumentLabels.of_mask(TRUTH), LENGTHS, np.ones(N))
     others = np.arange(N) % 20 != 3
     apart = by_label(SCORES[others], TRUTH[others], LENGTHS[others], np.ones(others.sum()), PRIOR, fitted)
     assert apart.offsets == pytest.approx(fitted.offsets, rel=1e-8)
@@ -83,4 +84,4 @@ def test_what_is_learnt_near_a_calibration_is_the_least_loss_with_its_offsets() 
 
 def test_one_document_alone_is_calibrated_by_none() -> None:
     fitted = LabelCalibration.none(PRIOR)
-    assert np.isfinite(fitted.log_posterior_of_left_out(SCORES[:1], TRUTH[:1], LENGTHS[:1], np.ones(1))).all()
+    assert np.isfinite(fitted.log_posterior_of_left_out(SCORES[:1], DocumentLabels.of_mask(TRUTH[:1]), LENGTHS[:1], np.ones(1))).all()

@@ -1,9 +1,23 @@
-"""Tests of sets of labels as one text."""
+"""Sets of labels as one text, and labels of documents against sets of Python."""
 
+from __future__ import annotations
+
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.prediction.labels import have_several, is_set, label_set, labels_in, shown_label
+from nbtext.prediction.labels import (
+    DocumentLabels,
+    LabelIndex,
+    LabelTable,
+    have_several,
+    is_set,
+    label_set,
+    labels_in,
+    shown_label,
+    single_labels,
+)
 
 LABELS = st.text(st.characters(codec="utf-8", exclude_characters="\x1f"), min_size=1)
 
@@ -25,3 +39,184 @@ def test_the_reserved_label_comes_first() -> None:
     assert have_several(("", "a"))
     assert not have_several(("a", "b"))
     assert not have_several(())
+
+
+N_LABELS = 5
+NAMES = ["a", "b", "c", "d", "e"]
+Sets = list[frozenset[int]]
+SETS = st.lists(st.frozensets(st.integers(0, N_LABELS - 1)), max_size=12)
+
+
+def in_order(sets: Sets) -> list[tuple[int, ...]]:
+    return [tuple(sorted(labels)) for labels in sets]
+
+
+def of(sets: Sets) -> DocumentLabels:
+    return DocumentLabels.of_sets(in_order(sets), N_LABELS)
+
+
+def found_in(labels: DocumentLabels) -> list[tuple[int, ...]]:
+    """The labels of each document, by its pairs."""
+    found: list[tuple[int, ...]] = [()] * len(labels)
+    for document, label in zip(*(column.tolist() for column in labels.pairs()), strict=True):
+        found[document] += (label,)
+    return found
+
+
+@given(SETS, st.data())
+def test_pairs_are_the_labels_of_sets_in_order_and_a_negative_number_has_none(sets: Sets, data: st.DataObject) -> None:
+    table = LabelTable.of_sets(in_order(sets), N_LABELS)
+    assert table.sets() == in_order(sets)
+    numbers = np.array(data.draw(st.lists(st.integers(-1, len(sets) - 1), max_size=10)), np.int64)
+    wanted = [(row, label) for row, number in enumerate(numbers.tolist()) if number >= 0 for label in sorted(sets[number])]
+    rows, labels = table.pairs(numbers)
+    assert list(zip(rows.tolist(), labels.tolist(), strict=True)) == wanted
+    known = numbers[numbers >= 0]
+    assert table.sets(known) == [in_order(sets)[number] for number in known.tolist()]
+
+
+@pytest.mark.parametrize("n_classes", [0, 1, 3])
+def test_where_a_document_has_one_label_each_set_has_its_own_number_in_it(n_classes: int) -> None:
+    table = single_labels(n_classes)
+    assert table.sets() == [(number,) for number in range(n_classes)]
+    assert table.n_labels == n_classes
+    assert single_labels(n_classes) is table
+
+
+@given(SETS)
+def test_labels_of_documents_are_the_sets_that_they_were_made_of(sets: Sets) -> None:
+    labels = of(sets)
+    assert len(labels) == len(sets)
+    assert found_in(labels) == in_order(sets)
+    assert labels.sizes().tolist() == [len(own) for own in sets]
+    assert labels.named(NAMES) == [tuple(NAMES[label] for label in own) for own in in_order(sets)]
+    assert labels.shown(NAMES) == ["|".join(own) for own in labels.named(NAMES)]
+    assert labels.mask(N_LABELS).tolist() == [[label in own for label in range(N_LABELS)] for own in sets]
+    assert len(labels.table.sizes) == len(set(sets))
+
+
+def test_a_document_without_an_answer_has_no_label() -> None:
+    answers = DocumentLabels(np.array([-1, 2, 0, -1], np.int32), single_labels(3))
+    assert found_in(answers) == [(), (2,), (0,), ()]
+    assert answers.sizes().tolist() == [0, 1, 1, 0]
+    assert answers.named(NAMES) == [(), ("c",), ("a",), ()]
+    assert answers.shown(NAMES) == ["", "c", "a", ""]
+    assert answers.mask(3).sum(axis=1).tolist() == [0, 1, 1, 0]
+    assert answers.have(np.arange(4), np.array([0, 2, 1, 2])).tolist() == [
+        False,
+        True,
+        False,
+        False,
+    ]
+
+
+@given(SETS.filter(len), st.data())
+def test_documents_have_labels_as_sets_do_also_labels_that_no_set_has(sets: Sets, data: st.DataObject) -> None:
+    asked = data.draw(st.lists(st.tuples(st.integers(0, len(sets) - 1), st.integers(0, N_LABELS + 3)), min_size=1))
+    documents, labels = np.array(asked).T
+    assert of(sets).have(documents, labels).tolist() == [label in sets[document] for document, label in asked]
+
+
+@given(SETS, st.data())
+def test_of_some_documents_the_labels_stay(sets: Sets, data: st.DataObject) -> None:
+    chosen = np.array(
+        data.draw(st.lists(st.integers(0, len(sets) - 1), max_size=10) if sets else st.just([])),
+        np.int64,
+    )
+    assert found_in(of(sets)[chosen]) == [in_order(sets)[row] for row in chosen.tolist()]
+    assert found_in(of(sets)[1:]) == in_order(sets)[1:]
+    assert found_in(of(sets)[np.arange(len(sets)) % 2 == 0]) == in_order(sets)[::2]
+
+
+@given(st.integers(1, 12), st.integers(0, 20), st.integers(0, 2**32))
+def test_a_mask_comes_back_and_equal_rows_are_one_set(n_labels: int, n_documents: int, seed: int) -> None:
+    mask = np.random.default_rng(seed).random((n_documents, n_labels)) < 0.3
+    labels = DocumentLabels.of_mask(mask)
+    assert np.array_equal(labels.mask(n_labels), mask)
+    assert found_in(labels) == [tuple(np.flatnonzero(row).tolist()) for row in mask]
+    assert len(labels.table.sizes) == len(np.unique(mask, axis=0))
+    assert labels.table.n_labels == n_labels
+
+
+@given(st.lists(SETS, min_size=1, max_size=4))
+def test_parts_that_are_joined_keep_their_labels(parts: list[Sets]) -> None:
+    joined = DocumentLabels.joined([of(part) for part in parts])
+    assert found_in(joined) == [labels for part in parts for labels in in_order(part)]
+    assert len(set(joined.table.sets())) == len(joined.table.sizes)
+
+
+def test_parts_with_one_table_keep_it_and_others_keep_what_is_unknown() -> None:
+    one, two = (DocumentLabels(np.array(numbers), single_labels(3)) for numbers in ([2, -1], [0]))
+    joined = DocumentLabels.joined([one, two])
+    assert joined.table is single_labels(3)
+    assert joined.numbers.tolist() == [2, -1, 0]
+    mixed = DocumentLabels.joined([one, DocumentLabels(np.array([-1, 4]), single_labels(5))])
+    assert mixed.named(NAMES) == [("c",), (), (), ("e",)]
+    assert mixed.numbers[[1, 2]].tolist() == [-1, -1]
+    assert mixed.table.n_labels == 5
+
+
+TEXTS = st.lists(
+    st.one_of(st.sampled_from(NAMES), st.lists(st.sampled_from(NAMES), max_size=3).map(label_set)),
+    max_size=12,
+)
+
+
+@pytest.mark.parametrize("single", [True, False])
+@given(blocks=st.lists(TEXTS, max_size=4))
+def test_texts_get_numbers_that_never_change(*, single: bool, blocks: list[list[str]]) -> None:
+    index = LabelIndex(NAMES[:2], single=single)
+    before: list[DocumentLabels] = []
+    for texts in blocks:
+        before.append(index.of_texts(texts))
+        n_labels = len(index.labels)
+        assert index.table.n_labels == n_labels
+        for labels, own in zip(before, blocks, strict=False):
+            now = DocumentLabels(labels.numbers, index.table)
+            assert [sorted(each) for each in now.named(index.labels)] == [sorted(labels_in(text)) for text in own]
+            assert found_in(labels) == found_in(now)
+    used = {label for texts in blocks for text in texts for label in labels_in(text)}
+    assert index.labels[:2] == NAMES[:2]
+    assert set(index.labels) == used | set(NAMES[:2])
+    assert len(set(index.labels)) == len(index.labels)
+
+
+def test_unknown_labels_come_after_the_known_ones_in_their_order() -> None:
+    index = LabelIndex(["b", "c"], single=False)
+    texts = [label_set(["z", "b"]), label_set([]), label_set(["y", "c", "z"])]
+    assert found_in(index.of_texts(texts)) == [(0, 2), (), (1, 2, 3)]
+    assert index.labels == ["b", "c", "z", "y"]
+
+
+def test_the_labels_of_a_set_are_in_the_order_of_their_numbers() -> None:
+    names = [f"label{number}" for number in range(40)]
+    index = LabelIndex(names, single=False)
+    found = index.of_texts([label_set([names[32], names[1], names[8]])])
+    assert index.table.sets() == [(1, 8, 32)]
+    same = DocumentLabels.of_sets([(1, 8, 32)], 40)
+    assert index.renumbered(same).numbers.tolist() == found.numbers.tolist()
+
+
+def test_with_one_label_each_the_number_of_a_set_is_that_of_its_label() -> None:
+    index = LabelIndex(["b", "c"], single=True)
+    assert index.table.sets() == [(0,), (1,)]
+    assert index.of_texts(["c", "z", "a", "z", "b"]).numbers.tolist() == [1, 2, 3, 2, 0]
+    assert index.labels == ["b", "c", "z", "a"]
+    assert index.table.sets() == [(0,), (1,), (2,), (3,)]
+    answers = DocumentLabels(np.array([1, -1, 0]), single_labels(2))
+    assert index.renumbered(answers).numbers.tolist() == [1, -1, 0]
+
+
+@given(first=SETS, second=SETS, unknown=st.booleans())
+def test_renumbered_labels_are_the_same_in_one_table(first: Sets, second: Sets, *, unknown: bool) -> None:
+    index = LabelIndex(NAMES, single=False)
+    for sets in (first, second):
+        given_ = of(sets)
+        if unknown:
+            given_.numbers[:1] = -1
+        found = index.renumbered(given_)
+        assert found_in(found) == found_in(given_)
+        assert (found.numbers < 0).tolist() == (given_.numbers < 0).tolist()
+    texts = [label_set(NAMES[label] for label in labels) for labels in second]
+    known = slice(int(unknown), None)
+    assert index.of_texts(texts).numbers[known].tolist() == found.numbers[known].tolist()

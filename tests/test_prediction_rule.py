@@ -1,4 +1,4 @@
-"""From scores to probabilities and answers; minimum risk by worked examples and a slow twin."""
+"""From probabilities to answers; minimum risk by worked examples and a slow twin."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.special import expit, log_softmax
 
 from nbtext.cli.option_files import read_costs
 from nbtext.errors import PathError, UsageError
+from nbtext.prediction.posterior import log_posterior
 from nbtext.prediction.rule import (
     NO_ANSWER,
-    SUMMED_AT_ONCE,
     Costs,
     DecisionRule,
     _zero_one_costs,
@@ -25,13 +24,10 @@ from nbtext.prediction.rule import (
     greatest_expected_f1,
     label_thresholds,
     likelihood_ratio_threshold,
-    log_odds,
-    log_posterior,
     minimum_error,
     minimum_risk,
     thresholds_by_costs,
 )
-from tests import oracle
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,50 +44,11 @@ def table(found: list[list[float]]) -> np.ndarray[tuple[int, int], np.dtype[np.f
 
 
 @given(rows)
-@example([[-1e6, -1e6 + math.log(3)], [-1e6, 0.0]])
-def test_posteriors_are_the_slow_twins_and_nan_where_nothing_is_possible(joint: list[list[float]]) -> None:
-    found = log_posterior(table(joint)).tolist()
-    for given_row, row in zip(joint, found, strict=True):
-        if max(given_row) == -math.inf:
-            assert all(map(math.isnan, row))
-        else:
-            wanted = oracle.log_posterior(dict(enumerate(given_row)))  # type: ignore[arg-type]
-            assert row == pytest.approx(list(wanted.values()), rel=1e-12, abs=1e-12)
-            assert math.fsum(map(math.exp, row)) == pytest.approx(1, rel=1e-12)
-
-
-@pytest.mark.parametrize("n_classes", [SUMMED_AT_ONCE - 1, SUMMED_AT_ONCE, 3 * SUMMED_AT_ONCE + 5])
-def test_posteriors_of_many_classes_are_summed_in_parts_and_may_replace_the_scores(n_classes: int) -> None:
-    joint = np.random.default_rng(0).normal(-100, 5, (2, n_classes))
-    wanted, found = log_softmax(joint, axis=1), log_posterior(joint)
-    assert found == pytest.approx(wanted, rel=1e-12)
-    assert log_posterior(joint, joint) is joint
-    assert np.array_equal(joint, found)
-
-
-@given(rows)
 @example([[-3, -2, -2], [-1, -1, -1]])
 def test_the_answer_is_the_first_of_the_most_probable_classes_or_none(joint: list[list[float]]) -> None:
     answers = minimum_error(log_posterior(table(joint))).tolist()
     for row, posterior, answer in zip(joint, log_posterior(table(joint)).tolist(), answers, strict=True):
         assert answer == (-1 if max(row) == -math.inf else posterior.index(max(posterior)))
-
-
-@given(rows)
-def test_posteriors_are_the_sigmoids_of_log_odds(joint: list[list[float]]) -> None:
-    posterior = log_posterior(table([row for row in joint if max(row) > -math.inf]))
-    assert expit(log_odds(posterior)) == pytest.approx(np.exp(posterior), rel=1e-9, abs=1e-300)
-
-
-@given(score, score)
-def test_the_log_odds_of_two_classes_are_the_difference_of_their_scores(first: float, second: float) -> None:
-    found = log_odds(log_posterior(np.array([[first, second]])))[0].tolist()
-    assert found == pytest.approx([first - second, second - first], rel=1e-9, abs=1e-9)
-
-
-def test_the_log_odds_of_an_only_class_are_infinite_and_of_no_class_undefined() -> None:
-    assert log_odds(np.array([[0.0]])).tolist() == [[math.inf]]
-    assert np.isnan(log_odds(np.array([[math.nan, math.nan]]))).all()
 
 
 Matrix = list[list[float]]
@@ -283,11 +240,6 @@ def test_labels_are_given_from_a_probability_on() -> None:
     assert DecisionRule(labels_from=0.5).members(p).tolist() == [[True, False, True], [False] * 3]
     assert DecisionRule(labels_from=(0.8, 0.2, 0.5)).members(p).tolist() == [[False, True, True], [False, True, False]]
     assert DecisionRule(labels_from=0.1, min_probability=(0.0, 0.25, 0.0)).members(p).tolist() == [[True, False, True], [True, True, False]]
-
-
-def test_log_odds_of_several_labels_are_each_of_its_own() -> None:
-    p = np.array([[0.9, 0.8], [0.1, 0.5]])
-    assert log_odds(np.log(p), several=True) == pytest.approx(np.log(p / (1 - p)))
 
 
 def test_a_threshold_of_a_label_is_half_of_the_best_expected_f1_and_of_rare_ones_that_of_all() -> None:

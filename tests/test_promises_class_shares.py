@@ -12,7 +12,9 @@ from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.errors import UsageError
 from nbtext.prediction.calibration import LeftOutPosteriors
-from nbtext.prediction.rule import log_posterior as normalised
+from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.prediction.posterior import ClassPosterior
+from nbtext.prediction.posterior import log_posterior as normalised
 from nbtext.promises import class_shares as module
 from nbtext.promises.class_shares import (
     ClassLikelihoods,
@@ -41,8 +43,12 @@ def drawn(counts: list[int], seed: int, prior: tuple[float, ...] = (0.5, 0.3, 0.
 
 
 def left_out(n: int, seed: int = 1, bias: float = 0.0) -> LeftOutPosteriors:
-    posterior, classes = drawn([5 * n // 10, 3 * n // 10, 2 * n // 10], seed, bias=bias)
-    return LeftOutPosteriors.of(posterior, classes, np.ones(len(classes)))
+    return of_classes(*drawn([5 * n // 10, 3 * n // 10, 2 * n // 10], seed, bias=bias))
+
+
+def of_classes(posterior: Any, classes: Any) -> LeftOutPosteriors:
+    truth = DocumentLabels(classes, single_labels(posterior.shape[1]))
+    return LeftOutPosteriors.of(ClassPosterior(posterior), truth, np.ones(len(classes)))
 
 
 def test_em_finds_the_shares_that_an_optimiser_finds() -> None:
@@ -104,7 +110,7 @@ def test_of_many_classes_few_probabilities_are_added_up_for_a_draw_and_the_inter
 
 def test_slopes_and_offsets_are_those_that_an_optimiser_finds() -> None:
     documents = left_out(400, bias=0.6)
-    truth = np.arange(len(documents.classes)), documents.classes
+    truth = np.arange(len(documents.truth)), documents.truth.numbers
 
     def loss(scaling: Any) -> float:
         slopes, offsets = scaling.reshape(2, 3)
@@ -122,7 +128,7 @@ def fitted(documents: LeftOutPosteriors) -> Any:
     """Slopes and offsets before the division by the shares of classes, which are those of training, shape (2, 3)."""
     scaling = ClassLikelihoods.corrected(documents).scaling
     slopes, offsets = scaling
-    shares, n_documents = np.full(3, 1 / 3), len(documents.classes)
+    shares, n_documents = np.full(3, 1 / 3), len(documents.truth)
     for _ in range(2000):
         of_documents = np.exp(normalised(slopes * documents.log_posterior + offsets + np.log(shares)))
         shares = (of_documents.sum(axis=0) + module.PSEUDO_DOCUMENTS) / (n_documents + 3 * module.PSEUDO_DOCUMENTS)
@@ -136,7 +142,7 @@ def test_draws_vary_as_fits_to_resampled_documents_do(monkeypatch: pytest.Monkey
     refitted = []
     for _ in range(30):
         rows = random.integers(0, 500, 500)
-        refitted.append(ClassLikelihoods.corrected(LeftOutPosteriors._make(column[rows] for column in documents)).scaling)
+        refitted.append(ClassLikelihoods.corrected(of_classes(documents.log_posterior[rows], documents.truth.numbers[rows])).scaling)
     draws = ClassLikelihoods.corrected(documents).drawn
 
     def spread_of(scalings: Any) -> Any:  # what all offsets have in common changes nothing
@@ -149,9 +155,9 @@ def test_draws_vary_as_fits_to_resampled_documents_do(monkeypatch: pytest.Monkey
 def test_a_class_with_one_document_has_nearly_the_slope_of_the_others_and_takes_no_share_from_them() -> None:
     """The models without that document do not know its class."""
     documents = left_out(400)
-    posterior, classes = np.hstack((documents.log_posterior, np.full((400, 1), -6.0))), documents.classes.copy()
+    posterior, classes = np.hstack((documents.log_posterior, np.full((400, 1), -6.0))), documents.truth.numbers.copy()
     classes[7], posterior[7, 3] = 3, -np.inf
-    likelihoods = ClassLikelihoods.corrected(LeftOutPosteriors(posterior, classes, documents.weights))
+    likelihoods = ClassLikelihoods.corrected(of_classes(posterior, classes))
     slopes = likelihoods.scaling[0]
     assert slopes[3] == pytest.approx(slopes[:3].mean(), abs=0.3)
     found = class_shares(posterior[::2], [*NAMES, "d"], likelihoods).prevalence
@@ -207,7 +213,7 @@ def test_one_class_and_one_document() -> None:
 def test_a_class_without_left_out_documents_and_one_that_is_impossible() -> None:
     documents = left_out(200)
     posterior = np.hstack((documents.log_posterior, np.full((200, 1), -np.inf)))
-    likelihoods = ClassLikelihoods.corrected(LeftOutPosteriors(posterior, documents.classes, documents.weights))
+    likelihoods = ClassLikelihoods.corrected(of_classes(posterior, documents.truth.numbers))
     found = class_shares(posterior[::4], [*NAMES, "d"], likelihoods)
     assert all(np.isfinite(each) for share in found.prevalence.values() for each in share)
     assert found.prevalence["d"].share < 1e-3
@@ -299,7 +305,7 @@ def test_intervals_of_two_classes_that_are_hard_to_tell_apart_hold_the_truth(n: 
     """Most likely are shares of 0 or 1, and the draws do not stay where they begin."""
     held = []
     for seed in range(25):
-        documents = LeftOutPosteriors(*two_classes(n, 100 + seed, 0.4), np.ones(n))
+        documents = of_classes(*two_classes(n, 100 + seed, 0.4))
         share = 0.1 + 0.8 * seed / 24
         posterior, classes = two_classes(400, seed, 0.4, share)
         found = class_shares(posterior, ["a", "b"], ClassLikelihoods.corrected(documents)).prevalence["a"]
@@ -323,5 +329,5 @@ def test_after_so_many_sweeps_little_is_left_of_the_start(apart: float) -> None:
 
 def test_a_fit_never_turns_round_what_the_model_says() -> None:
     posterior, classes = two_classes(100, 3, 1.0)
-    scaling = ClassLikelihoods.corrected(LeftOutPosteriors(posterior, 1 - classes, np.ones(100))).scaling
+    scaling = ClassLikelihoods.corrected(of_classes(posterior, 1 - classes)).scaling
     assert scaling[0].min() >= module.LEAST_SLOPE

@@ -9,6 +9,8 @@ from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.errors import UsageError
 from nbtext.prediction.calibration import LeftOutPosteriors
+from nbtext.prediction.labels import DocumentLabels
+from nbtext.prediction.posterior import LabelPosterior
 from nbtext.promises.class_shares import class_likelihoods, estimate_prevalence, require_labels, uncorrected_likelihoods
 from nbtext.promises.label_shares import label_shares
 from nbtext.scoring import scored
@@ -30,7 +32,11 @@ def labelled(n: int, seed: int, shift: float = 0, bias: float = 0, told: float =
 
 def left_out(n: int, seed: int, bias: float = 0, told: float = 4) -> LeftOutPosteriors:
     log_p, truth = labelled(n, seed, bias=bias, told=told)
-    return LeftOutPosteriors(log_p, truth, np.ones(n))
+    return of_labels(log_p, truth)
+
+
+def of_labels(log_p: np.ndarray, truth: np.ndarray) -> LeftOutPosteriors:
+    return LeftOutPosteriors(LabelPosterior(log_p), DocumentLabels.of_mask(truth), np.ones(len(truth)))
 
 
 @pytest.mark.parametrize(("shift", "bias"), [(0, 0.0), (1, 0.0), (-1, 0.0), (0, 0.4)])
@@ -72,14 +78,14 @@ def test_an_interval_is_wider_where_documents_hardly_tell_the_label() -> None:
 def test_without_left_out_documents_shares_are_mean_probabilities() -> None:
     none = np.empty((0, 3))
     log_p, _ = labelled(80, 1)
-    share, low, high, _ = label_shares(log_p, LeftOutPosteriors(none, none > 0, none[:, 0]))
+    share, low, high, _ = label_shares(log_p, of_labels(none, none > 0))
     assert share == pytest.approx(np.exp(log_p).mean(axis=0))
     assert np.all((low < share) & (share < high))
 
 
 def test_a_label_that_is_certain_or_impossible() -> None:
     log_p = np.array([[0.0, -np.inf, -1.0]] * 5)
-    share, low, high, counted = label_shares(log_p, LeftOutPosteriors(log_p, np.array([[True, False, False]] * 5), np.ones(5)))
+    share, low, high, counted = label_shares(log_p, of_labels(log_p, np.array([[True, False, False]] * 5)))
     assert share[:2] == pytest.approx([1, 0])
     assert (low[:2], high[:2]) == (pytest.approx([1, 0]), pytest.approx([1, 0]))
     assert counted[:2].tolist() == [1, 0]

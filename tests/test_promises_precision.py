@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
-from nbtext.metrics.outcomes import judge_documents
+from nbtext.metrics.outcomes import judge_posterior
 from nbtext.prediction.calibration import LeftOutPosteriors
-from nbtext.prediction.rule import IMPRECISE, NO_ANSWER, DecisionRule, _zero_one_costs, log_posterior
+from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, log_posterior
+from nbtext.prediction.rule import IMPRECISE, NO_ANSWER, DecisionRule, _zero_one_costs
 from nbtext.promises.precision import ERROR, _binomial_tail, _documents_needed, precise_from, precision_thresholds, risk_curve
 from tests.budget import examples
 
@@ -25,7 +27,7 @@ def drawn(n: int, seed: int = 0, spread: float = 3, swapped: float = 0) -> LeftO
     found = log_posterior(draw.normal(0, spread, (n, 3)))
     truth = np.minimum((np.exp(found).cumsum(axis=1) < draw.uniform(size=(n, 1))).sum(axis=1), 2)
     truth = np.where((truth == 2) & (draw.uniform(size=n) < swapped), 1, truth)
-    return LeftOutPosteriors(found, truth, np.ones(n))
+    return LeftOutPosteriors(ClassPosterior(found), DocumentLabels(truth, single_labels(3)), np.ones(n))
 
 
 @examples(60)
@@ -64,7 +66,7 @@ def test_documents_drawn_alike_are_answered_with_the_precision_asked_for(*, by_c
         given = decision.answers >= 0
         answered.append(given.mean())
         groups = [decision.answers == number for number in range(3)] if by_class else [given]
-        below += any(np.mean(fresh.classes[group] == decision.answers[group]) < 0.9 - 0.005 for group in groups if group.any())
+        below += any(np.mean(fresh.truth.numbers[group] == decision.answers[group]) < 0.9 - 0.005 for group in groups if group.any())
     assert below < 7
     assert np.mean(answered) > 0.2
 
@@ -115,7 +117,7 @@ def test_equal_weights_change_nothing() -> None:
 
 def test_the_curve_ends_at_the_accuracy_and_its_points_are_the_surest_documents() -> None:
     posteriors = drawn(1000)
-    judged = judge_documents(posteriors.classes, posteriors.log_posterior.argmax(axis=1), posteriors.log_posterior)
+    judged = judge_posterior(posteriors.posterior, posteriors.truth)
     curve = risk_curve(judged)
     assert [point.answered for point in curve] == pytest.approx(np.arange(1, 21) / 20)
     assert curve[-1].precision == np.mean(judged.rank == 0)
@@ -132,13 +134,13 @@ def test_labels_of_documents_are_given_with_the_precision_asked_for() -> None:
     def of_labels(n: int, seed: int) -> LeftOutPosteriors:
         draw = np.random.default_rng(seed)
         p = np.repeat(1 / (1 + np.exp(-draw.normal(1, 2, (n, 1)))), 10, axis=1)
-        return LeftOutPosteriors(np.log(p), draw.uniform(size=(n, 1)) < p, np.ones(n))
+        return LeftOutPosteriors(LabelPosterior(np.log(p)), DocumentLabels.of_mask(draw.uniform(size=(n, 1)) < p), np.ones(n))
 
     for seed in range(25):
         left_out, fresh = of_labels(400, seed), of_labels(4000, seed + 100)
         rule = DecisionRule(precise_from=precise_from(precision_thresholds(left_out, [*"abcdefghij"], DecisionRule(), 0.9)))
         given = rule.members(fresh.log_posterior)
         answered += int(given.any())
-        below += int((given & fresh.classes).sum() < 0.9 * given.sum())
+        below += int((given & fresh.truth.mask(10)).sum() < 0.9 * given.sum())
     assert below <= 4
     assert answered >= 15

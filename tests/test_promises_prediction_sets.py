@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from nbtext.errors import UsageError
 from nbtext.prediction.calibration import LeftOutPosteriors
-from nbtext.prediction.labels import label_set
-from nbtext.prediction.rule import log_posterior
+from nbtext.prediction.labels import DocumentLabels, label_set, single_labels
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, log_posterior
 from nbtext.promises.prediction_sets import SetTally, least_documents, set_rule
 from tests.budget import examples
 
@@ -28,11 +28,16 @@ def drawn(n: int, seed: int = 0, weights: NDArray[np.float64] | None = None) -> 
     draw = np.random.default_rng(seed)
     found = log_posterior(draw.normal(0, 2, (n, 3)))
     truth = (np.exp(found).cumsum(axis=1) < draw.uniform(size=(n, 1))).sum(axis=1)
-    return LeftOutPosteriors(found, np.minimum(truth, 2), np.ones(n) if weights is None else weights)
+    labels = DocumentLabels(np.minimum(truth, 2), single_labels(3))
+    return LeftOutPosteriors(ClassPosterior(found), labels, np.ones(n) if weights is None else weights)
+
+
+def some(posteriors: LeftOutPosteriors, rows: Any) -> LeftOutPosteriors:
+    return LeftOutPosteriors(posteriors.posterior[rows], posteriors.truth[rows], posteriors.weights[rows])
 
 
 def of_truth(posteriors: LeftOutPosteriors) -> list[float]:
-    return sorted(posteriors.log_posterior[np.arange(len(posteriors.classes)), posteriors.classes].tolist())
+    return sorted(posteriors.log_posterior[np.arange(len(posteriors.truth)), posteriors.truth.numbers].tolist())
 
 
 def test_the_threshold_is_the_quantile_of_a_finite_sample() -> None:
@@ -54,10 +59,8 @@ def test_of_all_places_a_new_document_can_have_the_promised_share_is_held() -> N
     everything, coverage = drawn(40), 0.8
     held = 0
     for row in range(40):
-        rest = np.arange(40) != row
-        others = LeftOutPosteriors(everything.log_posterior[rest], everything.classes[rest], everything.weights[rest])
-        members = set_rule(others, CLASSES, coverage).members(everything.log_posterior[row : row + 1])
-        held += bool(members[0, everything.classes[row]])
+        members = set_rule(some(everything, np.arange(40) != row), CLASSES, coverage).members(everything.log_posterior[row : row + 1])
+        held += bool(members[0, everything.truth.numbers[row]])
     assert coverage <= held / 40 < coverage + 1 / 40 + 1e-9
 
 
@@ -66,7 +69,7 @@ def test_documents_drawn_alike_are_held_as_often_as_promised() -> None:
     for seed, by_class in itertools.product(range(20), (False, True)):
         rule, fresh = set_rule(drawn(1000, seed), CLASSES, 0.9, by_class=by_class), drawn(2000, seed + 100)
         tally = SetTally(rule, CLASSES)
-        tally.add(fresh.log_posterior, [CLASSES[k] for k in fresh.classes])
+        tally.add(fresh.log_posterior, [CLASSES[k] for k in fresh.truth.numbers])
         result = tally.result()
         shares.append([group.coverage for group in result.per_class.values()] if by_class else [result.coverage])
     assert np.mean([share for [share] in shares[::2]]) == pytest.approx(0.9, abs=0.006)
@@ -78,16 +81,15 @@ def test_documents_drawn_alike_are_held_as_often_as_promised() -> None:
 def test_the_threshold_of_weighed_documents_is_never_above_that_of_repeated_ones(n: int, coverage: float, seed: int) -> None:
     weights = np.random.default_rng(seed).integers(1, 4, n)
     weighed, rows = drawn(n, seed, weights.astype(np.float64)), np.repeat(np.arange(n), weights)
-    repeated = LeftOutPosteriors(weighed.log_posterior[rows], weighed.classes[rows], np.ones(rows.size))
+    repeated = some(weighed, rows)._replace(weights=np.ones(rows.size))
     of_weighed, of_repeated = (set_rule(each, CLASSES, coverage, by_class=True).least for each in (weighed, repeated))
     assert all(first <= second for first, second in zip(of_weighed, of_repeated, strict=True))
 
 
 def test_a_class_with_too_few_documents_is_in_every_set() -> None:
     posteriors = drawn(200)
-    kept = (posteriors.classes < 2) | (np.arange(200) < 20)
-    few = LeftOutPosteriors(posteriors.log_posterior[kept], posteriors.classes[kept], posteriors.weights[kept])
-    rule = set_rule(few, CLASSES, 0.95, by_class=True)
+    kept = (posteriors.truth.numbers < 2) | (np.arange(200) < 20)
+    rule = set_rule(some(posteriors, kept), CLASSES, 0.95, by_class=True)
     assert rule.always == ("c",)
     assert rule.members(np.log([[0.98, 0.01, 0.01]])).tolist() == [[True, False, True]]
 
@@ -110,7 +112,7 @@ def drawn_labels(n: int, seed: int) -> LeftOutPosteriors:
     """Posteriors of documents whose labels are drawn from them, some none; a label brings others, so that those of a document are not independent."""
     draw = np.random.default_rng(seed)
     p = 1 / (1 + np.exp(-draw.normal(-1.5, 2, (n, 4)) - draw.normal(0, 1, (n, 1))))
-    return LeftOutPosteriors(np.log(p), draw.uniform(size=p.shape) < p, np.ones(n))
+    return LeftOutPosteriors(LabelPosterior(np.log(p)), DocumentLabels.of_mask(draw.uniform(size=p.shape) < p), np.ones(n))
 
 
 @pytest.mark.parametrize("by_class", [False, True])
@@ -118,7 +120,7 @@ def test_sets_hold_the_promised_share_of_the_labels_of_documents(*, by_class: bo
     shares = []
     for seed in range(20):
         rule, fresh = set_rule(drawn_labels(1000, seed), [*CLASSES, "d"], 0.9, by_class=by_class), drawn_labels(2000, seed + 100)
-        truth, members = fresh.classes, rule.members(fresh.log_posterior)
+        truth, members = fresh.truth.mask(4), rule.members(fresh.log_posterior)
         of_documents = ((members & truth).sum(axis=1) / np.maximum(truth.sum(axis=1), 1))[truth.any(axis=1)]
         shares.append((members & truth).sum(axis=0) / truth.sum(axis=0) if by_class else of_documents.mean())
         tally = SetTally(rule, [*CLASSES, "d"])
@@ -134,10 +136,10 @@ def test_sets_hold_the_promised_share_of_the_labels_of_documents(*, by_class: bo
 
 def test_documents_without_labels_say_nothing_of_sets() -> None:
     documents = drawn_labels(500, 1)
-    some = documents.classes.any(axis=1)
-    assert not some.all()
-    labelled = LeftOutPosteriors._make(column[some] for column in documents)
+    has_labels = documents.truth.sizes() > 0
+    assert not has_labels.all()
+    labelled = some(documents, has_labels)
     assert set_rule(documents, [*CLASSES, "d"], 0.9) == set_rule(labelled, [*CLASSES, "d"], 0.9)
     tally = SetTally(set_rule(labelled, [*CLASSES, "d"], 0.9), [*CLASSES, "d"])
-    tally.add(documents.log_posterior[~some], [label_set([])] * np.count_nonzero(~some))
+    tally.add(documents.log_posterior[~has_labels], [label_set([])] * np.count_nonzero(~has_labels))
     assert tally.result().n == 0

@@ -136,7 +136,7 @@ def is_refused(path: Path, what: str) -> bool:
     except ModelError:
         return True
     rows = (ROWS if model.reading["numeric"] else [row["text"] for row in ROWS])[:20]
-    several = model.fitted.several_labels
+    several = not model.fitted.kind.is_exclusive
     documents = list(labelled_documents(rows, (list(map(label_set, SETS)) if several else LABELS)[:20], model.reading))
     posterior = model.predict_proba(rows)
     assert np.all((posterior >= 0) & (posterior <= 1)), what

@@ -2,8 +2,8 @@
 
 p(C_k | d) ∝ Π_m p_m(C_k | d)^w_m, the logarithmic opinion pool (C. Genest, J. Zidek, Combining probability distributions, 1986; with weights
 that are learnt, G. Hinton, Training products of experts by minimizing contrastive divergence, 2002). Each p_m is calibrated by a temperature
-that depends on the length n of the document, T_m = a_m n^b_m, as in `nbtext.prediction.calibration`. So what a member's normalisation
-divides by is the same in every class, and only u_m = w_m / T_m matters: the scores are s_k(d) = Σ_m u_m(n_d) s_mk(d), s_mk those of the members. u_m = c_m n^β_m is
+that depends on the length n of the document, T_m = a_m n^b_m, as in `nbtext.prediction.calibration`; so what a member's normalisation divides by is the
+same in every class, and only u_m = w_m / T_m matters: the scores are s_k(d) = Σ_m u_m(n_d) s_mk(d), s_mk those of the members. u_m = c_m n^β_m is
 fitted for all members at once, to documents that each was scored without: by the least Σ_d −log softmax(s(d))_truth + ½|θ − θ_0|², θ being log c_m
 at the middle length and β_m; θ_0 is 1 / M for each of the M members and no part of the length. All members count alike and are in one file.
 """
@@ -29,7 +29,8 @@ from nbtext.classifiers.base import (
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.errors import require
 from nbtext.prediction.calibration import LARGEST_LOG, divisor_loss, newton_minimum
-from nbtext.prediction.rule import log_posterior
+from nbtext.prediction.labels import DocumentLabels, single_labels
+from nbtext.prediction.posterior import log_posterior
 from nbtext.records import dataclass
 from nbtext.settings import MOST_PSEUDO_COUNT
 from nbtext.text.hashing import pair
@@ -143,7 +144,9 @@ class PooledClassifier(AdditiveClassifier):
             rest = None if by_folds else documents.rows(np.delete(np.arange(len(documents)), rows))
             left_out, statistics = documents.rows(rows), subsets.without(rows)
             unseen = [member.left_out(member.training, left_out, statistics, rest) for member in self.members]
-            parts.append([np.stack([each.scores[:most] for each in unseen], axis=1), *(column[:most] for column in unseen[0][1:])])
+            first = unseen[0]
+            columns = (first.lengths, first.unknown, first.truth.numbers, first.weights)
+            parts.append([np.stack([each.scores[:most] for each in unseen], axis=1), *(column[:most] for column in columns)])
         if not parts:
             return self
         scores, lengths, unknown, classes, weights = (np.concatenate(column)[:most] for column in zip(*parts, strict=True))
@@ -157,7 +160,8 @@ class PooledClassifier(AdditiveClassifier):
         for fold in range(POOL_FOLDS):
             is_out = np.arange(classes.size) % POOL_FOLDS == fold
             pooled[is_out] = _pooled(scores[is_out], pool_without(is_out).weights(lengths[is_out]))
-        return replace(self, pool=pool_without(np.zeros_like(usable)), held_out=Unseen(pooled, lengths, unknown, classes, weights))
+        truth = DocumentLabels(classes, single_labels(training.statistics.n_classes))
+        return replace(self, pool=pool_without(np.zeros_like(usable)), held_out=Unseen(pooled, lengths, unknown, truth, weights))
 
     def estimate_again(self, training: Training) -> Self:
         """Return the model of fewer documents with the same weights."""

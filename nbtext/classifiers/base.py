@@ -20,6 +20,7 @@ from nbtext.errors import UsageError, require
 from nbtext.exclusions import needs_documents
 from nbtext.language_model.dirichlet import NO_OWN, LanguageModels, OwnPseudoCounts, beta_posteriors, log
 from nbtext.prediction.calibration import UNCALIBRATED, Calibration, by_length
+from nbtext.prediction.labels import DocumentLabels
 from nbtext.records import dataclass
 from nbtext.settings import CLASSIFIERS
 
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
     from nbtext.language_model.measures import PartFit
     from nbtext.language_model.sampling import DrawValues
     from nbtext.language_model.smoothing import CountHistogram
+    from nbtext.prediction.posterior import Posterior
     from nbtext.settings import ClassifierName, ClassPrior, Settings
-    from nbtext.type_names import Arrays, Floats, Mask, Numbers, OfTerms, ScoresAndTokens, Truth, Whole
+    from nbtext.type_names import Arrays, Floats, Mask, Numbers, OfTerms, ScoresAndTokens, Whole
 
 
 def classifier_class(name: ClassifierName) -> type[Classifier]:
@@ -45,8 +47,8 @@ def classifier_class(name: ClassifierName) -> type[Classifier]:
 def class_for(statistics: ClassStatistics, settings: Settings) -> type[Classifier]:
     """Return the class of the classifier: that of the settings, for attributes that are no features of it one around it, or the one for several labels."""
     kind = classifier_class(settings.classifier)
-    if statistics.everything is not None:
-        module, several = kind.SEVERAL_LABELS
+    if not statistics.kind.is_exclusive:
+        module, several = kind.FOR_LABELS
         return getattr(import_module(f"nbtext.classifiers.{module}"), several)
     if kind.TAKES_COLUMNS or not statistics.attributes.names:
         return kind
@@ -66,7 +68,7 @@ def class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
     if not weights.any():
         raise UsageError("the class prior leaves no class possible", hint="give a class of the corpus a weight above 0")
     prior: Floats = weights / weights.sum()
-    if statistics.everything is not None and isinstance(kind, str):
+    if not statistics.kind.is_exclusive and isinstance(kind, str):
         prior = 1 / (1 + np.exp(-log_prior_odds(kind, statistics.class_documents, statistics.n_documents)))
     return prior
 
@@ -197,17 +199,28 @@ class Unseen(NamedTuple):
     """Tokens of terms that count, shape (n_docs,)."""
     unknown: Whole
     """Other tokens, shape (n_docs,)."""
-    classes: Truth
-    """The true classes."""
+    truth: DocumentLabels
     weights: Floats
     """The weights of the documents, shape (n_docs,); 1 if they have none."""
 
+    @classmethod
+    def joined(cls, parts: Sequence[Unseen]) -> Unseen:
+        """Return the documents of all parts, in order."""
+        return cls(
+            scores=np.concatenate([part.scores for part in parts]),
+            lengths=np.concatenate([part.lengths for part in parts]),
+            unknown=np.concatenate([part.unknown for part in parts]),
+            truth=DocumentLabels.joined([part.truth for part in parts]),
+            weights=np.concatenate([part.weights for part in parts]),
+        )
+
     @property
     def is_known(self) -> Mask:
-        """Which documents have classes that the models know, shape (n_docs,): not those whose class went with its only document."""
-        if self.classes.ndim > 1:
-            return np.logical_not((self.classes & np.isneginf(self.scores)).any(axis=1))
-        return np.isfinite(self.scores[np.arange(len(self.classes)), self.classes])
+        """Which documents have labels that the models know, shape (n_docs,): not those whose label went with its only document."""
+        documents, labels = self.truth.pairs()
+        is_known = np.ones(len(self.scores), np.bool_)
+        is_known[documents[~np.greater(self.scores[documents, labels], -np.inf)]] = False
+        return is_known
 
     def of_known_classes(self) -> Unseen:
         """Return the documents of known classes."""
@@ -219,7 +232,8 @@ def loss_after_calibration(unseen: Unseen, usual: float = 0.0) -> float:
 
     It does not follow ``--calibration``, which is to change probabilities and no answers. ``usual`` as in `by_length`.
     """
-    scores, lengths, _, truth, of_known = unseen.of_known_classes()
+    scores, lengths, _, labels, of_known = unseen.of_known_classes()
+    truth = labels.numbers
     weights = None if np.all(unseen.weights == 1) else of_known
     posterior = by_length(scores, truth, lengths, weights, usual).log_posterior(scores, lengths)
     return -float(np.average(posterior[np.arange(len(truth)), truth], weights=weights))
@@ -275,7 +289,7 @@ class Classifier(ABC):
     TAKES_COLUMNS: ClassVar[bool] = False
     """True if all attributes are, so that their likelihoods have no part in its scores."""
 
-    SEVERAL_LABELS: ClassVar[tuple[str, str]] = ("many_labels", "LabelsAgainstRest")
+    FOR_LABELS: ClassVar[tuple[str, str]] = ("many_labels", "LabelsAgainstRest")
     """Module and class of the model for documents that may have several labels."""
 
     training: Training
@@ -431,7 +445,7 @@ class Classifier(ABC):
             if documents is not None and places is not None:
                 rest = documents.rows(np.delete(np.arange(len(documents)), places[rows]))
             parts.append(self.left_out(training, sample.rows(rows), subsets.without(rows), rest))
-        return Unseen(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return Unseen.joined(parts)
 
     def left_out(
         self, training: Training, left_out: CountedDocuments, statistics: ClassStatistics, rest: CountedDocuments | None
@@ -448,6 +462,11 @@ class Classifier(ABC):
             scores, lengths = np.full((len(left_out), statistics.n_classes), -np.inf), np.zeros(len(left_out), np.int64)
         truth, weights = left_out.truth(statistics.n_classes), left_out.natural_weights(training.statistics)
         return Unseen(scores, lengths, matrix.tokens - lengths, truth, weights)
+
+    @property
+    def kind(self) -> type[Posterior]:
+        """Whether the labels of a document exclude each other."""
+        return self.training.statistics.kind
 
     @classmethod
     def subtracts_exactly(cls, settings: Settings, unit: int) -> bool:
@@ -478,12 +497,9 @@ class Classifier(ABC):
         """Return how scores become probabilities by the textbook."""
         return UNCALIBRATED
 
-    def fitted_calibration(self, scores: Floats, truth: Truth, lengths: Whole, weights: Floats | None) -> Calibration:
-        """Fit a calibration to left-out documents, given on the scale of log-probabilities.
-
-        Shapes are as in `nbtext.prediction.calibration.by_length`.
-        """
-        return by_length(scores, truth, lengths, weights, self.usual_exponent)
+    def fitted_calibration(self, scores: Floats, truth: DocumentLabels, lengths: Whole, weights: Floats | None) -> Calibration:
+        """Fit a calibration to left-out documents, given on the scale of log-probabilities, with shapes as in `nbtext.prediction.calibration.by_length`."""
+        return by_length(scores, truth.numbers, lengths, weights, self.usual_exponent)
 
     def likelihood_per_token(self, scores: Floats, lengths: Whole, unknown: Whole) -> ScoresAndTokens | None:
         """Return the log-likelihood per token of scored documents under their best class, in nats, and their tokens; both of shape (n_docs,).

@@ -37,6 +37,7 @@ from nbtext.counts.vocabulary import category_term
 from nbtext.counts.weighting import tfidf
 from nbtext.errors import UsageError, quantity, require
 from nbtext.language_model.dirichlet import log
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, of_kind
 from nbtext.ragged import offsets
 from nbtext.records import dataclass
 from nbtext.steps import stepped
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
 
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.type_names import AnyArray, Arrays, Floats, Mask, Numbers, ScoresAndTokens, Truth, Whole
+    from nbtext.prediction.labels import DocumentLabels
+    from nbtext.type_names import AnyArray, Arrays, Floats, Integers, Mask, Numbers, ScoresAndTokens, Whole
 
     Reals = AnyArray  # of the precision of the features
 
@@ -134,6 +136,69 @@ class _Vector(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class Softmax:
+    """The truth of documents that have one class each."""
+
+    classes: Integers
+    """Shape (n_docs,)."""
+
+    @classmethod
+    def of(cls, labels: DocumentLabels, n_classes: int) -> Softmax:
+        """Return the truth of documents."""
+        del n_classes
+        return cls(labels.numbers)
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def biases(self, weights: Reals | None, size: float, n_classes: int) -> Floats:
+        """Return log(D_k / D), shape (n_classes,), of documents with ``weights`` whose sum is ``size``."""
+        return log(np.bincount(self.classes, weights, n_classes) / size)
+
+    def residual(self, linear: Reals) -> Reals:
+        """Return p(C_k | d) − [k is the true class] from the scores of classes, in their place, shape (n_docs, n_classes)."""
+        linear -= linear.max(axis=1, keepdims=True)
+        np.exp(linear, out=linear)
+        linear /= linear.sum(axis=1, keepdims=True)
+        linear[np.arange(self.classes.size), self.classes] -= 1
+        return linear
+
+
+@dataclass(frozen=True, eq=False)
+class Sigmoid:
+    """The truth of documents that may have several labels."""
+
+    is_true: Mask
+    """Shape (n_docs, n_labels)."""
+
+    @classmethod
+    def of(cls, labels: DocumentLabels, n_classes: int) -> Sigmoid:
+        """Return the truth of documents."""
+        return cls(labels.mask(n_classes))
+
+    def __len__(self) -> int:
+        return len(self.is_true)
+
+    def biases(self, weights: Reals | None, size: float, n_classes: int) -> Floats:
+        """Return log D_k / (D − D_k), shape (n_labels,)."""
+        del n_classes
+        holding = (np.ones(len(self)) if weights is None else weights) @ self.is_true
+        return log(holding / np.maximum(size - holding, AT_LEAST))
+
+    def residual(self, linear: Reals) -> Reals:
+        """Return p(label k | d) − [the document has label k] from log odds, in their place."""
+        from scipy.special import expit
+
+        posterior: Reals = expit(linear, out=linear)
+        posterior -= self.is_true
+        return posterior
+
+
+TRUTHS: dict[type[Posterior], type[Softmax | Sigmoid]] = {ClassPosterior: Softmax, LabelPosterior: Sigmoid}
+"""By the kind of labels."""
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Features, scales and classes of the documents that are fitted to.
 
@@ -150,8 +215,7 @@ class Problem:
     """s_jk² of the terms of each block, shape (n, n_classes)."""
     own: Reals
     """Σ_j x_jd² s_jk² over the terms j of this document alone, shape (n_docs, n_classes)."""
-    truth: Truth
-    """Class of each document, shape (n_docs,), or of several labels which it has, shape (n_docs, n_classes)."""
+    truth: Softmax | Sigmoid
     is_shared: Mask
     """Which terms documents share, not one document alone has, shape (n_terms,)."""
     place: Whole
@@ -171,7 +235,7 @@ class Problem:
         features: Any,  # noqa: ANN401 - scipy has no types
         scales: Callable[[Whole], Reals],
         n_classes: int,
-        truth: Truth,
+        truth: Softmax | Sigmoid,
         weights: Floats | None = None,
     ) -> Self:
         """Return the problem of features by rows, and of the function that returns the scale s of some terms in each class, shape (n, n_classes).
@@ -244,10 +308,7 @@ class Problem:
     def start(self) -> _Vector:
         """Return weights of 0, and log(D_k / D) as biases, or the log odds of labels: −inf for a class without documents, which stays so."""
         zeros = np.zeros(self.shape, self.own.dtype)
-        several, size = self.truth.ndim > 1, self.size or 1.0
-        weights = np.ones(len(zeros)) if several and self.weights is None else self.weights
-        holding = weights @ self.truth if several else np.bincount(self.truth, weights, zeros.shape[1])
-        bias = log(holding / (np.maximum(size - holding, AT_LEAST) if several else size))
+        bias = self.truth.biases(self.weights, self.size or 1.0, zeros.shape[1])
         return _Vector(zeros, zeros, bias.astype(zeros.dtype))
 
     def vector(self, coefficients: Reals, bias: Reals) -> _Vector:
@@ -257,16 +318,7 @@ class Problem:
     def residual(self, point: _Vector) -> Reals:
         """Return p(C_k | d) − [k is the truth, or one of the labels], times the weight of the document, shape (n_docs, n_classes)."""
         posterior: Reals = point.products + point.bias
-        if self.truth.ndim > 1:
-            from scipy.special import expit
-
-            posterior = expit(posterior, out=posterior)
-            posterior -= self.truth
-        else:
-            posterior -= posterior.max(axis=1, keepdims=True)
-            np.exp(posterior, out=posterior)
-            posterior /= posterior.sum(axis=1, keepdims=True)
-            posterior[np.arange(self.truth.size), self.truth] -= 1
+        posterior = self.truth.residual(posterior)
         if self.weights is not None:
             posterior *= self.weights[:, np.newaxis]
         return posterior
@@ -406,7 +458,7 @@ class LogisticRegression(LinearClassifier):
 
     PSEUDO_COUNT: ClassVar[float] = 1.0
     TAKES_COLUMNS: ClassVar[bool] = True
-    SEVERAL_LABELS: ClassVar[tuple[str, str]] = ("logistic_labels", "LogisticLabels")
+    FOR_LABELS: ClassVar[tuple[str, str]] = ("logistic_labels", "LogisticLabels")
 
     scaled_weights: Reals
     """w_jk (1 + |r_jk|) of terms and w_jk of categories, in the order of the vocabulary, then of numbers: float32, shape (n_features, n_classes)."""
@@ -600,7 +652,7 @@ def _precision(whole: _Part) -> float:
     features = int(np.count_nonzero(whole.training.selected[whole.documents.matrix.terms]))
     a_class = 2 * features + 5 * CORRECTIONS * len(whole.documents)  # G once, five passes over each pair
     precision = SETTLED if a_class * statistics.n_classes <= CHEAP else CONVERGED
-    return precision if statistics.everything is None else min(precision * statistics.n_classes, EXCESS)
+    return precision if statistics.kind.is_exclusive else min(precision * statistics.n_classes, EXCESS)
 
 
 def _problem(part: _Part) -> Problem:
@@ -611,7 +663,7 @@ def _problem(part: _Part) -> Problem:
     smoothing, totals, kept = training.smoothing, statistics.tokens_of(training.selected), statistics.of_cells(columns.known)
     bounds = offsets(np.diff(statistics.term_offsets)[columns.known])
     counts = _by_rows(statistics.cell_counts[kept], statistics.cell_classes[kept], bounds, statistics.n_classes)
-    is_scaled = np.pad(training.selected[columns.known], (0, columns.numbers.centres.size)) & (statistics.everything is None)
+    is_scaled = np.pad(training.selected[columns.known], (0, columns.numbers.centres.size)) & statistics.kind.is_exclusive
     del kept, bounds, columns
 
     def scales(places: Whole) -> Reals:
@@ -621,7 +673,8 @@ def _problem(part: _Part) -> Problem:
             found[here] += np.abs(log_count_ratio(counts[places[here]].toarray(), totals, n_terms, smoothing))
         return found
 
-    truth = part.documents.truth(statistics.n_classes)[part.rows]
+    labels = part.documents.truth(statistics.n_classes)[part.rows]
+    truth = of_kind(TRUTHS, statistics.kind).of(labels, statistics.n_classes)
     weights = None if statistics.weight_unit == 1 else part.documents.natural_weights(statistics)[part.rows]
     features = _features(training, part.documents.matrix, part.rows, np.float32)
     return Problem.of(features, scales, statistics.n_classes, truth, weights)
@@ -738,7 +791,7 @@ def _chosen(whole: _Part, part: Whole, rest: Whole, precision: float, judge: Cal
 def _shift_of_prior(training: Training) -> Floats:
     """Return log π_k − log(D_k / D), 0 for the class prior of the documents, shape (n_classes,)."""
     statistics, prior = training.statistics, training.settings.class_prior
-    if statistics.everything is not None:
+    if not statistics.kind.is_exclusive:
         holding, n_documents = statistics.class_documents, statistics.n_documents
         return log_prior_odds(prior, holding, n_documents) - log_prior_odds("empirical", holding, n_documents)
     shares = np.where(statistics.class_documents > 0, statistics.class_documents, 1) / (statistics.n_documents or 1)

@@ -24,4 +24,5 @@ class LogisticLabels(LabelScores, LogisticRegression):
     def judge(unseen: Unseen) -> float:
         """Return the weighted mean of the sum of −log p over labels, in nats, before calibration, of documents whose labels the model knows."""
         scores, _, _, truth, weights = unseen.of_known_classes()
-        return float(np.average(np.logaddexp(0.0, np.where(truth, -scores, scores)).sum(axis=1), weights=weights))
+        against = np.where(truth.mask(scores.shape[1]), -scores, scores)
+        return float(np.average(np.logaddexp(0.0, against).sum(axis=1), weights=weights))

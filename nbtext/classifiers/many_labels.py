@@ -1,9 +1,8 @@
 """Several labels per document: for each label the two-class model of its documents against all others.
 
-Score of label k: log π_k/(1 − π_k) + Σ_j n_jd log(φ_jk / φ_j,rest), where the rest are the documents without the label, whose counts are
-those of all less its own. The labels compete only in the calibration, `nbtext.prediction.label_calibration`.
-
-Source: G. Tsoumakas, I. Katakis, Multi-label classification: an overview (2007), for one label against the rest.
+Score of label k: log π_k/(1 − π_k) + Σ_j n_jd log(φ_jk / φ_j,rest), where the rest are the documents without the label, whose counts are those of all less its
+own. The labels compete only in the calibration, `nbtext.prediction.label_calibration`. Source: G. Tsoumakas, I. Katakis, Multi-label classification: an overview
+(2007), for one label against the rest.
 """
 
 from __future__ import annotations
@@ -26,7 +25,9 @@ from nbtext.text.hashing import pair, unpair
 if TYPE_CHECKING:
     from nbtext.classifiers.multinomial import MultinomialNaiveBayes
     from nbtext.counts.documents import CountedDocuments
-    from nbtext.type_names import Floats, Numbers, Truth, Whole
+    from nbtext.prediction.labels import DocumentLabels
+    from nbtext.settings import Settings
+    from nbtext.type_names import Floats, Numbers, Whole
 
 
 class LabelScores(Classifier):
@@ -42,9 +43,9 @@ class LabelScores(Classifier):
         """Return independent labels."""
         return LabelCalibration.none(self.log_prior_odds)
 
-    def fitted_calibration(self, scores: Floats, truth: Truth, lengths: Whole, weights: Floats | None) -> LabelCalibration:
+    def fitted_calibration(self, scores: Floats, truth: DocumentLabels, lengths: Whole, weights: Floats | None) -> LabelCalibration:
         """Calibrate all labels together."""
-        return by_label(scores, truth, lengths, weights, prior=self.log_prior_odds)
+        return by_label(scores, truth.mask(scores.shape[1]), lengths, weights, prior=self.log_prior_odds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +58,16 @@ class LabelsAgainstRest(LabelScores, LinearClassifier):
     @classmethod
     def estimate(cls, training: Training) -> Self:
         """Return the model that follows from the counts."""
-        both, kind = (training.statistics, training.statistics.everything), classifier_class(training.settings.classifier)
-        of_labels, of_all = (kind.estimate(replace(training, statistics=each)).linear for each in both if each is not None)
+        both, kind = (training.statistics, training.statistics.all_documents), classifier_class(training.settings.classifier)
+        of_labels, of_all = (kind.estimate(replace(training, statistics=each)).linear for each in both)
         if of_labels is None or of_all is None:
             raise ValueError("the classifier is for documents of one label each")
         return cls(training, of_labels, of_all)
+
+    @classmethod
+    def subtracts_exactly(cls, settings: Settings, unit: int) -> bool:
+        """Return whether the model of a label does."""
+        return classifier_class(settings.classifier).subtracts_exactly(settings, unit)
 
     @cached_property
     def bias(self) -> Floats:
@@ -83,14 +89,15 @@ class LabelsAgainstRest(LabelScores, LinearClassifier):
 
     def unseen(self, training: Training, sample: CountedDocuments) -> Unseen:
         """Score the sample with each document left out, or where that is not exact by folds."""
-        exact = self.of_labels.subtracts_exactly(training.settings, training.statistics.weight_unit) and training.choose is None
+        exact = self.subtracts_exactly(training.settings, training.statistics.weight_unit) and training.choose is None
         return self.leave_one_out(sample) if exact and training.settings.prior_shape == "symmetric" else super().unseen(training, sample)
 
     def leave_one_out(self, documents: CountedDocuments) -> Unseen:
         """Return the scores of documents of the corpus, each by the counts of all others; −inf for a label that no other document has."""
         naive_bayes: MultinomialNaiveBayes = self.of_labels  # type: ignore[assignment] # the only one that subtracts exactly
         statistics, everything, models = self.training.statistics, self.of_all.counts, naive_bayes.language_models  # type: ignore[attr-defined]
-        is_own = documents.truth(statistics.n_classes)
+        truth = documents.truth(statistics.n_classes)
+        is_own = truth.mask(statistics.n_classes)
         weights = documents.natural_weights(statistics)
         counted = replace(as_summed(documents, naive_bayes.weighting), labels=None)
         matrix, own, remaining, vanishing, tokens, others = without_themselves(everything, models.selected, counted)
@@ -129,4 +136,4 @@ class LabelsAgainstRest(LabelScores, LinearClassifier):
         scores += log_prior_odds(self.training.settings.class_prior, holding, statistics.n_documents - weights[:, np.newaxis])
         scores[is_own & (holding <= 0)] = -np.inf
         lengths = documents.matrix.of_terms(models.selected).of_entries(others).lengths
-        return Unseen(scores, lengths, documents.matrix.lengths - lengths, is_own, weights)
+        return Unseen(scores, lengths, documents.matrix.lengths - lengths, truth, weights)

@@ -183,4 +183,4 @@ class MultinomialNaiveBayes(WeightedCountsClassifier):
         for label, weight in sorted(set(zip(documents.classes.tolist(), weights.tolist(), strict=True))):
             prior = class_prior_without(self.training.settings.class_prior, self.counts, label, weight)
             scores[(documents.classes == label) & (weights == weight)] += log(prior)
-        return Unseen(scores, lengths, unknown, documents.classes, weights)
+        return Unseen(scores, lengths, unknown, documents.truth(self.training.statistics.n_classes), weights)

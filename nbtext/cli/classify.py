@@ -123,7 +123,7 @@ def command(model_path: str, output: str | None, limit: int | None, **options: A
     rule, sets = option.answer_rules(options, model)
     top_k = min(limit or len(model.classes) * options["scores"], len(model.classes))
     form = AnswerForm(
-        output, top_k, rule.costs is not None, options["scores"], at_once == 1, safe, kept, options["coverage"], model.fitted.several_labels
+        output, top_k, rule.costs is not None, options["scores"], at_once == 1, safe, kept, options["coverage"], model.fitted.kind
     )
     drift = None
     if options["drift"] is not None:

@@ -55,7 +55,6 @@ def command(output: str, folds: int, repeats: int, seed: int, **options: Any) ->
     """
     from nbtext.cli.corpus import check_output_file, corpus_paths, read_and_count, warn_of_small_classes
     from nbtext.evaluation.cross_validation import validate_corpus
-    from nbtext.prediction.labels import have_several
     from nbtext.report.answers import prediction_lines
     from nbtext.report.evaluations import write_evaluation
     from nbtext.store.atomic import replace_file
@@ -67,8 +66,8 @@ def command(output: str, folds: int, repeats: int, seed: int, **options: Any) ->
     check_output_file(predictions, "--predictions", [*paths, options["costs"]])
     counted = read_and_count(paths, options, [] if column is None else [column])
     statistics = counted.corpus.counts.statistics
-    several = have_several(statistics.classes)
-    asked, rule = gates(options, statistics.n_classes), option.decision_rule(options, statistics.classes[several:], several=several)
+    asked = gates(options, statistics.n_classes)
+    rule = option.decision_rule(options, statistics.labels, statistics.kind)
     method = "time" if options["time_column"] else "grouped" if column else "leave-one-out" if options["leave_one_out"] else "stratified"
     if method == "stratified" and folds <= statistics.n_documents:
         warn_of_small_classes(statistics, folds)
@@ -76,7 +75,8 @@ def command(output: str, folds: int, repeats: int, seed: int, **options: Any) ->
     result = validation.result()
     if predictions is not None:
         answers = (answer for repeat in validation.repeats for answer in repeat.predictions())
-        replace_file(predictions, lambda file: file.writelines(prediction_lines(answers, counted.corpus.names, result.classes)))
+        lines = prediction_lines(answers, counted.corpus.names, statistics.kind)
+        replace_file(predictions, lambda file: file.writelines(lines))
     counted.source.say_notices()
     if unknown := result.unknown_documents:
         n = quantity(sum(unknown.values()), "document")

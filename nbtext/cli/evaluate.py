@@ -64,7 +64,7 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
     from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
     from nbtext.cli.shares import for_prior
     from nbtext.evaluation.judging import judge_scored
-    from nbtext.exclusions import MISTAKES, SEVERAL_LABELS, require_fitting
+    from nbtext.exclusions import MISTAKES, require_fitting, rows_of
     from nbtext.explain.mistakes import MistakeFinder
     from nbtext.model.corpus_work import score_corpus
     from nbtext.prediction.rule import answer_threshold
@@ -79,9 +79,9 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
     tally = None if set_rule is None else SetTally(set_rule, model.classes)
     paths, by, errors = corpus_paths(options), tuple(dict.fromkeys(by)), options["errors"]
     if errors is not None:
-        require_fitting(model.settings, MISTAKES, *[SEVERAL_LABELS] * model.fitted.several_labels)
+        require_fitting(model.settings, MISTAKES, *rows_of(model.fitted.kind))
         check_output_file(errors, "--errors", [model_path, *paths, *options["training"], options["costs"]])
-    with nullcontext() if errors is None else mistakes_written(errors, MistakeFinder(model.fitted)) as look:
+    with nullcontext() if errors is None else mistakes_written(errors, MistakeFinder(model.fitted), rule) as look:
         leaks = leak_watch(model, paths, options)
         documents = documents_for(model, paths, options, labelled=True, columns=by)
         scored = score_corpus(model.fitted, documents, options["jobs"])

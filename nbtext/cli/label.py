@@ -115,17 +115,17 @@ def command(output: str, **options: Any) -> None:
             for _ in messages.reported(session.take(rows, options["who"], now())):
                 pass
             rows.finish()
-            new, (given, kinds) = len(session.labels) - known, session.nouns
-            messages.notice(
-                f"{options['to']}: {quantity(new, f'new {given}')}, {len(session.labels):,} in all, {quantity(len(session.classes), kinds)}"
-            )
+            new = quantity(len(session.labels) - known, f"new {session.model.noun_of_answers}")
+            classes = quantity(len(session.classes), session.plan.kind.noun)
+            messages.notice(f"{options['to']}: {new}, {len(session.labels):,} in all, {classes}")
         else:
-            from nbtext.cli.label_screen import LabelScreen, LabelSetScreen
+            from nbtext.cli.label_screen import SCREENS
+            from nbtext.prediction.posterior import of_kind
 
-            screen = LabelScreen if session.plan.separator is None else LabelSetScreen
+            screen = of_kind(SCREENS, session.plan.kind)
             with terminal:
                 screen(session, terminal, lambda row, label: session.answer(row, label, options["who"], now())).run()
-            classes = quantity(len(session.classes), session.nouns[1])
+            classes = quantity(len(session.classes), session.plan.kind.noun)
             learn = "" if options["review"] else f", {classes}; learn them with nbtext train {options['to']}"
             messages.notice(f"{options['to']}: {session.done}{learn}")
     source.say_notices()
@@ -137,7 +137,7 @@ def _session(paths: tuple[str, ...], options: option.Options, file: AnswerFile |
     from nbtext.corpus.streams import file_content
     from nbtext.labelling.answer_file import Labelled, read_session
     from nbtext.labelling.session import Plan, open_session
-    from nbtext.prediction.labels import BETWEEN_LABELS, is_set
+    from nbtext.prediction.labels import separator_between
 
     answers: Any = [] if file is None else file.answers
     if file is None and Path(options["to"]).exists():  # another session may be writing to it
@@ -150,14 +150,14 @@ def _session(paths: tuple[str, ...], options: option.Options, file: AnswerFile |
         from nbtext.model.training import looked_up
 
         return Review(count_pool(source.readable(), analysis), looked_up(analysis), file), source
-    separator = options["label_separator"] or (BETWEEN_LABELS if any(is_set(answer.label) for answer in answers) else None)
+    separator = options["label_separator"] or separator_between(answer.label for answer in answers)
+    plan = Plan(options["strategy"], options["random_share"], options["seed"], separator)
     seeds: list[Seed] = []
     if options["seeds"] is not None:
         from nbtext.cli.option_files import read_seeds
-        from nbtext.exclusions import SEED_WORDS, SEVERAL_LABELS, require_fitting
+        from nbtext.exclusions import SEED_WORDS, require_fitting, rows_of
         from nbtext.model.training import seed_terms
 
-        require_fitting(analysis.settings, SEED_WORDS, *[SEVERAL_LABELS] * (separator is not None))
+        require_fitting(analysis.settings, SEED_WORDS, *rows_of(plan.kind))
         seeds = seed_terms(read_seeds(options["seeds"]), analysis)
-    plan = Plan(options["strategy"], options["random_share"], options["seed"], separator)
     return open_session(source.readable(), analysis, plan, answers, file, seeds), source

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from nbtext.cli.label_drawing import KEYS, class_lines, cut, safe, text_lines
 from nbtext.errors import UsageError, quantity
 from nbtext.prediction.labels import label_set, labels_in, separated
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior
 from nbtext.report.forms import shortened
 
 if TYPE_CHECKING:
@@ -203,3 +204,7 @@ class LabelSetScreen(LabelScreen):
         for label in labels_in(separated(typed or "", self._session.plan.separator)):
             self._new += [label] * (label not in self._names)
             self._chosen.add(label)
+
+
+SCREENS: dict[type[Posterior], type[LabelScreen]] = {ClassPosterior: LabelScreen, LabelPosterior: LabelSetScreen}
+"""By the kind of labels."""

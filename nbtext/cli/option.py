@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from nbtext.model import TextClassifier
+    from nbtext.prediction.posterior import Posterior
     from nbtext.prediction.rule import DecisionRule
     from nbtext.promises.precision import PrecisionThreshold
     from nbtext.promises.prediction_sets import SetRule
@@ -300,7 +301,7 @@ answer_options = several(
 """For `answer_rules`, and `for_prior` of `nbtext.cli.shares`."""
 
 
-def decision_rule(options: Options, classes: Sequence[str], *, several: bool = False) -> DecisionRule:
+def decision_rule(options: Options, classes: Sequence[str], kind: type[Posterior]) -> DecisionRule:
     """Return the decision rule of the options, for documents of one label or of several; raise `PathError` or `UsageError` for a wrong file of costs."""
     from nbtext.prediction.rule import DecisionRule, per_class
 
@@ -311,7 +312,7 @@ def decision_rule(options: Options, classes: Sequence[str], *, several: bool = F
     from nbtext.cli.option_files import read_costs
     from nbtext.prediction.rule import ABSTAIN, costs_from, thresholds_by_costs
 
-    if several:
+    if not kind.is_exclusive:
         return DecisionRule(None, least, labels_from=read_costs(options["costs"], classes, thresholds_by_costs))
     costs = read_costs(options["costs"], classes, costs_from)
     if ABSTAIN in classes:
@@ -325,7 +326,7 @@ def answer_rules(options: Options, model: TextClassifier) -> tuple[DecisionRule,
     Warn of what these promises cost: of classes that every set has, and of those that are never the answer. Raises `UsageError` for an unknown class,
     and as `decision_rule` and `set_rule` do.
     """
-    rule, sets, by_class = decision_rule(options, model.classes, several=model.fitted.several_labels), None, options["by_class"]
+    rule, sets, by_class = decision_rule(options, model.classes, model.fitted.kind), None, options["by_class"]
     if (decide := options["decide"]) != "document":
         if decide == "label":
             from nbtext.model.training import left_out_posteriors

@@ -32,11 +32,11 @@ def likelihoods_of(model: TextClassifier) -> Likelihoods:
 def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: Options) -> Iterator[ScoredBlock]:
     """Return scored documents with posteriors for the shares of ``--prior-from``, which is read here."""
     from nbtext.cli.corpus import documents_for
-    from nbtext.exclusions import OTHER_SHARES, SEVERAL_LABELS, require_fitting
+    from nbtext.exclusions import OTHER_SHARES, require_fitting, rows_of
     from nbtext.model.corpus_work import score_corpus
     from nbtext.promises.class_shares import ClassLikelihoods, estimate_prevalence, with_prior_of
 
-    require_fitting(model.settings, OTHER_SHARES, *[SEVERAL_LABELS] * model.fitted.several_labels)
+    require_fitting(model.settings, OTHER_SHARES, *rows_of(model.fitted.kind))
     if "-" in (paths := options["prior_from"]):
         raise UsageError("--prior-from is read first and cannot be standard input", hint="give files")
     likelihoods = likelihoods_of(model)

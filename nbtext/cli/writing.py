@@ -117,7 +117,7 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     from nbtext.counts.counting import check_label
     from nbtext.fitted_model import require_additive
     from nbtext.model.changing import require_changeable, stemmer_difference
-    from nbtext.prediction.labels import BETWEEN_LABELS, label_set
+    from nbtext.prediction.labels import labels_in, separated
     from nbtext.settings import READING
     from nbtext.store.atomic import check_replaceable
 
@@ -131,12 +131,13 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
         messages.warn(changed)
     source = CommandCorpus(paths, reading, options, labelled=labelled)
     if label is not None:
-        labels = list(filter(None, label.split(BETWEEN_LABELS))) if model.fitted.several_labels else [label]
-        for each in filter(None, labels):
-            check_label(each)
+        if label:
+            check_label(label)
+        label = separated(label, model.fitted.kind.separator)
+        labels = labels_in(label)
         if label and options.get("new_class") is False:  # nbtext forget finds out by itself
             _require_known(labels, model)
-        source.patch = partial(_under_label, label_set(labels) if model.fitted.several_labels else label)
+        source.patch = partial(_under_label, label)
     return source
 
 
@@ -180,7 +181,7 @@ def say_model(model: TextClassifier, path: str, before: TextClassifier | None = 
         )
     if not n and pool is not None:
         n, noun = pool.documents, "unlabelled document"
-    size = f"{quantity(n, noun)} of {quantity(len(model.classes), 'label' if model.fitted.several_labels else 'class')}"
+    size = f"{quantity(n, noun)} of {quantity(len(model.classes), model.fitted.kind.noun)}"
     if before is None:
         size += f" ({sizes_in_words(class_sizes(model.fitted), NAMED_CLASSES)})" if noun == "document" else ""
         evaluate = ["nbtext", "evaluate", "TEST", *(["--model", path] if path != default_model() else [])]

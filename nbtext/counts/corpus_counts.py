@@ -21,7 +21,7 @@ from nbtext.counts.layers import added, estimated
 from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Layers, Renumbering, log_units, sum_cells
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.errors import UsageError
-from nbtext.prediction.labels import EVERYTHING, LabelSets, have_several, is_set, labels_in, shown_label
+from nbtext.prediction.labels import EVERYTHING, LabelSets, is_set, labels_in, shown_label
 from nbtext.ragged import flat_indices, offsets
 from nbtext.records import dataclass
 from nbtext.text.hashing import pair, unpair
@@ -78,6 +78,8 @@ class CorpusCounts:
 
     def with_label_sets(self) -> CorpusCounts:
         """Return the counts of documents of one label each as those of documents of several."""
+        if not self.statistics.kind.is_exclusive:
+            return self
         statistics = self.statistics.with_everything()
         sample, documents = (
             replace(
@@ -161,10 +163,9 @@ class CorpusCounts:
 
 def alike(mine: CorpusCounts, theirs: CorpusCounts) -> tuple[CorpusCounts, CorpusCounts]:
     """Return two corpora, both of documents of several labels if one is."""
-    several = [have_several(each.statistics.classes) for each in (mine, theirs)]
-    if several[0] == several[1]:
+    if mine.statistics.kind is theirs.statistics.kind:
         return mine, theirs
-    return (mine, theirs.with_label_sets()) if several[0] else (mine.with_label_sets(), theirs)
+    return mine.with_label_sets(), theirs.with_label_sets()
 
 
 def is_known(known: Vocabulary, vocabulary: Vocabulary) -> Mask:

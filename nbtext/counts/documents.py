@@ -14,7 +14,7 @@ import numpy as np
 
 from nbtext.counts.matrix import DocumentTermMatrix, Postings, stack
 from nbtext.document_parts import WEIGHT_UNIT
-from nbtext.prediction.labels import LabelSets, label_set
+from nbtext.prediction.labels import DocumentLabels, LabelSets, label_set, single_labels
 from nbtext.ragged import offsets
 from nbtext.records import dataclass
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.counts.statistics import ClassStatistics, Renumbering
-    from nbtext.type_names import Floats, Keys, Mask, Names, Truth, Whole
+    from nbtext.type_names import Floats, Keys, Mask, Names, Whole
 
 MOST_ENTRIES = 1 << 21
 """Most entries of a sample: 4,096 documents of 512 distinct terms. Of longer documents it has fewer."""
@@ -63,15 +63,17 @@ class CountedDocuments:
         """Return what folds spread evenly, shape (n_docs,): the class of each document, of several labels the rarest, and 0 for none."""
         if self.labels is None:
             return self.classes
-        truth = self.truth(int(self.labels.columns.max(initial=0)) // self.n_layers)
+        n_labels = int(self.labels.columns.max(initial=0)) // self.n_layers
+        truth = self.truth(n_labels).mask(n_labels)
         sizes = np.where(truth, truth.sum(axis=0), len(self) + 1)
         return np.where(truth.any(axis=1), sizes.argmin(axis=1) + 1, 0) if truth.size else self.classes
 
-    def truth(self, n_classes: int) -> Truth:
-        """Return the class of each document, shape (n_docs,); of several labels which it has, shape (n_docs, n_classes), without the reserved one."""
+    def truth(self, n_classes: int) -> DocumentLabels:
+        """Return the labels of the documents, without the reserved one, of ``n_classes``."""
         if self.labels is None:
-            return self.classes
-        return LabelSets(self.labels.sizes, self.labels.columns // self.n_layers - 1).mask(n_classes)
+            return DocumentLabels(self.classes, single_labels(n_classes))
+        labels = LabelSets(self.labels.sizes, self.labels.columns // self.n_layers - 1)
+        return DocumentLabels.of_sets(labels.texts(), n_classes)
 
     def label_texts(self, classes: Names) -> list[str]:
         """Return the label of each document, several as `nbtext.prediction.labels` writes them, given the labels of class numbers."""

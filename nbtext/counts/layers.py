@@ -16,7 +16,6 @@ from nbtext.counts.statistics import COUNTED_ALONE, LOG_UNITS, ClassStatistics, 
 from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError
-from nbtext.prediction.labels import have_several
 from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import pair
 
@@ -85,14 +84,14 @@ def estimated(table: ClassStatistics, weights: Weights = COUNTED_ALONE) -> Class
     found = replace(counted, unit=1, counted=table, weights=weights)
     if found.weight_unit != 1:
         found = replace(found, **{name: array / found.weight_unit for name, array in numbers.items()})
-    elif not weights.seeds and counted is table and not have_several(table.classes):
+    elif not weights.seeds and counted is table and table.kind.is_exclusive:
         return table
     if weights.seeds:
         seeds = seed_statistics(weights.seeds, found)
         found = replace(added(found, seeds, 1.0), seeds=seeds)
     for weight, derived in table.derived():
         found = added(found, derived, weight / derived.unit)
-    return found.of_labels() if have_several(found.classes) else found
+    return found.by_label()
 
 
 def added(labelled: ClassStatistics, soft: ClassStatistics, factor: float) -> ClassStatistics:

@@ -15,6 +15,7 @@ from nbtext.counts.vocabulary import ENCODED_LINES, GrowingVocabulary, Vocabular
 from nbtext.document_parts import NO_ATTRIBUTES, WEIGHT_UNIT, Attributes
 from nbtext.errors import UsageError
 from nbtext.prediction.labels import EVERYTHING, LabelSets, have_several
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
 from nbtext.ragged import find_sorted, flat_indices, offsets
 from nbtext.records import dataclass
 from nbtext.text.analyzer import UNKNOWN
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.moments import Moments
+    from nbtext.prediction.posterior import Posterior
     from nbtext.type_names import AnyArray, Integers, Keys, Mask, Names, Numbers, Whole
 
 Number = TypeVar("Number", bound="np.integer | np.floating | np.bool_")
@@ -82,6 +84,9 @@ class Weights(NamedTuple):
 
 COUNTED_ALONE = Weights()
 
+ALL_DOCUMENTS = "all documents"
+"""The class of `ClassStatistics.all_documents`; not the reserved label, which says that there are other labels."""
+
 
 @dataclass(frozen=True, eq=False)
 class ClassStatistics:
@@ -125,6 +130,27 @@ class ClassStatistics:
     """Of a sum, the pseudo-counts of seed words in it, which are a part of the prior; None if there are none."""
     everything: ClassStatistics | None = None
     """Of a sum where documents have several labels, the counts of all documents, as one class; the classes are then the labels alone."""
+
+    @property
+    def kind(self) -> type[Posterior]:
+        """Whether the labels of a document exclude each other."""
+        return LabelPosterior if self.everything is not None or have_several(self.classes) else ClassPosterior
+
+    @cached_property
+    def all_documents(self) -> ClassStatistics:
+        """The counts of all documents, as one class; of one label each the sum over the classes."""
+        if self.everything is not None:
+            return self.everything
+        return self.regrouped(np.zeros(self.class_documents.size, np.int64), (ALL_DOCUMENTS,), (Layer(),))
+
+    def tokens_of_all(self, selected: Mask) -> float:
+        """Return the occurrences of the selected terms, a mask of shape (n_terms,), in all documents."""
+        return float((self.everything or self).tokens_of(selected).sum())
+
+    @property
+    def labels(self) -> Names:
+        """The labels of documents: the classes without the reserved one."""
+        return [label for label in self.classes if label != EVERYTHING]
 
     @property
     def weight_unit(self) -> int:
@@ -188,10 +214,12 @@ class ClassStatistics:
         _, of_layer = self.column_parts
         return self.regrouped(of_layer, (EVERYTHING,), self.layers).combined(self, 1).statistics
 
-    def of_labels(self) -> ClassStatistics:
-        """Return counts by label, and those of all documents apart, given counts of one layer."""
+    def by_label(self) -> ClassStatistics:
+        """Return counts by label, and if documents may have several, those of all documents apart, given counts of one layer."""
+        if self.kind.is_exclusive:
+            return self
         numbers = np.arange(self.n_classes) - 1
-        everything = self.regrouped(-(numbers >= 0).astype(np.int64), (EVERYTHING,), self.layers)
+        everything = self.regrouped(-(numbers >= 0).astype(np.int64), (ALL_DOCUMENTS,), self.layers)
         return replace(self.regrouped(numbers, self.classes[1:], self.layers), everything=everything)
 
     def in_units(self, unit: int) -> ClassStatistics:

@@ -15,11 +15,11 @@ import numpy as np
 
 from nbtext.corpus.document import Document, size_of
 from nbtext.errors import NoDocumentsError, UsageError
-from nbtext.metrics.intervals import Bootstrap, Interval, percentile_interval, with_present_labels
-from nbtext.metrics.outcomes import ConfusionCells, Outcomes, f1, macro, outcomes
-from nbtext.metrics.several_labels import evaluation_of
-from nbtext.prediction.labels import chosen_label, shown_label
-from nbtext.prediction.rule import DecisionRule, minimum_error
+from nbtext.metrics.evaluation import evaluation_of
+from nbtext.metrics.intervals import Bootstrap, Interval, percentile_interval
+from nbtext.metrics.outcomes import Cells, f1, macro
+from nbtext.prediction.labels import DocumentLabels, LabelIndex, LabelTable, as_in_mask, shown_label, shown_set
+from nbtext.prediction.rule import DecisionRule
 from nbtext.ragged import blocks
 from nbtext.scoring import scored
 from nbtext.settings import OF_MAIL
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nbtext.metrics.evaluation import Evaluation
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Reading
-    from nbtext.type_names import Floats, Mask, Names, Truth, Whole
+    from nbtext.type_names import Floats, Names, Whole
 
 BINS_PER_DEVIATION = 64
 """Bins of a standard deviation within which redrawn values count as equal; this leaves out 1/(12 · 64²) of their variance."""
@@ -45,7 +45,7 @@ FIGURES = ("accuracy", "macro_f1", "log_loss", "brier", "ece")
 
 def require_same_kind(a: TextClassifier, b: TextClassifier) -> None:
     """Raise `UsageError` if one model is of texts and the other of counted features."""
-    if a.fitted.several_labels != b.fitted.several_labels:
+    if a.fitted.kind.is_exclusive != b.fitted.kind.is_exclusive:
         raise UsageError("one model gives one label, the other several", hint="compare models of the same kind")
     if a.reading.is_counted != b.reading.is_counted:
         counted = (a if a.reading.is_counted else b).reading.format
@@ -170,37 +170,37 @@ class _Comparison:
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> ComparisonResult:
         """Return all figures, with 95 % intervals from as many replicates as ``bootstrap`` has."""
-        names, sets = sorted({*self.a.classes, *self.b.classes}), None
-        answered = [
-            _renumbered(self.a, self.a.judged.truth, names),
-            *(_renumbered(side, side.judged.answer, names) for side in (self.a, self.b)),
-        ]
-        if answered[0].ndim > 1:
-            sets, numbers = np.unique(np.concatenate(answered), axis=0, return_inverse=True)
-            names, answered = [chosen_label(row, names) for row in sets.tolist()], np.split(numbers.reshape(-1), 3)
-        cells = _answer_cells(answered, len(names))
+        index = LabelIndex(sorted({*self.a.classes, *self.b.classes}), single=self.a.kind.is_exclusive)
+        sides = ((self.a, self.a.judged.truth), (self.a, self.a.judged.answer), (self.b, self.b.judged.answer))
+        of_documents = [_by_name(labels, side.classes, index.labels) for side, labels in sides]
+        sets = sorted({labels for each in of_documents for labels in each.table.sets()}, key=as_in_mask)
+        index.renumbered(DocumentLabels.of_sets(sets, len(index.labels)))  # in the order of labels, not in which they came
+        truth, of_a, of_b = (index.renumbered(each).numbers.astype(np.int64) for each in of_documents)
+        names = [shown_set(labels, index.labels) for labels in index.table.sets()]
+        cells = _answer_cells((truth, of_a, of_b), len(names))
         right_a, right_b = cells.truth == cells.a, cells.truth == cells.b
         groups = (right_a & right_b, right_a & ~right_b, right_b & ~right_a, ~right_a & ~right_b)
         table = _RightAnswers(*(int(cells.documents[chosen].sum()) for chosen in groups))
         p_value = mcnemar(table.only_a_right, table.only_b_right)
-        of_a, of_b = (_side(evaluation) for evaluation in (self.a, self.b))
+        side_a, side_b = (_side(evaluation) for evaluation in (self.a, self.b))
         with np.errstate(invalid="ignore"):  # ∞ − ∞ is nan, and the difference undefined
             losses = {name: getattr(self.b.judged, name) - getattr(self.a.judged, name) for name in ("log_loss", "brier")}
         replicates = {
-            **answer_differences(cells, bootstrap, sets),
+            **answer_differences(cells, bootstrap, index.table),
             **{name: mean_replicates(loss, bootstrap) for name, loss in losses.items()},
         }
         changes = _changes(cells, names)
         n_changed = sum(change.documents for change in changes)
         differing = {"macro_f1": n_changed, **{name: int(np.count_nonzero(loss)) for name, loss in losses.items()}}
         differences = {
-            name: _difference(getattr(of_a, name), getattr(of_b, name), replicates.get(name), differing.get(name, 0)) for name in FIGURES
+            name: _difference(getattr(side_a, name), getattr(side_b, name), replicates.get(name), differing.get(name, 0))
+            for name in FIGURES
         }
         differences["accuracy"] = replace(differences["accuracy"], beyond_chance=p_value < SIGNIFICANCE)
         return ComparisonResult(
             n=self.a.n,
-            a=of_a,
-            b=of_b,
+            a=side_a,
+            b=side_b,
             differences=differences,
             table=table,
             mcnemar=McNemar(p_value),
@@ -230,15 +230,12 @@ def compare(a: TextClassifier, b: TextClassifier, documents: Iterable[Document],
     return comparison
 
 
-def _renumbered(side: Evaluation, numbers: Truth, names: Names) -> Truth:
-    """Return classes or masks of labels as places in ``names``, which holds the classes of both models, sorted."""
+def _by_name(labels: DocumentLabels, classes: Names, names: Names) -> DocumentLabels:
+    """Return labels that are numbered as in ``classes`` with the numbers that they have in ``names``."""
     place = {name: number for number, name in enumerate(names)}
-    places = np.array([*(place[name] for name in side.classes), -1], np.int64)  # −1: no answer stays none
-    if numbers.ndim == 1:
-        return places[numbers]
-    found = np.zeros((len(numbers), len(names)), np.bool_)
-    found[:, places[:-1]] = numbers
-    return found
+    places = [place[name] for name in classes]
+    sets = [sorted(places[label] for label in members) for members in labels.table.sets()]
+    return DocumentLabels(labels.numbers, LabelTable.of_sets(sets, len(place)))
 
 
 def _answer_cells(numbers: Sequence[Whole], n_names: int) -> _AnswerCells:
@@ -264,23 +261,16 @@ def mcnemar(only_a: int, only_b: int) -> float:
     return min(1.0, 2 * largest * (1 + float(others)))
 
 
-def answer_differences(cells: _AnswerCells, bootstrap: Bootstrap, sets: Mask | None = None) -> dict[str, Floats]:
-    """Return replicates of the differences of accuracy and of macro F1, each of shape (n_replicates,).
-
-    Where truth and answers are numbers of ``sets`` of labels, shape (n_sets, n_labels), macro F1 is that of the labels.
-    """
-    n_labels, (truth, a, b) = with_present_labels(*cells[:3])
-    parts, n = [], cells.documents.sum()
-
-    def table(answer: Whole, drawn: Whole) -> Outcomes:
-        if sets is None:
-            return outcomes(ConfusionCells(truth, answer, cells.documents), n_labels, drawn)
-        masks = (sets[truth] & sets[answer], sets[truth], sets[answer])
-        return Outcomes._make(drawn @ mask.astype(np.float64) for mask in masks)
-
-    for drawn in bootstrap.drawn_cells(cells.documents, cells.documents.size + 6 * n_labels):
-        of_a, of_b = (table(answer, drawn) for answer in (a, b))
-        parts.append((drawn @ (truth == b) / n - drawn @ (truth == a) / n, macro(f1(of_b), of_b) - macro(f1(of_a), of_a)))
+def answer_differences(cells: _AnswerCells, bootstrap: Bootstrap, table: LabelTable) -> dict[str, Floats]:
+    """Return replicates of the differences of accuracy and of macro F1, each of shape (n_replicates,); ``table`` has the labels of each set."""
+    sides = [Cells.of_counts(cells.truth, answer, cells.documents, table).with_present_labels() for answer in (cells.a, cells.b)]
+    right_a, right_b = cells.truth == cells.a, cells.truth == cells.b
+    n = cells.documents.sum()
+    n_labels = sum(present for _, present in sides)
+    parts = []
+    for drawn in bootstrap.drawn_cells(cells.documents, cells.documents.size + 3 * n_labels):
+        of_a, of_b = (side.outcomes(present, drawn) for side, present in sides)
+        parts.append((drawn @ right_b / n - drawn @ right_a / n, macro(f1(of_b), of_b) - macro(f1(of_a), of_a)))
     return dict(zip(("accuracy", "macro_f1"), map(np.concatenate, zip(*parts, strict=True)), strict=True))
 
 
@@ -297,13 +287,12 @@ def mean_replicates(values: Floats, bootstrap: Bootstrap) -> Floats | None:
 
 def _judged(model: TextClassifier, evaluation: Evaluation, documents: Sequence[Document]) -> list[tuple[str | None, float | None]]:
     """Judge some documents; return their answers with their probabilities, as `nbtext.evaluation.judging.judge_scored` takes them."""
-    classes = [*model.classes, ""]  # −1, no answer, is the last
     found: list[tuple[str | None, float | None]] = []
     for block in scored(model.fitted, documents):
-        probabilities = np.exp(block.log_posterior.max(axis=1)).tolist()
-        answers = DecisionRule().members(block.log_posterior) if model.fitted.several_labels else minimum_error(block.log_posterior)
-        evaluation.add(block.labels, block.log_posterior, answers)
-        labels = (chosen_label(given, classes) for given in answers.tolist())
+        probabilities = np.exp(block.posterior.logs.max(axis=1)).tolist()
+        answers = block.posterior.predicted(DecisionRule())
+        evaluation.add(block.labels, block.posterior, answers)
+        labels = answers.shown(model.classes)
         found += [(label, p) if label else (None, None) for label, p in zip(labels, probabilities, strict=True)]
     return found
 

@@ -27,11 +27,10 @@ from nbtext.counts.matrix import TERM_WEIGHTS_AT_ONCE, in_blocks
 from nbtext.errors import UsageError, quantity
 from nbtext.exclusions import LEAVE_ONE_OUT, needs_documents, require_fitting
 from nbtext.fitted_model import Choices, Learnt, classifier
-from nbtext.metrics.evaluation import accuracy_and_macro_f1, known_result
+from nbtext.metrics.evaluation import accuracy_and_macro_f1, evaluation_of, known_result
 from nbtext.metrics.intervals import Bootstrap, Interval
 from nbtext.metrics.ranking import SCORES_KEPT
 from nbtext.metrics.results import IF_KNOWN, EvaluationResult, json_values
-from nbtext.metrics.several_labels import evaluation_of
 from nbtext.model.choosing import has_choice
 from nbtext.model.training import choices_of, learn, needs_sample
 from nbtext.parallel.processes import in_order
@@ -44,8 +43,10 @@ if TYPE_CHECKING:
 
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.model.corpus_work import CountedCorpus
+    from nbtext.prediction.labels import DocumentLabels
+    from nbtext.prediction.posterior import Posterior
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Names, Parsed, Truth, Whole
+    from nbtext.type_names import Floats, Mask, Names, Parsed, Whole
 
 WORTH_PROCESSES = 1 << 22
 """Entries of the document-term matrix times folds, or probabilities; with fewer, folds take less time than the start of processes saves."""
@@ -162,21 +163,19 @@ class HeldOutBlock(NamedTuple):
 
     rows: Whole
     """Their numbers in the corpus, shape (n_docs,)."""
-    classes: Truth
-    """Their classes, shape (n_docs,), or of several labels a mask of shape (n_docs, n_classes)."""
-    log_posterior: Floats
-    """log p(C_k | d), shape (n_docs, n_classes), in nats; a row of nan where no class is possible."""
+    truth: DocumentLabels
+    posterior: Posterior
     known: Mask
-    """Their class had documents in training, shape (n_docs,)."""
+    """Their labels had documents in training, shape (n_docs,)."""
 
 
 class Prediction(NamedTuple):
-    """The answer to a document, by numbers of classes; no answer is `NO_ANSWER`."""
+    """The labels that a document has and gets."""
 
     row: int
-    truth: int | list[bool]
-    answer: int | list[bool]
-    """Of several labels which they are."""
+    truth: tuple[str, ...]
+    answer: tuple[str, ...]
+    """Empty where no class was predicted."""
     probability: float
     """Of the best answer, given or not; nan where no class is possible."""
 
@@ -217,11 +216,9 @@ class HeldOutEvaluation:
 
     def add(self, block: HeldOutBlock) -> None:
         """Judge documents."""
-        answers, probabilities, _ = self._rule.decide(block.log_posterior)
+        probabilities = block.posterior.decide(self._rule).probabilities
         self._parts.append((block.rows, block.known, probabilities))
-        self.evaluation.judge(
-            block.classes, block.log_posterior, answers if block.classes.ndim == 1 else self._rule.members(block.log_posterior)
-        )
+        self.evaluation.judge(block.truth, block.posterior, block.posterior.predicted(self._rule))
 
     def join(self, other: HeldOutEvaluation) -> None:
         """Add the documents that another one of the same corpus judged."""
@@ -231,18 +228,18 @@ class HeldOutEvaluation:
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return the figures; ``unknown_documents`` are those of a class without training documents."""
         result, judged, known = self.evaluation.result(bootstrap), self.evaluation.judged, self.known
-        lost = judged.truth[~known] if judged.truth.ndim == 1 else ()
+        lost = judged.truth.numbers[~known] if self.evaluation.kind.is_exclusive else ()
         unknown = {result.classes[k]: n for k, n in enumerate(np.bincount(lost).tolist()) if n}
-        return replace(
-            result, known=known_result(judged.of(known), len(result.classes)), unknown_labels=tuple(unknown), unknown_documents=unknown
-        )
+        return replace(result, known=known_result(judged.of(known)), unknown_labels=tuple(unknown), unknown_documents=unknown)
 
     def predictions(self) -> list[Prediction]:
         """Return the answers to all documents, in the order of the corpus."""
         probabilities, judged = np.concatenate([part for *_, part in self._parts]), self.evaluation.judged
         order = np.argsort(self.rows, kind="stable")
-        columns = (column[order].tolist() for column in (self.rows, judged.truth, judged.answer, probabilities))
-        return [Prediction(*values) for values in zip(*columns, strict=True)]
+        truth = judged.truth[order].named(self.evaluation.classes)
+        answers = judged.answer[order].named(self.evaluation.classes)
+        columns = zip(self.rows[order].tolist(), truth, answers, probabilities[order].tolist(), strict=True)
+        return [Prediction(*values) for values in columns]
 
 
 def leave_one_out_blocks(statistics: ClassStatistics, documents: CountedDocuments, parameters: Settings) -> Iterator[HeldOutBlock]:
@@ -297,13 +294,15 @@ def _scored(
             scores, lengths = fitted.leave_one_out(block)[:2]
         else:
             scores, lengths = fitted.joint_log_likelihood(block.matrix)
-        log_posterior = learnt.calibration.log_posterior(fitted.log_scale(scores, lengths), lengths)
-        own, truth = block.in_units(statistics.unit) if test is None else np.zeros(len(block)), block.truth(log_posterior.shape[1])
-        if truth.ndim > 1:
-            known = np.all(~truth | (statistics.class_documents[1:] > own[:, np.newaxis]), axis=1)
-        else:
-            known = statistics.class_documents[truth] > own
-        yield HeldOutBlock(rows, truth, log_posterior, known)
+        posterior = fitted.kind(learnt.calibration.log_posterior(fitted.log_scale(scores, lengths), lengths))
+        n_labels = posterior.logs.shape[1]
+        truth = block.truth(n_labels)
+        own = block.in_units(statistics.unit) if test is None else np.zeros(len(block))
+        of_labels = statistics.class_documents[-n_labels:]  # without the reserved one
+        holders, labels = truth.pairs()
+        known = np.ones(len(block), np.bool_)
+        known[holders[of_labels[labels] <= own[holders]]] = False
+        yield HeldOutBlock(rows, truth, posterior, known)
 
 
 @dataclass(frozen=True)
@@ -451,7 +450,7 @@ def cross_validate(
     ):
         for pool in {repeats[task.repeat], pooled}:
             pool.join(fold.judgement)
-        rates = accuracy_and_macro_f1(fold.judgement.evaluation.judged, statistics.n_classes)
+        rates = accuracy_and_macro_f1(fold.judgement.evaluation.judged)
         n_training, n_test = (int(np.count_nonzero(mask)) for mask in folds_of_repeats[task.repeat].masks(task.fold))
         smoothing = float(f"{fold.smoothing:.6g}")
         figures.append(_FoldFigures(task.repeat + 1, task.fold + 1, n_training, n_test, fold.n_terms, smoothing, *rates))

@@ -16,7 +16,7 @@ import numpy as np
 
 from nbtext.corpus.streams import file_content
 from nbtext.errors import PathError, UsageError
-from nbtext.prediction.rule import minimum_error
+from nbtext.prediction.rule import DecisionRule
 from nbtext.prediction.typicality import ANSWERS, FARTHEST, FIGURES, LIKELIHOOD, UNKNOWN, Profile, Spread, chance_of_shares, shares_apart
 from nbtext.strict_json import parsed_json
 
@@ -58,7 +58,7 @@ class DriftWatch:
             tokens = block.lengths + block.unknown
             per_token = self._model.fitted.classifier.likelihood_per_token(block.scores, block.lengths, block.unknown)
             likelihood = np.full(len(tokens), np.nan) if per_token is None else per_token[0]
-            self._parts.append((tokens[read], block.unknown[read], likelihood[read], minimum_error(block.log_posterior)[read]))
+            self._parts.append((tokens[read], block.unknown[read], likelihood[read], block.posterior.decide(DecisionRule()).answers[read]))
             yield block
 
     def line(self) -> dict[str, Parsed] | None:

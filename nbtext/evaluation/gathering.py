@@ -10,8 +10,7 @@ import numpy as np
 from nbtext.evaluation.judging import judge_scored
 from nbtext.explain.mistakes import ExcerptPiece, Excerpts, Misclassification, MistakeFinder
 from nbtext.inspection.terms import ClassTerms, class_terms
-from nbtext.metrics.evaluation import probability_result
-from nbtext.metrics.several_labels import evaluation_of
+from nbtext.metrics.evaluation import evaluation_of, probability_result
 from nbtext.prediction.rule import Decision, DecisionRule
 from nbtext.promises.precision import RiskPoint, risk_curve
 from nbtext.scoring import ScoredBlock, scored
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
     from nbtext.evaluation.learning_curves import LearningCurve
     from nbtext.metrics.results import EvaluationResult, ProbabilityResult
     from nbtext.model.text_classifier import TextClassifier
-    from nbtext.type_names import AnyArray
 
-    Columns = list[AnyArray]
 
 MISTAKES_SHOWN = 12
 TERMS_SHOWN = 10
@@ -79,18 +76,20 @@ def gather(
 
     ``curve`` is the learning curve of the training corpus; ``leaks`` looks for documents that the model was trained on.
     """
-    raw, surest, several = evaluation_of(model.fitted.statistics), _SurestMistakes(model), model.fitted.several_labels
-    rule, uncalibrated = DecisionRule(), model.fitted.classifier.uncalibrated()
+    raw = evaluation_of(model.fitted.statistics)
+    surest = _SurestMistakes(model)
+    rule = DecisionRule()
+    uncalibrated = model.fitted.classifier.uncalibrated()
 
-    def look(block: ScoredBlock, decision: Decision) -> None:
-        of_scores = uncalibrated.log_posterior(block.scores, block.lengths)
-        raw.add(block.labels, of_scores, rule.members(block.log_posterior) if several else decision.answers)
-        if not several:  # a set of labels has no single mistake
-            surest.add(block, decision)
+    def look(block: ScoredBlock) -> None:
+        of_scores = model.fitted.kind(uncalibrated.log_posterior(block.scores, block.lengths))
+        raw.add(block.labels, of_scores, block.posterior.predicted(rule))
+        if block.posterior.is_exclusive:  # a set of labels has no single mistake
+            surest.add(block, block.posterior.decide(rule))
 
     blocks = scored(model.fitted, documents)
     evaluation = judge_scored(blocks if leaks is None else leaks.watched(blocks), model, rule, look=look)
-    unchanged = np.array_equal(raw.judged[2:], evaluation.judged[2:])
+    unchanged = raw.judged.has_scores_of(evaluation.judged)
     return ReportData(
         title=title,
         evaluation=evaluation.result(),
@@ -126,8 +125,7 @@ class _SurestMistakes:
             margin = float(posterior[decision.answers[row]] - posterior[truth[row]]) if truth[row] >= 0 else np.inf
             kept = (other.documents[0] for _, _, other in self._kept)
             if not any((document.joined, document.label) == (other.joined, other.label) for other in kept):
-                columns: Columns = [column[row : row + 1].copy() for column in block[1:]]
-                self._kept.append((probability, margin, ScoredBlock([document], *columns)))
+                self._kept.append((probability, margin, block.of(np.array([row]))))
                 self._kept.sort(key=lambda entry: (-entry[0], -entry[1]))
                 del self._kept[MISTAKES_SHOWN:]
 
@@ -135,7 +133,7 @@ class _SurestMistakes:
         """Return the mistakes by falling probability."""
         excerpts, number, found = Excerpts(self._model.fitted), self._model.classes.index, []
         for *_, block in self._kept:
-            [mistake] = self._finder.mistakes(block, DecisionRule().decide(block.log_posterior))
+            [mistake] = self._finder.mistakes(block, block.posterior.decide(DecisionRule()))
             answer, rival = number(mistake.answer), number(mistake.against or mistake.truth)
             of_truth = None if mistake.against else float(np.exp(block.log_posterior[0, rival]))
             found.append(QuotedMistake(mistake, of_truth, excerpts.excerpt(block.documents[0], answer, rival)))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from nbtext.classifiers.base import declared_prior
 from nbtext.errors import NoDocumentsError
-from nbtext.metrics.several_labels import evaluation_of
-from nbtext.prediction.rule import Decision, DecisionRule
+from nbtext.metrics.evaluation import evaluation_of
+from nbtext.prediction.rule import DecisionRule
 from nbtext.scoring import ScoredBlock, scored
 
 if TYPE_CHECKING:
@@ -33,21 +33,19 @@ def judge_scored(
     rule: DecisionRule,
     *,
     by: Names = (),
-    look: Callable[[ScoredBlock, Decision], object] | None = None,
+    look: Callable[[ScoredBlock], object] | None = None,
 ) -> Evaluation:
     """Evaluate documents that the model has scored, as `judge` does; ``by`` names the columns that they carry, to slice by.
 
-    ``look`` is called with each block and the decision on it.
+    ``look`` is called with each block.
     """
     statistics = model.fitted.statistics
     evaluation = evaluation_of(statistics, rule.costs, by, prior=declared_prior(model.settings, statistics))
     for block in scored_blocks:
-        decision = rule.decide(block.log_posterior)
         if look is not None:
-            look(block, decision)
+            look(block)
         columns = [document.columns for document in block.documents] if by else ()
-        answers = rule.members(block.log_posterior) if model.fitted.several_labels else decision.answers
-        evaluation.add(block.labels, block.log_posterior, answers, columns)
+        evaluation.add(block.labels, block.posterior, block.posterior.predicted(rule), columns)
     if not evaluation.n:
         raise NoDocumentsError
     return evaluation

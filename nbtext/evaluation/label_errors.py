@@ -13,7 +13,7 @@ import numpy as np
 from nbtext.classifiers.base import class_for
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.evaluation.cross_validation import judge_folds, leave_one_out_blocks, stratified_folds
-from nbtext.prediction.labels import chosen_label
+from nbtext.prediction.labels import DocumentLabels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.evaluation.cross_validation import HeldOutBlock
     from nbtext.settings import Settings
-    from nbtext.type_names import Floats, Mask, Names, Truth, Whole
+    from nbtext.type_names import Floats, Mask, Names, Whole
 
 FOLDS_OF_OTHERS = 10
 """For classifiers that cannot leave out one document at a time."""
@@ -48,9 +48,8 @@ class Suspects(NamedTuple):
 
     rows: Whole
     """Numbers of the documents in the corpus."""
-    labels: Truth
-    """Numbers of their classes, or of several labels masks of shape (n, n_classes)."""
-    suggested: Truth
+    labels: DocumentLabels
+    suggested: DocumentLabels
     """The most probable of the other classes, or the labels less one that is too many, or with one that is missing."""
     log_odds: Floats
     """log p(suggested | d) − log p(label | d) under the model of all other documents, in nats; of several labels for the one that changes."""
@@ -59,15 +58,25 @@ class Suspects(NamedTuple):
 
     def named(self, names: Names, texts: Names, classes: Names, limit: int | None = None) -> Iterator[Suspect]:
         """Yield the documents, at most ``limit``, by their names and the names of their classes, with their texts."""
-        for row, label, suggested, log_odds, probability in zip(*(column[:limit].tolist() for column in self), strict=True):
-            yield Suspect(names[row], chosen_label(label, classes), chosen_label(suggested, classes), log_odds, probability, texts[row])
+        first = self.at(slice(limit))
+        labels = (each.shown(classes) for each in (first.labels, first.suggested))
+        figures = (first.log_odds.tolist(), first.probabilities.tolist())
+        for row, label, suggested, log_odds, probability in zip(first.rows.tolist(), *labels, *figures, strict=True):
+            yield Suspect(names[row], label, suggested, log_odds, probability, texts[row])
 
     @classmethod
     def joined(cls, parts: Iterable[Suspects]) -> Suspects:
         """Return those of all parts, in order."""
-        return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        rows, labels, suggested, log_odds, probabilities = zip(*parts, strict=True)
+        return cls(
+            np.concatenate(rows),
+            DocumentLabels.joined(labels),
+            DocumentLabels.joined(suggested),
+            np.concatenate(log_odds),
+            np.concatenate(probabilities),
+        )
 
-    def at(self, places: Mask | Whole) -> Suspects:
+    def at(self, places: Mask | Whole | slice) -> Suspects:
         """Return some of the documents."""
         return Suspects._make(column[places] for column in self)
 
@@ -93,24 +102,7 @@ def suspects(
 def _suspects_among(min_log_odds: float, blocks: Iterable[HeldOutBlock]) -> Suspects:
     parts = []
     for block in blocks:
-        suggested, of_suggested, log_odds = _alternatives(block.classes, block.log_posterior)
+        suggested, of_suggested, log_odds = block.posterior.doubts(block.truth)
         kept = block.known & (log_odds > min_log_odds)
-        parts.append(Suspects(block.rows, block.classes, suggested, log_odds, np.exp(of_suggested)).at(kept))
+        parts.append(Suspects(block.rows, block.truth, suggested, log_odds, np.exp(of_suggested)).at(kept))
     return Suspects.joined(parts)
-
-
-def _alternatives(truth: Truth, log_posterior: Floats) -> tuple[Truth, Floats, Floats]:
-    """Return the most probable other class of each document, or its labels with the one changed that is most in doubt, log p of that, and the log odds."""
-    here = np.arange(len(truth))
-    with np.errstate(invalid="ignore", divide="ignore"):  # −inf − −inf, where no class is possible
-        if truth.ndim > 1:
-            without = np.log(-np.expm1(log_posterior))
-            of_other, of_label = np.where(truth, without, log_posterior), np.where(truth, log_posterior, without)
-            changed = (of_other - of_label).argmax(axis=1)
-            suggested = truth.copy()
-            suggested[here, changed] ^= True
-            return suggested, of_other[here, changed], (of_other - of_label)[here, changed]
-        others = log_posterior.copy()
-        others[here, truth] = -np.inf
-        suggested = others.argmax(axis=1)
-        return suggested, others[here, suggested], others[here, suggested] - log_posterior[here, truth]

@@ -145,7 +145,7 @@ class _LeakCheck:
         others, without = evaluation.judged.of(left), None
         if others.n:
             scores = probability_result(others)
-            without = _OthersResult(**vars(slice_result(others, len(evaluation.classes))), log_loss=scores.log_loss, brier=scores.brier)
+            without = _OthersResult(**vars(slice_result(others)), log_loss=scores.log_loss, brier=scores.brier)
         pairs = zip(leaked[:EXAMPLES].tolist(), partners[:EXAMPLES].tolist(), strict=True)
         examples = tuple(_LeakExample(self._test.ids[test], self._training.ids[training]) for test, training in pairs)
         return LeakResult(leaked.size, examples, without)

@@ -26,7 +26,6 @@ from nbtext.metrics.evaluation import accuracy_and_macro_f1
 from nbtext.metrics.intervals import NORMAL_95, Bootstrap, Interval, percentile_interval, wilson_interval
 from nbtext.model.training import looked_up
 from nbtext.parallel.processes import in_order
-from nbtext.prediction.labels import have_several
 from nbtext.steps import stepped
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ def learning_curve(
             f"{quantity(n, 'document')} {'is' if n == 1 else 'are'} too few for {quantity(resampling.folds, 'fold')}", hint="lower --folds"
         )
     sizes = _training_sizes(n - -(-n // resampling.folds), subsets.statistics.n_classes, resampling.steps)
-    if not have_several(subsets.statistics.classes):  # where only the order of the probabilities matters
+    if not subsets.statistics.kind.needs_calibration:
         parameters = replace(parameters, calibration="none")
     work = _CurveTraining(subsets, parameters, list(_runs(classes, resampling)), sizes, {})
     figures = np.full((len(work.runs), sizes.size, 3), np.nan)
@@ -208,7 +207,7 @@ def _judge(work: _CurveTraining, task: tuple[int, int]) -> _Judged | UsageError:
     except UsageError as none_left:
         return none_left
     judged, in_test = held_out.evaluation.judged, test[held_out.rows]
-    figures = accuracy_and_macro_f1(judged.of(in_test), subsets.statistics.n_classes)
+    figures = accuracy_and_macro_f1(judged.of(in_test))
     return (*figures, float(judged.of(~in_test).right.mean())), learnt.choices
 
 

@@ -15,14 +15,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.metrics.evaluation import number_or_none
+from nbtext.metrics.evaluation import cells_of, number_or_none
 from nbtext.metrics.outcomes import METRICS, Judged, join_judged, mean_or_nan, rates
+from nbtext.prediction.labels import DocumentLabels
+from nbtext.prediction.posterior import ClassPosterior
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nbtext.errors import UsageError
     from nbtext.evaluation.candidates import Candidate
+    from nbtext.prediction.posterior import Posterior
     from nbtext.type_names import Floats, Mask, Whole
 
     Figures = Mapping[str, float | None]
@@ -54,11 +57,11 @@ class Answers(NamedTuple):
     judged: Judged
     known: Mask
     """Documents whose class had others in training, shape (n_docs,)."""
-    n_classes: int
+    kind: type[Posterior] = ClassPosterior
 
     def of(self, rows: Mask) -> Answers:
         """Return the answers to some of the documents."""
-        return Answers(self.documents[rows], self.judged.of(rows), self.known[rows], self.n_classes)
+        return Answers(self.documents[rows], self.judged.of(rows), self.known[rows], self.kind)
 
     def figures(self, figure: str) -> Figures:
         """Return accuracy, macro F1, the figure asked for and log loss.
@@ -66,9 +69,9 @@ class Answers(NamedTuple):
         Log loss is that of documents whose class had others in training: for a class without any
         that of every model is infinite.
         """
+        n_labels = self.judged.truth.table.n_labels
         found = {
-            **{name: float(value) for name, value in rates(self.judged.outcomes(self.n_classes)).items()},
-            "accuracy": mean_or_nan(self.judged.right),
+            **{name: float(value) for name, value in rates(cells_of(self.judged).outcomes(n_labels), self.kind).items()},
             "log_loss": mean_or_nan(self.judged.log_loss[self.known]),
         }
         names = dict.fromkeys(("accuracy", "macro_f1", figure, "log_loss"))
@@ -77,29 +80,16 @@ class Answers(NamedTuple):
     def losses(self, figure: str) -> Floats:
         """Return what each document adds to a loss that falls as the figure gets better, shape (n_docs,).
 
-        For accuracy these are wrong answers, for micro F1 labels that are missing or wrong, and for
-        macro F1 wrong answers with equal weight for each class.
+        Documents of classes without others in training add nothing to log loss: their own is infinite.
         """
-        judged = self.judged
-        if figure == "log_loss":
-            return np.minimum(np.where(self.known, judged.log_loss, 0.0), LARGEST_LOSS)
-        if figure == "micro_f1":
-            hits, support, answered = judged.by_document()
-            return support + answered - 2 * hits
-        if figure == "macro_f1":
-            return _mistakes_by_label(judged)
-        return (~judged.right).astype(np.float64)
+        of_metric = METRICS[figure].losses
+        if of_metric is None:
+            raise ValueError(f"{figure} is no mean over documents")
+        losses = of_metric(self.judged, self.kind)
+        return np.minimum(np.where(np.isfinite(losses) | self.known, losses, 0.0), LARGEST_LOSS)
 
 
-def _mistakes_by_label(judged: Judged) -> Floats:
-    """Return the wrong answers of each document, divided by the documents of the class, shape (n_docs,)."""
-    if judged.truth.ndim > 1:
-        return (judged.truth != judged.answer) @ (1 / np.maximum(judged.truth.sum(axis=0), 1))
-    support = np.bincount(judged.truth)
-    return ~judged.right / support[judged.truth]
-
-
-NO_ANSWERS = Answers(np.empty(0, np.int64), join_judged([]), np.empty(0, np.bool_), 0)
+NO_ANSWERS = Answers(np.empty(0, np.int64), join_judged([]), np.empty(0, np.bool_))
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +191,15 @@ def corrected_figure(figure: str, trials: Sequence[Trial], chosen: Trial, n_sett
         choice = kept(best_first(figure, compared(figure, rest, n_settings)))
         again = next(trial for trial in rivals if choice is not None and trial.candidate == choice.candidate)
         answers.append(again.answers.of((parts == part) & fresh))
-    judged = join_judged([each.judged for each in answers])
+    judged = _in_one_table([each.judged for each in answers])
     known = np.concatenate([each.known for each in answers])
     return chosen.answers._replace(judged=judged, known=known).figures(figure)[figure]
+
+
+def _in_one_table(parts: Sequence[Judged]) -> Judged:
+    """Return the documents of several evaluations, in order; each of these numbers sets of labels in the order in which they came."""
+    joined = join_judged(parts)
+    truths = [part.truth for part in parts]
+    answers = [part.answer for part in parts]
+    labels = DocumentLabels.joined([*truths, *answers])
+    return replace(joined, truth=labels[: joined.n], answer=labels[joined.n :])

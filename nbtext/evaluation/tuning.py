@@ -140,7 +140,7 @@ def trial_of(counted: _Counted, candidate: Candidate) -> Trial:
                 held_out.add(block)
     except UsageError as problem:
         return replace(trial, problem=candidate.named(problem))
-    answers = Answers(counted.numbers[held_out.rows], held_out.evaluation.judged, held_out.known, statistics.n_classes)
+    answers = Answers(counted.numbers[held_out.rows], held_out.evaluation.judged, held_out.known, held_out.evaluation.kind)
     seconds = (counted.now() - begin) / trial.stage.folds
     return replace(trial, answers=answers, seconds=seconds)
 

@@ -18,9 +18,8 @@ import numpy as np
 
 from nbtext.explain.contributions import word_contributions
 from nbtext.explain.explanation import class_number
-from nbtext.explain.mistakes import runner_up
 from nbtext.explain.word_walk import LocatedWords, WordWalker
-from nbtext.prediction.labels import BETWEEN_LABELS, REST
+from nbtext.prediction.labels import BETWEEN_LABELS
 from nbtext.prediction.rule import DecisionRule
 from nbtext.scoring import Answer, ScoredBlock, answers_to
 
@@ -107,9 +106,7 @@ class WhyNotFinder:
 
     def _most_against(self, rest: _Rest) -> str | None:
         """Return the word that speaks most against the label; None if no word does."""
-        rival = REST
-        if not self._model.several_labels:
-            rival = int(runner_up(rest.scores, np.array([self._number]))[0])
+        [rival] = self._model.kind(rest.scores).rivals(np.array([self._number])).tolist()
         nats = word_contributions(self._model, rest.words, rest.counts, (self._number, rival))[0]
         names, name_of = rest.words.surface_words()
         of_names = np.bincount(name_of + 1, nats, len(names) + 1)  # the first is of no word: 0

@@ -17,10 +17,9 @@ from nbtext.corpus.document import Document, contents
 from nbtext.counts.vocabulary import displayed_term
 from nbtext.errors import DocumentError, UsageError, unknown_class
 from nbtext.explain.contributions import attribute_scores, log_odds_of_pair, ruling_out, word_contributions
-from nbtext.explain.mistakes import runner_up
 from nbtext.explain.word_walk import LocatedWords, WordWalker
-from nbtext.prediction.labels import REST, THE_REST
-from nbtext.prediction.rule import NO_ANSWER, DecisionRule, minimum_error
+from nbtext.prediction.labels import REST, THE_REST, DocumentLabels, single_labels
+from nbtext.prediction.rule import NO_ANSWER, DecisionRule
 from nbtext.ragged import offsets
 from nbtext.scoring import IMPOSSIBLE, ScoredBlock, lacking, scored
 from nbtext.text.analyzer import UNKNOWN
@@ -135,7 +134,7 @@ class Explainer:
 
     def __init__(self, model: FittedModel, against: str | None = None) -> None:
         self._model, self._classes = model, [*model.classes, THE_REST]
-        if len(model.classes) < 2 and not model.several_labels:
+        if len(model.classes) < model.kind.fewest:
             raise UsageError("the model has a single class: there is nothing to compare it with")
         self._against = None if against is None else class_number(model, against)
         self._walker = WordWalker.of_model(model)
@@ -143,24 +142,23 @@ class Explainer:
     def explain(self, documents: Iterable[Document]) -> Iterator[Explained]:
         """Yield one for each document, in order, or of several labels one for each label of its answer, against the rest.
 
-        If the class to compare with is the answer itself, its runner-up takes its place.
+        If the class to compare with is the answer itself, its runner-up takes its place, or the rest.
         """
         for block in scored(self._model, documents):
-            answers = minimum_error(block.log_posterior)
-            rivals = runner_up(np.nan_to_num(block.log_posterior, nan=-inf), np.maximum(answers, 0))
+            answers = block.posterior.decide(DecisionRule()).answers
+            predicted = block.posterior.predicted(DecisionRule())
+            rivals = block.posterior.rivals(np.maximum(answers, 0))
             if self._against is not None:
+                predicted = DocumentLabels(answers, single_labels(len(self._model.classes)))
                 rivals = np.where(answers == self._against, rivals, self._against)
             matrix = self._model.counted(*contents(block.documents))
             for row, document in enumerate(block.documents):
                 if document.problem is not None:
                     yield Explained(document.id, None, problem=document.problem)
                     continue
-                pairs = [(int(answers[row]), int(rivals[row]))]
-                if self._model.several_labels and self._against is None:
-                    given = DecisionRule().members(block.log_posterior[[row]])
-                    pairs = [(answer, REST) for answer in np.flatnonzero(given[0]).tolist() or answers[[row]].tolist()]
-                for pair in pairs:
-                    yield self._explained(block, row, matrix.rows(np.array([row])), pair)
+                _, labels = predicted[row : row + 1].pairs()
+                for label in labels.tolist() or answers[[row]].tolist():
+                    yield self._explained(block, row, matrix.rows(np.array([row])), (label, int(rivals[row])))
 
     def _explained(self, block: ScoredBlock, row: int, matrix: DocumentTermMatrix, pair: tuple[int, int]) -> Explained:
         model, document, (answer, rival) = self._model, block.documents[row], pair
@@ -217,8 +215,7 @@ class Explainer:
         calibration, lengths = self._model.learnt.calibration, block.lengths[row : row + 1]
         on_scale = self._model.classifier.log_scale(block.scores[row : row + 1], lengths)[0]
         before, after = (float(nats[pair[0]] - nats[pair[1]]) for nats in (np.append(on_scale, 0.0), posterior))
-        temperature = None if self._model.several_labels else float(calibration.temperature(lengths)[0])
-        return _CalibrationSteps(before, temperature, after)
+        return _CalibrationSteps(before, calibration.common_temperature(lengths), after)
 
 
 def class_number(model: FittedModel, label: str) -> int:

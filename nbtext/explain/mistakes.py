@@ -15,6 +15,7 @@ from nbtext.document_parts import shown
 from nbtext.explain.contributions import shared_out, term_contributions, weighed_pieces
 from nbtext.explain.word_walk import WordWalker
 from nbtext.metrics.results import IF_KNOWN, NOT_IN_JSON
+from nbtext.prediction.posterior import runner_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -167,14 +168,3 @@ class MistakeFinder:
             pairs = zip(matrix.terms[best].tolist(), nats[best].tolist(), strict=True)
             found.append(tuple(_TippingTerm(displayed_term(vocabulary.term(term)), gain) for term, gain in pairs))
         return found
-
-
-def runner_up(log_posterior: Floats, answers: Whole) -> Whole:
-    """Return the most probable class of each document but its answer, shape (n_docs,); the answer itself if there is no other class."""
-    if log_posterior.shape[1] == 1:
-        return answers
-    others = log_posterior.copy()
-    others[np.arange(answers.size), answers] = -np.inf
-    best = others.argmax(axis=1)
-    next_class: Whole = (answers + 1) % log_posterior.shape[1]
-    return np.where(best == answers, next_class, best).astype(np.int64)  # where all others are impossible, any of them

@@ -117,7 +117,7 @@ def look_at_corpus(
             first, other = names[repeated[0]], names[last[repeated[0]]]
             detail = f"with the text of another: {quantity(repeated.size, 'document')}; first {first}, like {other}"
             findings.append(Finding("documents", WARNING, detail, "to count each text once, give --once to train"))
-        if statistics.everything is None:
+        if statistics.kind.is_exclusive:
             findings += contradictions(last, labels, names)
         if found.document in ("text", BY_NAME):
             findings += read_as_text(kinds, len(sizes))

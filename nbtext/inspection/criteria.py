@@ -11,7 +11,7 @@ import numpy as np
 from nbtext.counts.layers import estimated
 from nbtext.counts.statistics import whole_or_float
 from nbtext.errors import UsageError, listed
-from nbtext.exclusions import CRITERIA, SEVERAL_LABELS, require_fitting
+from nbtext.exclusions import CRITERIA, require_fitting, rows_of
 from nbtext.fitted_model import classifier
 from nbtext.language_model.dirichlet import NO_OWN
 from nbtext.language_model.measures import PartFit, fit_of_labels, log_evidence_of_labels, model_posteriors
@@ -63,7 +63,7 @@ def criteria(model: Classifier) -> Criteria:
     Each part has its own n in the BIC. That of the class prior is the number of documents, or beside a text alone that of its tokens.
     """
     statistics, settings = model.training.statistics, model.training.settings
-    require_fitting(settings, CRITERIA, *[SEVERAL_LABELS] * (statistics.everything is not None))
+    require_fitting(settings, CRITERIA, *rows_of(statistics.kind))
     fits, kind = model.fits(), settings.class_prior
     if impossible := [fit.part for fit in fits if not np.isfinite(fit.fit.log_likelihood)]:
         raise UsageError(f"AIC and BIC are not defined for {listed(impossible, 3)}: in a class all documents have the same number")

@@ -266,7 +266,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
     top_terms, temperature = _top_terms(model, top), _LengthPower(calibration.scale, calibration.exponent)
     return Overview(
         documents=statistics.n_documents,
-        several_labels=fitted.several_labels or None,
+        several_labels=None if fitted.kind.is_exclusive else True,
         tokens=fitted.n_tokens,
         encoded_lines=statistics.encoded_lines,
         terms=int(np.count_nonzero(fitted.text_terms)),

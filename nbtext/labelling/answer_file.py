@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from nbtext.corpus.streams import file_content
 from nbtext.document_parts import FIELDS_KEY, fields_of_pairs
 from nbtext.errors import WARNING, Finding, LockedError, PathError, UsageError, listed, quantity, reason
-from nbtext.prediction.labels import BETWEEN_LABELS, is_set, label_set, labels_in, separated, written_label
+from nbtext.prediction.labels import json_label, label_set, separated, separator_between, written_label
 from nbtext.store.atomic import sync_folder
 from nbtext.strict_json import parsed_json
 
@@ -52,9 +52,7 @@ class Labelled(NamedTuple):
     def line(self) -> str:
         """The line, without its end."""
         record = {name: value for name, value in self._asdict().items() if value is not None}
-        if is_set(self.label):
-            record["label"] = labels_in(self.label)
-        return json.dumps(record, ensure_ascii=False)
+        return json.dumps(record | {"label": json_label(self.label)}, ensure_ascii=False)
 
     @classmethod
     def of_line(cls, line: str) -> Labelled:
@@ -251,7 +249,7 @@ class LabelPatch:
             message = f"{row.id} has the label {label!r}, not {row.before!r}"
             raise UsageError(message, where=f"{self.path}:{number}", hint="review it again, or remove the line")
         notices.relabelled.append(row.id)
-        after = separated(row.after, BETWEEN_LABELS if is_set(document.label) else None)
+        after = separated(row.after, separator_between([document.label]))
         return document._replace(label=after)
 
     def warnings(self, notices: Notices) -> list[Finding]:

@@ -11,7 +11,7 @@ from nbtext.evaluation.label_errors import suspects
 from nbtext.labelling.answer_file import AnswerFile, Reviewed
 from nbtext.labelling.asking import tempered
 from nbtext.labelling.session import Estimate, Plan, Session
-from nbtext.prediction.labels import BETWEEN_LABELS, EVERYTHING, labels_in, separated, written_label
+from nbtext.prediction.labels import EVERYTHING, labels_in, separated, written_label
 
 if TYPE_CHECKING:
     from nbtext.labelling.pool import CountedPool
@@ -28,7 +28,7 @@ class Review(Session):
 
     def __init__(self, counted: CountedPool, settings: Settings, file: AnswerFile) -> None:
         """Find the suspects that the file does not have yet; ``settings`` are those of training."""
-        super().__init__(counted.pool, Plan(separator=None if counted.documents.labels is None else BETWEEN_LABELS))
+        super().__init__(counted.pool, Plan(separator=counted.statistics.kind.separator))
         for name in counted.statistics.classes:
             if name != EVERYTHING:
                 self.add_class(name)

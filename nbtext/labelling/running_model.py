@@ -23,12 +23,14 @@ import numpy as np
 from nbtext.labelling.pool import COUNTS, DocumentPool, Reach
 from nbtext.prediction.calibration import OF_COUNTS, Calibration, by_length
 from nbtext.prediction.label_calibration import by_label
-from nbtext.prediction.rule import greatest_expected_f1, log_posterior
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, log_posterior
+from nbtext.prediction.rule import greatest_expected_f1
 from nbtext.ragged import flat_indices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nbtext.prediction.labels import LabelSets
     from nbtext.type_names import Floats, Mask, Truth, Whole
 
 NATS = 1 << 24
@@ -51,6 +53,9 @@ class ClassSeed(NamedTuple):
 
 class RunningModel:
     """Scores of all documents of a pool under the labels so far; classes are numbered from 0."""
+
+    noun_of_answers = "label"
+    """What answers are counted as."""
 
     def __init__(self, pool: DocumentPool, seeds: Sequence[ClassSeed] = ()) -> None:
         """Begin without labels; the first classes have seeds and are possible from the beginning."""
@@ -142,6 +147,20 @@ class RunningModel:
         scores[truth, np.arange(rows.size)] = own / (NATS * COUNTS) - self._pool.lengths[rows] * self._log_tokens(tokens) + log_prior
         return scores
 
+    def truth(self, labels: LabelSets) -> Truth:
+        """Return the true classes of documents, shape (n_docs,), as other methods take them."""
+        return labels.columns
+
+    @staticmethod
+    def proposed(probabilities: Floats) -> Mask:
+        """Return which classes to propose, shape (n_classes,), given their probabilities by falling order."""
+        return np.arange(probabilities.size) == 0
+
+    @staticmethod
+    def contrast(first: Floats, second: Floats) -> Floats:
+        """Return what terms add to the log odds of a first class over a second, given what they add to the score of each, shape (n_terms,)."""
+        return first - second
+
     def term_scores(self, document: Reach) -> Floats:
         """Return what each term of a document adds to s_k, shape (n_classes, n_terms)."""
         ratios = _log_ratios(self._counts[:, document.terms]) / NATS
@@ -185,6 +204,8 @@ def _log_ratios(counts: Whole) -> Whole:
 class RunningLabels(RunningModel):
     """Log odds of each label over the rest; a truth is a mask of shape (n_docs, n_labels)."""
 
+    noun_of_answers = "document"
+
     def __init__(self, pool: DocumentPool, seeds: Sequence[ClassSeed] = ()) -> None:
         super().__init__(pool, seeds)
         super().add_class()
@@ -222,6 +243,21 @@ class RunningLabels(RunningModel):
         left_out, (_, *places) = super().left_out, self._places(truth)
         return np.array([_against_rest(left_out(rows, each))[label] for label, each in enumerate(places)])
 
+    def truth(self, labels: LabelSets) -> Truth:
+        """Return which labels documents have, shape (n_docs, n_labels)."""
+        return labels.mask(self._documents[_WITH].size)
+
+    @staticmethod
+    def proposed(probabilities: Floats) -> Mask:
+        """Return the set of the greatest expected F1, shape (n_labels,)."""
+        return greatest_expected_f1(probabilities[np.newaxis])[0]
+
+    @staticmethod
+    def contrast(first: Floats, second: Floats) -> Floats:
+        """Return what terms add to the log odds of the first label over the rest."""
+        del second
+        return first
+
     def term_scores(self, document: Reach) -> Floats:
         """Return what each term of a document adds to the log odds, shape (n_labels, n_terms)."""
         return _against_rest(super().term_scores(document))
@@ -253,3 +289,7 @@ class RunningLabels(RunningModel):
 
 def _against_rest(table: Floats) -> Floats:
     return table[_WITH] - table[_WITHOUT]
+
+
+RUNNING_MODELS: dict[type[Posterior], type[RunningModel]] = {ClassPosterior: RunningModel, LabelPosterior: RunningLabels}
+"""By the kind of labels."""

@@ -22,10 +22,10 @@ from nbtext.explain.word_walk import WordWalker
 from nbtext.labelling.answer_file import AnswerFile, Labelled
 from nbtext.labelling.asking import Coverage, tempered, worth
 from nbtext.labelling.pool import DocumentPool, count_pool
-from nbtext.labelling.running_model import ClassSeed, RunningLabels, RunningModel
+from nbtext.labelling.running_model import RUNNING_MODELS, ClassSeed
 from nbtext.metrics.intervals import Interval, wilson_interval
 from nbtext.prediction.labels import LabelSets, labels_in, separated, shown_label
-from nbtext.prediction.rule import greatest_expected_f1
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, of_kind
 from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import Seed
     from nbtext.prediction.calibration import Calibration
+    from nbtext.prediction.posterior import Posterior
     from nbtext.type_names import Floats, Truth, Whole
 
 FEWEST_TO_CALIBRATE = 20
@@ -50,6 +51,11 @@ class Plan(NamedTuple):
     seed: int = 0
     separator: str | None = None
     """What stands between labels, in rows and where they are typed, if a document may have several."""
+
+    @property
+    def kind(self) -> type[Posterior]:
+        """Whether the labels of a document exclude each other."""
+        return LabelPosterior if self.separator else ClassPosterior
 
 
 class Suggestion(NamedTuple):
@@ -98,7 +104,7 @@ class Session:
         """In the order in which they came, by number."""
         seeds = by_class(seeds, self.classes)
         of_classes = [self._class_seed([seed for seed in seeds if seed.label == label]) for label in self.classes]
-        self.model = (RunningModel if plan.separator is None else RunningLabels)(pool, of_classes)
+        self.model = of_kind(RUNNING_MODELS, plan.kind)(pool, of_classes)
         self.coverage = Coverage(pool)
         _ = pool.lengths, pool.documents_by_term  # made now, and not at the first key
         self.labels: dict[int, str] = {}
@@ -127,12 +133,7 @@ class Session:
     @property
     def done(self) -> str:
         """The number of labels, or of documents with several, in words."""
-        return quantity(len(self.labels), self.nouns[0])
-
-    @property
-    def nouns(self) -> tuple[str, str]:
-        """What is counted: what documents get, and what kinds of it there are."""
-        return ("label", "class") if self.plan.separator is None else ("document", "label")
+        return quantity(len(self.labels), self.model.noun_of_answers)
 
     def remark(self, row: int) -> str:
         """Return a remark about a document, empty if there is none."""
@@ -246,15 +247,16 @@ class Session:
     def proposed(self, row: int) -> list[tuple[str, float]]:
         """Return the classes that the model gives a document, with their probabilities, the most probable first."""
         found = sorted(self.probabilities(row), key=lambda pair: -pair[1])
-        if self.plan.separator is None or not found:
-            return found[:1]
-        return list(compress(found, greatest_expected_f1(np.array([[p for _, p in found]]))[0]))
+        if not found:
+            return []
+        chosen = self.model.proposed(np.array([p for _, p in found]))
+        return list(compress(found, chosen))
 
     def pieces(self, row: int, first: str, second: str) -> Iterator[tuple[str, float]]:
         """Return the text in pieces as `weighed_pieces` does: words with what they add to the log odds of the first class over the second, or of several labels over the rest."""
         pool, document = self.pool, self.pool.documents[row]
         added = self.model.term_scores(pool.reach(row))
-        nats = added[self.classes.index(first)] - added[self.classes.index(second)] * (self.plan.separator is None)
+        nats = self.model.contrast(added[self.classes.index(first)], added[self.classes.index(second)])
         located = self._walker.locate(document.text, document.fields, pairs=True)
         of_words = shared_out(located, pool.matrix.rows(np.array([row])), nats)
         return weighed_pieces(document.shown, zip(located.begins.tolist(), located.ends.tolist(), of_words.tolist(), strict=True))
@@ -314,7 +316,7 @@ class Session:
         """Return the classes of labelled documents, shape (n_docs,), or of several labels a mask of shape (n_docs, n_classes)."""
         numbers = {name: number for number, name in enumerate(self.classes)}
         found = LabelSets.of([[numbers[each] for each in labels_in(self.labels[row])] for row in rows.tolist()])
-        return found.columns if self.plan.separator is None else found.mask(len(numbers))
+        return self.model.truth(found)
 
     def _name(self, row: int, label: str) -> None:
         self.labels[row] = label

@@ -177,7 +177,7 @@ class LanguageModels:
     @cached_property
     def corpus_tokens(self) -> float:
         """Tokens of selected terms in the whole corpus."""
-        return float((self.statistics.everything or self.statistics).tokens_of(self.selected).sum())
+        return self.statistics.tokens_of_all(self.selected)
 
     @cached_property
     def pseudo_tokens(self) -> float:

@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.metrics.outcomes import ConfusionCells, Judged, bin_of, outcomes, rates
+from nbtext.metrics.outcomes import bin_of, rates
+from nbtext.metrics.ranking import RANKING
+from nbtext.prediction.posterior import ClassPosterior
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from nbtext.metrics.outcomes import Cells, Judged
+    from nbtext.prediction.posterior import Posterior
     from nbtext.type_names import Floats, Whole
 
 NORMAL_95 = 1.959963984540054
@@ -89,31 +93,26 @@ def percentile_interval(replicates: Floats, figure: float) -> Interval:
     return min(float(low), figure), max(float(high), figure)
 
 
-def with_present_labels(truth: Whole, *answers: Whole) -> tuple[int, list[Whole]]:
-    """Return the number of labels that occur, and the columns of numbers with these labels numbered from 0; no answer stays negative."""
-    present, numbers = np.unique(np.concatenate((truth, *answers)), return_inverse=True)
-    return present.size, np.split(numbers - (present[0] < 0), 1 + len(answers))
-
-
-def replicated_rates(cells: ConfusionCells, costs: Floats | None, bootstrap: Bootstrap) -> dict[str, Floats]:
+def replicated_rates(cells: Cells, costs: Floats | None, bootstrap: Bootstrap, kind: type[Posterior] = ClassPosterior) -> dict[str, Floats]:
     """Return replicates of the figures of `rates`, each of shape (n_replicates,); with ``costs``, shape (n_cells,), also of ``mean_cost``."""
-    n_labels, (truth, answer) = with_present_labels(cells.truth, cells.answer)
-    renumbered = cells._replace(truth=truth, answer=answer)
+    present, n_labels = cells.with_present_labels()
     parts: list[Mapping[str, Floats]] = []
     for drawn in bootstrap.drawn_cells(cells.documents, cells.documents.size + 3 * n_labels):
-        found = rates(outcomes(renumbered, n_labels, drawn))
+        found = rates(present.outcomes(n_labels, drawn), kind)
         parts.append(found if costs is None else {**found, "mean_cost": drawn @ costs / cells.documents.sum()})
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def replicated_scores(judged: Judged, bootstrap: Bootstrap) -> dict[str, Floats]:
-    """Return replicates of log loss (if finite), Brier score and calibration error, each of shape (n_replicates,), from the same draws."""
+    """Return replicates of log loss (if finite), Brier score, calibration error and figures of ranking, each of shape (n_replicates,), from the same draws."""
     n, bins = judged.n, bin_of(judged.confidence)
     order = np.argsort(bins, kind="stable")
     starts = np.flatnonzero(np.diff(bins[order], prepend=-1))
     judged = judged.of(order)
     gaps = (judged.rank == 0) - judged.confidence
-    means = {"brier": judged.brier, **({"log_loss": judged.log_loss} if np.isfinite(judged.log_loss).all() else {})}
+    means = {"brier": judged.brier, **dict(zip(RANKING, judged.ranking.T, strict=False))}
+    if np.isfinite(judged.log_loss).all():
+        means["log_loss"] = judged.log_loss
     values = np.stack(list(means.values()), axis=1)
     parts = []
     for weights in bootstrap.drawn_documents(n, n):

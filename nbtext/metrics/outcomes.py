@@ -9,127 +9,108 @@ to nothing is 0; a mean over nothing is nan.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.prediction.rule import NO_ANSWER
+from nbtext.prediction.labels import DocumentLabels, as_in_mask, single_labels
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from nbtext.type_names import Floats, Ids, Mask, Truth, Whole
+    from nbtext.prediction.labels import LabelTable
+    from nbtext.prediction.posterior import Posterior
+    from nbtext.type_names import AnyArray, Floats, Ids, Integers, Mask, Whole
 
     Counts = Whole | Floats
 
 
-TINY = 1e-15
-"""Least −log p of a label, so that its absence keeps a probability."""
+@dataclass(frozen=True, eq=False)
+class JudgedPosterior:
+    """How good the posteriors of documents are, all of shape (n_docs,)."""
 
-
-class Judged(NamedTuple):
-    """True class and answer of each document, with the scores of its probabilities; all of shape (n_docs,)."""
-
-    truth: Truth
-    """Number of the true class; n_classes and more for labels that the classifier does not know. Of several labels a mask, shape (n_docs, n_labels)."""
-    answer: Truth
-    """Number of the class answered, `NO_ANSWER` where there is no answer; or a mask."""
     rank: Ids
-    """Number of classes before the true one; n_classes if that is unknown."""
+    """Number of labels before a true one; n_classes if that is unknown."""
     log_loss: Floats
     brier: Floats
     confidence: Floats
-    """p of the most probable class, answered or not."""
+    """p of the most probable label, predicted or not."""
 
     @property
     def n(self) -> int:
         """Number of documents."""
-        return len(self.truth)
+        return len(self.rank)
+
+    def has_scores_of(self, other: JudgedPosterior) -> bool:
+        """Return whether the posteriors of the same documents are worth the same."""
+        names = [field.name for field in fields(JudgedPosterior)]
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    def of(self, rows: Mask | Whole) -> Self:
+        """Return some of the documents."""
+        return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class Judged(JudgedPosterior):
+    """The true and the predicted labels of documents, as numbers of sets in one table, beside what their posteriors are worth."""
+
+    ranking: Floats
+    """Figures of the ranking of labels, where a document may have several, shape (n_docs, n_figures)."""
+    truth: DocumentLabels
+    answer: DocumentLabels
+    """Negative where no class was predicted."""
 
     @property
     def right(self) -> Mask:
-        """Documents whose answer is right, of several labels with exactly the true ones, shape (n_docs,)."""
-        return (self.truth == self.answer).all(axis=tuple(range(1, self.truth.ndim)))
+        """Documents that got exactly their labels, shape (n_docs,)."""
+        return np.equal(self.truth.numbers, self.answer.numbers)
 
-    def outcomes(self, n_labels: int) -> Outcomes:
-        """Return diagonal and margins of the confusion table, of several labels by label: documents that have it and got it, have it, got it."""
-        if self.truth.ndim > 1:
-            return Outcomes._make(mask.sum(axis=0, dtype=np.float64) for mask in self.masks)
-        return outcomes(confusion_cells(self), n_labels)
-
-    def by_document(self) -> Outcomes:
+    def label_counts(self) -> tuple[Floats, Floats, Floats]:
         """Return how many labels each document has and got, has, and got, all of shape (n_docs,)."""
-        several = self.truth.ndim > 1
-        columns = [mask.sum(axis=1) for mask in self.masks] if several else [self.right, np.ones(self.n), self.answer >= 0]
-        return Outcomes(*(column.astype(np.float64) for column in columns))
-
-    @property
-    def masks(self) -> tuple[Mask, Mask, Mask]:
-        """Of several labels those that documents have and got, have, and got, each of shape (n_docs, n_labels)."""
-        return self.truth & self.answer, self.truth, self.answer
-
-    def known(self, n_classes: int) -> Mask:
-        """Return the documents with no label that the classifier does not know, shape (n_docs,)."""
-        return np.logical_not(self.truth[:, n_classes:].any(axis=1) if self.truth.ndim > 1 else self.truth >= n_classes)
-
-    def of(self, rows: Mask | Whole) -> Judged:
-        """Return some of the documents."""
-        return Judged._make(column[rows] for column in self)
+        documents, labels = self.answer.pairs()
+        hits = np.bincount(documents[self.truth.have(documents, labels)], minlength=self.n)
+        counts = (hits, self.truth.sizes(), self.answer.sizes())
+        hits_of, support, answered = (column.astype(np.float64) for column in counts)
+        return hits_of, support, answered
 
 
-def judge_documents(truth: Truth, answers: Truth, log_posterior: Floats) -> Judged:
-    """Judge documents by the number of their true class, their answer, and log p(C_k | d), shape (n_docs, n_classes), in nats.
-
-    Of several labels ``truth`` is a mask of shape (n_docs, n_classes): losses are summed over labels, and the rank is 0 if the most probable is right.
-    """
-    if truth.ndim > 1:
-        p, best = np.exp(log_posterior), log_posterior.argmax(axis=1)
-        rows = np.arange(best.size)
-        with np.errstate(divide="ignore"):
-            losses = -np.where(truth, log_posterior, np.log(-np.expm1(np.minimum(log_posterior, -TINY)))).sum(axis=1)
-        return Judged(truth, answers, (~truth[rows, best]).astype(np.int32), losses, ((p - truth) ** 2).sum(axis=1), p[rows, best])
-    of_truth = log_posterior_of(truth, log_posterior)
-    return Judged(
-        truth.astype(np.int32),
-        np.maximum(answers, NO_ANSWER).astype(np.int32),
-        rank_of_truth(truth, of_truth, log_posterior).astype(np.int32),
-        -of_truth,
-        brier_score(of_truth, log_posterior),
-        np.exp(log_posterior.max(axis=1)),
+def judge_posterior(posterior: Posterior, truth: DocumentLabels) -> JudgedPosterior:
+    """Judge the posterior of documents by their true labels."""
+    return JudgedPosterior(
+        posterior.ranks(truth).astype(np.int32),
+        posterior.losses(truth),
+        posterior.brier_scores(truth),
+        np.exp(posterior.logs.max(axis=1)),
     )
 
 
 def join_judged(parts: Sequence[Judged]) -> Judged:
-    """Return the documents of all parts, in order."""
+    """Return the documents of all parts, in order; their labels are numbers in the table of the last part."""
     if not parts:
-        no_numbers, no_figures = np.empty(0, np.int32), np.empty(0)
-        return Judged(no_numbers, no_numbers, no_numbers, no_figures, no_figures, no_figures)
-    return Judged(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        no_figures = np.empty(0)
+        no_labels = DocumentLabels(np.empty(0, np.int32), single_labels(0))
+        return Judged(np.empty(0, np.int32), no_figures, no_figures, no_figures, np.empty((0, 0)), no_labels, no_labels)
+    table = parts[-1].truth.table
 
+    def joined(name: str) -> AnyArray:
+        return np.concatenate([getattr(part, name) for part in parts])
 
-def log_posterior_of(truth: Whole, log_posterior: Floats) -> Floats:
-    """Return log p(true class | d), shape (n_docs,), −inf for an unknown class. Its negative is the log loss (I. Good, 1952)."""
-    n_classes = log_posterior.shape[1]
-    found = log_posterior[np.arange(truth.size), np.minimum(truth, n_classes - 1)]
-    return np.where(truth < n_classes, found, -np.inf)
+    def labels(name: str) -> DocumentLabels:
+        return DocumentLabels(np.concatenate([getattr(part, name).numbers for part in parts]), table)
 
-
-def brier_score(log_posterior_of_truth: Floats, log_posterior: Floats) -> Floats:
-    """Return Σ_k (p_k − [k is the true class])² of each document, shape (n_docs,), from 0 to 2 (G. Brier, 1950, eq. 2)."""
-    squares = np.exp(log_posterior)
-    squares *= squares
-    return np.maximum(squares.sum(axis=1) - 2 * np.exp(log_posterior_of_truth) + 1, 0)  # rounding may leave −1e-16
-
-
-def rank_of_truth(truth: Whole, log_posterior_of_truth: Floats, log_posterior: Floats) -> Whole:
-    """Count classes that are more probable than the true one, or as probable and earlier; n_classes if it is unknown. Shape (n_docs,)."""
-    n_classes = log_posterior.shape[1]
-    of_truth = log_posterior_of_truth[:, np.newaxis]
-    more_probable = (log_posterior > of_truth).view(np.int8).sum(axis=1, dtype=np.int32)  # bytes are added faster than truths are counted
-    rows, equals = np.divmod(np.flatnonzero(log_posterior == of_truth), n_classes)
-    earlier = np.bincount(rows[equals < truth[rows]], minlength=truth.size)
-    return np.where(truth < n_classes, more_probable + earlier, n_classes)
+    return Judged(
+        rank=joined("rank"),
+        log_loss=joined("log_loss"),
+        brier=joined("brier"),
+        confidence=joined("confidence"),
+        ranking=joined("ranking"),
+        truth=labels("truth"),
+        answer=labels("answer"),
+    )
 
 
 BINS = 15
@@ -141,21 +122,21 @@ def bin_of(confidence: Floats) -> Whole:
     return np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
 
 
-def confidence_bins(documents: Judged) -> tuple[Whole, Whole, Floats]:
+def confidence_bins(documents: JudgedPosterior) -> tuple[Whole, Whole, Floats]:
     """Return the documents in each bin, right answers, and the sum of confidences; the most probable class counts, whether it was the answer or not."""
     places = bin_of(documents.confidence)
     hits = np.bincount(places[documents.rank == 0], minlength=BINS)
     return np.bincount(places, minlength=BINS), hits, np.bincount(places, documents.confidence, BINS).astype(np.float64)
 
 
-def expected_calibration_error(documents: Judged) -> float:
+def expected_calibration_error(documents: JudgedPosterior) -> float:
     """Return Σ over bins of (share of documents) × |accuracy − mean confidence|; nan of no documents."""
     bins = confidence_bins(documents)
     n, hits, confidence = (column[bins[0] > 0] for column in bins)
     return float((n * np.abs(hits / n - confidence / n)).sum() / n.sum()) if n.size else np.nan
 
 
-def proper_scores(documents: Judged, weights: Floats | None = None) -> dict[str, float]:
+def proper_scores(documents: JudgedPosterior, weights: Floats | None = None) -> dict[str, float]:
     """Return means over documents of log loss (nats) and Brier score, and the calibration error; nan of no documents.
 
     With ``weights``, shape (n_docs,), these are weighted means.
@@ -176,51 +157,130 @@ def mean_or_nan(values: Floats | Mask) -> float:
     return float(values.mean()) if values.size else np.nan
 
 
-class ConfusionCells(NamedTuple):
-    """The cells of the confusion table that occurred, by true class, then answer; all of shape (n_cells,)."""
-
-    truth: Whole
-    answer: Whole
-    """Negative where there was no answer."""
-    documents: Whole
-
-
 class Outcomes(NamedTuple):
-    """Diagonal and margins of the confusion table, all of shape (…, n_labels)."""
+    """Documents counted by label, shape (…, n_labels), and as a whole, shape (…); where each has one label, the confusion table's diagonal and margins."""
 
     hits: Floats
+    """Documents that have the label and got it."""
     support: Floats
-    """Documents of the class."""
+    """Documents that have the label."""
     answered: Floats
-    """Documents that got the class as their answer."""
+    """Documents that got the label."""
+    documents: Floats
+    right: Floats
+    """Documents that got exactly their labels."""
+    documents_answered: Floats
+    """Documents that got a label."""
+    right_answered: Floats
+    """Documents that got exactly their labels, at least one."""
+    f1_of_documents: Floats
+    """Sum of the F1 of each document's labels."""
+
+    @classmethod
+    def of_margins(cls, hits: Floats, support: Floats, answered: Floats) -> Outcomes:
+        """Return the outcomes of documents with one label each."""
+        documents, right, documents_answered = (counts.sum(axis=-1) for counts in (support, hits, answered))
+        return cls(hits, support, answered, documents, right, documents_answered, right, right)
 
 
-def confusion_cells(judged: Judged) -> ConfusionCells:
-    """Count documents by true class and answer."""
-    keys, documents = np.unique((judged.truth.astype(np.int64) << 32) + judged.answer + 1, return_counts=True)
-    return ConfusionCells(keys >> 32, (keys & 0xFFFFFFFF) - 1, documents.astype(np.int64))
+class Cells(NamedTuple):
+    """Documents counted by true set and predicted set of labels; each label of a cell is a pair of cell and label."""
 
+    truth: Whole
+    """Number of the set, shape (n_cells,)."""
+    answer: Whole
+    """Negative where no class was predicted."""
+    documents: Whole
+    hits: tuple[Whole, Whole]
+    """Pairs of a cell and a label that is true and predicted."""
+    support: tuple[Whole, Whole]
+    """Pairs of a cell and a true label."""
+    answered: tuple[Whole, Whole]
+    """Pairs of a cell and a predicted label."""
 
-def outcomes(cells: ConfusionCells, n_labels: int, documents: Counts | None = None) -> Outcomes:
-    """Sum the cells by class; ``documents``, shape (…, n_cells), replaces the documents counted in them."""
-    counts = cells.documents if documents is None else documents
-    right = np.flatnonzero(cells.truth == cells.answer)
-    answered = np.flatnonzero(cells.answer >= 0)
-    return Outcomes(
-        _sums(counts[..., right], cells.truth[right], n_labels),
-        _sums(counts, cells.truth, n_labels),
-        _sums(counts[..., answered], cells.answer[answered], n_labels),
-    )
+    @classmethod
+    def of(cls, truth: Integers, answer: Integers, table: LabelTable) -> Cells:
+        """Count documents by the numbers of their sets, both of shape (n_docs,); cells are sorted by these."""
+        keys, documents = np.unique((truth.astype(np.int64) << 32) + answer + 1, return_counts=True)
+        return cls.of_counts(keys >> 32, (keys & 0xFFFFFFFF) - 1, documents.astype(np.int64), table)
+
+    @classmethod
+    def of_counts(cls, truth: Whole, answer: Whole, documents: Whole, table: LabelTable) -> Cells:
+        """Return cells that are counted already, all of shape (n_cells,)."""
+        have, got = DocumentLabels(truth, table), DocumentLabels(answer, table)
+        cells, labels = got.pairs()
+        is_hit = have.have(cells, labels)
+        return cls(truth, answer, documents, (cells[is_hit], labels[is_hit]), have.pairs(), (cells, labels))
+
+    def sorted_by_labels(self, table: LabelTable) -> Cells:
+        """Return the cells in the order of their labels in ``table``, as rows of a mask, whatever the numbers of sets."""
+        used = np.unique(np.concatenate((self.truth, self.answer)))
+        used = used[used >= 0]
+        sets = table.sets(used)
+        rank = np.full(table.sizes.size + 1, -1)
+        rank[used[sorted(range(used.size), key=lambda place: as_in_mask(sets[place]))]] = np.arange(used.size)
+        order = np.lexsort((rank[self.answer], rank[self.truth]))
+        return Cells.of_counts(self.truth[order], self.answer[order], self.documents[order], table)
+
+    def with_present_labels(self) -> tuple[Cells, int]:
+        """Return the cells with the labels that occur numbered from 0, and how many these are."""
+        pairs = self[3:]
+        present, numbers = np.unique(np.concatenate([labels for _, labels in pairs]), return_inverse=True)
+        ends = np.cumsum([labels.size for _, labels in pairs])
+        parts = np.split(numbers, ends[:-1])
+        renumbered = [(cells, labels) for (cells, _), labels in zip(pairs, parts, strict=True)]
+        return Cells(*self[:3], *renumbered), present.size
+
+    def label_counts(self) -> tuple[Whole, Whole, Whole]:
+        """Return how many labels the documents of each cell have and got, have, and got, all of shape (n_cells,)."""
+        hits, support, answered = (np.bincount(cells, minlength=self.truth.size) for cells, _ in self[3:])
+        return hits, support, answered
+
+    def outcomes(self, n_labels: int, documents: Counts | None = None) -> Outcomes:
+        """Sum the cells by label; ``documents``, shape (…, n_cells), replaces the documents counted in them."""
+        counts = self.documents if documents is None else documents
+        by_label = (_sums(counts[..., cells], labels, n_labels) for cells, labels in self[3:])
+        hits, support, answered = self.label_counts()
+        is_right, has_answer = self.truth == self.answer, answered > 0
+        f1_of_cells = np.where(support + answered > 0, 2 * hits / np.maximum(support + answered, 1), 1.0)
+        of_cells = (np.ones_like(hits), is_right, has_answer, is_right & has_answer, f1_of_cells)
+        totals = counts.astype(np.float64) @ np.stack(of_cells, axis=-1, dtype=np.float64, casting="unsafe")
+        return Outcomes(*by_label, *np.moveaxis(totals, -1, 0))
 
 
 def accuracy(table: Outcomes) -> Floats:
-    """Return the share of documents whose answer is right; no answer is not. This is micro-averaged recall."""
+    """Return the share of documents that got exactly their labels; no answer is none of them."""
+    return _ratio(table.right, table.documents, np.nan)
+
+
+def micro_recall(table: Outcomes) -> Floats:
+    """Return the share of all true labels that are found (IIR 13.6): the accuracy, where every document has one label."""
     return _ratio(table.hits.sum(axis=-1), table.support.sum(axis=-1), np.nan)
 
 
 def coverage(table: Outcomes) -> Floats:
-    """Return the share of documents that got an answer."""
-    return _ratio(table.answered.sum(axis=-1), table.support.sum(axis=-1), np.nan)
+    """Return the share of documents that got a label."""
+    return _ratio(table.documents_answered, table.documents, np.nan)
+
+
+def answered_accuracy(table: Outcomes) -> Floats:
+    """Return the share of the documents with a label predicted that got exactly their labels."""
+    return _ratio(table.right_answered, table.documents_answered, np.nan)
+
+
+def document_f1(table: Outcomes) -> Floats:
+    """Return the mean F1 of the labels of a document, 1 where it has none and got none."""
+    return _ratio(table.f1_of_documents, table.documents, np.nan)
+
+
+def labels_per_document(table: Outcomes) -> Floats:
+    """Return the mean number of labels of a document."""
+    return _ratio(table.support.sum(axis=-1), table.documents, np.nan)
+
+
+def labels_per_answer(table: Outcomes) -> Floats:
+    """Return the mean number of labels that a document got."""
+    return _ratio(table.answered.sum(axis=-1), table.documents, np.nan)
 
 
 def precision(table: Outcomes) -> Floats:
@@ -272,6 +332,35 @@ def matthews(table: Outcomes) -> Floats:
     return np.where(n > 0, _ratio(covariance, np.sqrt(np.maximum(of_truth * of_answers, 0))), np.nan)
 
 
+def wrong_answers(judged: Judged, kind: type[Posterior]) -> Floats:
+    """Return 1 for each document that did not get exactly its labels, shape (n_docs,)."""
+    del kind
+    return (~judged.right).astype(np.float64)
+
+
+def wrong_labels(judged: Judged, kind: type[Posterior]) -> Floats:
+    """Return how many labels each document lacks or has too many, shape (n_docs,)."""
+    del kind
+    hits, support, answered = judged.label_counts()
+    return np.asarray(support + answered - 2 * hits, np.float64)
+
+
+def mistakes_by_label(judged: Judged, kind: type[Posterior]) -> Floats:
+    """Return the labels that each document lacks or has too many, each divided by the documents of the label, shape (n_docs,).
+
+    Where it has one label, a wrong one is one mistake, and counts as one that lacks.
+    """
+    documents, labels = judged.truth.pairs()
+    support = np.maximum(np.bincount(labels, minlength=judged.truth.table.n_labels), 1)
+    is_missed = ~judged.answer.have(documents, labels)
+    missed = np.bincount(documents, is_missed / support[labels], judged.n).astype(np.float64)
+    if kind.is_exclusive:
+        return missed
+    got, predicted = judged.answer.pairs()
+    is_wrong = ~judged.truth.have(got, predicted)
+    return missed + np.bincount(got, is_wrong / support[predicted], judged.n)
+
+
 DEPTHS = (1, 3, 5)
 """The k of the share of the k most probable labels that are right."""
 
@@ -290,47 +379,55 @@ class Metric(NamedTuple):
     most: float = 1.0
     more_is_better: bool = True
     has_interval: bool = True
+    kinds: tuple[type[Posterior], ...] = (ClassPosterior, LabelPosterior)
+    """The kinds of labels that it judges."""
+    losses: Callable[[Judged, type[Posterior]], Floats] | None = None
+    """What each document adds to a loss that falls as the figure gets better, shape (n_docs,)."""
 
+
+OF_CLASSES = (ClassPosterior,)
+OF_LABELS = (LabelPosterior,)
 
 METRICS = {
     "n": Metric(most=inf, has_interval=False),
-    "accuracy": Metric(accuracy),
+    "accuracy": Metric(accuracy, losses=wrong_answers),
     "macro_precision": Metric(lambda table: macro(precision(table), table)),
     "macro_recall": Metric(lambda table: macro(recall(table), table)),
-    "macro_f1": Metric(lambda table: macro(f1(table), table)),
+    "macro_f1": Metric(lambda table: macro(f1(table), table), losses=mistakes_by_label),
     "micro_precision": Metric(micro_precision),
-    "micro_recall": Metric(accuracy),
-    "micro_f1": Metric(micro_f1),
+    "micro_recall": Metric(micro_recall),
+    "micro_f1": Metric(micro_f1, losses=wrong_labels),
     "balanced_accuracy": Metric(balanced_accuracy, "balanced accuracy"),
-    "matthews": Metric(matthews, "Matthews correlation", least=-1),
-    **{f"top_{k}_accuracy": Metric(title=f"top-{k} accuracy") for k in TOP},
+    "matthews": Metric(matthews, "Matthews correlation", least=-1, kinds=OF_CLASSES),
+    **{f"top_{k}_accuracy": Metric(title=f"top-{k} accuracy", kinds=OF_CLASSES) for k in TOP},
     "macro_roc_auc": Metric(
         title="area under ROC (AUC), macro", has_interval=False
     ),  # an interval would need a ranking for every replicate
     "macro_average_precision": Metric(title="average precision (AP), macro", has_interval=False),
-    "coverage": Metric(),
-    "answered_accuracy": Metric(),
-    "log_loss": Metric(most=inf, more_is_better=False),
+    "coverage": Metric(coverage),
+    "answered_accuracy": Metric(answered_accuracy),
+    "log_loss": Metric(most=inf, more_is_better=False, losses=lambda judged, _: judged.log_loss),
     "brier": Metric(most=2, more_is_better=False),
     "ece": Metric(more_is_better=False),
     "mean_cost": Metric(least=-inf, most=inf, more_is_better=False),
-    **{f"precision_at_{k}": Metric(title=f"precision at {k}") for k in DEPTHS},
-    "ndcg_at_5": Metric(title="nDCG at 5"),
-    "lrap": Metric(title="label ranking average precision (LRAP)"),
-    "document_f1": Metric(title="F1 of a document"),
-    "subset_accuracy": Metric(),
-    "labels_per_document": Metric(title="labels of a document", most=inf),
-    "labels_per_answer": Metric(title="labels of an answer", most=inf),
+    **{f"precision_at_{k}": Metric(title=f"precision at {k}", kinds=OF_LABELS) for k in DEPTHS},
+    "ndcg_at_5": Metric(title="nDCG at 5", kinds=OF_LABELS),
+    "lrap": Metric(title="label ranking average precision (LRAP)", kinds=OF_LABELS),
+    "document_f1": Metric(document_f1, "F1 of a document", kinds=OF_LABELS),
+    "subset_accuracy": Metric(accuracy, kinds=OF_LABELS),
+    "labels_per_document": Metric(labels_per_document, "labels of a document", most=inf, kinds=OF_LABELS),
+    "labels_per_answer": Metric(labels_per_answer, "labels of an answer", most=inf, kinds=OF_LABELS),
     "set_coverage": Metric(),
     "set_size": Metric(most=inf, more_is_better=False),
 }
-"""The metrics by name. Those without a function of `Outcomes` are computed by `nbtext.metrics.evaluation`, from precision at 1 to labels of an answer
-by `nbtext.metrics.several_labels`, those of sets that hold the true class by `nbtext.promises`."""
+"""The metrics by name. Those without a function of `Outcomes` are computed by `nbtext.metrics.evaluation` and `nbtext.metrics.ranking`, those of sets that
+hold the true class by `nbtext.promises`."""
 
 
-def rates(table: Outcomes) -> dict[str, Floats]:
-    """Return the metrics of the confusion table by name, each of shape (…)."""
-    return {name: metric.of_outcomes(table) for name, metric in METRICS.items() if metric.of_outcomes is not None}
+def rates(table: Outcomes, kind: type[Posterior] = ClassPosterior) -> dict[str, Floats]:
+    """Return the metrics of outcomes by name, each of shape (…), for one kind of labels."""
+    functions = {name: metric.of_outcomes for name, metric in METRICS.items() if kind in metric.kinds}
+    return {name: function(table) for name, function in functions.items() if function is not None}
 
 
 def _sums(counts: Counts, labels: Whole, n_labels: int) -> Floats:

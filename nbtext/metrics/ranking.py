@@ -1,6 +1,10 @@
-"""Ranking of documents by the score of a class, one class against the rest: area under the ROC curve and average precision.
+"""Rankings: of documents by the score of a label, and of the labels of a document by their probabilities.
 
-Both need all scores at once. At most `SCORES_KEPT` are kept; of more, there are no such figures.
+Area under the ROC curve and average precision rank documents, one label against the rest. Both need all scores at once. At most `SCORES_KEPT` are kept; of
+more, there are no such figures.
+
+Sources: M. Zhang, Z. Zhou, A review on multi-label learning algorithms (2014); K. Järvelin, J. Kekäläinen, Cumulated gain-based evaluation of IR
+techniques (2002), for nDCG. Defined as in scikit-learn.
 """
 
 from __future__ import annotations
@@ -9,10 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.metrics.outcomes import DEPTHS
+from nbtext.prediction.posterior import LabelPosterior
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.type_names import Array, Floats, Truth, Whole
+    from nbtext.prediction.labels import DocumentLabels
+    from nbtext.prediction.posterior import Posterior
+    from nbtext.type_names import Array, Floats, Mask, Whole
 
 SCORES_KEPT = 1 << 25
 """Largest number of scores, documents times classes, that are kept: 256 MiB."""
@@ -33,22 +42,20 @@ class RankingFigures(NamedTuple):
     average_precision: Floats
 
 
-def ranked_figures(blocks: Sequence[Floats], truth: Truth, n_classes: int) -> RankingFigures:
-    """Return the figures of each class against the rest, given log p(C_k | d), shape (n_docs, n_classes), in nats, of all documents, or of none.
-
-    The truth is that about all documents as `nbtext.metrics.outcomes.Judged` has it.
-    """
+def ranked_figures(blocks: Sequence[Floats], truth: DocumentLabels, n_classes: int) -> RankingFigures:
+    """Return the figures of each label against the rest, given log p(label k | d), shape (n_docs, n_classes), in nats, of all documents, or of none."""
     figures = RankingFigures(*np.full((2, n_classes), np.nan))
     if not blocks:
         return figures
     units = np.concatenate([_unit(block) for block in blocks])
-    several = truth.ndim > 1
-    present = np.flatnonzero(truth.any(axis=0)) if several else np.unique(truth)
-    for k in present[present < n_classes].tolist():
-        of_class = truth[:, k] if several else truth == k
-        if not of_class.all():
+    documents, labels = truth.pairs()
+    by_label = np.argsort(labels, kind="stable")
+    present, begins = np.unique(labels[by_label], return_index=True)
+    holders = np.split(documents[by_label], begins[1:])
+    for k, of_label in zip(present.tolist(), holders, strict=False):
+        if k < n_classes and of_label.size < len(truth):
             ranks = _tied_ranks(np.concatenate([block[:, k] for block in blocks]), units)
-            positives = np.sort(ranks[of_class])
+            positives = np.sort(ranks[of_label])
             ranks.sort()
             figures.roc_auc[k] = area_under_roc(ranks, positives)
             figures.average_precision[k] = average_precision(ranks, positives)
@@ -90,3 +97,32 @@ def average_precision(scores: Array, positives: Array) -> float:
     found = positives.size - np.searchsorted(positives, positives, "left")
     seen = scores.size - np.searchsorted(scores, positives, "left")
     return float((found / seen).mean())
+
+
+RANKING = (*(f"precision_at_{k}" for k in DEPTHS), f"ndcg_at_{DEPTHS[-1]}", "lrap")
+"""Figures of the ranking of the labels of a document."""
+
+
+def rank_labels(posterior: Posterior, truth: DocumentLabels) -> Floats:
+    """Return the figures of `RANKING` of each document, shape (n_docs, n_figures); none where it has one label, whose rank says all."""
+    if not isinstance(posterior, LabelPosterior):
+        return np.empty((len(posterior), 0))
+    return ranking_figures(truth.mask(max(posterior.logs.shape[1], truth.table.n_labels)), posterior.logs)
+
+
+def ranking_figures(truth: Mask, log_posterior: Floats) -> Floats:
+    """Return the figures of `RANKING` of each document, shape (n_docs, n_figures), from log p of the labels, shape (n_docs, n_labels).
+
+    ``truth``, shape (n_docs, n_labels or more), has labels without a probability at the end. Without any label nDCG is 0 and LRAP 1.
+    """
+    order, n_true = np.argsort(-log_posterior, axis=1, kind="stable"), truth.sum(axis=1)
+    is_true = np.take_along_axis(truth, order, axis=1).astype(np.float64)
+    found = is_true.cumsum(axis=1)
+    gains = 1 / np.log2(np.arange(2, DEPTHS[-1] + 2))
+    gained, best = is_true[:, : gains.size] @ gains[: is_true.shape[1]], np.append(np.inf, gains.cumsum())
+    precisions = (is_true * found / np.arange(1, is_true.shape[1] + 1)).sum(axis=1)
+    return np.column_stack((
+        *(is_true[:, :k].sum(axis=1) / k for k in DEPTHS),
+        gained / best[np.minimum(n_true, gains.size)],
+        np.where(n_true > 0, precisions / np.maximum(n_true, 1), 1.0),
+    ))  # fmt: skip

@@ -147,7 +147,7 @@ class SliceResult:
     ece: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EvaluationResult:
     """All figures of an evaluation. A figure that is infinite or undefined is None."""
 
@@ -160,20 +160,20 @@ class EvaluationResult:
     micro_recall: float | None
     micro_f1: float | None
     balanced_accuracy: float | None
-    matthews: float | None = field(metadata=IF_KNOWN)
+    matthews: float | None = field(default=None, metadata=IF_KNOWN)
     """None, as the next three, with several labels."""
     log_loss: float | None
     brier: float | None
     ece: float | None
-    top_2_accuracy: float | None = field(metadata=IF_KNOWN)
+    top_2_accuracy: float | None = field(default=None, metadata=IF_KNOWN)
     """Share of the documents whose true class is among the two most probable; None, as the next, with no more classes than that."""
-    top_3_accuracy: float | None = field(metadata=IF_KNOWN)
-    top_5_accuracy: float | None = field(metadata=IF_KNOWN)
+    top_3_accuracy: float | None = field(default=None, metadata=IF_KNOWN)
+    top_5_accuracy: float | None = field(default=None, metadata=IF_KNOWN)
     macro_roc_auc: float | None
     macro_average_precision: float | None
     coverage: float | None
     answered_accuracy: float | None
-    mean_cost: float | None = field(metadata=IF_KNOWN)
+    mean_cost: float | None = field(default=None, metadata=IF_KNOWN)
     """None without costs."""
     intervals: Mapping[str, Interval]
     """By the name of the figure."""

@@ -19,7 +19,7 @@ from nbtext.counts.corpus_counts import CorpusCounts, NeverLearntError, forget_d
 from nbtext.counts.counting import check_label
 from nbtext.document_parts import KINDS, with_weight
 from nbtext.errors import WARNING, Finding, UsageError, quantity, unknown_class
-from nbtext.exclusions import JOINED_LABELS, SEVERAL_LABELS, require_fitting
+from nbtext.exclusions import JOINED_LABELS, require_fitting, rows_of
 from nbtext.fitted_model import require_additive
 from nbtext.model.corpus_work import count_corpus
 from nbtext.model.state import versions
@@ -72,8 +72,8 @@ def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
     if old not in classes:
         raise unknown_class(old, classes)
     check_label(new)
-    if new in classes and old != new and model.fitted.several_labels:
-        require_fitting(model.settings, SEVERAL_LABELS, JOINED_LABELS)
+    if new in classes and old != new:
+        require_fitting(model.settings, JOINED_LABELS, *rows_of(model.fitted.kind))
     counts = model.counts.relabelled([renamed(label, old, new) for label in model.counts.statistics.classes])
     prior = model.settings.class_prior
     if not isinstance(prior, str) and old != new:

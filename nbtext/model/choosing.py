@@ -18,7 +18,7 @@ from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
 from nbtext.counts.vocabulary import SIDES, is_of_side, is_stop_word
 from nbtext.fitted_model import FEWEST_DOCUMENTS, LEAST_DOCUMENTS, NO_CHOICES, Choices, PairedTest, dropped_terms
-from nbtext.metrics.outcomes import judge_documents
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, of_kind
 from nbtext.records import dataclass
 from nbtext.settings import GivenSmoothing
 from nbtext.text.surfaces import PAIRS, WORDS
@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Mask
 
 
-PRODUCTS = (1 << 20, 1 << 21)
-"""Entries times classes of the documents that are left out: first few, and if that does not decide clearly, more. 2²⁰ take about 8 ms a setting.
+PRODUCTS: dict[type[Posterior], tuple[int, int]] = {ClassPosterior: (1 << 20, 1 << 21), LabelPosterior: (1 << 22, 1 << 23)}
+"""Entries times classes of the documents that are left out, by the kind of labels: first few, and if that does not decide clearly, more.
 
-Of several labels it is four times as many, since most documents have few of many: 0.1 to 0.5 s a setting, most of it to calibrate."""
+2²⁰ take about 8 ms a setting. Of several labels there are four times as many, since most documents have few of many: 0.1 to 0.5 s a setting,
+most of it to calibrate."""
 
 ALTERNATIVES = (0.03, 0.1, 0.3, 1.0)
 """Pseudo-counts to compare with the one of greatest evidence, if they differ from it by at least `APART`."""
@@ -131,19 +132,20 @@ def _by_held_out(counts: CorpusCounts, settings: Settings, selected: Mask, docum
     training = Training(statistics, here, chosen.PSEUDO_COUNT, settings, documents=documents.rows(np.flatnonzero(is_fitted)))
     fitted, left_out = chosen.estimate(training), documents.rows(held_out)
 
-    truth = left_out.classes
+    truth = left_out.truth(statistics.n_classes)
 
     def judged(pseudo_count: float) -> tuple[Floats, float]:
         """Return which documents are answered wrong, shape (n_docs,), and the mean log loss of those of known classes after calibration, in nats."""
         model = replace(fitted, training=replace(training, smoothing=pseudo_count))
         scores, lengths = model.joint_log_likelihood(left_out.matrix)
-        errors = (scores.argmax(axis=1) != truth).astype(np.float64)
-        known = np.isfinite(scores[np.arange(len(truth)), truth])
+        errors = (scores.argmax(axis=1) != truth.numbers).astype(np.float64)
+        known = np.isfinite(scores[np.arange(len(truth)), truth.numbers])
         if not known.any():
             return errors, np.inf
         scores, lengths, of_known = scores[known], lengths[known], truth[known]
-        posterior = model.fitted_calibration(scores, of_known, lengths, None).log_posterior(scores, lengths)
-        return errors, -float(posterior[np.arange(len(of_known)), of_known].mean())
+        calibration = model.fitted_calibration(scores, of_known, lengths, None)
+        posterior = model.kind(calibration.log_posterior(scores, lengths))
+        return errors, float(posterior.losses(of_known).mean())
 
     usual, usual_loss = judged(chosen.PSEUDO_COUNT)
     best_count, best = None, PairedTest(0.0, 0.0, len(usual))
@@ -185,8 +187,8 @@ def _decided(counts: CorpusCounts, decide: Callable[[CountedDocuments], Choices]
     The sample is in the order of hashes, so they are drawn at random.
     """
     sample, n_classes = counts.sample.documents, counts.statistics.n_classes
-    for products in PRODUCTS:
-        most = (products if counts.statistics.everything is None else 4 * products) // n_classes
+    for products in of_kind(PRODUCTS, counts.statistics.kind):
+        most = products // n_classes
         fitting = int(np.searchsorted(np.cumsum(sample.matrix.entries), most, side="right"))
         documents = sample.rows(np.arange(min(len(sample), max(fitting, 2 * LEAST_DOCUMENTS))))
         chosen = decide(documents)
@@ -231,9 +233,10 @@ class _Trials:
         fitted = class_for(self.statistics, self.settings).estimate(Training(self.statistics, selected, smoothing, self.settings))
         unseen = fitted.leave_one_out(documents)
         scores, lengths, _, truth, _ = unseen.of_known_classes()
-        posterior = fitted.fitted_calibration(scores, truth, lengths, None).log_posterior(scores, lengths)
+        calibration = fitted.fitted_calibration(scores, truth, lengths, None)
+        posterior = fitted.kind(calibration.log_posterior(scores, lengths))
         losses = np.full(len(documents), np.nan)
-        losses[unseen.is_known] = judge_documents(truth, posterior.argmax(axis=1), posterior).log_loss
+        losses[unseen.is_known] = posterior.losses(truth)
         return losses
 
     def best_alternative(self, documents: CountedDocuments, selected: Mask, losses: Floats) -> tuple[float, PairedTest]:

@@ -73,7 +73,7 @@ def warnings(model: FittedModel) -> list[str]:
 
 def corpus_findings(statistics: ClassStatistics, reading: Reading, *, n_terms: int) -> Iterator[Finding]:
     """Yield what is unusual about a corpus by its counts, of which ``n_terms`` terms are used."""
-    if statistics.n_classes == 1 and statistics.everything is None:
+    if statistics.n_classes < statistics.kind.fewest:
         yield Finding(
             "classes",
             WARNING,
@@ -94,7 +94,7 @@ def corpus_findings(statistics: ClassStatistics, reading: Reading, *, n_terms: i
         yield Finding(
             "texts", WARNING, "the documents hold no terms; every answer will be the same", "nbtext tokens shows why a word is dropped"
         )
-    is_list = reading.layout.decoded and reading.label_separator is None and "," not in (reading.label_column or "")
+    is_list = reading.layout.decoded and not reading.label_separator and "," not in (reading.label_column or "")
     if is_list and statistics.n_documents >= REVEALING_DOCUMENTS and _have_one_label(statistics):
         yield Finding(
             "labels",
@@ -109,7 +109,7 @@ def corpus_findings(statistics: ClassStatistics, reading: Reading, *, n_terms: i
 
 def _have_one_label(statistics: ClassStatistics) -> bool:
     """Return whether documents may have several labels, and have one each."""
-    if statistics.everything is None:
+    if statistics.kind.is_exclusive:
         return False
     of_labels = [n for label, n in zip(statistics.classes, statistics.class_documents.tolist(), strict=True) if label]
     return sum(of_labels) == statistics.n_documents

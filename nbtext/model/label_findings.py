@@ -52,7 +52,7 @@ def label_findings(labels: Sequence[str], reading: Reading) -> Iterator[Finding]
             f"a class with a name that stands for a missing value: {listed([*map(repr, missing)], SHOWN)}",
             f"if its documents have no label, {leave_out}",
         )
-    if reading.label_separator is None:
+    if not reading.label_separator:
         yield from _lists(labels, reading)
 
 

@@ -34,7 +34,8 @@ from nbtext.fitted_model import (
 )
 from nbtext.model.schema import FITTED, LABEL_KINDS, MOST, checked_settings, decoded, encoded, plain
 from nbtext.prediction.calibration import LABEL_ARRAYS, Calibration, LeftOutPosteriors
-from nbtext.prediction.labels import MARK, LabelSets, have_several
+from nbtext.prediction.labels import MARK, DocumentLabels, LabelSets, have_several, single_labels
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
 from nbtext.prediction.typicality import BANDS, LEVELS, Profile, Spread, Typicality
 from nbtext.ragged import offsets, rise_in_rows
 from nbtext.settings import NLTK_STEMMERS, Reading, Settings
@@ -272,9 +273,11 @@ def _left_out_to_plain(posteriors: LeftOutPosteriors) -> dict[str, Numbers | Non
     with np.errstate(over="ignore"):  # a number far from all others is as good as impossible
         nats = np.maximum(-posteriors.log_posterior, 0).astype(np.float32).ravel()
     weights = None if np.all(posteriors.weights == 1) else posteriors.weights
-    labels, sizes = posteriors.classes, None
-    if labels.ndim > 1:
-        sizes, labels = labels.sum(axis=1), np.nonzero(labels)[1] + 1
+    _, labels = posteriors.truth.pairs()
+    sizes = None
+    if not posteriors.posterior.is_exclusive:
+        sizes = posteriors.truth.sizes()
+        labels = labels + 1  # after the reserved label
     return {"left_out_labels": labels, "left_out_label_counts": sizes, "left_out_nats": nats, "left_out_weights": weights}
 
 
@@ -289,9 +292,11 @@ def _left_out(part: Parts, labels: Names) -> LeftOutPosteriors | None:
     weights = weights if weights.size else np.ones(n_documents)
     require(weights.size == n_documents and np.all(weights > 0), "the weights of its documents left out are none")
     _require_labels(sizes, classes, n_documents, "documents left out", "lack labels", several=several)
+    log_posterior = -nats.reshape(-1, n_classes)
     if several:
-        classes = LabelSets(sizes, classes - 1).mask(n_classes)
-    return LeftOutPosteriors(-nats.reshape(-1, n_classes), classes, weights)
+        truth = DocumentLabels.of_sets(LabelSets(sizes, classes - 1).texts(), n_classes)
+        return LeftOutPosteriors(LabelPosterior(log_posterior), truth, weights)
+    return LeftOutPosteriors(ClassPosterior(log_posterior), DocumentLabels(classes, single_labels(n_classes)), weights)
 
 
 def _require_labels(sizes: Whole, labels: Whole, n_documents: int, whose: str, misfit: str, *, several: bool) -> None:

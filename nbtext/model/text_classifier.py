@@ -19,7 +19,7 @@ from nbtext.exclusions import SEED_WORDS, needs_documents, require_fitting
 from nbtext.fitted_model import FittedModel, ScoredTexts, require_additive
 from nbtext.model.state import from_plain, to_plain, versions
 from nbtext.prediction.labels import labels_in
-from nbtext.prediction.rule import NO_ANSWER, DecisionRule, minimum_error
+from nbtext.prediction.rule import NO_ANSWER, DecisionRule
 from nbtext.ragged import blocks
 from nbtext.scoring import Answer, ClassSets, answers_to, scored
 from nbtext.settings import (
@@ -396,12 +396,13 @@ class TextClassifier:
 
         Of a model of several labels return a tuple of labels for each, or a matrix of 0 and 1 if `fit` was given one.
         """
-        if self.fitted.several_labels:
+        if not self.fitted.kind.is_exclusive:
             members = self._members(texts)
             if self._indicator and set(self.classes_).issubset(self._indicator.columns):
                 return self._indicator.filled(members, self.classes_)
             return np.fromiter((tuple(self.classes_[row].tolist()) for row in members), object, len(members))
-        best = minimum_error(self.predict_log_proba(texts))
+        posterior = self.fitted.kind(self.predict_log_proba(texts))
+        best = posterior.decide(DecisionRule()).answers
         answers, unanswered = self.classes_[best], best == NO_ANSWER
         return np.where(unanswered, np.array(None), answers) if unanswered.any() else answers
 
@@ -547,9 +548,7 @@ class TextClassifier:
     def _members(self, texts: Iterable[Text]) -> Mask:
         """Return which classes each text gets, in the order of `classes_`."""
         log_posterior = self.predict_log_proba(texts)
-        if self.fitted.several_labels:
-            return DecisionRule().members(log_posterior)
-        return np.equal(minimum_error(log_posterior)[:, np.newaxis], np.arange(log_posterior.shape[1]))
+        return self.fitted.kind(log_posterior).predicted(DecisionRule()).mask(log_posterior.shape[1])
 
     def _documents(self, texts: Iterable[Text]) -> Iterator[Document]:
         from nbtext.corpus.document import Document

@@ -30,7 +30,8 @@ from nbtext.fitted_model import (
 )
 from nbtext.model.choosing import choose, has_choice
 from nbtext.prediction.calibration import Calibration, LeftOutPosteriors
-from nbtext.prediction.rule import log_posterior, minimum_error
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, log_posterior, of_kind
+from nbtext.prediction.rule import minimum_error
 from nbtext.prediction.typicality import Profile, Typicality
 from nbtext.settings import ALL_OTHERS, BY_NAME, GivenSmoothing, Reading, Settings
 from nbtext.text.surfaces import PAIRS
@@ -150,8 +151,8 @@ def _checked(word: str, term: Term, settings: Settings, option: str) -> Term:
     return term
 
 
-MOST_SCORES = 1 << 22
-"""Most scores of held-out documents by class to calibrate from, 32 MiB; with very many classes that is less than the sample. Of several labels a quarter."""
+MOST_SCORES: dict[type[Posterior], int] = {ClassPosterior: 1 << 22, LabelPosterior: 1 << 20}
+"""Most scores of held-out documents to calibrate from, by the kind of labels: 32 and 8 MiB. With very many classes that is less than the sample."""
 
 
 def learn(
@@ -214,32 +215,31 @@ def posteriors(fitted: Classifier, calibration: Calibration, unseen: Unseen) -> 
         log_posterior = calibration.log_posterior_of_left_out(scores, truth, lengths, weights)
     else:
         log_posterior = calibration.log_posterior(scores, lengths)
-    return LeftOutPosteriors.of(log_posterior, truth, weights)
+    return LeftOutPosteriors.of(fitted.kind(log_posterior), truth, weights)
 
 
 def scored_sample(sample: CountedDocuments, statistics: ClassStatistics) -> CountedDocuments:
     """Return as many documents as there may be scores of."""
-    most = MOST_SCORES if statistics.everything is None else MOST_SCORES >> 2
+    most = of_kind(MOST_SCORES, statistics.kind)
     return sample.rows(np.arange(min(len(sample), max(most // statistics.n_classes, 1))))
 
 
 def calibrated(learnt: Learnt, fitted: Classifier, unseen: Unseen, by_its_terms: Unseen) -> Learnt:
     """Add the calibration that documents left out ask for, and their figures, those of likelihoods by models of the same terms."""
-    from nbtext.metrics.outcomes import judge_documents, proper_scores
+    from nbtext.metrics.outcomes import judge_posterior, proper_scores
 
     scores, lengths, unknown, *_ = by_its_terms
     per_token, answers = fitted.likelihood_per_token(scores, lengths, unknown), minimum_error(log_posterior(scores))
     profile = Profile.of(lengths + unknown, unknown, None if per_token is None else per_token[0], answers, scores.shape[1])
     learnt = replace(learnt, typicality=None if per_token is None else Typicality.of(*per_token), profile=profile)
     scores, lengths, _, truth, of_known = unseen.of_known_classes()
-    if not truth.size:
+    if not len(truth):
         return learnt
     weights = None if np.all(unseen.weights == 1) else of_known
     uncalibrated = fitted.uncalibrated()
 
     def figures(calibration: Calibration, scores: Floats) -> dict[str, float]:
-        posterior = calibration.log_posterior(scores, lengths)
-        found = proper_scores(judge_documents(truth, posterior.argmax(axis=1), posterior), weights)
+        found = proper_scores(judge_posterior(fitted.kind(calibration.log_posterior(scores, lengths)), truth), weights)
         return {figure: float(f"{value:.6g}") for figure, value in found.items()}
 
     calibrated = []

@@ -31,7 +31,7 @@ from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.counts.weighting import weighted
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError, quantity
-from nbtext.exclusions import POOL, SEVERAL_LABELS, require_fitting
+from nbtext.exclusions import POOL, require_fitting, rows_of
 from nbtext.fitted_model import Learnt, UnlabelledFigures, classifier, dropped_terms, own_pseudo_counts, training_of
 from nbtext.model.training import (
     calibrated,
@@ -41,7 +41,6 @@ from nbtext.model.training import (
     without_dropped,
 )
 from nbtext.prediction.calibration import OF_COUNTS
-from nbtext.prediction.labels import have_several
 from nbtext.steps import stepped
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def learn_unlabelled(counts: CorpusCounts, settings: Settings, learnt: Learnt, p
     Settings are as `nbtext.model.training.learn` takes them. Without labelled documents, by seeds alone, the weight is 1. Raises `UsageError` for
     settings that exclude unlabelled documents, for too few labelled documents, and for seeds of other classes.
     """
-    require_fitting(settings, POOL, *[SEVERAL_LABELS] * have_several(counts.statistics.classes))
+    require_fitting(settings, POOL, *rows_of(counts.statistics.kind))
     require_seeded_classes(learnt.weights.seeds, counts.statistics.classes)
     n_sampled = len(counts.sample.documents)
     if counts.statistics.n_documents and n_sampled < LEAST_LABELLED:
@@ -226,8 +225,8 @@ class _ExpectationMaximisation:
             known = documents.matrix.of_terms(model.known())
             scores, _ = model.joint_log_likelihood(weighted(known, self.settings.weighting, self.counts.statistics))
             unknown, weights = documents.matrix.tokens - known.lengths, documents.natural_weights(self._labelled)
-            parts.append(Unseen(scores, known.lengths, unknown, documents.classes, weights))
-        return _Trial(shares, Unseen(*(np.concatenate(column) for column in zip(*parts, strict=True))))
+            parts.append(Unseen(scores, known.lengths, unknown, documents.truth(scores.shape[1]), weights))
+        return _Trial(shares, Unseen.joined(parts))
 
     def fitted(
         self, weight: float, smoothing: list[float], labelled: ClassStatistics | None = None

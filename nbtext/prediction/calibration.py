@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.prediction.rule import log_posterior
+from nbtext.prediction.posterior import Posterior, log_posterior
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nbtext.type_names import Floats, Truth, Whole
+    from nbtext.prediction.labels import DocumentLabels
+    from nbtext.type_names import Floats, Integers, Whole
 
     Loss = Callable[[Floats], tuple[float, Floats, Floats]]
 
@@ -74,6 +75,10 @@ class Calibration:
             temperature = self.scale * np.maximum(lengths, 1.0) ** self.exponent
         return np.where(lengths > 0, np.clip(temperature, np.exp(-LARGEST_LOG), np.exp(LARGEST_LOG)), 1.0)
 
+    def common_temperature(self, lengths: Whole) -> float | None:
+        """Return T of all classes of the first document, None where each label has its own."""
+        return float(self.temperature(lengths)[0])
+
     @property
     def is_possible(self) -> bool:
         """True if a fit can end here: at some length log T is within ±`LARGEST_LOG`, up to the digits that are not kept."""
@@ -86,7 +91,7 @@ class Calibration:
         scaled = scores / self.temperature(lengths)[:, np.newaxis]
         return log_posterior(scaled, scaled)
 
-    def log_posterior_of_left_out(self, scores: Floats, truth: Truth, lengths: Whole, weights: Floats) -> Floats:
+    def log_posterior_of_left_out(self, scores: Floats, truth: DocumentLabels, lengths: Whole, weights: Floats) -> Floats:
         """Return log p(C_k | d) of the documents that this was fitted to: two numbers are learnt from all of them, so nothing of one."""
         del truth, weights
         return self.log_posterior(scores, lengths)
@@ -99,7 +104,7 @@ UNCALIBRATED = Calibration()
 """The posterior of the textbook: T = 1."""
 
 
-def by_length(scores: Floats, truth: Whole, lengths: Whole, weights: Floats | None = None, usual: float = 0.0) -> Calibration:
+def by_length(scores: Floats, truth: Integers, lengths: Whole, weights: Floats | None = None, usual: float = 0.0) -> Calibration:
     """Fit T = a·n^b to scores, shape (n_docs, n_classes), in nats, and true classes, shape (n_docs,).
 
     ``lengths`` n are known tokens, and ``weights`` multiply the loss of each document, both of shape (n_docs,); None for weights of 1. The prior is around
@@ -111,7 +116,7 @@ def by_length(scores: Floats, truth: Whole, lengths: Whole, weights: Floats | No
     return Calibration(float(f"{np.exp(log_middle - exponent * centre):.9g}"), float(f"{exponent:.9g}"))
 
 
-def _fitted(scores: Floats, truth: Whole, lengths: Whole, x: Floats, weights: Floats | None, centre: Floats) -> tuple[float, float]:
+def _fitted(scores: Floats, truth: Integers, lengths: Whole, x: Floats, weights: Floats | None, centre: Floats) -> tuple[float, float]:
     """Return t and b of log T = t + b·x, within their bounds; x and the known tokens have shape (n_docs,). ``centre`` is that of the prior of −t and −b."""
     here = lengths > 0
     weights, x = np.ones(np.count_nonzero(here)) if weights is None else weights[here], x[here]
@@ -145,7 +150,7 @@ def newton_minimum(
     return parameters
 
 
-def divisor_loss(scores: Floats, truth: Whole, x: Floats, weights: Floats, centre: Floats) -> Loss:
+def divisor_loss(scores: Floats, truth: Integers, x: Floats, weights: Floats, centre: Floats) -> Loss:
     """Return Σ_d −w_d log softmax(Σ_m u_m s_m)_truth + |θ − centre|²/2 as a function of θ, flat (t_m, b_m) with log u_m = t_m + b_m·x; scores are overwritten.
 
     The last term is a standard normal prior, for corpora of few documents. Scores s_m of models have the shape (n_docs, n_models, n_classes), x and
@@ -180,24 +185,21 @@ def divisor_loss(scores: Floats, truth: Whole, x: Floats, weights: Floats, centr
 
 
 class LeftOutPosteriors(NamedTuple):
-    """Posteriors of sampled documents under models that were trained without them, and the true classes."""
+    """Posteriors of sampled documents under models that were trained without them, and the true labels."""
 
-    log_posterior: Floats
-    """log p(C_k | d), calibrated, in nats, shape (n_docs, n_classes); −inf for the class of an only document, which the others do not know."""
-    classes: Truth
-    """The true classes."""
+    posterior: Posterior
+    """Calibrated; −inf for the label of an only document, which the others do not know."""
+    truth: DocumentLabels
     weights: Floats
     """The weights of the documents, shape (n_docs,); 1 if they have none."""
 
-    def pairs(self) -> tuple[Whole, Whole]:
-        """Return a document and a class of it, for each of the classes of each document."""
-        if self.classes.ndim == 1:
-            return np.arange(len(self.classes)), self.classes
-        documents, classes = np.nonzero(self.classes)
-        return documents, classes
+    @property
+    def log_posterior(self) -> Floats:
+        """Return log p(label k | d), in nats, shape (n_docs, n_labels)."""
+        return self.posterior.logs
 
     @classmethod
-    def of(cls, log_posterior: Floats, classes: Truth, weights: Floats) -> LeftOutPosteriors:
-        """Return the documents for which any class is possible."""
-        possible = ~np.isnan(log_posterior[:, 0])
-        return cls(log_posterior[possible], classes[possible], weights[possible])
+    def of(cls, posterior: Posterior, truth: DocumentLabels, weights: Floats) -> LeftOutPosteriors:
+        """Return the documents for which any label is possible."""
+        possible = ~np.isnan(posterior.logs[:, 0])
+        return cls(posterior[possible], truth[possible], weights[possible])

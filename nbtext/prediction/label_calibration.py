@@ -5,8 +5,8 @@ The log odds of label k over the rest are s_k for the words of the document and 
     z_k = scale · n^exponent · slope_k · s_k + offset_k
     log odds of k = z_k − rivalry · log(1 + Σ_{l≠k} exp(level + z_l))
 
-Naive Bayes counts dependent words as independent evidence, as in `nbtext.prediction.calibration`, and for each label apart: a document of
-one topic looks like one of several related ones. The second line lets labels compete, from not at all (rivalry 0) to a softmax with a class for no label (rivalry 1, level 0).
+Naive Bayes counts dependent words as independent evidence, as in `nbtext.prediction.calibration`, and for each label apart: a document of one topic looks like one of
+several related ones. The second line lets labels compete, from not at all (rivalry 0) to a softmax with a class for no label (rivalry 1, level 0).
 The parameters make left-out documents most probable; slope and offset of each label are drawn towards those of all. Documents without known tokens have the
 log odds o whatever the parameters are, so they have no part in the fit.
 """
@@ -21,7 +21,8 @@ from nbtext.prediction.calibration import LABEL_ARRAYS, LARGEST_EXPONENT, LARGES
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from nbtext.type_names import Floats, Mask, Truth, Whole
+    from nbtext.prediction.labels import DocumentLabels
+    from nbtext.type_names import Floats, Mask, Whole
 
 SPREAD_OF_SLOPES, SPREAD_OF_OFFSETS = 0.1, 1.0
 """Standard deviations of the slopes around 1 and of the offsets around those that follow from the shares of labels, in nats.
@@ -55,6 +56,9 @@ class LabelCalibration(Calibration):
         """Return the arrays that the model file keeps, by name."""
         return dict(zip(LABEL_ARRAYS, (self.slopes, self.offsets, self.prior), strict=True))
 
+    def common_temperature(self, lengths: Whole) -> None:
+        """Return None: a label has its own slope too."""
+
     def log_posterior(self, scores: Floats, lengths: Whole) -> Floats:
         """Return log p(label k | d), shape (n_docs, n_labels), in nats; the labels of a document need not sum to 1. Scores are s + o."""
         z = (scores - self.prior) * (self.slopes / self.temperature(lengths)[:, np.newaxis]) + self.offsets
@@ -63,16 +67,17 @@ class LabelCalibration(Calibration):
         )
         return -np.logaddexp(0.0, -odds)
 
-    def log_posterior_of_left_out(self, scores: Floats, truth: Truth, lengths: Whole, weights: Floats) -> Floats:
+    def log_posterior_of_left_out(self, scores: Floats, truth: DocumentLabels, lengths: Whole, weights: Floats) -> Floats:
         """Return log p(label k | d) of the documents that this was fitted to, each part of them by what is learnt from the others.
 
         Only the offsets stay: that of a rare label without a document that has it would be for a rarer one.
         """
         found, parts = np.empty_like(scores), np.arange(len(scores)) % max(min(MOST_PAIRS // max(scores.size, 1), MOST_PARTS), 2)
-        known = ~(truth & np.isneginf(scores)).any(axis=1)
+        is_true = truth.mask(scores.shape[1])
+        known = ~(is_true & np.isneginf(scores)).any(axis=1)
         for is_out in (parts == part for part in range(parts.max(initial=-1) + 1)):
             others = known & ~is_out
-            of_others = by_label(scores[others], truth[others], lengths[others], weights[others], self.prior, self)
+            of_others = by_label(scores[others], is_true[others], lengths[others], weights[others], self.prior, self)
             found[is_out] = of_others.log_posterior(scores[is_out], lengths[is_out])
         return found
 
@@ -88,7 +93,7 @@ def _rivals(z: Floats, level: float) -> Floats:
 
 
 def by_label(
-    scores: Floats, truth: Truth, lengths: Whole, weights: Floats | None, prior: Floats, near: LabelCalibration | None = None
+    scores: Floats, truth: Mask, lengths: Whole, weights: Floats | None, prior: Floats, near: LabelCalibration | None = None
 ) -> LabelCalibration:
     """Fit to the scores s + o of left-out documents and to their labels, both of shape (n_docs, n_labels); −inf where the label is not known.
 

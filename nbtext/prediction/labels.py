@@ -6,15 +6,17 @@ U+001F stands before each label, and alone for no label. A document is counted o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress, pairwise
+from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.ragged import flat_indices, offsets
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from nbtext.type_names import Mask, Names, Whole
+    from nbtext.type_names import Integers, Mask, Names, Whole
 
 EVERYTHING = ""
 """The reserved label that every document has where documents have several."""
@@ -83,9 +85,9 @@ def shown_label(label: str) -> str:
     return BETWEEN_LABELS.join(labels_in(label))
 
 
-def chosen_label(chosen: int | Sequence[bool], classes: Names) -> str:
-    """Return the class of a number, or of several labels those chosen, as people read them."""
-    return classes[chosen] if isinstance(chosen, int) else BETWEEN_LABELS.join(compress(classes, chosen))
+def shown_set(labels: Iterable[int], classes: Names) -> str:
+    """Return the labels with some numbers as people read them."""
+    return BETWEEN_LABELS.join(classes[label] for label in labels)
 
 
 def written_label(label: str) -> str:
@@ -95,6 +97,16 @@ def written_label(label: str) -> str:
     ('|', '\x1f')
     """
     return shown_label(label) or BETWEEN_LABELS
+
+
+def separator_between(labels: Iterable[str | None]) -> str | None:
+    """Return `BETWEEN_LABELS` if one of some labels is a set, otherwise None."""
+    return BETWEEN_LABELS if any(map(is_set, labels)) else None
+
+
+def json_label(label: str) -> str | list[str]:
+    """Return a label, or the list of those of a set."""
+    return labels_in(label) if is_set(label) else label
 
 
 def renamed(label: str, old: str, new: str) -> str:
@@ -121,7 +133,7 @@ class LabelSets(NamedTuple):
         """Return the sets of some documents."""
         return cls(np.array([len(row) for row in rows], np.int64), np.array([column for row in rows for column in sorted(row)], np.int64))
 
-    def rows(self, chosen: Whole) -> LabelSets:
+    def rows(self, chosen: Integers) -> LabelSets:
         """Return the sets of some documents, by number."""
         return LabelSets(self.sizes[chosen], self.columns[flat_indices(offsets(self.sizes)[chosen], self.sizes[chosen])])
 
@@ -147,3 +159,163 @@ class LabelSets(NamedTuple):
         for rank in range(int(self.sizes.max(initial=0))):
             rows = np.flatnonzero(self.sizes > rank)
             yield rows, self.columns[begins[rows] + rank]
+
+
+class LabelTable(NamedTuple):
+    """Sets of labels by number. Where a document has one label, set k is {k}."""
+
+    sizes: Whole
+    """The number of labels of each set, shape (n_sets,)."""
+    members: Whole
+    """The numbers of their labels, set after set, ascending in each."""
+    n_labels: int
+
+    @classmethod
+    def of_sets(cls, sets: Iterable[Sequence[int]], n_labels: int) -> LabelTable:
+        """Return some sets, given the ascending numbers of their labels."""
+        sizes, members = LabelSets.of(list(sets))
+        return cls(sizes, members, n_labels)
+
+    def sets(self, numbers: Integers | None = None) -> list[tuple[int, ...]]:
+        """Return the labels of some sets, by number, or of all."""
+        every = LabelSets(self.sizes, self.members)
+        return (every if numbers is None else every.rows(numbers)).texts()
+
+    def pairs(self, numbers: Integers) -> tuple[Whole, Whole]:
+        """Return a row and a label of it, for each label of each set in ``numbers``, shape (n_rows,); a negative number has no label."""
+        sizes = np.append(self.sizes, 0)[numbers]
+        starts = offsets(self.sizes)[numbers]
+        return np.repeat(np.arange(numbers.size), sizes), self.members[flat_indices(starts, sizes)]
+
+
+def as_in_mask(labels: Sequence[int]) -> tuple[int, ...]:
+    """Return a key by which sets are sorted as the rows of their mask: without the first label before with it, the empty set first."""
+    return tuple(-label for label in labels)
+
+
+@cache
+def single_labels(n_classes: int) -> LabelTable:
+    """Return the sets of documents that have one label each: the same table each time."""
+    return LabelTable(np.ones(n_classes, np.int64), np.arange(n_classes), n_classes)
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentLabels:
+    """The labels that documents have, or get: the numbers of sets in a table."""
+
+    numbers: Integers
+    """Shape (n_docs,); where each document has one label, that label; negative where none is known or given."""
+    table: LabelTable
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @classmethod
+    def of_sets(cls, sets: Iterable[Sequence[int]], n_labels: int) -> DocumentLabels:
+        """Return the labels of documents that may have several, given their ascending numbers."""
+        number: dict[tuple[int, ...], int] = {}
+        numbers = [number.setdefault(tuple(labels), len(number)) for labels in sets]
+        return cls(np.array(numbers, np.int64), LabelTable.of_sets(number, n_labels))
+
+    @classmethod
+    def joined(cls, parts: Sequence[DocumentLabels]) -> DocumentLabels:
+        """Return the labels of the documents of all parts, in order; at least one part."""
+        table = parts[0].table
+        if all(part.table is table for part in parts):
+            return cls(np.concatenate([part.numbers for part in parts]), table)
+        number: dict[tuple[int, ...], int] = {}
+        numbers = []
+        for part in parts:
+            places = [number.setdefault(labels, len(number)) for labels in part.table.sets()]
+            numbers.append(np.array([*places, -1], np.int64)[part.numbers])
+        n_labels = max(part.table.n_labels for part in parts)
+        return cls(np.concatenate(numbers), LabelTable.of_sets(number, n_labels))
+
+    @classmethod
+    def of_mask(cls, mask: Mask) -> DocumentLabels:
+        """Return the labels that a mask has, shape (n_docs, n_labels)."""
+        rows, numbers = np.unique(np.packbits(mask, axis=1), axis=0, return_inverse=True)
+        sets = np.unpackbits(rows, axis=1, count=mask.shape[1]).astype(np.bool_)
+        table = LabelTable(sets.sum(axis=1), np.nonzero(sets)[1], mask.shape[1])
+        return cls(numbers.reshape(-1), table)
+
+    def __getitem__(self, chosen: Whole | Mask | slice) -> DocumentLabels:
+        """Return the labels of some of the documents."""
+        return DocumentLabels(self.numbers[chosen], self.table)
+
+    def pairs(self) -> tuple[Whole, Whole]:
+        """Return a document and a label of it, for each label of each document."""
+        return self.table.pairs(self.numbers)
+
+    def named(self, classes: Names) -> list[tuple[str, ...]]:
+        """Return the labels of each document by name, given all names; none where it has none."""
+        used = np.unique(self.numbers[self.numbers >= 0])
+        names: dict[int, tuple[str, ...]] = {-1: ()}
+        for number, labels in zip(used.tolist(), self.table.sets(used), strict=True):
+            names[number] = tuple(classes[label] for label in labels)
+        return [names[number] for number in self.numbers.tolist()]
+
+    def shown(self, classes: Names) -> list[str]:
+        """Return the labels of each document as people read them, given all names; an empty text where it has none."""
+        return [BETWEEN_LABELS.join(labels) for labels in self.named(classes)]
+
+    def sizes(self) -> Whole:
+        """Return how many labels each document has, shape (n_docs,)."""
+        return np.append(self.table.sizes, 0)[self.numbers]
+
+    def have(self, documents: Whole, labels: Whole) -> Mask:
+        """Return whether documents have labels, both given by their numbers, shape (n,)."""
+        own_documents, own_labels = self.pairs()
+        n_labels = max(self.table.n_labels, int(labels.max(initial=-1)) + 1)  # others may know more labels
+        return np.isin(documents * n_labels + labels, own_documents * n_labels + own_labels)
+
+    def mask(self, n_labels: int) -> Mask:
+        """Return which labels each document has, shape (n_docs, n_labels)."""
+        found = np.zeros((len(self), n_labels), np.bool_)
+        found[self.pairs()] = True
+        return found
+
+
+class LabelIndex:
+    """Labels and sets of labels, numbered in the order in which they come; numbers never change."""
+
+    def __init__(self, labels: Names, *, single: bool) -> None:
+        """Begin with some labels. If documents have a ``single`` label each, set k is {k}."""
+        self._number = {label: number for number, label in enumerate(labels)}
+        self._sets: dict[tuple[int, ...], int] = {(number,): number for number in range(len(labels))} if single else {}
+        self._of_texts: dict[str, int] = {}
+        self._table = LabelTable.of_sets(self._sets, len(labels))
+
+    @property
+    def labels(self) -> list[str]:
+        """All labels, by number."""
+        return list(self._number)
+
+    def _number_of_text(self, text: str) -> int:
+        labels = {self._number.setdefault(label, len(self._number)) for label in labels_in(text)}
+        return self._sets.setdefault(tuple(sorted(labels)), len(self._sets))
+
+    @property
+    def table(self) -> LabelTable:
+        """All sets so far."""
+        if len(self._sets) > self._table.sizes.size or len(self._number) > self._table.n_labels:
+            self._table = LabelTable.of_sets(self._sets, len(self._number))
+        return self._table
+
+    def of_texts(self, texts: Names) -> DocumentLabels:
+        """Return the labels of documents, one or a set of them written as `label_set` does; new ones get numbers."""
+        of_texts = self._of_texts
+        for text in set(texts).difference(of_texts):
+            of_texts[text] = -1
+        for text in texts:
+            if of_texts[text] < 0:
+                of_texts[text] = self._number_of_text(text)
+        return DocumentLabels(np.array([of_texts[text] for text in texts], np.int32), self.table)
+
+    def renumbered(self, given: DocumentLabels) -> DocumentLabels:
+        """Return labels that are numbered as these are, with the numbers of their sets here; new sets get numbers."""
+        used = np.unique(given.numbers[given.numbers >= 0])
+        sets = given.table.sets(used)
+        numbers = np.full(given.table.sizes.size + 1, -1, np.int32)
+        numbers[used] = [self._sets.setdefault(labels, len(self._sets)) for labels in sets]
+        return DocumentLabels(numbers[given.numbers], self.table)

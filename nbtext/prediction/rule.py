@@ -1,4 +1,4 @@
-"""Decisions: from scores to probabilities, and from probabilities to answers by what wrong answers cost.
+"""Decision rules: from posteriors to predicted labels, by what wrong predictions cost, thresholds, or the greatest expected F1.
 
 Costs λ come from a TOML file with one table for each true class, which has the cost of each answer to it and of giving none:
 
@@ -13,8 +13,7 @@ Costs λ come from a TOML file with one table for each true class, which has the
 By default a right answer costs 0 and a wrong one 1, and without ``abstain`` there is always an answer. If a class is called ``abstain``, the
 name means this class, and there is always an answer.
 
-Sources: Gambosi's notes, "Probabilistic classification"; V. Honavar's notes (Penn State) for minimum risk and likelihood ratios. Log-sum-exp keeps
-every step finite.
+Source: V. Honavar's notes (Penn State), for minimum risk and likelihood ratios.
 """
 
 from __future__ import annotations
@@ -113,42 +112,6 @@ def per_class(given: Mapping[str, float], classes: Names, option: str, others: O
         if label not in classes:
             raise unknown_class(label, classes, where=option)
     return tuple(given.get(label, others) for label in classes)
-
-
-SUMMED_AT_ONCE = 1 << 14
-"""Classes whose probabilities are in memory at once where they are only summed: those of a few documents fit into the processor's cache."""
-
-
-def log_posterior(joint_log_likelihood: Floats, out: Floats | None = None) -> Floats:
-    """Return log p(C_k | d) from log p(d, C_k), both of shape (n_docs, n_classes), in nats: the log softmax, by log-sum-exp.
-
-    They are written into ``out`` if it is given, which may be the first argument: of many classes, to make an array takes longer than to fill it.
-    A row in which every class is impossible (−inf) becomes nan. scipy's `log_softmax` is slower to import than numpy itself.
-    """
-    with np.errstate(invalid="ignore"):
-        posterior: Floats = np.subtract(joint_log_likelihood, joint_log_likelihood.max(axis=1, keepdims=True), out=out)
-        parts = (posterior[:, first : first + SUMMED_AT_ONCE] for first in range(0, posterior.shape[1], SUMMED_AT_ONCE))
-        posterior -= np.log(sum(np.exp(part).sum(axis=1, keepdims=True) for part in parts))
-    return posterior
-
-
-def log_odds(log_posterior: Floats, *, several: bool = False) -> Floats:
-    """Return log p(C_k | d) − log(1 − p(C_k | d)), shape (n_docs, n_classes), in nats; the posterior is their sigmoid. +inf for an only class.
-
-    For the most probable class 1 − p is the sum of the others, because p may round to 1; but not if documents have ``several`` labels.
-    """
-    if several:
-        with np.errstate(divide="ignore"):
-            found: Floats = log_posterior - np.log(-np.expm1(log_posterior))
-        return found
-    rows, best = np.arange(len(log_posterior)), log_posterior.argmax(axis=1)
-    others = log_posterior.copy()
-    others[rows, best] = -np.inf
-    highest = np.maximum(others.max(axis=1), -LARGEST_FLOAT)
-    with np.errstate(divide="ignore"):
-        rest = np.log(-np.expm1(others))
-        rest[rows, best] = highest + np.log(np.exp(others - highest[:, np.newaxis]).sum(axis=1))
-    return log_posterior - rest
 
 
 def minimum_error(log_posterior: Floats) -> Whole:

@@ -28,14 +28,16 @@ import numpy as np
 
 from nbtext.errors import NoDocumentsError, UsageError, quantity
 from nbtext.model.training import left_out_posteriors
-from nbtext.prediction.calibration import LeftOutPosteriors, newton_minimum
-from nbtext.prediction.rule import log_posterior as normalised
-from nbtext.promises.label_shares import label_shares
+from nbtext.prediction.calibration import newton_minimum
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, of_kind
+from nbtext.prediction.posterior import log_posterior as normalised
+from nbtext.promises.label_shares import LabelOdds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from nbtext.model.text_classifier import TextClassifier
+    from nbtext.prediction.calibration import LeftOutPosteriors
     from nbtext.scoring import ScoredBlock
     from nbtext.type_names import Floats, Whole
 
@@ -138,8 +140,9 @@ class ClassLikelihoods(NamedTuple):
     def corrected(cls, left_out: LeftOutPosteriors) -> ClassLikelihoods:
         """Fit slopes and offsets to left-out documents by Newton steps."""
         n_documents, n_classes = left_out.log_posterior.shape
-        known = left_out.log_posterior[np.arange(n_documents), left_out.classes] > -np.inf
-        x, truth = np.maximum(left_out.log_posterior[known], LEAST_LOG), left_out.classes[known]
+        classes = left_out.truth.numbers
+        known = left_out.log_posterior[np.arange(n_documents), classes] > -np.inf
+        x, truth = np.maximum(left_out.log_posterior[known], LEAST_LOG), classes[known]
         is_true = truth[:, np.newaxis] == np.arange(n_classes)
         covariance = np.diag(np.repeat((OWN_SLOPE**2, OFFSET**2), n_classes))
         covariance[:n_classes, :n_classes] += COMMON_SLOPE**2
@@ -185,17 +188,55 @@ class ClassLikelihoods(NamedTuple):
         log_likelihood -= log_likelihood.max(axis=-1, keepdims=True)
         return np.exp(log_likelihood, out=log_likelihood)
 
+    @staticmethod
+    def require_few(n_classes: int) -> None:
+        """Raise `UsageError` for more than `MOST_CLASSES`."""
+        if n_classes > MOST_CLASSES:
+            raise UsageError(f"there are more than {MOST_CLASSES} classes")
 
-Likelihoods: TypeAlias = ClassLikelihoods | LeftOutPosteriors
-"""Where documents may have several labels, the left-out documents."""
+    @staticmethod
+    def require_documents(of_classes: Whole) -> None:
+        """Raise `UsageError` for fewer labelled documents than shares take, given those of each class; more than `MOST_CLASSES` take none."""
+        n_classes = len(of_classes)
+        if n_classes > MOST_CLASSES:
+            return
+        labelled = of_classes.sum()
+        hint = "label more, or count the answers of nbtext classify"
+        subject = f"shares of {quantity(n_classes, 'class')} take at least"
+        least = LEAST_LABELS * n_classes
+        if labelled < least:
+            raise UsageError(f"{subject} {quantity(least, 'labelled document')}, and the model has {labelled:,}", hint=hint)
+        rare = np.count_nonzero(of_classes < RARE)
+        most = int(MOST_RARE * n_classes)
+        if rare > most:
+            hint = f"label more of {rare - most} of these, or count the answers of nbtext classify"
+            raise UsageError(f"{subject} {RARE} labelled documents of all but {most} of them, and {rare} have fewer", hint=hint)
+
+    def shares(self, log_posterior: Floats) -> Floats:
+        """Return the share of each class, both ends of its 95 % interval and the share of the answers with it, shape (4, n_classes).
+
+        ``log_posterior`` of the documents has shape (n_docs, n_classes).
+        """
+        of_fit = self.given(log_posterior)
+        most_likely = most_likely_shares(of_fit)
+        drawn = _drawn(log_posterior, self, most_likely, sweeps_needed(of_fit))
+        low, middle, high = np.quantile(drawn, (0.025, 0.5, 0.975), axis=0)
+        shares = middle + LEAST_SHARE * most_likely  # which count alone if all medians are 0
+        shares /= shares.sum()
+        counted = np.bincount(log_posterior.argmax(axis=1), minlength=log_posterior.shape[1]) / len(log_posterior)
+        return np.stack((shares, np.minimum(low, shares), np.maximum(high, shares), counted))
+
+
+Likelihoods: TypeAlias = ClassLikelihoods | LabelOdds
+"""What shares are estimated from."""
+
+ESTIMATORS: dict[type[Posterior], type[Likelihoods]] = {ClassPosterior: ClassLikelihoods, LabelPosterior: LabelOdds}
+"""By the kind of labels."""
 
 
 def uncorrected_likelihoods(model: TextClassifier) -> Likelihoods:
-    """Return the likelihoods of posteriors as they are, or no left-out documents."""
-    if model.fitted.several_labels:
-        none = np.empty((0, len(model.classes)))
-        return LeftOutPosteriors(none, none > 0, none[:, 0])
-    return ClassLikelihoods.uncorrected(model.fitted.classifier.prior)
+    """Return the likelihoods of posteriors as they are."""
+    return of_kind(ESTIMATORS, model.fitted.kind).uncorrected(model.fitted.classifier.prior)
 
 
 def _curvature(p: Floats, x: Floats) -> Floats:
@@ -253,10 +294,9 @@ def class_likelihoods(model: TextClassifier) -> Likelihoods:
 
     Raise `UsageError` if it has none, or more than `MOST_CLASSES`; `uncorrected_likelihoods` then goes without.
     """
-    if len(model.classes) > MOST_CLASSES and not model.fitted.several_labels:
-        raise UsageError(f"there are more than {MOST_CLASSES} classes")
-    left_out = left_out_posteriors(model.fitted)
-    return left_out if model.fitted.several_labels else ClassLikelihoods.corrected(left_out)
+    estimator = of_kind(ESTIMATORS, model.fitted.kind)
+    estimator.require_few(len(model.classes))
+    return estimator.corrected(left_out_posteriors(model.fitted))
 
 
 def require_labels(model: TextClassifier) -> None:
@@ -264,17 +304,7 @@ def require_labels(model: TextClassifier) -> None:
 
     They take `LEAST_LABELS` for each class on average, and at most `MOST_RARE` of the classes may be rare.
     """
-    labelled = model.counts.labelled.class_documents
-    n_classes, of_all, hint = len(labelled), labelled.sum(), "label more, or count the answers of nbtext classify"
-    if n_classes > MOST_CLASSES or model.fitted.several_labels:
-        return
-    subject = f"shares of {quantity(n_classes, 'class')} take at least"
-    if of_all < (least := LEAST_LABELS * n_classes):
-        raise UsageError(f"{subject} {quantity(least, 'labelled document')}, and the model has {of_all:,}", hint=hint)
-    rare = np.count_nonzero(labelled < RARE)
-    if rare > (most := int(MOST_RARE * n_classes)):
-        hint = f"label more of {rare - most} of these, or count the answers of nbtext classify"
-        raise UsageError(f"{subject} {RARE} labelled documents of all but {most} of them, and {rare} have fewer", hint=hint)
+    of_kind(ESTIMATORS, model.fitted.kind).require_documents(model.counts.labelled.class_documents)
 
 
 def estimate_prevalence(blocks: Iterable[ScoredBlock], classes: list[str], likelihoods: Likelihoods) -> PrevalenceResult:
@@ -304,17 +334,7 @@ def class_shares(log_posterior: Floats, classes: list[str], likelihoods: Likelih
 
     Those of several labels need not sum to 1.
     """
-    if isinstance(likelihoods, LeftOutPosteriors):
-        columns = label_shares(log_posterior, likelihoods)
-    else:
-        of_fit = likelihoods.given(log_posterior)
-        most_likely = most_likely_shares(of_fit)
-        low, middle, high = np.quantile(_drawn(log_posterior, likelihoods, most_likely, sweeps_needed(of_fit)), (0.025, 0.5, 0.975), axis=0)
-        shares = middle + LEAST_SHARE * most_likely  # which count alone if all medians are 0
-        shares /= shares.sum()
-        counted = np.bincount(log_posterior.argmax(axis=1), minlength=len(classes)) / len(log_posterior)
-        columns = np.stack((shares, np.minimum(low, shares), np.maximum(high, shares), counted))
-    of_classes = (ClassShare(*row) for row in columns.T.tolist())
+    of_classes = (ClassShare(*row) for row in likelihoods.shares(log_posterior).T.tolist())
     return _Prevalence(len(log_posterior), dict(zip(classes, of_classes, strict=True)))
 
 
@@ -325,7 +345,7 @@ def with_prior_of(blocks: Iterable[ScoredBlock], prevalence: _Prevalence, likeli
     for block in blocks:
         with np.errstate(divide="ignore"):
             log_posterior = normalised(np.log(likelihoods.given(block.log_posterior)) + log_prior)
-        yield block._replace(log_posterior=log_posterior)
+        yield block._replace(posterior=type(block.posterior)(log_posterior))
 
 
 def _drawn(log_posterior: Floats, likelihoods: ClassLikelihoods, shares: Floats, n_sweeps: int) -> Floats:

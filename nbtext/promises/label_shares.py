@@ -12,15 +12,17 @@ and draws which documents have the label. Where p hardly varies the mean shows l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.prediction.rule import DecisionRule, log_odds
+from nbtext.prediction.calibration import LeftOutPosteriors
+from nbtext.prediction.labels import DocumentLabels
+from nbtext.prediction.posterior import LabelPosterior
+from nbtext.prediction.rule import DecisionRule
 
 if TYPE_CHECKING:
-    from nbtext.prediction.calibration import LeftOutPosteriors
-    from nbtext.type_names import Floats
+    from nbtext.type_names import Floats, Whole
 
 SPREAD = 0.3
 """Standard deviation of the normal prior of offsets, around 0."""
@@ -59,7 +61,7 @@ def label_shares(log_posterior: Floats, left_out: LeftOutPosteriors) -> Floats:
     before, odds, weights = _odds(left_out.log_posterior), _odds(log_posterior), left_out.weights
     p, total = _probability(before), max(float(weights.sum()), 1.0)
     precision = weights @ (p * (1 - p)) + SPREAD**-2
-    offset = weights @ (left_out.classes - p) / precision
+    offset = weights @ (left_out.truth.mask(p.shape[1]) - p) / precision
     p, mean = _probability(before + offset), _probability(odds + offset).mean(axis=0)
     expected = weights @ p / total
     variance, moved = weights @ (p - expected) ** 2 / total, mean - expected
@@ -78,8 +80,37 @@ def label_shares(log_posterior: Floats, left_out: LeftOutPosteriors) -> Floats:
     return np.stack((share, np.minimum(low, share), np.maximum(high, share), DecisionRule().members(log_posterior).mean(axis=0)))
 
 
+class LabelOdds(NamedTuple):
+    """Documents left out in training, by which the log odds of labels are corrected."""
+
+    left_out: LeftOutPosteriors
+
+    @classmethod
+    def uncorrected(cls, prior: Floats) -> LabelOdds:
+        """Return no left-out documents, given a number for each label."""
+        none = np.empty((0, prior.size))
+        return cls(LeftOutPosteriors(LabelPosterior(none), DocumentLabels.of_sets([], prior.size), none[:, 0]))
+
+    @classmethod
+    def corrected(cls, left_out: LeftOutPosteriors) -> LabelOdds:
+        """Keep left-out documents."""
+        return cls(left_out)
+
+    @staticmethod
+    def require_few(n_classes: int) -> None:
+        """Take any number of labels."""
+
+    @staticmethod
+    def require_documents(of_classes: Whole) -> None:
+        """Take any number of labelled documents."""
+
+    def shares(self, log_posterior: Floats) -> Floats:
+        """Return `label_shares`."""
+        return label_shares(log_posterior, self.left_out)
+
+
 def _odds(log_posterior: Floats) -> Floats:
-    return np.clip(log_odds(log_posterior, several=True), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+    return np.clip(LabelPosterior(log_posterior).log_odds(), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
 
 
 def _probability(log_odds: Floats) -> Floats:

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.metrics.intervals import Interval, wilson_interval
-from nbtext.prediction.rule import DecisionRule, log_odds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbtext.metrics.outcomes import Judged
+    from nbtext.metrics.outcomes import JudgedPosterior
     from nbtext.prediction.calibration import LeftOutPosteriors
+    from nbtext.prediction.rule import DecisionRule
     from nbtext.type_names import Floats, Mask, Names, Whole
 
 ERROR = 0.05
@@ -77,17 +77,12 @@ def precision_thresholds(
 
     One number is for all answers together, or ``by_class`` for those with each class; several are for the classes, None for no promise.
     """
-    several, log_posterior = posteriors.classes.ndim > 1, posteriors.log_posterior
-    if several:
-        owners, answers = np.nonzero(rule.members(log_posterior))
-        right = posteriors.classes[owners, answers]
-    else:
-        decided = rule.decide(log_posterior).answers
-        owners = np.flatnonzero(decided >= 0)
-        answers = decided[owners]
-        right = answers == posteriors.classes[owners]
-    probabilities, weights = np.exp(log_posterior[owners, answers]), posteriors.weights[owners]
-    odds = np.clip(log_odds(log_posterior, several=several)[owners, answers], -MOST_ODDS, MOST_ODDS)
+    posterior = posteriors.posterior
+    owners, answers = posterior.predicted(rule).pairs()
+    right = posteriors.truth.have(owners, answers)
+    probabilities = np.exp(posterior.logs[owners, answers])
+    weights = posteriors.weights[owners]
+    odds = np.clip(posterior.log_odds()[owners, answers], -MOST_ODDS, MOST_ODDS)
     n_classes, predicted, owners = len(classes), np.empty(answers.size), np.unique(owners, return_inverse=True)[1]
     halves = owners % 2 == 0
     for here in (halves, ~halves):  # an answer has no part in its own curve
@@ -224,7 +219,7 @@ RISK_STEPS = 20
 """Points of a `risk_curve`."""
 
 
-def risk_curve(judged: Judged) -> tuple[RiskPoint, ...]:
+def risk_curve(judged: JudgedPosterior) -> tuple[RiskPoint, ...]:
     """Return precision against share answered, each document answered with its most probable class, the surest first.
 
     Source: Y. Geifman, R. El-Yaniv, Selective classification for deep neural networks (2017).

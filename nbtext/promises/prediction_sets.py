@@ -59,7 +59,7 @@ def least_documents(coverage: float) -> int:
 
 def set_rule(posteriors: LeftOutPosteriors, classes: Names, coverage: float, *, by_class: bool = False) -> SetRule:
     """Return the rule that keeps a coverage; raise `UsageError` if too few documents were left out."""
-    (documents, labels), needed = posteriors.pairs(), least_documents(coverage)
+    (documents, labels), needed = posteriors.truth.pairs(), least_documents(coverage)
     of_truth, weights, n_labels = posteriors.log_posterior[documents, labels], posteriors.weights[documents], np.bincount(documents)
     if by_class:
         least = [_threshold(of_truth[here], weights[here], coverage) for here in (labels == k for k in range(len(classes)))]

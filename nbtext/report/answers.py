@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from contextlib import contextmanager
-from itertools import chain, compress
+from itertools import chain
 from math import isfinite
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.document import WHOLE_RECORD
 from nbtext.errors import PathError, reason
-from nbtext.prediction.labels import BETWEEN_LABELS, is_set, labels_in
+from nbtext.prediction.labels import BETWEEN_LABELS
+from nbtext.prediction.posterior import ClassPosterior
 from nbtext.report.forms import SIX_DIGITS, by_place, json_line, rounded, six_digits, write
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from nbtext.evaluation.cross_validation import Prediction
     from nbtext.explain.mistakes import MistakeFinder
-    from nbtext.prediction.rule import Decision
+    from nbtext.prediction.posterior import Posterior
+    from nbtext.prediction.rule import DecisionRule
     from nbtext.report.forms import Columns
     from nbtext.scoring import Answer, ScoredBlock
     from nbtext.type_names import Names
@@ -50,8 +52,13 @@ class AnswerForm(NamedTuple):
     """Columns of the input that come first, in place of the id."""
     coverage: float | None = None
     """If answers are sets of classes, the promised share of sets that hold the true class."""
-    several: bool = False
-    """Whether documents may have several labels."""
+    kind: type[Posterior] = ClassPosterior
+    """Whether the labels of a document exclude each other."""
+
+    @property
+    def has_one_label(self) -> bool:
+        """Whether a document gets a label, and not a set of them."""
+        return self.kind.is_exclusive and self.coverage is None
 
     @property
     def columns(self) -> Columns:
@@ -68,7 +75,9 @@ class AnswerForm(NamedTuple):
         """
         kept = (answer.columns or ("",) * len(self.kept)) if self.kept else (answer.id,)
         why_not = answer.problem.line if answer.problem else answer.abstained
-        probability = "|".join(map(six_digits, answer.probabilities)) or answer.probability
+        probability: str | float | None = answer.probability
+        if not self.kind.is_exclusive and answer.labels:
+            probability = BETWEEN_LABELS.join(map(six_digits, answer.probabilities))
         first = (*kept, self._label(answer), why_not if answer.label is None and self.output != "csv" else probability)
         if self.output == "tsv":
             return [first]
@@ -83,10 +92,9 @@ class AnswerForm(NamedTuple):
 
     def _label(self, answer: Answer) -> str:
         r"""Return the label, or those of a set, the most probable first, with | between them; | and \ inside a label are written \| and \\."""
-        if answer.label is None or (self.coverage is None and not is_set(answer.label)):
+        if self.has_one_label:
             return answer.label or ""
-        labels = labels_in(answer.label) if is_set(answer.label) else [ranked.label for ranked in answer.ranked]
-        return BETWEEN_LABELS.join(re.sub(r"([|\\])", r"\\\1", label) for label in labels)
+        return BETWEEN_LABELS.join(re.sub(r"([|\\])", r"\\\1", label) for label in answer.labels)
 
     def record(self, answer: Answer) -> dict[str, object]:
         """Return id, label and probability; expected_cost, labels, abstained, error and notice where they apply."""
@@ -96,10 +104,12 @@ class AnswerForm(NamedTuple):
             kept = dict(zip(_beside_answers(record), record.values(), strict=True))
         elif self.kept:
             kept = dict(zip(_beside_answers(self.kept), answer.columns, strict=False))
-        found: dict[str, object] = kept if self.several else {**kept, "label": answer.label, "probability": rounded(answer.probability)}
+        found = kept
+        if self.kind.is_exclusive:
+            found = {**kept, "label": answer.label, "probability": rounded(answer.probability)}
         if self.costs:
             found["expected_cost"] = rounded(answer.expected_cost)
-        if (self.top_k or self.coverage is not None or self.several) and answer.problem is None:
+        if (self.top_k or not self.has_one_label) and answer.problem is None:
             found["labels"] = [
                 {
                     "label": label,
@@ -136,7 +146,7 @@ def mail_header(answer: Answer | None) -> str:
 
     if answer is None or answer.problem is not None:
         return "; reason=error"
-    label = answer.label or ""
+    label = BETWEEN_LABELS.join(answer.labels)
     if len(label) > _LONGEST_WORD or not _PLAIN_LABEL.fullmatch(label or "-"):
         words = [""]  # in the encoding Q of RFC 2047 (4.2), one a line
         for character in label:
@@ -151,17 +161,13 @@ def mail_header(answer: Answer | None) -> str:
     return written if len(MARK) + len(written) + 2 <= _LONGEST_LINE else ";\n ".join(parts)
 
 
-def prediction_lines(predictions: Iterable[Prediction], names: Names, classes: Names) -> Iterator[bytes]:
+def prediction_lines(predictions: Iterable[Prediction], names: Names, kind: type[Posterior]) -> Iterator[bytes]:
     """Yield a JSON object for each: id, truth, answer (null if it abstains) and its probability (null too if no class is possible)."""
-
-    def named(numbers: int | list[bool]) -> str | list[str] | None:
-        return list(compress(classes, numbers)) if isinstance(numbers, list) else classes[numbers] if numbers >= 0 else None
-
     for row, truth, answer, probability in predictions:
         yield json_line({
             "id": names[row],
-            "truth": named(truth),
-            "answer": named(answer),
+            "truth": kind.as_json(truth),
+            "answer": kind.as_json(answer),
             "probability": rounded(probability) if probability >= 0 else None,
         }).encode()  # fmt: skip
 
@@ -171,7 +177,7 @@ IN_MEMORY = 1 << 25
 
 
 @contextmanager
-def mistakes_written(path: str, finder: MistakeFinder) -> Iterator[Callable[[ScoredBlock, Decision], None]]:
+def mistakes_written(path: str, finder: MistakeFinder, rule: DecisionRule) -> Iterator[Callable[[ScoredBlock], None]]:
     """Yield a function that keeps the mistakes of a block; unless an error ends that, write them as JSON lines, the most probable wrong answer first.
 
     Then they are sorted by margin, then in the order of the documents. Lines wait in a temporary file, in memory while they are few; their places
@@ -186,9 +192,9 @@ def mistakes_written(path: str, finder: MistakeFinder) -> Iterator[Callable[[Sco
     folder, places = tempfile.gettempdir(), list[tuple[float, float, int, int]]()  # probability and margin, both negative, begin and length
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as lines:
 
-        def look(block: ScoredBlock, decision: Decision) -> None:
+        def look(block: ScoredBlock) -> None:
             try:
-                for mistake in finder.mistakes(block, decision):
+                for mistake in finder.mistakes(block, block.posterior.decide(rule)):
                     line = json_line(json_values(mistake, SIX_DIGITS)).encode()
                     places.append((-mistake.probability, -mistake.margin, lines.tell(), len(line)))
                     lines.write(line)

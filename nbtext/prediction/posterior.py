@@ -1,0 +1,311 @@
+"""Posteriors: log probabilities of the labels of documents, given their text, and all that follows from them alone.
+
+A document has one of several classes that exclude each other, or any number of labels that do not. Everything that differs between these
+two kinds of labels is here: code that needs log odds, losses or predicted labels need not know which kind it has.
+
+Source: Gambosi's notes, "Probabilistic classification". Log-sum-exp keeps every step finite.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from nbtext.prediction.labels import BETWEEN_LABELS, REST, DocumentLabels, single_labels
+from nbtext.prediction.rule import NO_ANSWER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nbtext.prediction.rule import Decision, DecisionRule
+    from nbtext.type_names import Floats, Integers, Mask, Whole
+
+Entry = TypeVar("Entry")
+
+TINY = 1e-15
+"""Least −log p of a label, so that its absence keeps a probability."""
+
+LARGEST_FLOAT = float(np.finfo(np.float64).max)
+
+SUMMED_AT_ONCE = 1 << 14
+"""Classes whose probabilities are in memory at once where they are only summed: those of a few documents fit into the processor's cache."""
+
+
+def log_posterior(joint_log_likelihood: Floats, out: Floats | None = None) -> Floats:
+    """Return log p(C_k | d) from log p(d, C_k), both of shape (n_docs, n_classes), in nats: the log softmax, by log-sum-exp.
+
+    They are written into ``out`` if it is given, which may be the first argument: of many classes, to make an array takes longer than to fill it.
+    A row in which every class is impossible (−inf) becomes nan. scipy's `log_softmax` is slower to import than numpy itself.
+    """
+    with np.errstate(invalid="ignore"):
+        posterior: Floats = np.subtract(joint_log_likelihood, joint_log_likelihood.max(axis=1, keepdims=True), out=out)
+        parts = (posterior[:, first : first + SUMMED_AT_ONCE] for first in range(0, posterior.shape[1], SUMMED_AT_ONCE))
+        posterior -= np.log(sum(np.exp(part).sum(axis=1, keepdims=True) for part in parts))
+    return posterior
+
+
+def runner_up(log_posterior: Floats, answers: Whole) -> Whole:
+    """Return the most probable class of each document but its answer, shape (n_docs,); the answer itself if there is no other class."""
+    if log_posterior.shape[1] == 1:
+        return answers
+    others = log_posterior.copy()
+    others[np.arange(answers.size), answers] = -np.inf
+    best = others.argmax(axis=1)
+    next_class: Whole = (answers + 1) % log_posterior.shape[1]
+    return np.where(best == answers, next_class, best).astype(np.int64)  # where all others are impossible, any of them
+
+
+class OtherLabels(NamedTuple):
+    """For each document the other labels that it has most probably, all of shape (n_docs,)."""
+
+    labels: DocumentLabels
+    log_probability: Floats
+    """log p of what differs from the true labels, in nats."""
+    log_odds: Floats
+    """log p of it less log p of the truth, in nats."""
+
+
+class Posterior:
+    """log p(label k | d), shape (n_docs, n_labels), in nats; a row of nan where every label is impossible."""
+
+    noun: ClassVar[str]
+    """A label, as messages call it."""
+    is_exclusive: ClassVar[bool]
+    """Whether a document has one label, and not several or none."""
+    separator: ClassVar[str | None]
+    """What people write between the labels of a document; None if it has one."""
+    fewest: ClassVar[int]
+    """The fewest labels of which a model can compare two, or one with the rest."""
+    needs_calibration: ClassVar[bool]
+    """Whether predicted labels depend on probabilities themselves, and not on their order alone."""
+
+    def __init__(self, logs: Floats) -> None:
+        self.logs = logs
+
+    def __len__(self) -> int:
+        return len(self.logs)
+
+    def __getitem__(self, chosen: Whole | Mask | slice) -> Self:
+        """Return the posterior of some of the documents."""
+        return type(self)(self.logs[chosen])
+
+    def log_complement(self) -> Floats:
+        """Return log(1 − p), shape (n_docs, n_labels), in nats."""
+        raise NotImplementedError
+
+    def log_odds(self) -> Floats:
+        """Return log p − log(1 − p), shape (n_docs, n_labels), in nats; p is their sigmoid. +inf for an only class."""
+        return self.logs - self.log_complement()
+
+    def decide(self, rule: DecisionRule) -> Decision:
+        """Return the best label of each document by a decision rule, or why there is none."""
+        return rule.decide(self.logs)
+
+    def predicted(self, rule: DecisionRule) -> DocumentLabels:
+        """Return the labels that documents get by a decision rule."""
+        raise NotImplementedError
+
+    def losses(self, truth: DocumentLabels) -> Floats:
+        """Return −log p of the true labels, shape (n_docs,), in nats; inf with a label without a probability (I. Good, 1952)."""
+        raise NotImplementedError
+
+    def brier_scores(self, truth: DocumentLabels) -> Floats:
+        """Return Σ_k (p_k − [the document has label k])², shape (n_docs,) (G. Brier, 1950, eq. 2)."""
+        raise NotImplementedError
+
+    def ranks(self, truth: DocumentLabels) -> Whole:
+        """Return how many labels are more probable than a true one, or as probable and earlier, shape (n_docs,)."""
+        raise NotImplementedError
+
+    def doubts(self, truth: DocumentLabels) -> OtherLabels:
+        """Return the most probable other labels of each document."""
+        raise NotImplementedError
+
+    def rivals(self, labels: Whole) -> Whole:
+        """Return what a label of each document is compared with, both of shape (n_docs,): another label, or `REST`."""
+        raise NotImplementedError
+
+    @classmethod
+    def scores_of_prior(cls, prior: Floats, truth: DocumentLabels) -> tuple[float, float]:
+        """Return mean log loss, in nats, and mean Brier score if every document has the probabilities ``prior``, shape (n_labels,)."""
+        raise NotImplementedError
+
+    @staticmethod
+    def as_json(labels: tuple[str, ...]) -> str | tuple[str, ...] | None:
+        """Return the labels that a document has or gets as JSON has them."""
+        raise NotImplementedError
+
+
+class ClassPosterior(Posterior):
+    """Of classes that exclude each other: the probabilities of a document sum to 1."""
+
+    noun = "class"
+    is_exclusive = True
+    separator = None
+    fewest = 2
+    needs_calibration = False
+
+    def log_complement(self) -> Floats:
+        """Return log(1 − p); for the most probable class from the sum of the others, since p may round to 1."""
+        rows = np.arange(len(self))
+        best = self.logs.argmax(axis=1)
+        others = self.logs.copy()
+        others[rows, best] = -np.inf
+        highest = np.maximum(others.max(axis=1), -LARGEST_FLOAT)
+        with np.errstate(divide="ignore"):
+            complement: Floats = np.log(-np.expm1(others))
+            complement[rows, best] = highest + np.log(np.exp(others - highest[:, np.newaxis]).sum(axis=1))
+        return complement
+
+    def predicted(self, rule: DecisionRule) -> DocumentLabels:
+        """Return the class that each document gets, negative where it gets none."""
+        answers = np.maximum(self.decide(rule).answers, NO_ANSWER)
+        return DocumentLabels(answers, single_labels(self.logs.shape[1]))
+
+    def _of_truth(self, truth: Integers) -> Floats:
+        """Return log p of the true class, −inf for a class without a probability, shape (n_docs,)."""
+        n_classes = self.logs.shape[1]
+        found = self.logs[np.arange(truth.size), np.minimum(truth, n_classes - 1)]
+        return np.where(truth < n_classes, found, -np.inf)
+
+    def losses(self, truth: DocumentLabels) -> Floats:
+        """Return −log p of the true class."""
+        return -self._of_truth(truth.numbers)
+
+    def brier_scores(self, truth: DocumentLabels) -> Floats:
+        """Return Σ_k (p_k − [k is the true class])², from 0 to 2."""
+        squares = np.exp(self.logs)
+        squares *= squares
+        scores = squares.sum(axis=1) - 2 * np.exp(self._of_truth(truth.numbers)) + 1
+        return np.maximum(scores, 0)  # rounding may leave −1e-16
+
+    def ranks(self, truth: DocumentLabels) -> Whole:
+        """Count classes that are more probable than the true one, or as probable and earlier; n_classes if it is unknown."""
+        n_classes = self.logs.shape[1]
+        numbers = truth.numbers
+        of_truth = self._of_truth(numbers)[:, np.newaxis]
+        # Bytes are added faster than truths are counted.
+        more_probable = (self.logs > of_truth).view(np.int8).sum(axis=1, dtype=np.int32)
+        rows, equals = np.divmod(np.flatnonzero(self.logs == of_truth), n_classes)
+        earlier = np.bincount(rows[equals < numbers[rows]], minlength=numbers.size)
+        return np.where(numbers < n_classes, more_probable + earlier, n_classes)
+
+    def doubts(self, truth: DocumentLabels) -> OtherLabels:
+        """Return the most probable other class."""
+        rows = np.arange(len(self))
+        others = self.logs.copy()
+        others[rows, truth.numbers] = -np.inf
+        suggested = others.argmax(axis=1)
+        log_probability = others[rows, suggested]
+        with np.errstate(invalid="ignore"):  # −inf − −inf, where no class is possible
+            log_odds = log_probability - self.logs[rows, truth.numbers]
+        return OtherLabels(DocumentLabels(suggested, truth.table), log_probability, log_odds)
+
+    def rivals(self, labels: Whole) -> Whole:
+        """Return the most probable other class of each document."""
+        return runner_up(np.nan_to_num(self.logs, nan=-np.inf, neginf=-np.inf), labels)
+
+    @classmethod
+    def scores_of_prior(cls, prior: Floats, truth: DocumentLabels) -> tuple[float, float]:
+        """Return the scores of the class prior."""
+        support = np.bincount(truth.numbers, minlength=max(truth.table.n_labels, prior.size)).astype(np.float64)
+        return prior_log_loss(prior, support), prior_brier(prior, support)
+
+    @staticmethod
+    def as_json(labels: tuple[str, ...]) -> str | None:
+        """Return the class of a document, or None."""
+        return labels[0] if labels else None
+
+
+def prior_log_loss(prior: Floats, support: Floats) -> float:
+    """Return −Σ_k n_k log π_k / n in nats, the cross-entropy of the classes judged and those of training; inf if one has π_k = 0 or is unknown.
+
+    ``prior`` has shape (n_classes,); ``support``, shape (n_labels,), are the documents judged, labels that the classifier does not know at the end.
+    """
+    padded = np.zeros_like(support)
+    padded[: prior.size] = prior
+    occurs = support > 0
+    with np.errstate(divide="ignore"):
+        return float(-(support[occurs] * np.log(padded[occurs])).sum() / support.sum()) + 0.0  # no −0
+
+
+def prior_brier(prior: Floats, support: Floats) -> float:
+    """Return Σ_l π_l² − 2 Σ_k n_k π_k / n + 1, the mean Brier score (1950) of the probabilities π. Shapes as in `prior_log_loss`."""
+    return float((prior**2).sum() - 2 * (support[: prior.size] * prior).sum() / support.sum() + 1)
+
+
+class LabelPosterior(Posterior):
+    """Of labels of which a document may have several: each probability is of its own, and they need not sum to 1."""
+
+    noun = "label"
+    is_exclusive = False
+    separator = BETWEEN_LABELS
+    fewest = 1
+    needs_calibration = True
+
+    def log_complement(self) -> Floats:
+        """Return log(1 − p)."""
+        with np.errstate(divide="ignore"):
+            return np.log(-np.expm1(self.logs))
+
+    def predicted(self, rule: DecisionRule) -> DocumentLabels:
+        """Return the set of labels that each document gets, which may be empty."""
+        return DocumentLabels.of_mask(rule.members(self.logs))
+
+    def _with_unknown(self, truth: DocumentLabels) -> tuple[Floats, Mask]:
+        """Return log p and which labels are true; labels without a probability have −inf and stand last."""
+        mask = truth.mask(max(self.logs.shape[1], truth.table.n_labels))
+        n_unknown = mask.shape[1] - self.logs.shape[1]
+        return np.pad(self.logs, ((0, 0), (0, n_unknown)), constant_values=-np.inf), mask
+
+    def losses(self, truth: DocumentLabels) -> Floats:
+        """Return −Σ log p of the true labels and log(1 − p) of the others."""
+        logs, is_true = self._with_unknown(truth)
+        with np.errstate(divide="ignore"):
+            complement = np.log(-np.expm1(np.minimum(logs, -TINY)))
+        return -np.where(is_true, logs, complement).sum(axis=1)
+
+    def brier_scores(self, truth: DocumentLabels) -> Floats:
+        """Return Σ_k (p_k − [the document has label k])²."""
+        logs, is_true = self._with_unknown(truth)
+        return ((np.exp(logs) - is_true) ** 2).sum(axis=1)
+
+    def ranks(self, truth: DocumentLabels) -> Whole:
+        """Return 0 where the most probable label is a true one, otherwise 1."""
+        mask = truth.mask(max(self.logs.shape[1], truth.table.n_labels))
+        is_right = mask[np.arange(len(self)), self.logs.argmax(axis=1)]
+        return np.where(is_right, 0, 1)
+
+    def doubts(self, truth: DocumentLabels) -> OtherLabels:
+        """Return the true labels with the one changed that is most in doubt."""
+        rows = np.arange(len(self))
+        labels = truth.mask(self.logs.shape[1])
+        with np.errstate(invalid="ignore"):
+            complement = self.log_complement()
+            of_other = np.where(labels, complement, self.logs)
+            log_odds = of_other - np.where(labels, self.logs, complement)
+        changed = log_odds.argmax(axis=1)
+        labels[rows, changed] ^= True
+        return OtherLabels(DocumentLabels.of_mask(labels), of_other[rows, changed], log_odds[rows, changed])
+
+    def rivals(self, labels: Whole) -> Whole:
+        """Return `REST`: a label is compared with all documents without it."""
+        return np.full_like(labels, REST)
+
+    @classmethod
+    def scores_of_prior(cls, prior: Floats, truth: DocumentLabels) -> tuple[float, float]:
+        """Return the scores of giving each label its share."""
+        with np.errstate(divide="ignore"):
+            constant = cls(np.broadcast_to(np.log(prior), (len(truth), prior.size)))
+        return float(constant.losses(truth).mean()), float(constant.brier_scores(truth).mean())
+
+    @staticmethod
+    def as_json(labels: tuple[str, ...]) -> tuple[str, ...]:
+        """Return all labels of a document."""
+        return labels
+
+
+def of_kind(table: Mapping[type[Posterior], Entry], kind: type[Posterior]) -> Entry:
+    """Return the entry of a table for a kind of labels, or for the kind that it is a special case of."""
+    return next(table[each] for each in kind.__mro__ if each in table)
