@@ -13,7 +13,7 @@ import numpy as np
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from nbtext.type_names import Array, Fields, Names, Numbers, Values, Whole
+    from nbtext.type_names import Array, Fields, Numbers, Values, Whole
 
 
 def find_sorted(keys: Array, wanted: Array) -> Whole:
@@ -163,8 +163,8 @@ class LabelledBlock:
     """Documents by columns: texts and labels, and what some of them have beside these."""
 
     texts: TextBlock
-    labels: Names
-    """Distinct labels."""
+    labels: Sequence[Any]
+    """Distinct labels, as `nbtext.prediction.labels.Label`."""
     classes: Whole
     """The place in ``labels`` of each text's label, shape (n_texts,)."""
     fields: Sequence[Fields] = ()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from nbtext.fitted_model import FittedModel, ScoredTexts
+    from nbtext.prediction.labels import Label
     from nbtext.prediction.posterior import Posterior
     from nbtext.type_names import Floats, Mask, Whole
 
@@ -129,7 +130,7 @@ class ScoredBlock(NamedTuple):
         return ScoredBlock(documents, self.scores[rows], self.posterior[rows], self.lengths[rows], self.unknown[rows])
 
     @property
-    def labels(self) -> list[str]:
+    def labels(self) -> list[Label]:
         """The true label of each document, the empty text of one without."""
         return [document.label or "" for document in self.documents]
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nbtext.counts.counting import Analysis
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.prediction.labels import Label as LabelOfDocument
 
 Label = TypeVar("Label")
 Text = TypeVar("Text")
@@ -50,13 +51,13 @@ def require_sound(path: str) -> None:
         np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-6)
 
 
-def count(labelled: Iterable[tuple[str, bytes | Document]], analysis: Analysis, *, keep_all: bool = False) -> CorpusCounts:
+def count(labelled: Iterable[tuple[LabelOfDocument, bytes | Document]], analysis: Analysis, *, keep_all: bool = False) -> CorpusCounts:
     """Return the counts of texts, or documents, with their labels."""
     documents = (Document("", label, each) if isinstance(each, bytes) else each._replace(label=label) for label, each in labelled)
     return counting.count(documents, analysis, keep_all=keep_all)
 
 
-def learnt(model: TextClassifier, labelled: Iterable[tuple[str, bytes | Document]]) -> TextClassifier:
+def learnt(model: TextClassifier, labelled: Iterable[tuple[LabelOfDocument, bytes | Document]]) -> TextClassifier:
     """Return a model that has learnt labels and documents as they are counted."""
     return model.learn(count(labelled, model.analysis))
 

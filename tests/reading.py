@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nbtext.corpus.document import Document
+    from nbtext.prediction.labels import Label
 
 
 def documents(*paths: str | Path, labelled: bool = True, notices: Notices | None = None, **reading: Any) -> list[Document]:
@@ -23,7 +24,7 @@ def documents(*paths: str | Path, labelled: bool = True, notices: Notices | None
     return list(read_corpus(names, settings, notices or Notices(), labelled=labelled))
 
 
-def texts(*paths: str | Path, labelled: bool = True, **reading: Any) -> list[tuple[str | None, str]]:
+def texts(*paths: str | Path, labelled: bool = True, **reading: Any) -> list[tuple[Label | None, str]]:
     """Label and text of all documents, none of which may have a problem."""
     found = documents(*paths, labelled=labelled, **reading)
     assert [document.problem for document in found] == [None] * len(found)

@@ -29,13 +29,14 @@ from tests.process import content, fail, in_json, nbtext, succeed
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from nbtext.prediction.labels import Label
     from nbtext.type_names import Floats, Mask
 
 CLASSES = ["a", "b", "c", "d", "e", "f"]
 PLAIN = Bootstrap(0)
 
 
-def texts(truth: Mask, names: list[str] = CLASSES) -> list[str]:
+def texts(truth: Mask, names: list[str] = CLASSES) -> list[Label]:
     return [label_set(name for name, is_true in zip(names, row, strict=True) if is_true) for row in truth.tolist()]
 
 

@@ -11,12 +11,15 @@ from nbtext.prediction.labels import (
     DocumentLabels,
     LabelIndex,
     LabelTable,
+    have_sets,
     have_several,
-    is_set,
+    json_label,
+    label_of_text,
     label_set,
     labels_in,
     shown_label,
     single_labels,
+    text_of_label,
 )
 
 LABELS = st.text(st.characters(codec="utf-8", exclude_characters="\x1f"), min_size=1)
@@ -24,15 +27,19 @@ LABELS = st.text(st.characters(codec="utf-8", exclude_characters="\x1f"), min_si
 
 @given(st.lists(LABELS))
 def test_a_set_has_its_labels_once_and_in_order(labels: list[str]) -> None:
-    joined = label_set(labels)
-    assert is_set(joined)
-    assert labels_in(joined) == sorted(set(labels))
+    found = label_set(labels)
+    assert found
+    assert have_sets(["a", found])
+    assert labels_in(found) == tuple(sorted(set(labels)))
+    assert json_label(found) == sorted(set(labels))
+    assert label_of_text(text_of_label(found)) == found
 
 
 @given(LABELS)
 def test_one_label_is_no_set(label: str) -> None:
-    assert not is_set(label)
-    assert labels_in(label) == [label] == [shown_label(label)]
+    assert not have_sets([label, None])
+    assert labels_in(label) == (label,)
+    assert shown_label(label) == json_label(label) == text_of_label(label) == label_of_text(label) == label
 
 
 def test_the_reserved_label_comes_first() -> None:
@@ -168,7 +175,7 @@ def test_texts_get_numbers_that_never_change(*, single: bool, blocks: list[list[
     index = LabelIndex(NAMES[:2], single=single)
     before: list[DocumentLabels] = []
     for texts in blocks:
-        before.append(index.of_texts(texts))
+        before.append(index.of_labels(texts))
         n_labels = len(index.labels)
         assert index.table.n_labels == n_labels
         for labels, own in zip(before, blocks, strict=False):
@@ -184,14 +191,14 @@ def test_texts_get_numbers_that_never_change(*, single: bool, blocks: list[list[
 def test_unknown_labels_come_after_the_known_ones_in_their_order() -> None:
     index = LabelIndex(["b", "c"], single=False)
     texts = [label_set(["z", "b"]), label_set([]), label_set(["y", "c", "z"])]
-    assert found_in(index.of_texts(texts)) == [(0, 2), (), (1, 2, 3)]
+    assert found_in(index.of_labels(texts)) == [(0, 2), (), (1, 2, 3)]
     assert index.labels == ["b", "c", "z", "y"]
 
 
 def test_the_labels_of_a_set_are_in_the_order_of_their_numbers() -> None:
     names = [f"label{number}" for number in range(40)]
     index = LabelIndex(names, single=False)
-    found = index.of_texts([label_set([names[32], names[1], names[8]])])
+    found = index.of_labels([label_set([names[32], names[1], names[8]])])
     assert index.table.sets() == [(1, 8, 32)]
     same = DocumentLabels.of_sets([(1, 8, 32)], 40)
     assert index.renumbered(same).numbers.tolist() == found.numbers.tolist()
@@ -200,7 +207,7 @@ def test_the_labels_of_a_set_are_in_the_order_of_their_numbers() -> None:
 def test_with_one_label_each_the_number_of_a_set_is_that_of_its_label() -> None:
     index = LabelIndex(["b", "c"], single=True)
     assert index.table.sets() == [(0,), (1,)]
-    assert index.of_texts(["c", "z", "a", "z", "b"]).numbers.tolist() == [1, 2, 3, 2, 0]
+    assert index.of_labels(["c", "z", "a", "z", "b"]).numbers.tolist() == [1, 2, 3, 2, 0]
     assert index.labels == ["b", "c", "z", "a"]
     assert index.table.sets() == [(0,), (1,), (2,), (3,)]
     answers = DocumentLabels(np.array([1, -1, 0]), single_labels(2))
@@ -219,4 +226,4 @@ def test_renumbered_labels_are_the_same_in_one_table(first: Sets, second: Sets, 
         assert (found.numbers < 0).tolist() == (given_.numbers < 0).tolist()
     texts = [label_set(NAMES[label] for label in labels) for labels in second]
     known = slice(int(unknown), None)
-    assert index.of_texts(texts).numbers[known].tolist() == found.numbers[known].tolist()
+    assert index.of_labels(texts).numbers[known].tolist() == found.numbers[known].tolist()

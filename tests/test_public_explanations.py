@@ -11,6 +11,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.explain.counterfactual import NOT_ENOUGH, WhyNotFinder
 from nbtext.explain.explanation import Explainer
+from nbtext.prediction.labels import shown_label
 from tests.reading import documents
 from tests.test_public_corpora import CORPORA, unpacked
 
@@ -36,7 +37,7 @@ def newsgroups(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 @pytest.mark.parametrize("parameters", [{}, {"classifier": "complement", "weighting": "tfidf"}, {"classifier": "bernoulli"}], ids=str)
 def test_a_thousand_explanations_sum_to_the_log_odds(newsgroups: Corpus, parameters: dict[str, Any]) -> None:
     train, test = newsgroups
-    model = TextClassifier(**parameters).fit([of.text for of in train], [of.label or "" for of in train])
+    model = TextClassifier(**parameters).fit([of.text for of in train], [shown_label(of.label or "") for of in train])
     scores = model.joint_log_likelihood([of.text for of in test])
     answers = model.predict([of.text for of in test]).tolist()
     for row, explained in enumerate(Explainer(model.fitted).explain(test)):
@@ -51,7 +52,7 @@ def test_a_thousand_explanations_sum_to_the_log_odds(newsgroups: Corpus, paramet
 def test_without_the_words_of_why_not_the_label_is_predicted(newsgroups: Corpus) -> None:
     """The words are taken out of the texts where `explain` says that they stand, and the texts are classified."""
     train, test = newsgroups
-    model = TextClassifier().fit([of.text for of in train], [of.label or "" for of in train])
+    model = TextClassifier().fit([of.text for of in train], [shown_label(of.label or "") for of in train])
     found = 0
     for document, explained in zip(test[:100], Explainer(model.fitted).explain(test[:100]), strict=True):
         of = explained.explanation

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from nbtext.cli.label_terminal import Terminal
     from nbtext.labelling.session import Session
+    from nbtext.prediction.labels import Label
 
 FEWEST_TO_ESTIMATE = 5
 """Documents drawn at random from which an accuracy is shown."""
@@ -27,7 +28,7 @@ class LabelScreen:
     commands = "Enter >class  1-0 class  n name  s skip  u undo  / search"
     """On the last line, as many as fit. The keys that one would not guess come first."""
 
-    def __init__(self, session: Session, terminal: Terminal, answer: Callable[[int, str], None]) -> None:
+    def __init__(self, session: Session, terminal: Terminal, answer: Callable[[int, Label], None]) -> None:
         """``answer`` stores a label."""
         self._session, self._terminal, self._answer = session, terminal, answer
         self._is_over = False
@@ -73,7 +74,7 @@ class LabelScreen:
     def _next(self) -> None:
         self._move(self._session.next_document())
 
-    def _label(self, label: str) -> None:
+    def _label(self, label: Label) -> None:
         try:
             self._answer(self._row, label)
         except UsageError as problem:

@@ -30,12 +30,12 @@ def command(old: str, new: str, model_path: str, **options: Any) -> None:
     """
     from nbtext.model.changing import relabelled
     from nbtext.model.locked_model import locked_model
-    from nbtext.prediction.labels import renamed
+    from nbtext.prediction.labels import renamed_text
     from nbtext.store.atomic import check_replaceable
 
     check_replaceable(model_path)
     with locked_model(model_path, **lock_settings(options)) as file:
         before, ledger = file.load(), file.ledger()
         after = relabelled(before, old, new)
-        file.replace(after, None if ledger is None else ledger.relabelled(partial(renamed, old=old, new=new)))
+        file.replace(after, None if ledger is None else ledger.relabelled(partial(renamed_text, old=old, new=new)))
     say_model(after, model_path, before)

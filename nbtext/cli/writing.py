@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nbtext.model.changing import Batch
     from nbtext.model.locked_model import Unlabelled
     from nbtext.model.unlabelled import UnlabelledDocuments
+    from nbtext.prediction.labels import Label
     from nbtext.store.ledger import Ledger
 
 writing_options = several(
@@ -151,7 +152,7 @@ def _require_known(labels: Sequence[str], model: TextClassifier) -> None:
             raise problem
 
 
-def _under_label(label: str, document: Document, _: Notices) -> Document:
+def _under_label(label: Label, document: Document, _: Notices) -> Document:
     return document._replace(label=label)
 
 

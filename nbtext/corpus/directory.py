@@ -11,12 +11,14 @@ from nbtext.corpus.decoding import decoded_name
 from nbtext.corpus.document import Document, Notices, Source, problem_of, too_large
 from nbtext.corpus.streams import beginning, can_be_read_here_only, must_exist, open_stream, opened, uncompressed_name, unpacked_document
 from nbtext.errors import WARNING, DocumentError, Finding, PathError, UsageError, reason
-from nbtext.prediction.labels import label_set
+from nbtext.prediction.labels import label_set, labels_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    ListedFile = tuple[str, str | None, DocumentError | None]
+    from nbtext.prediction.labels import Label
+
+    ListedFile = tuple[str, Label | None, DocumentError | None]
     """A file that is one document, not yet read: its path, its class, and why it cannot be read."""
 
 
@@ -68,7 +70,7 @@ def with_all_labels(files: Iterable[ListedFile], folders: Iterable[str]) -> Iter
     listed = [(file, file[0] if file[2] else _identity(file[0])) for file in files]
     labels: dict[object, set[str]] = {}
     for (_, label, _), identity in listed:
-        labels.setdefault(identity, set()).add(label or "")
+        labels.setdefault(identity, set()).update(labels_in(label or ""))
     for file, identity in listed:
         several = labels[identity]
         if len(several) > 1:

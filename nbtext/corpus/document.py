@@ -15,6 +15,7 @@ from nbtext.settings import Reading, in_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from nbtext.prediction.labels import Label
     from nbtext.type_names import Fields
 
 WHOLE_RECORD = "\0"
@@ -27,7 +28,7 @@ class Document(NamedTuple):
     """A document: its name as given or found, its class if known, what it says as valid UTF-8, or why it could not be read."""
 
     id: str
-    label: str | None = None
+    label: Label | None = None
     text: bytes = b""
     """As a reader yields it, bytes of unknown kind and encoding, unless the format's documents are `decoded`."""
     fields: Fields = ()

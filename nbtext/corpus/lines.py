@@ -26,6 +26,7 @@ from nbtext.strict_json import DECODER
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from nbtext.prediction.labels import Label
     from nbtext.settings import Reading
     from nbtext.type_names import Fields, Names
 
@@ -265,7 +266,7 @@ def _record_reader(source: Source) -> Callable[[str, dict[str, object]], Documen
         if reading.id_column is not None:
             name = _scalar(record, reading.id_column) or name
         try:
-            label = None
+            label: Label | None = None
             if source.labelled and len(label_keys) > 1 and label_key not in record:
                 label = label_set(marked_labels((key, _column(record, key)) for key in label_keys))
             elif source.labelled:
@@ -365,7 +366,7 @@ def _value_inside(value: object, part: str) -> object:
     return [item for inside in found for item in (inside if isinstance(inside, list) else [inside])]
 
 
-def _label(record: dict[str, object], key: str) -> str | None:
+def _label(record: dict[str, object], key: str) -> Label | None:
     """Return the label at a key, of a list the set of its labels."""
     value = _value_at(record, key)
     if isinstance(value, dict):
@@ -378,7 +379,7 @@ def _label(record: dict[str, object], key: str) -> str | None:
     return _set_of([_as_text(each, key) or "" for each in value])
 
 
-def _set_of(labels: Names) -> str:
+def _set_of(labels: Names) -> Label:
     if "" in labels:
         raise DocumentError("one of the labels is empty")
     return label_set(labels)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nbtext.corpus.decoding import Doubts
+    from nbtext.prediction.labels import Label
     from nbtext.type_names import Fields, Names
 
     Decoder = Callable[[bytes], tuple[bytes, Doubts, Fields]]
@@ -652,7 +653,7 @@ def _file_in(folder: str, name: bytes, source: Source) -> tuple[str, bytes]:
     return path, document.text
 
 
-def _label(found: str | None, identity: str, body: bytes, source: Source) -> str | None:
+def _label(found: Label | None, identity: str, body: bytes, source: Source) -> Label | None:
     """Return the label of a document, or the set of its labels; raise `DocumentError` if there is none, or if the document is too large."""
     reading = source.reading
     if source.labelled and found is None:

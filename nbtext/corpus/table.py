@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
     from io import BufferedReader, TextIOWrapper
 
+    from nbtext.prediction.labels import Label
+
 
 LONGEST_NAME = 30
 """Characters of a column's name in a message."""
@@ -238,7 +240,7 @@ class _Places(NamedTuple):
         """Return the text of a row."""
         return b"\n".join([fields[place] for place in self.texts])
 
-    def labels(self, fields: Sequence[bytes], encoding: str) -> str:
+    def labels(self, fields: Sequence[bytes], encoding: str) -> Label:
         """Return the set of the labels that a row has a mark for."""
         from nbtext.prediction.label_lists import marked_labels
 
@@ -309,7 +311,7 @@ def _documents(path: str, blocks: Iterable[_RowBlock], places: _Places, width: i
                     raise _wrong_width(len(fields), width, last)  # noqa: TRY301 - likewise
                 if places.identity is not None:
                     name = fields[places.identity].decode("utf-8", "surrogateescape") or name
-                label = None if places.label is None else label_of(fields[places.label], encoding)
+                label: Label | None = None if places.label is None else label_of(fields[places.label], encoding)
                 if places.marks:
                     label = places.labels(fields, encoding)
                 columns = tuple([to_utf8(fields[place], encoding)[0].decode() for place in places.others])

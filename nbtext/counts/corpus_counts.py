@@ -21,12 +21,13 @@ from nbtext.counts.layers import added, estimated
 from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Layers, Renumbering, log_units, sum_cells
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.errors import UsageError
-from nbtext.prediction.labels import EVERYTHING, LabelSets, is_set, labels_in, shown_label
+from nbtext.prediction.labels import EVERYTHING, LabelSets, have_sets, labels_in, shown_label
 from nbtext.ragged import flat_indices, offsets
 from nbtext.records import dataclass
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
+    from nbtext.prediction.labels import Labels
     from nbtext.type_names import Mask, Names, Numbers, Whole
 
 
@@ -186,13 +187,13 @@ def with_ngram_parts(vocabulary: Vocabulary, kept: Mask) -> Mask:
         kept[parts] = True
 
 
-def relabelled_documents(statistics: ClassStatistics, documents: CountedDocuments, labels: Names, sample_size: int) -> CorpusCounts:
+def relabelled_documents(statistics: ClassStatistics, documents: CountedDocuments, labels: Labels, sample_size: int) -> CorpusCounts:
     """Count documents under a new label for each.
 
     ``statistics`` are those of a corpus that includes the documents; only vocabulary and attributes are taken from them.
     """
     sets = [labels_in(label) for label in labels]
-    several = any(map(is_set, labels))
+    several = have_sets(labels)
     classes, numbers = _numbered([*([EVERYTHING] if several else []), *chain.from_iterable(sets)])
     n_layers = len(statistics.layers)
     of_layer, n_columns = documents.columns % n_layers, len(classes) * n_layers
@@ -364,7 +365,7 @@ def subtract_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts
             row = _first_impossible(counts, gone.statistics, gone.sample.documents)
             if row is None:
                 raise
-    raise NeverLearntError(row, shown_label(documents.label_texts(statistics.classes)[row]))
+    raise NeverLearntError(row, shown_label(documents.labels_of(statistics.classes)[row]))
 
 
 def _missing_from_sample(counts: CorpusCounts, statistics: ClassStatistics, documents: CountedDocuments) -> int | None:

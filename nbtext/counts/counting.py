@@ -24,7 +24,7 @@ from nbtext.counts.vocabulary import FORMS, SIDES, GrowingVocabulary, Vocabulary
 from nbtext.document_parts import WEIGHT_UNIT, Attributes, FieldColumns, joined_parts
 from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.exclusions import needs_documents
-from nbtext.prediction.labels import EVERYTHING, MARK, LabelSets, is_set, labels_in
+from nbtext.prediction.labels import EVERYTHING, MARK, LabelSets, have_sets, labels_in
 from nbtext.ragged import BLOCK_BYTES, LabelledBlock, TextBlock, blocks
 from nbtext.records import dataclass
 from nbtext.settings import ANALYSIS, SHORTEST_ENCODED, TRAINING, Settings
@@ -275,7 +275,7 @@ def count(documents: Iterable[Document | LabelledBlock], analysis: Analysis, *, 
 
     def are_several(block: LabelledBlock) -> bool:
         nonlocal several
-        several = several or any(map(is_set, block.labels))
+        several = several or have_sets(block.labels)
         return several
 
     parts = groupby(_in_blocks(documents), are_several)
@@ -309,7 +309,7 @@ def _count(in_blocks: Iterable[LabelledBlock], analysis: Analysis, *, keep_all: 
             classes = np.repeat(builder.class_numbers([EVERYTHING]), len(block))
             sets = LabelSets.of([builder.class_numbers(names).tolist() for names in labels]).rows(block.classes)
         else:
-            classes = builder.class_numbers(block.labels)[block.classes]
+            classes = builder.class_numbers([label for [label] in labels])[block.classes]
         postings = counter.count(*parts)
         builder.add(postings, classes, block.weights, sets)
         collector.add(postings, classes, content_hashes(*parts), builder.labels, block.weights, sets)

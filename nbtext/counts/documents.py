@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.counts.statistics import ClassStatistics, Renumbering
+    from nbtext.prediction.labels import Label
     from nbtext.type_names import Floats, Keys, Mask, Names, Whole
 
 MOST_ENTRIES = 1 << 21
@@ -75,8 +76,8 @@ class CountedDocuments:
         labels = LabelSets(self.labels.sizes, self.labels.columns // self.n_layers - 1)
         return DocumentLabels.of_sets(labels.texts(), n_classes)
 
-    def label_texts(self, classes: Names) -> list[str]:
-        """Return the label of each document, several as `nbtext.prediction.labels` writes them, given the labels of class numbers."""
+    def labels_of(self, classes: Names) -> list[Label]:
+        """Return the label of each document, or the set of its labels, given the labels of class numbers."""
         if self.labels is None:
             return [classes[number] for number in self.classes.tolist()]
         return [label_set(classes[column // self.n_layers] for column in columns) for columns in self.labels.texts()]

@@ -15,6 +15,7 @@ from nbtext.document_parts import shown
 from nbtext.explain.contributions import shared_out, term_contributions, weighed_pieces
 from nbtext.explain.word_walk import WordWalker
 from nbtext.metrics.results import IF_KNOWN, NOT_IN_JSON
+from nbtext.prediction.labels import shown_label
 from nbtext.prediction.posterior import runner_up
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.fitted_model import FittedModel
+    from nbtext.prediction.labels import Label
     from nbtext.prediction.rule import Decision
     from nbtext.scoring import ScoredBlock
     from nbtext.type_names import Floats, Whole
@@ -128,7 +130,7 @@ class MistakeFinder:
     def __init__(self, model: FittedModel) -> None:
         self._model = model
         self._classes = model.classes
-        self._number = {label: number for number, label in enumerate(self._classes)}
+        self._number: dict[Label, int] = {label: number for number, label in enumerate(self._classes)}
 
     def truth(self, block: ScoredBlock) -> Whole:
         """Return the number of each document's label, −1 for one that the model does not know, shape (n_docs,)."""
@@ -152,7 +154,7 @@ class MistakeFinder:
             document = block.documents[row]
             yield Misclassification(
                 document.id,
-                document.label or "",
+                shown_label(document.label or ""),
                 self._classes[answers[place]],
                 float(decision.probabilities[row]),
                 float(margins[place]),

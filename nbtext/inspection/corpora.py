@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from nbtext.counts.counting import Analysis, count
 from nbtext.errors import PASSED, WARNING, Finding, NoDocumentsError, quantity, sizes_in_words
 from nbtext.model.changing import contradictions, last_equal
 from nbtext.model.description import corpus_findings
-from nbtext.prediction.labels import labels_in
+from nbtext.prediction.labels import Label, labels_in
 from nbtext.settings import BY_NAME, LANGUAGES, Reading, Settings
 from nbtext.store.ledger import fingerprint
 from nbtext.text.words import stop_words
@@ -83,7 +82,8 @@ def look_at_corpus(
     layout = found.layout
     settings = Settings(reading=found, language=language, stemmer="none", stop_words="none", unspaced="words", sample=0)
     corpus = Corpus(paths, found, labelled=True, where=where, files_within=files_within)
-    sizes, digests, names, labels = array("q"), bytearray(), list[str](), list[str]()
+    sizes, digests, names, labels = array("q"), bytearray(), list[str](), list[Label]()
+    seen: dict[Label, Label] = {}
     classes, kinds, unreadable = Counter[str](), Counter[str](), list[_Unreadable]()
 
     def readable() -> Iterator[Document]:
@@ -93,7 +93,8 @@ def look_at_corpus(
                 kinds["unreadable"] += 1
                 unreadable.extend([_Unreadable(document.id, document.problem.line)][: NAMED - len(unreadable)])
                 continue
-            content, label = document.joined, intern(document.label or "")
+            content, label = document.joined, document.label or ""
+            label = seen.setdefault(label, label)  # one object for all documents of a label
             sizes.append(len(content))
             classes.update(labels_in(label))
             if content:  # empty texts are all equal

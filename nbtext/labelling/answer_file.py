@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from nbtext.corpus.document import Document, Notices
+    from nbtext.prediction.labels import Label
 
 _ENCODING = "utf-8", "surrogateescape"
 
@@ -40,8 +41,8 @@ class Labelled(NamedTuple):
     """A document with its label, as a line of JSON that `nbtext train` reads."""
 
     id: str
-    label: str
-    """Or a set of labels, which is a list on the line."""
+    label: Label
+    """A set is a list on the line."""
     text: str
     who: str | None = None
     time: str | None = None
@@ -58,14 +59,17 @@ class Labelled(NamedTuple):
     def of_line(cls, line: str) -> Labelled:
         """Return the document of a line; raise `ValueError` if it is none."""
         record = parsed_json(line)
-        if isinstance(record, dict) and isinstance(labels := record.get("label"), list) and all(isinstance(each, str) for each in labels):
-            record["label"] = label_set(labels)
-        texts = isinstance(record, dict) and all(isinstance(record.get(name), str) for name in ("id", "label", "text"))
-        if not texts or not record["label"]:
+        if not isinstance(record, dict) or not all(isinstance(record.get(name), str) for name in ("id", "text")):
             raise ValueError
-        if (fields := record.get(FIELDS_KEY)) is not None:
+        label = record.get("label")
+        if isinstance(label, list) and all(isinstance(each, str) for each in label):
+            label = label_set(label)
+        elif not isinstance(label, str) or not label:
+            raise ValueError
+        fields = record.get(FIELDS_KEY)
+        if fields is not None:
             fields_of_pairs(fields)
-        return cls(*(record.get(name) for name in cls._fields))  # who and time as they are
+        return cls(record["id"], label, record["text"], record.get("who"), record.get("time"), fields)  # who and time as they are
 
 
 class Reviewed(NamedTuple):

@@ -15,6 +15,7 @@ from nbtext.prediction.labels import EVERYTHING, labels_in, separated, written_l
 
 if TYPE_CHECKING:
     from nbtext.labelling.pool import CountedPool
+    from nbtext.prediction.labels import Label
     from nbtext.settings import Settings
 
 LARGEST_ODDS = 1e6
@@ -67,7 +68,7 @@ class Review(Session):
         suspect = self._suspects[row]
         return [(label, suspect.probability) for label in labels_in(separated(suspect.suggested, self.plan.separator))]
 
-    def kept_label(self, row: int) -> str | None:
+    def kept_label(self, row: int) -> Label | None:
         """Return the label that the document has."""
         return self.labels[row]
 
@@ -75,7 +76,7 @@ class Review(Session):
         """Return the most suspicious document that waits, None if none is left."""
         return self._queue[0] if self._queue else None
 
-    def answer(self, row: int, label: str, who: str | None = None, time: str | None = None) -> None:
+    def answer(self, row: int, label: Label, who: str | None = None, time: str | None = None) -> None:
         """Write down which label a document is to have."""
         del who, time
         self.require_label(label)

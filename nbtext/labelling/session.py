@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import Seed
     from nbtext.prediction.calibration import Calibration
+    from nbtext.prediction.labels import Label
     from nbtext.prediction.posterior import Posterior
     from nbtext.type_names import Floats, Truth, Whole
 
@@ -107,7 +108,7 @@ class Session:
         self.model = of_kind(RUNNING_MODELS, plan.kind)(pool, of_classes)
         self.coverage = Coverage(pool)
         _ = pool.lengths, pool.documents_by_term  # made now, and not at the first key
-        self.labels: dict[int, str] = {}
+        self.labels: dict[int, Label] = {}
         """The label or set of labels of each labelled document, in the order in which they were labelled."""
         self._is_left = np.arange(len(pool)) < self.n_asked
         factor = np.random.default_rng(plan.seed).integers(1 << 63, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
@@ -116,7 +117,7 @@ class Session:
         self._skipped: list[tuple[int, int]] = []
         """Documents that were skipped, each with how many answers there were."""
 
-    def load(self, answers: Iterable[tuple[int, str]]) -> None:
+    def load(self, answers: Iterable[tuple[int, Label]]) -> None:
         """Take over labels that are in the file already, by document, before any is given."""
         for row, label in answers:
             self._name(row, label)
@@ -140,7 +141,7 @@ class Session:
         del row
         return ""
 
-    def kept_label(self, row: int) -> str | None:
+    def kept_label(self, row: int) -> Label | None:
         """Return the label that a document to be asked about has already, None if it has none."""
         del row
         return None
@@ -157,7 +158,7 @@ class Session:
                 return best
         return int(self._random_order[self._drawn])
 
-    def answer(self, row: int, label: str, who: str | None = None, time: str | None = None) -> None:
+    def answer(self, row: int, label: Label, who: str | None = None, time: str | None = None) -> None:
         """Label a document; the answer is in the file when this returns. Raise `UsageError` for what cannot be a label."""
         if row in self.labels:
             raise UsageError(f"{self.pool.documents[row].id} has the label {shown_label(self.labels[row])!r} already", hint="undo it first")
@@ -171,7 +172,7 @@ class Session:
         self._is_left[row] = False
 
     @staticmethod
-    def require_label(label: str) -> None:
+    def require_label(label: Label) -> None:
         """Raise `UsageError` for what cannot be a label, or a set of labels."""
         for each in labels_in(label):
             if not each or each != each.strip() or not each.isprintable():
@@ -232,9 +233,9 @@ class Session:
         row = self.pool.rows.get(identity)
         if row is None:
             raise DocumentError(f"the pool has no document {identity!r}", hint="leave the column id as it was printed")
-        label = separated(label, self.plan.separator)
-        if row not in self.labels or labels_in(self.labels[row]) != labels_in(label):
-            self.answer(row, label, who, time)
+        found = separated(label, self.plan.separator)
+        if row not in self.labels or labels_in(self.labels[row]) != labels_in(found):
+            self.answer(row, found, who, time)
 
     def probabilities(self, row: int) -> list[tuple[str, float]]:
         """Return the classes and their probabilities, calibrated by the labels so far, in the order of the classes."""
@@ -318,7 +319,7 @@ class Session:
         found = LabelSets.of([[numbers[each] for each in labels_in(self.labels[row])] for row in rows.tolist()])
         return self.model.truth(found)
 
-    def _name(self, row: int, label: str) -> None:
+    def _name(self, row: int, label: Label) -> None:
         self.labels[row] = label
         for each in labels_in(label):
             if each not in self.classes:

@@ -53,6 +53,7 @@ from nbtext.prediction.rule import DecisionRule
 
 if TYPE_CHECKING:
     from nbtext.counts.statistics import ClassStatistics
+    from nbtext.prediction.labels import Labels
     from nbtext.prediction.posterior import Posterior
     from nbtext.prediction.rule import Costs
     from nbtext.type_names import Floats, Mask, Names, Values
@@ -114,7 +115,7 @@ class Evaluation:
         self.n = 0
         """Documents judged."""
 
-    def add(self, labels: Names, posterior: Posterior, answers: DocumentLabels | None = None, columns: Values = ()) -> None:
+    def add(self, labels: Labels, posterior: Posterior, answers: DocumentLabels | None = None, columns: Values = ()) -> None:
         """Judge documents by their true labels, one text each, and their posterior.
 
         A row of nan, where no class is possible, counts as if all classes were equally probable.
@@ -127,7 +128,7 @@ class Evaluation:
                 documents.setdefault(value, []).append(number)
                 if len(documents) > MOST_VALUES:
                     raise UsageError(f"column {name} has more than {MOST_VALUES:,} values", hint="choose one that many documents share")
-        self._judge(self._index.of_texts(labels), posterior, answers)
+        self._judge(self._index.of_labels(labels), posterior, answers)
 
     def judge(self, truth: DocumentLabels, posterior: Posterior, answers: DocumentLabels | None = None) -> None:
         """Judge documents as `add` does by their labels, which the classifier knows."""

@@ -23,7 +23,7 @@ from nbtext.exclusions import JOINED_LABELS, require_fitting, rows_of
 from nbtext.fitted_model import require_additive
 from nbtext.model.corpus_work import count_corpus
 from nbtext.model.state import versions
-from nbtext.prediction.labels import renamed, shown_label
+from nbtext.prediction.labels import label_of_text, shown_label, text_of_label
 from nbtext.settings import COUNTING, Reading
 from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger, fingerprint
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from nbtext.corpus.collection import Corpus
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.model.unlabelled import UnlabelledDocuments
+    from nbtext.prediction.labels import Label, Labels
     from nbtext.type_names import Array, Fingerprints, Mask, Names, Whole
 
 
@@ -74,7 +75,7 @@ def relabelled(model: TextClassifier, old: str, new: str) -> TextClassifier:
     check_label(new)
     if new in classes and old != new:
         require_fitting(model.settings, JOINED_LABELS, *rows_of(model.fitted.kind))
-    counts = model.counts.relabelled([renamed(label, old, new) for label in model.counts.statistics.classes])
+    counts = model.counts.relabelled([new if label == old else label for label in model.counts.statistics.classes])
     prior = model.settings.class_prior
     if not isinstance(prior, str) and old != new:
         others = {label: weight for label, weight in prior.items() if label != old}
@@ -142,7 +143,7 @@ def last_equal(texts: Array) -> Whole:
     return last[group]
 
 
-def contradictions(last: Whole, labels: Names, names: Names) -> Iterator[Finding]:
+def contradictions(last: Whole, labels: Labels, names: Names) -> Iterator[Finding]:
     """Yield the finding that texts are there under several labels, given what `last_equal` returns."""
     numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     of_texts = np.array([numbers[label] for label in labels])
@@ -160,11 +161,11 @@ class Batch(NamedTuple):
     fingerprints: Fingerprints
     names: Names = ()
 
-    def labels(self, rows: Whole | slice = slice(None)) -> list[str]:
+    def labels(self, rows: Whole | slice = slice(None)) -> list[Label]:
         """Return the labels of some documents, by default of all."""
-        return np.array(self.counts.documents.label_texts(self.counts.statistics.classes), object)[rows].tolist()
+        return np.array(self.counts.documents.labels_of(self.counts.statistics.classes), object)[rows].tolist()
 
-    def under(self, rows: Whole, labels: Names) -> CorpusCounts:
+    def under(self, rows: Whole, labels: Labels) -> CorpusCounts:
         """Return the counts of some documents, each under the label given for it."""
         return relabelled_documents(self.counts.statistics, self.counts.documents.rows(rows), labels, self.counts.sample.size)
 
@@ -172,7 +173,7 @@ class Batch(NamedTuple):
         self,
         counts: CorpusCounts,
         rows: Whole,
-        labels: Names,
+        labels: Labels,
         subtract: Callable[[CorpusCounts, CorpusCounts], CorpusCounts],
     ) -> CorpusCounts:
         """Subtract some documents, each under the label given for it; errors have their numbers in the batch."""
@@ -191,7 +192,7 @@ class Batch(NamedTuple):
 
     def known_alike(self, ledger: Ledger) -> Mask:
         """Return a mask of the documents that a ledger knows under the same label, shape (n_docs,)."""
-        number = {label: place for place, label in enumerate(ledger.labels)}
+        number = {label_of_text(text): place for place, text in enumerate(ledger.labels)}
         numbers = np.array([number.get(label, ABSENT) for label in self.labels()], np.int64)
         found = ledger.find(self.fingerprints)
         return (found == numbers) & (found != ABSENT)
@@ -207,7 +208,7 @@ def distinct_documents(batch: Batch) -> tuple[CorpusCounts, Ledger]:
     """Return the counts of the different documents of a batch, each under its last label, and their ledger."""
     rows = batch.last_of_each()
     labels = batch.labels(rows)
-    return batch.under(rows, labels), Ledger.empty().changed(batch.fingerprints[rows], labels)
+    return batch.under(rows, labels), Ledger.empty().changed(batch.fingerprints[rows], list(map(text_of_label, labels)))
 
 
 WEIGHTINGS = ("counts", "log")
@@ -250,10 +251,12 @@ def learnt_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> LearntOnc
     moved, new = (before != ABSENT) & ~known, before == ABSENT
     changed = rows[moved | new]
     if moved.any():
-        counts = batch.subtracted(counts, rows[moved], [ledger.labels[number] for number in before[moved].tolist()], subtract_documents)
+        counts = batch.subtracted(
+            counts, rows[moved], [label_of_text(ledger.labels[number]) for number in before[moved].tolist()], subtract_documents
+        )
     if changed.size:
         counts = counts + batch.under(changed, batch.labels(changed))
-    ledger = ledger.changed(batch.fingerprints[changed], batch.labels(changed))
+    ledger = ledger.changed(batch.fingerprints[changed], list(map(text_of_label, batch.labels(changed))))
     return LearntOnce(counts, ledger, int(new.sum()), int(moved.sum()), int(known.sum()), batch.fingerprints.size - rows.size)
 
 
@@ -288,7 +291,7 @@ def forgotten_once(counts: CorpusCounts, ledger: Ledger, batch: Batch) -> Forgot
     rows, numbers = rows[before != ABSENT], before[before != ABSENT]
     for place in np.flatnonzero(~batch.known_alike(ledger)[rows]).tolist():
         problem = NeverLearntError(int(rows[place]), shown_label(batch.labels(rows[place : place + 1])[0]))
-        problem.hint = f"it was learnt as {shown_label(ledger.labels[numbers[place]])!r}; {problem.hint}"
+        problem.hint = f"it was learnt as {shown_label(label_of_text(ledger.labels[numbers[place]]))!r}; {problem.hint}"
         raise problem
     if rows.size:
         counts = batch.subtracted(counts, rows, batch.labels(rows), forget_documents)

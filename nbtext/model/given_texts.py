@@ -15,10 +15,11 @@ import numpy as np
 from nbtext.document_parts import WEIGHT_UNIT, Attributes, field_name, weight_in_units, without_separators
 from nbtext.errors import DocumentError, UsageError, did_you_mean, listed
 from nbtext.model.schema import LABEL_KINDS
-from nbtext.prediction.labels import label_set, one_label
+from nbtext.prediction.labels import label_set, labels_in, one_label
 
 if TYPE_CHECKING:
     from nbtext.corpus.document import Document
+    from nbtext.prediction.labels import Label as LabelOfDocument
     from nbtext.settings import Reading
 
     Label = str | float | np.generic | Sequence[str | float | np.generic]
@@ -71,12 +72,12 @@ class GivenLabels:
             else:
                 raise UsageError("labels in two dimensions are 0 or 1", hint="give each text one label, or a list of labels")
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[LabelOfDocument]:
         """Yield the name of each label's class, or of a list, tuple or set the set of labels."""
         for place, label in enumerate(self._labels):
             if isinstance(label, (list, tuple, set, frozenset, np.ndarray)):
                 several = GivenLabels(tuple(label), self.kind)
-                yield label_set(several)
+                yield label_set(each for label in several for each in labels_in(label))
                 self.kind = several.kind
                 continue
             kind = _kind(label, place)
@@ -135,7 +136,7 @@ def path_names(paths: Paths) -> list[str]:
 
 
 def labelled_documents(
-    texts: Iterable[Text], labels: Iterable[str], reading: Reading, weights: Iterable[float] | None = None
+    texts: Iterable[Text], labels: Iterable[LabelOfDocument], reading: Reading, weights: Iterable[float] | None = None
 ) -> Iterator[Document]:
     """Yield texts with their labels and weights; those of weight 0 are left out.
 

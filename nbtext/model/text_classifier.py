@@ -454,7 +454,9 @@ class TextClassifier:
         truth = self._labelled(given, labels)
         names = np.array(self.classes, object)[self._given_classes.order]
         pairs = zip(self._members(given), truth, strict=True)
-        return float(np.average([sorted(names[row]) == labels_in(document.label or "") for row, document in pairs], weights=sample_weight))
+        return float(
+            np.average([tuple(sorted(names[row])) == labels_in(document.label or "") for row, document in pairs], weights=sample_weight)
+        )
 
     def save(self, path: str, ledger: bytes = b"", before: Callable[[Path], None] | None = None) -> None:
         """Write the model file, atomically, with ``ledger`` and ``before`` as `write_model_file` takes them; first run the checks of the loader.

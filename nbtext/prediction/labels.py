@@ -1,6 +1,6 @@
-"""Several labels of a document, as one text, so whatever carries a label carries a set of them, and as numbers of columns of the statistics.
+"""Labels of documents: one text, or where a document may have several a set of texts; and as numbers, of sets in a table or of columns of the statistics.
 
-U+001F stands before each label, and alone for no label. A document is counted once for each of its labels and once under the empty label, which all have.
+A document with a set is counted once for each of its labels and once under the empty label, which all have.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,7 @@ EVERYTHING = ""
 """The reserved label that every document has where documents have several."""
 
 MARK = "\x1f"
+"""In front of each label where a set of labels is one text, and alone for no label. No label has it."""
 
 LISTS = "list"
 """In place of a separator: labels are lists in brackets."""
@@ -33,27 +34,56 @@ BETWEEN_LABELS = "|"
 """Between labels as they are shown."""
 
 
-def label_set(labels: Iterable[str]) -> str:
-    r"""Return a set of labels as one text.
+class LabelSet(NamedTuple):
+    """The labels of a document that may have several, or none."""
 
-    >>> label_set(["wheat", "grain", "wheat"]), label_set([])
-    ('\x1fgrain\x1fwheat', '\x1f')
+    labels: tuple[str, ...]
+    """Sorted, distinct."""
+
+
+Label: TypeAlias = str | LabelSet
+
+Labels: TypeAlias = Sequence[Label]
+"""Those of some documents."""
+
+
+def label_set(labels: Iterable[str]) -> LabelSet:
+    """Return a set of labels.
+
+    >>> label_set(["wheat", "grain", "wheat"])
+    LabelSet(labels=('grain', 'wheat'))
     """
-    return MARK + MARK.join(sorted({label.replace(MARK, " ") for label in labels}))
+    return LabelSet(tuple(sorted({one_label(label) for label in labels})))
 
 
 def one_label(text: str) -> str:
-    """Return a text as the only label of a document: `MARK`, which makes a set of labels, is a blank."""
+    """Return a text as the only label of a document: `MARK` is a blank."""
     return text.replace(MARK, " ")
 
 
-def separated(label: str, separator: str | None) -> str:
-    r"""Return the set of the labels between separators, or in a list in brackets; the label itself if there are none to look for.
+def text_of_label(label: Label) -> str:
+    r"""Return a label as the ledger of a model file has it.
+
+    >>> text_of_label(label_set(["wheat", "grain"])), text_of_label(label_set([])), text_of_label("grain")
+    ('\x1fgrain\x1fwheat', '\x1f', 'grain')
+    """
+    return MARK + MARK.join(label.labels) if isinstance(label, LabelSet) else label
+
+
+def label_of_text(text: str) -> Label:
+    """Return the label that `text_of_label` wrote."""
+    if not text.startswith(MARK):
+        return text
+    return label_set(text[1:].split(MARK) if text != MARK else ())
+
+
+def separated(label: Label, separator: str | None) -> Label:
+    """Return the set of the labels between separators, or in a list in brackets; the label itself if there are none to look for.
 
     >>> separated("wheat; grain;", ";"), separated("wheat; grain;", None), separated('["wheat"]', LISTS)
-    ('\x1fgrain\x1fwheat', 'wheat; grain;', '\x1fwheat')
+    (LabelSet(labels=('grain', 'wheat')), 'wheat; grain;', LabelSet(labels=('wheat',)))
     """
-    if separator is None or is_set(label):
+    if separator is None or isinstance(label, LabelSet):
         return label
     if separator == LISTS:
         from nbtext.prediction.label_lists import items_of
@@ -64,22 +94,20 @@ def separated(label: str, separator: str | None) -> str:
     return label_set(part for part in map(str.strip, parts) if part)
 
 
-def is_set(label: object) -> bool:
-    """Return whether a label is a set of labels."""
-    return isinstance(label, str) and label.startswith(MARK)
+def labels_in(label: Label) -> tuple[str, ...]:
+    """Return the labels of a set, or the only label."""
+    return label.labels if isinstance(label, LabelSet) else (label,)
 
 
-def labels_in(label: str) -> list[str]:
-    """Return the labels of a set, or the only label in a list."""
-    if not is_set(label):
-        return [label]
-    return label[1:].split(MARK) if label != MARK else []
+def have_sets(labels: Iterable[Label | None]) -> bool:
+    """Return whether one of some labels is a set."""
+    return any(isinstance(label, LabelSet) for label in labels)
 
 
-def shown_label(label: str) -> str:
-    r"""Return a label as people read it.
+def shown_label(label: Label) -> str:
+    """Return a label as people read it.
 
-    >>> shown_label("\x1fgrain\x1fwheat"), shown_label("grain")
+    >>> shown_label(label_set(["wheat", "grain"])), shown_label("grain")
     ('grain|wheat', 'grain')
     """
     return BETWEEN_LABELS.join(labels_in(label))
@@ -90,29 +118,31 @@ def shown_set(labels: Iterable[int], classes: Names) -> str:
     return BETWEEN_LABELS.join(classes[label] for label in labels)
 
 
-def written_label(label: str) -> str:
-    r"""Return a label as `shown_label` does, or the text between labels alone for no label, so that a cell with it is not empty.
+def written_label(label: Label) -> str:
+    """Return a label as `shown_label` does, or the text between labels alone for no label, so that a cell with it is not empty.
 
-    >>> written_label("\x1f"), separated("|", "|")
-    ('|', '\x1f')
+    >>> written_label(label_set([])), separated("|", "|")
+    ('|', LabelSet(labels=()))
     """
     return shown_label(label) or BETWEEN_LABELS
 
 
-def separator_between(labels: Iterable[str | None]) -> str | None:
+def separator_between(labels: Iterable[Label | None]) -> str | None:
     """Return `BETWEEN_LABELS` if one of some labels is a set, otherwise None."""
-    return BETWEEN_LABELS if any(map(is_set, labels)) else None
+    return BETWEEN_LABELS if have_sets(labels) else None
 
 
-def json_label(label: str) -> str | list[str]:
+def json_label(label: Label) -> str | list[str]:
     """Return a label, or the list of those of a set."""
-    return labels_in(label) if is_set(label) else label
+    return list(label.labels) if isinstance(label, LabelSet) else label
 
 
-def renamed(label: str, old: str, new: str) -> str:
-    """Return a label, or a set of labels, with one label under another name."""
-    names = [new if each == old else each for each in labels_in(label)]
-    return label_set(names) if is_set(label) else names[0]
+def renamed_text(text: str, old: str, new: str) -> str:
+    """Return the text of a label, or of a set of labels, with one label under another name."""
+    label = label_of_text(text)
+    if isinstance(label, LabelSet):
+        return text_of_label(label_set(new if each == old else each for each in label.labels))
+    return new if label == old else text
 
 
 def have_several(classes: Names) -> bool:
@@ -283,7 +313,7 @@ class LabelIndex:
         """Begin with some labels. If documents have a ``single`` label each, set k is {k}."""
         self._number = {label: number for number, label in enumerate(labels)}
         self._sets: dict[tuple[int, ...], int] = {(number,): number for number in range(len(labels))} if single else {}
-        self._of_texts: dict[str, int] = {}
+        self._of_labels: dict[Label, int] = {}
         self._table = LabelTable.of_sets(self._sets, len(labels))
 
     @property
@@ -291,8 +321,8 @@ class LabelIndex:
         """All labels, by number."""
         return list(self._number)
 
-    def _number_of_text(self, text: str) -> int:
-        labels = {self._number.setdefault(label, len(self._number)) for label in labels_in(text)}
+    def _number_of(self, given: Label) -> int:
+        labels = {self._number.setdefault(label, len(self._number)) for label in labels_in(given)}
         return self._sets.setdefault(tuple(sorted(labels)), len(self._sets))
 
     @property
@@ -302,15 +332,13 @@ class LabelIndex:
             self._table = LabelTable.of_sets(self._sets, len(self._number))
         return self._table
 
-    def of_texts(self, texts: Names) -> DocumentLabels:
-        """Return the labels of documents, one or a set of them written as `label_set` does; new ones get numbers."""
-        of_texts = self._of_texts
-        for text in set(texts).difference(of_texts):
-            of_texts[text] = -1
-        for text in texts:
-            if of_texts[text] < 0:
-                of_texts[text] = self._number_of_text(text)
-        return DocumentLabels(np.array([of_texts[text] for text in texts], np.int32), self.table)
+    def of_labels(self, labels: Labels) -> DocumentLabels:
+        """Return the labels of documents, one or a set of each; new ones get numbers, in the order in which they come."""
+        numbers = self._of_labels
+        for label in dict.fromkeys(labels):
+            if label not in numbers:
+                numbers[label] = self._number_of(label)
+        return DocumentLabels(np.array([numbers[label] for label in labels], np.int32), self.table)
 
     def renumbered(self, given: DocumentLabels) -> DocumentLabels:
         """Return labels that are numbered as these are, with the numbers of their sets here; new sets get numbers."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from nbtext.metrics.results import EvaluationResult
     from nbtext.prediction.calibration import LeftOutPosteriors
+    from nbtext.prediction.labels import Labels
     from nbtext.scoring import ScoredBlock
     from nbtext.type_names import Floats, Mask, Names, Whole
 
@@ -125,7 +126,7 @@ class SetTally:
     classes: Names
     _parts: list[tuple[Whole, Whole, Whole, Mask]] = field(default_factory=list)
 
-    def add(self, log_posterior: Floats, labels: Names) -> None:
+    def add(self, log_posterior: Floats, labels: Labels) -> None:
         """Count documents by log p(C_k | d), shape (n_docs, n_classes), and their true classes or sets of labels; an unknown one is in no set."""
         number = {label: place for place, label in enumerate(self.classes)}
         truth = LabelSets.of([[number.get(each, -1) for each in labels_in(label)] for label in labels])

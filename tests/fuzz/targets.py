@@ -17,7 +17,7 @@ from nbtext.corpus.reading import read_corpus
 from nbtext.errors import DocumentError, ModelError, PathError, UsageError
 from nbtext.model import TextClassifier
 from nbtext.model.state import from_plain, to_plain
-from nbtext.prediction.labels import labels_in
+from nbtext.prediction.labels import labels_in, shown_label
 from nbtext.settings import FORMATS, Reading
 from nbtext.store.model_file import _decode_index
 from tests.model_bytes import FIELDS, HEAD, OPCODES, outcome, put_together
@@ -92,7 +92,7 @@ def _well_formed(document: Document, *, labelled: bool) -> None:
     document.text.decode()
     if labelled:
         assert document.label
-        document.label.encode()
+        shown_label(document.label).encode()
 
 
 def train(documents: list[Document], reading: dict[str, Any]) -> None:

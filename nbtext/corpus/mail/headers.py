@@ -20,6 +20,7 @@ from nbtext.prediction.labels import label_set
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from nbtext.prediction.labels import Label
     from nbtext.type_names import Fields
 
 _EMPTY_LINE = re.compile(rb"\n\r?\n")
@@ -174,7 +175,7 @@ def decoded_header(value: bytes, encoding: str) -> tuple[bytes, Doubts]:
     return b"".join(text for text, _ in decoded), joined_doubts(doubts for _, doubts in decoded)
 
 
-def labels_in_header(message: bytes, header: str, encoding: str) -> str:
+def labels_in_header(message: bytes, header: str, encoding: str) -> Label:
     """Return the set of the labels in a header, with commas between them and quotes around one that has a comma."""
     found = _values(message, header, encoding)
     if not found:
