@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nbtext.prediction.posterior import Posterior
     from nbtext.type_names import Floats, Mask, Whole
 
-# Reasons to abstain; the second and third also mark the answer that every document without known terms gets.
+# Reasons to abstain. EMPTY and NO_KNOWN_TERMS are also notices beside the answer that every document without known terms gets; FULL_SET is a notice alone.
 IMPOSSIBLE = "impossible"
 """Every class has probability zero, as maximum likelihood may have it."""
 
@@ -99,7 +99,7 @@ class AnswerCounts:
         """Yield the answers, counted."""
         for answer in answers:
             self.abstained += answer.abstained is not None
-            self.without_known_terms += answer.notice is not None
+            self.without_known_terms += answer.notice in (EMPTY, NO_KNOWN_TERMS)
             yield answer
 
 

@@ -109,7 +109,7 @@ def test_a_document_without_an_answer_has_no_label() -> None:
     assert answers.named(NAMES) == [(), ("c",), ("a",), ()]
     assert answers.shown(NAMES) == ["", "c", "a", ""]
     assert answers.mask(3).sum(axis=1).tolist() == [0, 1, 1, 0]
-    assert answers.have(np.arange(4), np.array([0, 2, 1, 2])).tolist() == [
+    assert answers.contains(np.arange(4), np.array([0, 2, 1, 2])).tolist() == [
         False,
         True,
         False,
@@ -121,7 +121,7 @@ def test_a_document_without_an_answer_has_no_label() -> None:
 def test_documents_have_labels_as_sets_do_also_labels_that_no_set_has(sets: Sets, data: st.DataObject) -> None:
     asked = data.draw(st.lists(st.tuples(st.integers(0, len(sets) - 1), st.integers(0, N_LABELS + 3)), min_size=1))
     documents, labels = np.array(asked).T
-    assert of(sets).have(documents, labels).tolist() == [label in sets[document] for document, label in asked]
+    assert of(sets).contains(documents, labels).tolist() == [label in sets[document] for document, label in asked]
 
 
 @given(SETS, st.data())

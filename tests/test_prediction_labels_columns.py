@@ -8,13 +8,13 @@ SETS = LabelSets.of([[2, 1], [], [3]])
 
 
 def test_rows_are_sorted_and_may_be_empty() -> None:
-    assert SETS.texts() == [(1, 2), (), (3,)]
-    assert SETS.rows(np.array([2, 0, 0])).texts() == [(3,), (1, 2), (1, 2)]
+    assert SETS.tuples() == [(1, 2), (), (3,)]
+    assert SETS.rows(np.array([2, 0, 0])).tuples() == [(3,), (1, 2), (1, 2)]
     assert SETS.mask(4).tolist() == [[False, True, True, False], [False] * 4, [False, False, False, True]]
 
 
 def test_new_numbers_are_sorted_again() -> None:
-    assert SETS.renumbered(np.array([0, 9, 5, 1])).texts() == [(5, 9), (), (1,)]
+    assert SETS.renumbered(np.array([0, 9, 5, 1])).tuples() == [(5, 9), (), (1,)]
 
 
 def test_first_labels_come_first() -> None:

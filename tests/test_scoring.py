@@ -9,7 +9,7 @@ from nbtext.corpus.document import Document
 from nbtext.errors import DocumentError, UsageError
 from nbtext.evaluation.judging import judge
 from nbtext.prediction.rule import DecisionRule
-from nbtext.scoring import IMPOSSIBLE, NO_KNOWN_TERMS, answers_to, scored
+from nbtext.scoring import EMPTY, FULL_SET, IMPOSSIBLE, NO_KNOWN_TERMS, Answer, AnswerCounts, answers_to, scored
 from tests.textbook import model_of_china
 
 
@@ -38,3 +38,17 @@ def test_judging_counts_an_impossible_document_as_if_all_classes_were_equally_pr
     assert summary["log_loss"] == pytest.approx((0 + np.log(2)) / 2)
     with pytest.raises(UsageError, match="no documents"):
         judge(model_of_china(), [])
+
+
+def test_a_full_set_is_no_document_without_known_terms() -> None:
+    counts = AnswerCounts()
+    answers = [
+        Answer("1", ("a", "b"), (0.6, 0.4), notice=FULL_SET),
+        Answer("2", ("a",), (0.5,), notice=NO_KNOWN_TERMS),
+        Answer("3", abstained=EMPTY),
+        Answer("4", ("a",), (0.9,)),
+    ]
+    assert list(counts.watched(answers)) == answers
+    assert (counts.abstained, counts.without_known_terms) == (1, 1)
+    assert [answer.label for answer in answers] == ["a", "a", None, "a"]
+    assert [answer.probability for answer in answers] == [0.6, 0.5, None, 0.9]

@@ -74,19 +74,19 @@ class CountedDocuments:
         if self.labels is None:
             return DocumentLabels(self.classes, single_labels(n_classes))
         labels = LabelSets(self.labels.sizes, self.labels.columns // self.n_layers - 1)
-        return DocumentLabels.of_sets(labels.texts(), n_classes)
+        return DocumentLabels.of_sets(labels.tuples(), n_classes)
 
     def labels_of(self, classes: Names) -> list[Label]:
         """Return the label of each document, or the set of its labels, given the labels of class numbers."""
         if self.labels is None:
             return [classes[number] for number in self.classes.tolist()]
-        return [label_set(classes[column // self.n_layers] for column in columns) for columns in self.labels.texts()]
+        return [label_set(classes[column // self.n_layers] for column in columns) for columns in self.labels.tuples()]
 
     def keys(self) -> list[tuple[int, tuple[int, ...], int]]:
         """Return hash, column numbers and weight of each document, by which a sample is searched."""
         columns = [(column,) for column in self.columns.tolist()]
         if self.labels is not None:
-            columns = [first + others for first, others in zip(columns, self.labels.texts(), strict=True)]
+            columns = [first + others for first, others in zip(columns, self.labels.tuples(), strict=True)]
         return list(zip(self.hashes.tolist(), columns, self.in_units(WEIGHT_UNIT).tolist(), strict=True))
 
     def by_column(self) -> tuple[CountedDocuments, Whole]:
@@ -103,7 +103,7 @@ class CountedDocuments:
         """Return the order of the documents by hash, column and weight, shape (n_docs,)."""
         ranks = self.columns
         if self.labels is not None:
-            rows = self.labels.texts()
+            rows = self.labels.tuples()
             rank = {row: number for number, row in enumerate(sorted(set(rows)))}
             ranks = np.array([rank[row] for row in rows], np.int64)
         return np.lexsort((ranks, self.hashes) if self.weights is None else (self.weights, ranks, self.hashes))

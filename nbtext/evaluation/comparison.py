@@ -18,7 +18,7 @@ from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.metrics.evaluation import evaluation_of
 from nbtext.metrics.intervals import Bootstrap, Interval, percentile_interval
 from nbtext.metrics.outcomes import Cells, f1, macro
-from nbtext.prediction.labels import DocumentLabels, LabelIndex, LabelTable, as_in_mask, shown_label, shown_set
+from nbtext.prediction.labels import DocumentLabels, LabelIndex, LabelTable, mask_order, shown_label, shown_set
 from nbtext.prediction.rule import DecisionRule
 from nbtext.ragged import blocks
 from nbtext.scoring import scored
@@ -173,7 +173,7 @@ class _Comparison:
         index = LabelIndex(sorted({*self.a.classes, *self.b.classes}), single=self.a.kind.is_exclusive)
         sides = ((self.a, self.a.judged.truth), (self.a, self.a.judged.answer), (self.b, self.b.judged.answer))
         of_documents = [_by_name(labels, side.classes, index.labels) for side, labels in sides]
-        sets = sorted({labels for each in of_documents for labels in each.table.sets()}, key=as_in_mask)
+        sets = sorted({labels for each in of_documents for labels in each.table.sets()}, key=mask_order)
         index.renumbered(DocumentLabels.of_sets(sets, len(index.labels)))  # in the order of labels, not in which they came
         truth, of_a, of_b = (index.renumbered(each).numbers.astype(np.int64) for each in of_documents)
         names = [shown_set(labels, index.labels) for labels in index.table.sets()]
@@ -289,7 +289,7 @@ def _judged(model: TextClassifier, evaluation: Evaluation, documents: Sequence[D
     """Judge some documents; return their answers with their probabilities, as `nbtext.evaluation.judging.judge_scored` takes them."""
     found: list[tuple[str | None, float | None]] = []
     for block in scored(model.fitted, documents):
-        probabilities = np.exp(block.posterior.logs.max(axis=1)).tolist()
+        probabilities = block.posterior.decide(DecisionRule()).probabilities.tolist()
         answers = block.posterior.predicted(DecisionRule())
         evaluation.add(block.labels, block.posterior, answers)
         labels = answers.shown(model.classes)

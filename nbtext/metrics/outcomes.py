@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from nbtext.prediction.labels import DocumentLabels, as_in_mask, single_labels
+from nbtext.prediction.labels import DocumentLabels, mask_order, single_labels
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Judged(JudgedPosterior):
     def label_counts(self) -> tuple[Floats, Floats, Floats]:
         """Return how many labels each document has and got, has, and got, all of shape (n_docs,)."""
         documents, labels = self.answer.pairs()
-        hits = np.bincount(documents[self.truth.have(documents, labels)], minlength=self.n)
+        hits = np.bincount(documents[self.truth.contains(documents, labels)], minlength=self.n)
         counts = (hits, self.truth.sizes(), self.answer.sizes())
         hits_of, support, answered = (column.astype(np.float64) for column in counts)
         return hits_of, support, answered
@@ -201,16 +201,31 @@ class Cells(NamedTuple):
     @classmethod
     def of(cls, truth: Integers, answer: Integers, table: LabelTable) -> Cells:
         """Count documents by the numbers of their sets, both of shape (n_docs,); cells are sorted by these."""
-        keys, documents = np.unique((truth.astype(np.int64) << 32) + answer + 1, return_counts=True)
-        return cls.of_counts(keys >> 32, (keys & 0xFFFFFFFF) - 1, documents.astype(np.int64), table)
+        n_answers = table.sizes.size + 1
+        keys = truth.astype(np.int64) * n_answers + (answer + 1)  # −1, no answer, becomes 0
+        cells, documents = np.unique(keys, return_counts=True)
+        true_set, after_answer = np.divmod(cells, n_answers)
+        return cls.of_counts(true_set, after_answer - 1, documents.astype(np.int64), table)
 
     @classmethod
     def of_counts(cls, truth: Whole, answer: Whole, documents: Whole, table: LabelTable) -> Cells:
         """Return cells that are counted already, all of shape (n_cells,)."""
-        have, got = DocumentLabels(truth, table), DocumentLabels(answer, table)
-        cells, labels = got.pairs()
-        is_hit = have.have(cells, labels)
-        return cls(truth, answer, documents, (cells[is_hit], labels[is_hit]), have.pairs(), (cells, labels))
+        true_labels = DocumentLabels(truth, table)
+        cells, labels = DocumentLabels(answer, table).pairs()
+        is_hit = true_labels.contains(cells, labels)
+        return cls(
+            truth=truth,
+            answer=answer,
+            documents=documents,
+            hits=(cells[is_hit], labels[is_hit]),
+            support=true_labels.pairs(),
+            answered=(cells, labels),
+        )
+
+    @property
+    def label_pairs(self) -> tuple[tuple[Whole, Whole], ...]:
+        """The pairs of cells and labels: hits, support, and predicted ones."""
+        return (self.hits, self.support, self.answered)
 
     def sorted_by_labels(self, table: LabelTable) -> Cells:
         """Return the cells in the order of their labels in ``table``, as rows of a mask, whatever the numbers of sets."""
@@ -218,30 +233,29 @@ class Cells(NamedTuple):
         used = used[used >= 0]
         sets = table.sets(used)
         rank = np.full(table.sizes.size + 1, -1)
-        rank[used[sorted(range(used.size), key=lambda place: as_in_mask(sets[place]))]] = np.arange(used.size)
+        in_order = sorted(range(used.size), key=lambda place: mask_order(sets[place]))
+        rank[used[in_order]] = np.arange(used.size)
         order = np.lexsort((rank[self.answer], rank[self.truth]))
         return Cells.of_counts(self.truth[order], self.answer[order], self.documents[order], table)
 
     def with_present_labels(self) -> tuple[Cells, int]:
         """Return the cells with the labels that occur numbered from 0, and how many these are."""
-        pairs = self[3:]
-        present, numbers = np.unique(np.concatenate([labels for _, labels in pairs]), return_inverse=True)
-        ends = np.cumsum([labels.size for _, labels in pairs])
-        parts = np.split(numbers, ends[:-1])
-        renumbered = [(cells, labels) for (cells, _), labels in zip(pairs, parts, strict=True)]
-        return Cells(*self[:3], *renumbered), present.size
+        present = np.unique(np.concatenate([labels for _, labels in self.label_pairs]))
+        hits, support, answered = ((cells, np.searchsorted(present, labels)) for cells, labels in self.label_pairs)
+        return self._replace(hits=hits, support=support, answered=answered), present.size
 
     def label_counts(self) -> tuple[Whole, Whole, Whole]:
         """Return how many labels the documents of each cell have and got, have, and got, all of shape (n_cells,)."""
-        hits, support, answered = (np.bincount(cells, minlength=self.truth.size) for cells, _ in self[3:])
+        hits, support, answered = (np.bincount(cells, minlength=self.truth.size) for cells, _ in self.label_pairs)
         return hits, support, answered
 
     def outcomes(self, n_labels: int, documents: Counts | None = None) -> Outcomes:
         """Sum the cells by label; ``documents``, shape (…, n_cells), replaces the documents counted in them."""
         counts = self.documents if documents is None else documents
-        by_label = (_sums(counts[..., cells], labels, n_labels) for cells, labels in self[3:])
+        by_label = (_sums(counts[..., cells], labels, n_labels) for cells, labels in self.label_pairs)
         hits, support, answered = self.label_counts()
-        is_right, has_answer = self.truth == self.answer, answered > 0
+        is_right = self.truth == self.answer
+        has_answer = answered > 0
         f1_of_cells = np.where(support + answered > 0, 2 * hits / np.maximum(support + answered, 1), 1.0)
         of_cells = (np.ones_like(hits), is_right, has_answer, is_right & has_answer, f1_of_cells)
         totals = counts.astype(np.float64) @ np.stack(of_cells, axis=-1, dtype=np.float64, casting="unsafe")
@@ -352,12 +366,12 @@ def mistakes_by_label(judged: Judged, kind: type[Posterior]) -> Floats:
     """
     documents, labels = judged.truth.pairs()
     support = np.maximum(np.bincount(labels, minlength=judged.truth.table.n_labels), 1)
-    is_missed = ~judged.answer.have(documents, labels)
+    is_missed = ~judged.answer.contains(documents, labels)
     missed = np.bincount(documents, is_missed / support[labels], judged.n).astype(np.float64)
     if kind.is_exclusive:
         return missed
     got, predicted = judged.answer.pairs()
-    is_wrong = ~judged.truth.have(got, predicted)
+    is_wrong = ~judged.truth.contains(got, predicted)
     return missed + np.bincount(got, is_wrong / support[predicted], judged.n)
 
 
@@ -407,7 +421,7 @@ METRICS = {
     "coverage": Metric(coverage),
     "answered_accuracy": Metric(answered_accuracy),
     "log_loss": Metric(most=inf, more_is_better=False, losses=lambda judged, _: judged.log_loss),
-    "brier": Metric(most=2, more_is_better=False),
+    "brier": Metric(most=inf, more_is_better=False),
     "ece": Metric(more_is_better=False),
     "mean_cost": Metric(least=-inf, most=inf, more_is_better=False),
     **{f"precision_at_{k}": Metric(title=f"precision at {k}", kinds=OF_LABELS) for k in DEPTHS},

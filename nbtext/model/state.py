@@ -294,7 +294,7 @@ def _left_out(part: Parts, labels: Names) -> LeftOutPosteriors | None:
     _require_labels(sizes, classes, n_documents, "documents left out", "lack labels", several=several)
     log_posterior = -nats.reshape(-1, n_classes)
     if several:
-        truth = DocumentLabels.of_sets(LabelSets(sizes, classes - 1).texts(), n_classes)
+        truth = DocumentLabels.of_sets(LabelSets(sizes, classes - 1).tuples(), n_classes)
         return LeftOutPosteriors(LabelPosterior(log_posterior), truth, weights)
     return LeftOutPosteriors(ClassPosterior(log_posterior), DocumentLabels(classes, single_labels(n_classes)), weights)
 

@@ -27,8 +27,11 @@ MARK = "\x1f"
 LISTS = "list"
 """In place of a separator: labels are lists in brackets."""
 
-REST, THE_REST = -1, "the rest"
-"""The last class beside a label that is explained: the documents without it, of score 0."""
+REST = -1
+"""The number of the documents without a label that is explained, as if they were the last class, of score 0."""
+
+THE_REST = "the rest"
+"""Its name."""
 
 BETWEEN_LABELS = "|"
 """Between labels as they are shown."""
@@ -172,7 +175,7 @@ class LabelSets(NamedTuple):
         owners, found = np.repeat(np.arange(self.sizes.size), self.sizes), columns[self.columns]
         return LabelSets(self.sizes, found[np.lexsort((found, owners))])
 
-    def texts(self) -> list[tuple[int, ...]]:
+    def tuples(self) -> list[tuple[int, ...]]:
         """Return the columns of each document."""
         bounds = offsets(self.sizes).tolist()
         return [tuple(self.columns[begin:end].tolist()) for begin, end in pairwise(bounds)]
@@ -209,7 +212,7 @@ class LabelTable(NamedTuple):
     def sets(self, numbers: Integers | None = None) -> list[tuple[int, ...]]:
         """Return the labels of some sets, by number, or of all."""
         every = LabelSets(self.sizes, self.members)
-        return (every if numbers is None else every.rows(numbers)).texts()
+        return (every if numbers is None else every.rows(numbers)).tuples()
 
     def pairs(self, numbers: Integers) -> tuple[Whole, Whole]:
         """Return a row and a label of it, for each label of each set in ``numbers``, shape (n_rows,); a negative number has no label."""
@@ -218,7 +221,7 @@ class LabelTable(NamedTuple):
         return np.repeat(np.arange(numbers.size), sizes), self.members[flat_indices(starts, sizes)]
 
 
-def as_in_mask(labels: Sequence[int]) -> tuple[int, ...]:
+def mask_order(labels: Sequence[int]) -> tuple[int, ...]:
     """Return a key by which sets are sorted as the rows of their mask: without the first label before with it, the empty set first."""
     return tuple(-label for label in labels)
 
@@ -293,11 +296,13 @@ class DocumentLabels:
         """Return how many labels each document has, shape (n_docs,)."""
         return np.append(self.table.sizes, 0)[self.numbers]
 
-    def have(self, documents: Whole, labels: Whole) -> Mask:
+    def contains(self, documents: Whole, labels: Whole) -> Mask:
         """Return whether documents have labels, both given by their numbers, shape (n,)."""
         own_documents, own_labels = self.pairs()
         n_labels = max(self.table.n_labels, int(labels.max(initial=-1)) + 1)  # others may know more labels
-        return np.isin(documents * n_labels + labels, own_documents * n_labels + own_labels)
+        asked = documents * n_labels + labels
+        own = own_documents * n_labels + own_labels
+        return np.isin(asked, own)
 
     def mask(self, n_labels: int) -> Mask:
         """Return which labels each document has, shape (n_docs, n_labels)."""

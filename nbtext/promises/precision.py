@@ -79,7 +79,7 @@ def precision_thresholds(
     """
     posterior = posteriors.posterior
     owners, answers = posterior.predicted(rule).pairs()
-    right = posteriors.truth.have(owners, answers)
+    right = posteriors.truth.contains(owners, answers)
     probabilities = np.exp(posterior.logs[owners, answers])
     weights = posteriors.weights[owners]
     odds = np.clip(posterior.log_odds()[owners, answers], -MOST_ODDS, MOST_ODDS)
