@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.corpus.document import Document, contents, size_of
 from nbtext.counts.matrix import in_blocks
 from nbtext.errors import DocumentError, UsageError
+from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, of_kind
 from nbtext.prediction.rule import IMPRECISE, DecisionRule
 from nbtext.ragged import BLOCK_DOCUMENTS, blocks
 from nbtext.records import dataclass
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
     from nbtext.fitted_model import FittedModel, ScoredTexts
     from nbtext.prediction.labels import Label
-    from nbtext.prediction.posterior import Posterior
-    from nbtext.type_names import Floats, Mask, Whole
+    from nbtext.prediction.posterior import ClassSets, Posterior
+    from nbtext.type_names import Floats, Whole
 
 # Reasons to abstain. EMPTY and NO_KNOWN_TERMS are also notices beside the answer that every document without known terms gets; FULL_SET is a notice alone.
 IMPOSSIBLE = "impossible"
@@ -101,13 +102,6 @@ class AnswerCounts:
             self.abstained += answer.abstained is not None
             self.without_known_terms += answer.notice in (EMPTY, NO_KNOWN_TERMS)
             yield answer
-
-
-class ClassSets(Protocol):
-    """What sets of classes need of a `nbtext.promises.prediction_sets.SetRule`."""
-
-    def members(self, log_posterior: Floats) -> Mask:
-        """Return which classes are in the sets of documents, both of shape (n_docs, n_classes)."""
 
 
 class ScoredBlock(NamedTuple):
@@ -215,10 +209,8 @@ def answers_to(
     It abstains where less than a share ``min_typicality`` of the training documents of about the same length are less likely; raises `UsageError`
     if the model does not know that.
     """
-    predicted = _with_class if sets is None else _with_set
-    if not model.kind.is_exclusive:
-        predicted = _with_labels
-        sets = rule if sets is None else sets
+    sets = model.kind.sets_given(rule, sets)
+    predicted = _with_class if sets is None else of_kind(_WITH_SETS, model.kind)
     for block in scored_blocks:
         for row in scored_rows(block, model, rule, min_typicality=min_typicality, top_k=top_k, sets=sets):
             yield answered(row, model.classes, predicted)
@@ -282,3 +274,7 @@ def _with_labels(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:
 def _with_members(answer: Answer, row: ScoredRow) -> Answer:
     labels = tuple(member.label for member in row.members)
     return answer._replace(labels=labels, probabilities=tuple(member.probability for member in row.members))
+
+
+_WITH_SETS = {ClassPosterior: _with_set, LabelPosterior: _with_labels}
+"""By the kind of labels."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from math import inf, nan
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
@@ -307,17 +307,16 @@ def decision_rule(options: Options, classes: Sequence[str], kind: type[Posterior
 
     asked = options["min_probability"]
     least = per_class(asked, classes, "--min-probability", 0.0) if isinstance(asked, dict) else asked
+    rule = DecisionRule(None, least)
     if options["costs"] is None:
-        return DecisionRule(None, least)
+        return rule
     from nbtext.cli.option_files import read_costs
-    from nbtext.prediction.rule import ABSTAIN, costs_from, thresholds_by_costs
+    from nbtext.prediction.rule import ABSTAIN
 
-    if not kind.is_exclusive:
-        return DecisionRule(None, least, labels_from=read_costs(options["costs"], classes, thresholds_by_costs))
-    costs = read_costs(options["costs"], classes, costs_from)
-    if ABSTAIN in classes:
+    rule = read_costs(options["costs"], classes, partial(kind.rule_of_costs, rule=rule))
+    if rule.costs is not None and ABSTAIN in classes:
         messages.notice(f"the model has a class named {ABSTAIN}: {options['costs']} prices that class, and giving no answer is free")
-    return DecisionRule(costs, least)
+    return rule
 
 
 def answer_rules(options: Options, model: TextClassifier) -> tuple[DecisionRule, SetRule | None]:

@@ -79,16 +79,12 @@ class CorpusCounts:
 
     def with_label_sets(self) -> CorpusCounts:
         """Return the counts of documents of one label each as those of documents of several."""
-        if not self.statistics.kind.is_exclusive:
-            return self
-        statistics = self.statistics.with_everything()
-        sample, documents = (
-            replace(
-                each, columns=each.columns % each.n_layers, labels=LabelSets(np.ones(len(each), np.int64), each.columns + each.n_layers)
-            )
-            for each in (self.sample.documents, self.documents)
+        return replace(
+            self,
+            statistics=self.statistics.with_everything(),
+            sample=replace(self.sample, documents=self.sample.documents.with_sets()),
+            documents=self.documents.with_sets(),
         )
-        return replace(self, statistics=statistics, sample=replace(self.sample, documents=sample), documents=documents)
 
     def over(self, vocabulary: Vocabulary) -> CorpusCounts:
         """Return the counts of the terms of another vocabulary, and of all categories."""

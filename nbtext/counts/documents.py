@@ -82,6 +82,13 @@ class CountedDocuments:
             return [classes[number] for number in self.classes.tolist()]
         return [label_set(classes[column // self.n_layers] for column in columns) for columns in self.labels.tuples()]
 
+    def with_sets(self) -> CountedDocuments:
+        """Return documents of one label each as documents that may have several, counted under the reserved label too."""
+        if self.labels is not None:
+            return self
+        labels = LabelSets(np.ones(len(self), np.int64), self.columns + self.n_layers)
+        return replace(self, columns=self.columns % self.n_layers, labels=labels)
+
     def keys(self) -> list[tuple[int, tuple[int, ...], int]]:
         """Return hash, column numbers and weight of each document, by which a sample is searched."""
         columns = [(column,) for column in self.columns.tolist()]

@@ -211,6 +211,8 @@ class ClassStatistics:
 
     def with_everything(self) -> ClassStatistics:
         """Return the counts of documents of one label each as those of documents of several: every document is also under the reserved label."""
+        if not self.kind.is_exclusive:
+            return self
         _, of_layer = self.column_parts
         return self.regrouped(of_layer, (EVERYTHING,), self.layers).combined(self, 1).statistics
 

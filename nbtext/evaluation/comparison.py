@@ -18,7 +18,7 @@ from nbtext.errors import NoDocumentsError, UsageError
 from nbtext.metrics.evaluation import evaluation_of
 from nbtext.metrics.intervals import Bootstrap, Interval, percentile_interval
 from nbtext.metrics.outcomes import Cells, f1, macro
-from nbtext.prediction.labels import DocumentLabels, LabelIndex, LabelTable, mask_order, shown_label, shown_set
+from nbtext.prediction.labels import DocumentLabels, LabelTable, mask_order, shown_label, shown_set
 from nbtext.prediction.rule import DecisionRule
 from nbtext.ragged import blocks
 from nbtext.scoring import scored
@@ -45,8 +45,7 @@ FIGURES = ("accuracy", "macro_f1", "log_loss", "brier", "ece")
 
 def require_same_kind(a: TextClassifier, b: TextClassifier) -> None:
     """Raise `UsageError` if one model is of texts and the other of counted features."""
-    if a.fitted.kind.is_exclusive != b.fitted.kind.is_exclusive:
-        raise UsageError("one model gives one label, the other several", hint="compare models of the same kind")
+    a.fitted.kind.require_like(b.fitted.kind)
     if a.reading.is_counted != b.reading.is_counted:
         counted = (a if a.reading.is_counted else b).reading.format
         raise UsageError(
@@ -170,7 +169,7 @@ class _Comparison:
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> ComparisonResult:
         """Return all figures, with 95 % intervals from as many replicates as ``bootstrap`` has."""
-        index = LabelIndex(sorted({*self.a.classes, *self.b.classes}), single=self.a.kind.is_exclusive)
+        index = self.a.kind.index(sorted({*self.a.classes, *self.b.classes}))
         sides = ((self.a, self.a.judged.truth), (self.a, self.a.judged.answer), (self.b, self.b.judged.answer))
         of_documents = [_by_name(labels, side.classes, index.labels) for side, labels in sides]
         sets = sorted({labels for each in of_documents for labels in each.table.sets()}, key=mask_order)

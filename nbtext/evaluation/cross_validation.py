@@ -228,8 +228,7 @@ class HeldOutEvaluation:
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return the figures; ``unknown_documents`` are those of a class without training documents."""
         result, judged, known = self.evaluation.result(bootstrap), self.evaluation.judged, self.known
-        lost = judged.truth.numbers[~known] if self.evaluation.kind.is_exclusive else ()
-        unknown = {result.classes[k]: n for k, n in enumerate(np.bincount(lost).tolist()) if n}
+        unknown = self.evaluation.documents_of_lost_classes(known)
         return replace(result, known=known_result(judged.of(known)), unknown_labels=tuple(unknown), unknown_documents=unknown)
 
     def predictions(self) -> list[Prediction]:

@@ -47,7 +47,7 @@ from nbtext.metrics.results import (
     SliceResult,
     json_values,
 )
-from nbtext.prediction.labels import DocumentLabels, LabelIndex
+from nbtext.prediction.labels import DocumentLabels
 from nbtext.prediction.posterior import ClassPosterior
 from nbtext.prediction.rule import DecisionRule
 
@@ -101,7 +101,7 @@ class Evaluation:
         scores_kept: int = SCORES_KEPT,
     ) -> None:
         self.kind = kind
-        self._index = LabelIndex(classes, single=kind.is_exclusive)
+        self._index = kind.index(classes)
         self._n_known = len(classes)
         self._costs = costs
         self._shares = shares
@@ -223,6 +223,13 @@ class Evaluation:
             others={name: number_or_none(value) for name, value in figures.items() if name not in FIGURES},
             **{name: number_or_none(value) for name, value in figures.items() if name in FIGURES},
         )
+
+    def documents_of_lost_classes(self, known: Mask) -> dict[str, int]:
+        """Return how many documents not ``known``, a mask of shape (n_docs,), are of each class; a set of labels has no class that is lost."""
+        if not self.kind.is_exclusive:
+            return {}
+        counts = np.bincount(self.judged.truth.numbers[~known], minlength=len(self.classes))
+        return {label: n for label, n in zip(self.classes, counts.tolist(), strict=True) if n}
 
     def _has_known_labels(self, everything: Judged) -> Mask:
         """Return which documents have no label that the classifier does not know, shape (n_docs,)."""

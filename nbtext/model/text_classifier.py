@@ -21,7 +21,7 @@ from nbtext.model.state import from_plain, to_plain, versions
 from nbtext.prediction.labels import labels_in
 from nbtext.prediction.rule import NO_ANSWER, DecisionRule
 from nbtext.ragged import blocks
-from nbtext.scoring import Answer, ClassSets, answers_to, scored
+from nbtext.scoring import Answer, answers_to, scored
 from nbtext.settings import (
     COUNTING,
     CalibrationName,
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from nbtext.explain.explanation import Explained
     from nbtext.model.given_texts import GivenClasses, Indicator, Label, Paths, Text
     from nbtext.model.unlabelled import UnlabelledDocuments
+    from nbtext.prediction.posterior import ClassSets
     from nbtext.type_names import Floats, Mask
 
 

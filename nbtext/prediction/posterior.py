@@ -8,18 +8,20 @@ Source: Gambosi's notes, "Probabilistic classification". Log-sum-exp keeps every
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
-from nbtext.prediction.labels import BETWEEN_LABELS, REST, DocumentLabels, single_labels
-from nbtext.prediction.rule import NO_ANSWER
+from nbtext.errors import UsageError
+from nbtext.prediction.labels import BETWEEN_LABELS, REST, DocumentLabels, LabelIndex, single_labels
+from nbtext.prediction.rule import NO_ANSWER, costs_from, thresholds_by_costs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nbtext.prediction.rule import Decision, DecisionRule
-    from nbtext.type_names import Floats, Integers, Mask, Whole
+    from nbtext.type_names import Floats, Integers, Mask, Names, Whole
 
 Entry = TypeVar("Entry")
 
@@ -66,6 +68,13 @@ class OtherLabels(NamedTuple):
     """log p of it less log p of the truth, in nats."""
 
 
+class ClassSets(Protocol):
+    """What gives documents sets of labels: a decision rule, or a `nbtext.promises.prediction_sets.SetRule`."""
+
+    def members(self, log_posterior: Floats) -> Mask:
+        """Return which labels are in the sets of documents, both of shape (n_docs, n_labels)."""
+
+
 class Posterior:
     """log p(label k | d), shape (n_docs, n_labels), in nats; a row of nan where every label is impossible."""
 
@@ -97,6 +106,27 @@ class Posterior:
     def log_odds(self) -> Floats:
         """Return log p − log(1 − p), shape (n_docs, n_labels), in nats; p is their sigmoid. +inf for an only class."""
         return self.logs - self.log_complement()
+
+    @classmethod
+    def index(cls, labels: Names) -> LabelIndex:
+        """Begin to number sets of labels, with some labels that are known."""
+        return LabelIndex(labels, single=cls.is_exclusive)
+
+    @classmethod
+    def require_like(cls, other: type[Posterior]) -> None:
+        """Raise `UsageError` if the other model gives one label where this gives several, or the other way round."""
+        if cls.is_exclusive != other.is_exclusive:
+            raise UsageError("one model gives one label, the other several", hint="compare models of the same kind")
+
+    @staticmethod
+    def rule_of_costs(tables: Mapping[str, object], labels: Names, rule: DecisionRule) -> DecisionRule:
+        """Return a rule with the costs of a table by label; raise `UsageError` for costs that are none."""
+        raise NotImplementedError
+
+    @staticmethod
+    def sets_given(rule: DecisionRule, promised: ClassSets | None) -> ClassSets | None:
+        """Return what gives documents sets of labels, if sets with the true label are promised or not; None if they get one class."""
+        raise NotImplementedError
 
     def decide(self, rule: DecisionRule) -> Decision:
         """Return the best label of each document by a decision rule, or why there is none."""
@@ -157,6 +187,17 @@ class ClassPosterior(Posterior):
             complement: Floats = np.log(-np.expm1(others))
             complement[rows, best] = highest + np.log(np.exp(others - highest[:, np.newaxis]).sum(axis=1))
         return complement
+
+    @staticmethod
+    def rule_of_costs(tables: Mapping[str, object], labels: Names, rule: DecisionRule) -> DecisionRule:
+        """Return a rule with the cost of each answer to each class."""
+        return replace(rule, costs=costs_from(tables, labels))
+
+    @staticmethod
+    def sets_given(rule: DecisionRule, promised: ClassSets | None) -> ClassSets | None:
+        """Return the sets that are promised."""
+        del rule
+        return promised
 
     def predicted(self, rule: DecisionRule) -> DocumentLabels:
         """Return the class that each document gets, negative where it gets none."""
@@ -248,6 +289,16 @@ class LabelPosterior(Posterior):
         """Return log(1 − p)."""
         with np.errstate(divide="ignore"):
             return np.log(-np.expm1(self.logs))
+
+    @staticmethod
+    def rule_of_costs(tables: Mapping[str, object], labels: Names, rule: DecisionRule) -> DecisionRule:
+        """Return a rule with the thresholds that follow from what a missed and a false label cost."""
+        return replace(rule, labels_from=thresholds_by_costs(tables, labels))
+
+    @staticmethod
+    def sets_given(rule: DecisionRule, promised: ClassSets | None) -> ClassSets | None:
+        """Return the sets that are promised, or those of the decision rule."""
+        return rule if promised is None else promised
 
     def predicted(self, rule: DecisionRule) -> DocumentLabels:
         """Return the set of labels that each document gets, which may be empty."""
