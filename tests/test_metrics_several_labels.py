@@ -99,6 +99,18 @@ def test_evaluations_of_parts_that_number_sets_each_in_its_own_order_are_one_of_
     assert first.summary(Bootstrap(20)) == whole
 
 
+def test_documents_are_counted_by_the_labels_that_they_have_and_got() -> None:
+    truth = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 0], [0, 0, 1], [0, 0, 1]], np.bool_)
+    answers = np.array([[1, 0, 0], [1, 0, 0], [0, 0, 0], [0, 1, 1], [0, 0, 1]], np.bool_)
+    evaluation = Evaluation(["a", "b", "c"], LabelPosterior)
+    posterior = LabelPosterior(np.log(np.full((5, 3), 0.5)))
+    evaluation.add(texts(truth, ["a", "b", "c"]), posterior, DocumentLabels.of_mask(answers))
+    result = evaluation.result(PLAIN)
+    assert result.confusion == {"a|b": {"a": 2}, "": {"": 1}, "c": {"b|c": 1, "c": 1}}
+    assert result.mistakes == [("a|b", "a", 2), ("c", "b|c", 1)]
+    assert result.kind == "label"
+
+
 def test_a_comparison_does_not_depend_on_blocks() -> None:
     truth, a, p = random_sets(5, 40)
     b = np.roll(a, 1, axis=0)
@@ -114,7 +126,7 @@ def test_figures_do_not_depend_on_blocks_and_one_label_each_has_the_errors_of_on
     truth, answers, p = random_sets(seed, 12)
     whole = json_values(evaluated(truth, answers, p).result(Bootstrap(20)))
     assert json_values(evaluated(truth, answers, p, 5).result(Bootstrap(20))) == whole
-    assert {"confusion", "matthews", "top_2_accuracy", "mean_cost"}.isdisjoint(whole)
+    assert {"matthews", "top_2_accuracy", "mean_cost"}.isdisjoint(whole)
     assert all(low <= whole[name] <= high for name, (low, high) in whole["intervals"].items())
     assert {"micro_f1", "macro_f1", "document_f1", "precision_at_3", "ndcg_at_5", "lrap", "brier", "ece", "accuracy"} <= whole[
         "intervals"
@@ -257,7 +269,7 @@ def test_answers_are_judged_by_label_and_by_document(labels_model: Path, judged:
     assert found["accuracy"] == found["subset_accuracy"] == pytest.approx(sum(map(set.__eq__, rows, truth)) / 61)
     assert found["unknown_labels"] == ["maize"]
     assert "maize: 1 document, counted as mistakes" in done.err.decode()
-    assert "confusion" not in found
+    assert sum(sum(row.values()) for row in found["confusion"].values()) == found["n"]
     table = nbtext("evaluate --all", judged, "-m", labels_model).text
     assert f"micro F1           {found['micro_f1']:.4f}" in table
     assert "precision at 3" in table

@@ -47,7 +47,7 @@ from nbtext.metrics.results import (
     SliceResult,
     json_values,
 )
-from nbtext.prediction.labels import DocumentLabels
+from nbtext.prediction.labels import DocumentLabels, shown_set
 from nbtext.prediction.posterior import ClassPosterior
 from nbtext.prediction.rule import DecisionRule
 
@@ -212,6 +212,7 @@ class Evaluation:
             per_class=self._per_class(table, ranking),
             classes=tuple(self.classes),
             confusion=self._confusion(cells),
+            has_one_label=self.kind.is_exclusive,
             unknown_labels=tuple(self.unknown_labels),
             unknown_documents=dict(zip(self.unknown_labels, counts, strict=True)),
             known=known_result(everything.of(self._has_known_labels(everything))),
@@ -319,10 +320,11 @@ class Evaluation:
         return costs
 
     def _confusion(self, cells: Cells) -> dict[str, dict[str, int]]:
-        """Return the documents of each cell by true and predicted class; the empty text is no answer. Sets of labels are too many to show."""
+        """Return the documents of each cell by true and predicted labels; the empty text is no answer or no label."""
+        names = self.classes
         if not self.kind.is_exclusive:
-            return {}
-        names = [*self.classes, ""]
+            names = [shown_set(labels, names) for labels in self._index.table.sets()]
+        names = [*names, ""]  # −1, no answer, is the last
         confusion: dict[str, dict[str, int]] = {}
         for truth, answer, documents in zip(*(column.tolist() for column in cells[:3]), strict=True):
             confusion.setdefault(names[truth], {})[names[answer]] = documents

@@ -184,7 +184,12 @@ class EvaluationResult:
     classes: tuple[str, ...]
     """Those of the classifier, then labels that it does not know."""
     confusion: Mapping[str, Mapping[str, int]] = field(metadata=IF_KNOWN)
-    """Documents by true class and answer, without those that did not occur; no answer is the empty text. Empty with several labels."""
+    """Documents by true class and answer, or by true and predicted labels, without those that did not occur.
+
+    No answer is the empty text, as is no label. Labels are written as people read them.
+    """
+    has_one_label: bool = field(metadata=NOT_IN_JSON)
+    """Whether each document has one label, and not several or none."""
     unknown_labels: tuple[str, ...]
     unknown_documents: Mapping[str, int]
     """By unknown label."""
@@ -201,11 +206,11 @@ class EvaluationResult:
     @property
     def kind(self) -> str:
         """What a document is judged by: its class, or each label where it may have several."""
-        return "class" if self.confusion else "label"
+        return "class" if self.has_one_label else "label"
 
     @property
     def mistakes(self) -> list[tuple[str, str, int]]:
-        """True class, answer and number of documents of the wrong answers, the most frequent first; no answer is the empty text."""
+        """True class, or labels, answer and number of documents of the wrong answers, the most frequent first; no answer is the empty text."""
         cells = [(truth, answer, n) for truth, row in self.confusion.items() for answer, n in row.items() if truth != answer]
         return sorted(cells, key=lambda cell: -cell[2])
 

@@ -163,7 +163,8 @@ class Batch(NamedTuple):
 
     def labels(self, rows: Whole | slice = slice(None)) -> list[Label]:
         """Return the labels of some documents, by default of all."""
-        return np.array(self.counts.documents.labels_of(self.counts.statistics.classes), object)[rows].tolist()
+        labels = self.counts.documents.labels_of(self.counts.statistics.classes)
+        return [labels[row] for row in np.arange(len(labels))[rows].tolist()]
 
     def under(self, rows: Whole, labels: Labels) -> CorpusCounts:
         """Return the counts of some documents, each under the label given for it."""

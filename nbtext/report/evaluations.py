@@ -27,6 +27,7 @@ CLASSES = {
     "documents": "1.support:,",
 }  # fmt: skip
 CONFUSIONS = by_place("true class", "answer::(no answer)", "documents:,")
+CONFUSIONS_OF_SETS = by_place("true labels::(no label)", "labels found::(no label)", "documents:,")
 SLICES = {
     "documents": "1.n:,", "accuracy": "1.accuracy:.4f", "95 % interval": "1.interval:.4f", "macro F1": "1.macro_f1:.4f", "calibration error": "1.ece:.4f",
 }  # fmt: skip
@@ -86,7 +87,7 @@ def write_evaluation(
         "answered": f"{with_interval('coverage')} of the documents" if abstained else None,
         "accuracy of those": with_interval("answered_accuracy", absent="none") if abstained else None,
         "macro F1": with_interval("macro_f1"),
-        "micro F1": with_interval("micro_f1") if abstained or not result.confusion else None,
+        "micro F1": with_interval("micro_f1") if abstained or not result.has_one_label else None,
         "mean cost": None if result.mean_cost is None else with_interval("mean_cost"),
         "threshold": None
         if threshold is None
@@ -123,7 +124,7 @@ def write_evaluation(
         listing(figures),
         listing(others) if everything else "",
         table(CLASSES, per_class, title),
-        table(CONFUSIONS, mistakes, "most frequent confusions") if mistakes else "",
+        table(CONFUSIONS if result.has_one_label else CONFUSIONS_OF_SETS, mistakes, "most frequent confusions") if mistakes else "",
         *(table({column: "0", **SLICES}, slices.items(), f"by {column}") for column, slices in (result.slices or {}).items()),
         *(
             (PROMISED + listing(_reliability_bars(result.reliability)), _confusion_table(result))
@@ -178,7 +179,9 @@ def _reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
 
 
 def _confusion_table(result: EvaluationResult) -> str:
-    """Return the documents of each class that occurs by answer, nothing for one class or more than `MOST_CLASSES`."""
+    """Return the documents of each class that occurs by answer, nothing for one class, more than `MOST_CLASSES` or several labels."""
+    if not result.has_one_label:
+        return ""
     labels = [label for label, of_class in result.per_class.items() if of_class.occurs]
     if not 1 < len(labels) <= MOST_CLASSES:
         return ""

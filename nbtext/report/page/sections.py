@@ -93,10 +93,10 @@ def html_page(data: ReportData) -> str:
     sections = (  # anchor, name in the contents, heading and content
         ("summary", "Summary", "Summary", joined(html("<p>{}</p>", paragraph) for paragraph in summary(data))),
         ("figures", "Figures", "Figures", _headline(data)),
-        ("confusion", "Confusion", "What is taken for what", _confusion(data.evaluation) if data.evaluation.confusion else NOTHING),
+        ("confusion", "Confusion", "What is taken for what", _confusion(data.evaluation) if data.evaluation.has_one_label else NOTHING),
         ("calibration", "Probabilities", "Can its probabilities be believed?", _calibration(data)),
         ("classes", classes, each, _classes(data.evaluation)),
-        ("mistakes", "Mistakes", "Most confident mistakes", _mistakes(data.mistakes) if data.evaluation.confusion else NOTHING),
+        ("mistakes", "Mistakes", "Most confident mistakes", _mistakes(data.mistakes) if data.evaluation.has_one_label else NOTHING),
         ("terms", "Words", f"Words of each {kind}", terms),
         ("learning", "Learning", "Learning curve", NOTHING if data.learning_curve is None else _learning(data.learning_curve)),
         ("made", "How made", "How it was made", joined(provenance)),
@@ -120,8 +120,9 @@ def summary(data: ReportData) -> list[Markup]:
 def _accuracy(data: ReportData) -> Markup:
     result = data.evaluation
     largest, interval = _always(result), result.intervals["accuracy"]
-    right, most = ("is right on", "largest") if result.confusion else ("finds exactly the labels of", "most frequent")
-    unknown, unanswered = result.unknown_labels, sum(row.get("", 0) for row in result.confusion.values())
+    right, most = ("is right on", "largest") if result.has_one_label else ("finds exactly the labels of", "most frequent")
+    unknown = result.unknown_labels
+    unanswered = sum(row.get("", 0) for row in result.confusion.values()) if result.has_one_label else 0
     n = sum(result.per_class[label].support for label in unknown)
     more = f" and {len(unknown) - UNKNOWN_NAMED:,} more." if len(unknown) > UNKNOWN_NAMED else "."
     return joined((
@@ -141,9 +142,11 @@ def _accuracy(data: ReportData) -> Markup:
 
 
 def _errors(result: EvaluationResult) -> Markup:
+    if not result.has_one_label:
+        return NOTHING
     mistakes = _wrong_answers(result)
     if not mistakes:
-        return html("It made no mistake on these documents.") if result.confusion else NOTHING
+        return html("It made no mistake on these documents.")
     (truth, answer, most), n = mistakes[0], sum(mistake[2] for mistake in mistakes)
     back = result.confusion.get(answer, {}).get(truth, 0)
     begin = f"Of its {n:,} mistakes, {most:,} {'takes' if most == 1 else 'take'} " if n > 1 else "Its only mistake takes "
@@ -163,12 +166,12 @@ def _errors(result: EvaluationResult) -> Markup:
 
 def _trust(data: ReportData) -> Markup:
     after, before, result = data.after, data.before, data.evaluation
-    accuracy = result.accuracy if result.confusion else result.figure("precision_at_1")
+    accuracy = result.accuracy if result.has_one_label else result.figure("precision_at_1")
     return html(
         "<strong>{}</strong> On average its {} are {} probable by its own account, and {} are right. In groups of about equally probable answers, "
         "the probability differs from the share that is right by {} percentage points in the mean{}.",
         _verdict(result.n, after.ece or 0.0, too_sure=(after.confidence or 0.0) > (accuracy or 0.0)),
-        "answers" if result.confusion else "most probable labels", percent(after.confidence), percent(accuracy),
+        "answers" if result.has_one_label else "most probable labels", percent(after.confidence), percent(accuracy),
         f"{100 * (after.ece or 0.0):.1f}", f" (before calibration by {100 * (before.ece or 0.0):.1f})" if before else "",
     )  # fmt: skip
 
@@ -243,7 +246,7 @@ def _headline(data: ReportData) -> Markup:
         note(
             "Beneath accuracy and macro F1: 95\u00a0% intervals. Calibration error, log loss (in nats) and Brier score are the better the lower, "
             "and the mean probability the better the nearer to the {}.",
-            "accuracy" if result.confusion else "share of most probable labels that are right",
+            "accuracy" if result.has_one_label else "share of most probable labels that are right",
         ),
     )
 
