@@ -20,7 +20,8 @@ from tests.reading import documents, problems, texts
 if TYPE_CHECKING:
     from pathlib import Path
 
-TEXT = st.characters(exclude_characters="\0\x1c\x1d\x1e\x1f", codec="utf-8")
+TEXT = st.characters(exclude_characters="\0\x1b\x1c\x1d\x1e\x1f", codec="utf-8")
+"""Without what is no text: separators, and the character that begins the control sequences of terminals."""
 
 
 def table(tmp_path: Path, content: str | bytes, name: str = "t.csv") -> Path:
