@@ -173,26 +173,34 @@ def scored_rows(
     is_typical = np.ones(len(block.documents), np.bool_)
     if min_typicality:
         is_typical = typicality(model, block) >= min_typicality
-    has_ranking = top_k > 0 or sets is not None
     is_member = None if sets is None else sets.members(block.log_posterior)
-    ranked = block.posterior if has_ranking else block.posterior[:0]
-    orders = np.argsort(-ranked.logs, axis=1, kind="stable")
-    figures = (np.exp(ranked.logs), block.scores, ranked.log_odds())
+    needs_ranking = top_k > 0 or is_member is not None
+    posterior = block.posterior if needs_ranking else block.posterior[:0]  # of no document: to rank all classes takes long
+    orders = np.argsort(-posterior.logs, axis=1, kind="stable")
+    by_class = (np.exp(posterior.logs), block.scores, posterior.log_odds())
 
-    def classes_of(row: int, numbers: Whole) -> tuple[RankedClass, ...]:
-        columns = (figure[row, numbers].tolist() for figure in figures)
+    def ranked_classes(place: int, numbers: Whole) -> tuple[RankedClass, ...]:
+        figures = (values[place, numbers].tolist() for values in by_class)
         names = [model.classes[number] for number in numbers.tolist()]
-        return tuple(map(RankedClass, names, *columns))
+        return tuple(map(RankedClass, names, *figures))
 
     columns = (*decision, block.lengths, is_typical)
     rows = zip(block.documents, *(column.tolist() for column in columns), strict=True)
-    for number, (document, class_number, probability, cost, n_known, typical) in enumerate(rows):
-        row = ScoredRow(document, class_number, probability, None if rule.costs is None else cost, n_known, typical)
+    for place, (document, class_number, probability, cost, n_known, typical) in enumerate(rows):
         members: tuple[RankedClass, ...] = ()
         if is_member is not None:
-            members = classes_of(number, orders[number][is_member[number][orders[number]]])
-        ranked_classes = classes_of(number, orders[number][:top_k]) if top_k else members
-        yield row._replace(ranked=ranked_classes, members=members)
+            order = orders[place]
+            members = ranked_classes(place, order[is_member[place][order]])
+        yield ScoredRow(
+            document,
+            class_number,
+            probability,
+            expected_cost=None if rule.costs is None else cost,
+            n_known=n_known,
+            is_typical=typical,
+            ranked=ranked_classes(place, orders[place][:top_k]) if top_k else members,
+            members=members,
+        )
 
 
 def answers_to(

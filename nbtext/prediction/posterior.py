@@ -129,7 +129,7 @@ class Posterior:
         raise NotImplementedError
 
     def decide(self, rule: DecisionRule) -> Decision:
-        """Return the best label of each document by a decision rule, or why there is none."""
+        """Return one label of each document by a decision rule, or why there is none; where documents may have several, `predicted` has their sets."""
         return rule.decide(self.logs)
 
     def predicted(self, rule: DecisionRule) -> DocumentLabels:
