@@ -793,13 +793,13 @@ READING = Reading.table()
 OF_MAIL = ("headers", "structure", "drop_quotes", "drop_signatures")
 """Parameters of reading that decide which text a mail has."""
 
-SEARCH = (
-    Parameter(
-        "within", None, "TIME", seconds,
-        "Write the best model found within a TIME such as 60s, 5m or 1h; none for no limit. It tries settings that are known to be good, or those of --try.",
-        group="model", common=True,
-    ),
+WITHIN = Parameter(
+    "within", None, "TIME", seconds,
+    "Write the best model found within a TIME such as 60s, 5m or 1h; none for no limit. It tries settings that are known to be good, or those of --try.",
+    group="model", common=True,
 )  # fmt: skip
+
+SEARCH = (WITHIN,)
 """Limits of a search for settings. A model does not remember them."""
 
 WHERE = Parameter(
@@ -820,17 +820,17 @@ ALLOW_UNREADABLE = Parameter(
     "is written.",
 )  # fmt: skip
 
-INPUT = (
-    Parameter(
-        "files_from", None, "FILE", text,
-        "Read more CORPUS paths from FILE, one a line; - is standard input. A line that is only - is a file of that name. Commands that need "
-        "classes, such as train, expect a corpus on each line, not a single document.",
-    ),
-    Parameter("null", False, "", _flag, "Paths in --files-from end with NUL, as find -print0 writes them, and so do those of suspects --paths."),
-    WHERE,
-    ON_ERROR,
-    ALLOW_UNREADABLE,
+FILES_FROM = Parameter(
+    "files_from", None, "FILE", text,
+    "Read more CORPUS paths from FILE, one a line; - is standard input. A line that is only - is a file of that name. Commands that need "
+    "classes, such as train, expect a corpus on each line, not a single document.",
 )  # fmt: skip
+
+NULL = Parameter(
+    "null", False, "", _flag, "Paths in --files-from end with NUL, as find -print0 writes them, and so do those of suspects --paths."
+)
+
+INPUT = (FILES_FROM, NULL, WHERE, ON_ERROR, ALLOW_UNREADABLE)
 """Where documents are found, and what to do with one that cannot be read. A model does not remember it."""
 
 

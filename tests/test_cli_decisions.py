@@ -1,4 +1,4 @@
-"""`nbtext classify`: rules of decision, ranked classes, and answers line by line, as real processes."""
+"""`nbtext classify`: rules of decision, ranked classes, and answers line by line, as real processes. Also tests `cli/prediction.py`."""
 
 from __future__ import annotations
 

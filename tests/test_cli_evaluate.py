@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.cli.gates import gates
+from nbtext.cli.gates import GateOptions, gates
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.ranking import RANKING
 from tests.process import SERVICE_DESK, content, corpus, fail, in_json, json_lines, nbtext, succeed, succeeded, write
@@ -247,7 +247,7 @@ def test_the_end_of_the_interval_is_what_counts_if_wanted(service_desk_model: Pa
 def test_a_gate_on_an_interval_that_is_missing_does_not_call_the_figure_infinite() -> None:
     labels = ("cats", "dogs")
     result = evaluated(labels, matrix(labels))
-    gate = gates({"fail_under": (), "fail_over": ("brier=2",), "fail_under_interval": True, "costs": None})[0]
+    gate = gates(GateOptions(fail_over=("brier=2",), fail_under_interval=True), has_costs=False)[0]
     assert gate.failure(replace(result, intervals={"brier": (0.4, 0.6)})) is None
     assert gate.failure(replace(result, intervals={})) == "the interval of brier is not known, so it is not at most 2"
 

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nbtext.cli import messages, option, panels
 from nbtext.cli.config import DRIFT, OutputPath
+from nbtext.cli.option import AskedDocuments, RunningOptions
+from nbtext.cli.prediction import ClassifyPredictionOptions, prediction_rules
 from nbtext.errors import NbtextError, UsageError, quantity
+from nbtext.records import dataclass
 from nbtext.report.forms import json_line
+
+if TYPE_CHECKING:
+    from nbtext.model import TextClassifier
+    from nbtext.settings import Reading
 
 
 class _Classify(panels.Command):
@@ -28,44 +36,49 @@ class _Classify(panels.Command):
             raise
 
 
+@dataclass(frozen=True, kw_only=True)
+class ClassifyOptions:
+    """The options of this command alone."""
+
+    model_path: str = option.model_field()
+    output: str | None = option.rows_field(
+        "tsv has document, class and probability, csv also the reason if there is no class.", default=None
+    )
+    excel_safe: bool = option.excel_safe_field()
+    limit: int | None = option.limit_field(
+        "Print the N most probable classes of each document, in a pipe as csv. Not in tsv.", old_names="--top-k"
+    )
+    scores: bool = panels.option(
+        "--scores", "answer",
+        "In jsonl, add log joint probabilities and log odds of the classes. They are in nats, and of all classes unless --limit is given.",
+    )  # fmt: skip
+    drift: str | None = panels.option(
+        "--drift", "output",
+        "Append to FILE how the documents differ from those of training. nbtext drift reads it. A run without documents adds nothing.",
+        type=OutputPath(DRIFT),
+    )  # fmt: skip
+    lines: bool = panels.common_option("--lines", "documents", "Answer each line of standard input at once, as a document.")
+    batch: bool = panels.option("--batch", "documents", "With --lines, answer many lines at a time, which is faster.", hidden=True)
+    exit_status_abstained: int | None = panels.option(
+        "--exit-status-abstained", "process", "Exit with N, not 0, if a document got no answer.", type=option.WholeNumber(1, 255)
+    )
+    mail_filter: bool = panels.option(
+        "--mail-filter", "output",
+        "Copy one message from standard input to standard output with a header of its class. The header is X-Nbtext: LABEL; probability=P. If anything "
+        "fails, the message is copied whole with reason=error in the header.",
+    )  # fmt: skip
+    keep: str | None = panels.common_option(
+        "--keep", "output",
+        "Print these columns or keys of the input, comma-separated, instead of the id. all: every column of a table, or the whole record of JSON lines. "
+        "csv and tsv then begin with a header.",
+        metavar="COLUMNS",
+    )  # fmt: skip
+
+
 @panels.command("classify", _Classify)
-@option.asked_options
-@option.rows_option("tsv has document, class and probability, csv also the reason if there is no class.", default=None)
-@option.excel_safe_option
-@option.limit_option("Print the N most probable classes of each document, in a pipe as csv. Not in tsv.", old_names="--top-k")
-@panels.option(
-    "--scores", "answer",
-    "In jsonl, add log joint probabilities and log odds of the classes. They are in nats, and of all classes unless --limit is given.",
-)  # fmt: skip
-@option.answer_options
-@panels.option(
-    "--min-typicality", "answer",
-    "Give no answer to documents unlike those of training. Such a document is less likely per token than all but this SHARE of training documents of "
-    "about its length; 0.001 finds documents of another kind or language.",
-    type=option.Number(0, 1), default=0.0, show_default=False, metavar="SHARE",
-)  # fmt: skip
-@panels.option(
-    "--drift", "output",
-    "Append to FILE how the documents differ from those of training. nbtext drift reads it. A run without documents adds nothing.",
-    type=OutputPath(DRIFT),
-)  # fmt: skip
-@panels.common_option("--lines", "documents", "Answer each line of standard input at once, as a document.")
-@panels.option("--batch", "documents", "With --lines, answer many lines at a time, which is faster.", hidden=True)
-@panels.option("--exit-status-abstained", "process", "Exit with N, not 0, if a document got no answer.", type=option.WholeNumber(1, 255))
-@panels.option(
-    "--mail-filter", "output",
-    "Copy one message from standard input to standard output with a header of its class. The header is X-Nbtext: LABEL; probability=P. If anything "
-    "fails, the message is copied whole with reason=error in the header.",
-)  # fmt: skip
-@panels.common_option(
-    "--keep", "output",
-    "Print these columns or keys of the input, comma-separated, instead of the id. all: every column of a table, or the whole record of JSON lines. "
-    "csv and tsv then begin with a header.",
-    metavar="COLUMNS",
-)  # fmt: skip
-@option.jobs_option
-@option.document_options
-def command(model_path: str, output: str | None, limit: int | None, **options: Any) -> int | None:
+def command(
+    documents: AskedDocuments, asked: ClassifyOptions, prediction: ClassifyPredictionOptions, running: RunningOptions
+) -> int | None:
     """Print the most probable class of each document and its probability.
 
     There is exactly one record per document, in the order of the input. CORPUS is any number of files and directories, or - for one document on
@@ -88,62 +101,86 @@ def command(model_path: str, output: str | None, limit: int | None, **options: A
       tail -f log.jsonl | nbtext classify --lines --format jsonl --id-column id
       nbtext classify --mail-filter < letter.txt
     """
-    from nbtext.cli.corpus import CommandCorpus, corpus_paths, reading_of, recognised
-    from nbtext.corpus.document import WHOLE_RECORD
-    from nbtext.corpus.reading import column_names
+    from nbtext.cli.corpus import CommandCorpus, located, reading_of, recognised
     from nbtext.model.corpus_work import score_corpus
     from nbtext.ragged import BLOCK_DOCUMENTS
     from nbtext.report.answers import AnswerForm
     from nbtext.scoring import AnswerCounts, answers_to
 
-    if options["mail_filter"]:
+    if asked.mail_filter:
         from nbtext.cli.mail_filter import filter_message
 
-        filter_message(model_path, options)
+        filter_message(asked.model_path, documents, prediction)
         return None
-    paths = ("-",) if options["lines"] else corpus_paths(options)
-    at_once = 1 if options["lines"] and not options["batch"] else BLOCK_DOCUMENTS
-    if limit and output == "tsv":
+    documents = replace(documents, paths=("-",)) if asked.lines else located(documents)
+    at_once = 1 if asked.lines and not asked.batch else BLOCK_DOCUMENTS
+    if asked.limit and asked.output == "tsv":
         raise UsageError("tsv always has three columns", hint="use --limit with --output jsonl, csv or table")
-    model = option.load_model(model_path)
-    reading = reading_of(model, paths, options)
+    model = option.load_model(asked.model_path)
+    reading = reading_of(model, documents, lines=asked.lines)
     kept: tuple[str, ...] = ()
-    if (keep := options["keep"]) is not None:
-        reading = recognised(reading, paths, labelled=False)
-        whole = reading.format == "jsonl" and output in (None, "jsonl")  # all columns of a line of JSON are the line itself
-        kept = tuple(keep.split(",")) if keep != "all" else (WHOLE_RECORD,) if whole else column_names(paths[0], reading)
-    output = output or (
-        "jsonl" if WHOLE_RECORD in kept else "table" if sys.stdout.isatty() and at_once > 1 else "csv" if kept or limit else "tsv"
-    )
-    safe = option.safe_cells(options, output)
-    documents = CommandCorpus(
-        paths, reading, options, labelled=False, columns=kept,
+    if asked.keep is not None:
+        reading = recognised(reading, documents.paths, labelled=False)
+        kept = _kept_columns(asked.keep, documents.paths[0], reading, asked.output)
+    output = asked.output or _usual_form(asked, kept, at_once)
+    safe = option.safe_cells(output, is_wanted=asked.excel_safe)
+    source = CommandCorpus(
+        documents, reading, labelled=False, columns=kept,
         progress=output == "table" or not sys.stdout.isatty(),  # while documents are read nothing else is drawn
     )  # fmt: skip
-    rule, sets = option.answer_rules(options, model)
-    top_k = min(limit or len(model.classes) * options["scores"], len(model.classes))
-    form = AnswerForm(
-        output, top_k, rule.costs is not None, options["scores"], at_once == 1, safe, kept, options["coverage"], model.fitted.kind
-    )
+    rule, sets = prediction_rules(prediction, model)
+    top_k = _most_classes(asked, model)
+    form = AnswerForm(output, top_k, rule.costs is not None, asked.scores, at_once == 1, safe, kept, prediction.coverage, model.fitted.kind)
     drift = None
-    if options["drift"] is not None:
+    if asked.drift is not None:
         from nbtext.evaluation.drift_log import DriftWatch
 
-        drift = DriftWatch(model, model_path)
-    blocks = score_corpus(model.fitted, documents, options["jobs"], at_once)
-    if options["prior_from"]:
+        drift = DriftWatch(model, asked.model_path)
+    blocks = score_corpus(model.fitted, source, running.jobs, at_once)
+    if prediction.prior_from:
         from nbtext.cli.shares import for_prior
 
-        blocks = for_prior(blocks, model, options)
+        blocks = for_prior(blocks, model, documents, prediction.prior_from, running.jobs)
     watched = blocks if drift is None else drift.watched(blocks)
-    answers = answers_to(watched, model.fitted, rule, min_typicality=options["min_typicality"], top_k=top_k, sets=sets)
+    answers = answers_to(watched, model.fitted, rule, min_typicality=prediction.min_typicality, top_k=top_k, sets=sets)
     counts = AnswerCounts()
     form.write(counts.watched(messages.reported(answers)))
-    if drift is not None:
+    if drift is not None and asked.drift is not None:
         from nbtext.store.atomic import append_line
 
-        append_line(options["drift"], "" if (line := drift.line()) is None else json_line(line))
-    documents.say_notices()
+        append_line(asked.drift, "" if (line := drift.line()) is None else json_line(line))
+    source.say_notices()
     if n := counts.without_known_terms:
         messages.notice(f"answered like an empty document, since the model knows none of its terms: {quantity(n, 'document')}")
-    return options["exit_status_abstained"] if counts.abstained and not messages.any_failed() else None
+    return asked.exit_status_abstained if counts.abstained and not messages.any_failed() else None
+
+
+def _kept_columns(keep: str, path: str, reading: Reading, output: str | None) -> tuple[str, ...]:
+    """Return the columns of ``--keep``; all columns of a line of JSON are the line itself."""
+    from nbtext.corpus.document import WHOLE_RECORD
+    from nbtext.corpus.reading import column_names
+
+    if keep != "all":
+        return tuple(keep.split(","))
+    if reading.format == "jsonl" and output in (None, "jsonl"):
+        return (WHOLE_RECORD,)
+    return column_names(path, reading)
+
+
+def _usual_form(asked: ClassifyOptions, kept: tuple[str, ...], at_once: int) -> str:
+    """Return the form of the output where no option names one."""
+    from nbtext.corpus.document import WHOLE_RECORD
+
+    if WHOLE_RECORD in kept:
+        return "jsonl"
+    if sys.stdout.isatty() and at_once > 1:
+        return "table"
+    return "csv" if kept or asked.limit else "tsv"
+
+
+def _most_classes(asked: ClassifyOptions, model: TextClassifier) -> int:
+    """Return how many classes of each document are printed besides its answer: those of ``--limit``, with ``--scores`` by default all."""
+    n_classes = len(model.classes)
+    if asked.limit:
+        return min(asked.limit, n_classes)
+    return n_classes if asked.scores else 0

@@ -8,6 +8,7 @@ import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete, add_completion_class
 
 from nbtext.cli import panels
+from nbtext.records import dataclass
 from nbtext.report.forms import visible
 
 
@@ -82,10 +83,15 @@ class _Fish(_Printable, FishComplete):
 SHELLS = {each.name: add_completion_class(each) for each in (_Bash, _Zsh, _Fish)}
 
 
-@panels.command("completion")
-@click.argument("shell", type=panels.Choice(list(SHELLS)))
-@panels.log_format_option
-def command(shell: str) -> None:
+@dataclass(frozen=True, kw_only=True)
+class CompletionOptions:
+    """The argument of this command."""
+
+    shell: str = panels.argument(type=panels.Choice(list(SHELLS)))
+
+
+@panels.command("completion", shared=(panels.LOG_FORMAT,))
+def command(completion: CompletionOptions) -> None:
     """Print a script that lets a shell complete nbtext's commands, options and their values.
 
     Load it when the shell starts: in .bashrc or .zshrc, as eval "$(nbtext completion bash)"; for fish, as the file
@@ -97,5 +103,5 @@ def command(shell: str) -> None:
       nbtext completion fish
     """
     root = click.get_current_context().find_root()
-    script = SHELLS[shell](root.command, {}, "nbtext", "_NBTEXT_COMPLETE")
+    script = SHELLS[completion.shell](root.command, {}, "nbtext", "_NBTEXT_COMPLETE")
     sys.stdout.write((script.source_template % script.source_vars()).strip() + "\n")

@@ -8,14 +8,13 @@ import os
 import shlex
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
-from click.core import ParameterSource
 
 from nbtext.cli import messages
 from nbtext.cli.config import folder_of_paths
-from nbtext.cli.option import ANALYSING, given, given_reading
+from nbtext.cli.option import AskedDocuments
 from nbtext.corpus.collection import Corpus
 from nbtext.corpus.document import LabelledFolder
 from nbtext.corpus.reading import (
@@ -35,8 +34,6 @@ from nbtext.settings import (
     KINDS_OF_FILES,
     OF_MAIL,
     ON_ERROR,
-    READING,
-    TRAINING,
     Reading,
     Settings,
     opposite,
@@ -45,7 +42,8 @@ from nbtext.settings import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from nbtext.cli.option import Options
+    from nbtext.cli.given import Given
+    from nbtext.cli.option import Documents
     from nbtext.corpus.document import Document
     from nbtext.counts.counting import Analysis
     from nbtext.counts.statistics import ClassStatistics
@@ -62,38 +60,39 @@ class CommandCorpus(Corpus):
 
     def __init__(
         self,
-        paths: Sequence[str],
+        documents: Documents,
         reading: Reading,
-        options: Options,
         *,
         labelled: bool,
         columns: Sequence[str] = (),
         progress: bool = True,
     ) -> None:
-        on_error = ON_ERROR.checked(options.get("on_error") or ON_ERROR.default)
+        """Prepare to read the ``paths`` of documents that are `located`."""
+        paths = documents.paths
+        on_error = ON_ERROR.checked(documents.on_error or ON_ERROR.default)
         if not paths:
             messages.warn("the list of files is empty")
-        typed = "-" in paths and not options.get("text") and sys.stdin is not None and sys.stdin.isatty()
+        typed = "-" in paths and not documents.text and sys.stdin is not None and sys.stdin.isatty()
         if typed:
             messages.notice("reading standard input; Ctrl-D ends it")
         reading = recognised(reading, paths, labelled=labelled)
-        _refuse_options_of_mail(options, reading)
-        is_text = reading.format == "dir" and reading.document == "text" and not (labelled or options.get("format"))
+        _refuse_options_of_mail(documents.reading, reading)
+        is_text = reading.format == "dir" and reading.document == "text" and not (labelled or "format" in documents.reading)
         if is_text and messages.shows_notices() and len(paths) == 1 and os.path.isfile(paths[0]) and (n := lines_of_document(paths[0])):
             messages.notice(f"{paths[0]}: read as one document of {n:,} lines or more; if each line is a document, give --format lines")
         super().__init__(paths, reading, labelled, columns, str(on_error), messages.document_failed)
         _keep_freed_memory()
         self.reports_progress = progress and not typed and messages.standard_error_is_terminal()
         self.files_within = folder_of_paths()
-        self.where = options.get("where")
-        self.allow_unreadable = ALLOW_UNREADABLE.checked(options.get("allow_unreadable"))  # type: ignore[assignment] # as its check returns it
+        self.where = documents.where
+        self.allow_unreadable = ALLOW_UNREADABLE.checked(documents.allow_unreadable)  # type: ignore[assignment] # as its check returns it
         if self.allow_unreadable is not None:
             messages.allow_failures()
         self.patch = self._patch = None
-        if labelled and (path := options.get("relabel")) is not None:
+        if labelled and documents.relabel is not None:
             from nbtext.labelling.answer_file import LabelPatch
 
-            self.patch = self._patch = LabelPatch(path)
+            self.patch = self._patch = LabelPatch(documents.relabel)
 
     def say_notices(self) -> None:
         """Say what was noticed while reading; raise what made it end early."""
@@ -120,52 +119,66 @@ def _keep_freed_memory() -> None:
         mallopt(_MMAP_THRESHOLD, 4 << 20)
 
 
-def names_documents(options: Options) -> bool:
-    """Return True if CORPUS, ``--files-from`` or ``--from-folder`` is given."""
-    return bool(options["corpus"] or options["files_from"] is not None or options.get("folders"))
+D = TypeVar("D", bound="Documents")
+
+TEXTS_AS_LINES = {"format": "jsonl", "text_column": "text", "id_column": "id", "document": "text", "encoding": "auto"}
+"""How the texts of ``--text`` are read."""
 
 
-def corpus_paths(options: Options) -> tuple[str, ...]:
-    """Return the CORPUS arguments and then what ``--files-from`` lists, or the folders of ``--from-folder``; raise `UsageError` for none or both.
+def located(documents: D) -> D:
+    """Return the documents with their paths: the CORPUS arguments and then what ``--files-from`` lists, or the folders of ``--from-folder``.
 
-    A command that takes ``--text`` reads what is piped into it if nothing is given. The texts of ``--text`` are put on standard input, as JSON objects, so that attributes
-    beside them are unknown values.
+    A command that takes ``--text`` reads what is piped into it if nothing is given. The texts of ``--text`` are put on standard input, as JSON objects,
+    so that attributes beside them are unknown values. Raise `UsageError` if no documents are named.
     """
-    corpus: tuple[str, ...] = options["corpus"]
-    source = options["files_from"]
-    if texts := options.get("text"):
-        records = ({"id": str(number) if texts[1:] else "-", "text": text} for number, text in enumerate(texts, 1))
-        set_standard_input("".join(f"{json.dumps(record)}\n" for record in records).encode())
-        options.update({"format": "jsonl", "text_column": "text", "id_column": "id", "document": "text", "encoding": "auto"})
-        return ("-",)
-    if options.get("folders"):
-        return _labelled_folders(options)
-    if source is None:
-        if "text" in options and len(corpus) == 1 and " " in corpus[0] and not os.path.lexists(corpus[0]):
-            raise PathError("there is no such file", where=corpus[0], hint=f"if it is a text, give --text {shlex.quote(corpus[0])}")
-        if not corpus and "text" in options and sys.stdin is not None and not sys.stdin.isatty() and beginning("-", 1):
-            return ("-",)
-        if not corpus:
-            raise click.UsageError("Missing argument 'CORPUS...', or - for standard input", click.get_current_context(silent=True))
-        return corpus
-    if source == "-" and "-" in corpus:
+    if documents.text:
+        return _located_texts(documents)
+    if documents.folders:
+        return _located_folders(documents)
+    if documents.files_from is None:
+        return replace(documents, paths=_corpus_arguments(documents))
+    if documents.files_from == "-" and "-" in documents.corpus:
         raise UsageError("standard input cannot be both a document and the list of files")
-    return (*corpus, *listed_paths(source, null=options["null"]))
+    return replace(documents, paths=(*documents.corpus, *listed_paths(documents.files_from, null=documents.null)))
 
 
-def _labelled_folders(options: Options) -> tuple[LabelledFolder, ...]:
-    """Return what ``--from-folder`` names, and set the format if no option does: that of the folders, not that of the model's training documents."""
+def _corpus_arguments(documents: Documents) -> tuple[str, ...]:
+    """Return CORPUS, or standard input where texts are asked about and piped in; raise `UsageError` for none."""
+    corpus = documents.corpus
+    takes_texts = isinstance(documents, AskedDocuments)
+    if takes_texts and len(corpus) == 1 and " " in corpus[0] and not os.path.lexists(corpus[0]):
+        raise PathError("there is no such file", where=corpus[0], hint=f"if it is a text, give --text {shlex.quote(corpus[0])}")
+    if corpus:
+        return corpus
+    if takes_texts and sys.stdin is not None and not sys.stdin.isatty() and beginning("-", 1):
+        return ("-",)
+    raise click.UsageError("Missing argument 'CORPUS...', or - for standard input", click.get_current_context(silent=True))
+
+
+def _located_texts(documents: D) -> D:
+    """Put the texts of ``--text`` on standard input, and return how they are read there."""
+    texts = documents.text
+    records = ({"id": str(number) if texts[1:] else "-", "text": text} for number, text in enumerate(texts, 1))
+    set_standard_input("".join(f"{json.dumps(record)}\n" for record in records).encode())
+    return replace(documents, paths=("-",), reading=documents.reading.also(**TEXTS_AS_LINES))
+
+
+def _located_folders(documents: D) -> D:
+    """Return what ``--from-folder`` names, in the format of the folders if no option says which, not in that of the model's training documents."""
     from nbtext.counts.counting import check_label
 
     folders = []
-    for value in options["folders"]:
+    for value in documents.folders:
         label, equals, path = value.partition("=")
         if not (label and equals and path):
             raise UsageError(f"--from-folder needs LABEL=PATH, such as spam=Maildir/.Junk, not {value!r}")
         check_label(label)
         folders.append(LabelledFolder(os.path.expanduser(path), label))
-    options["format"] = options["format"] or ("mbox" if os.path.isfile(folders[0]) or format_by_name(folders[0]) == "mbox" else "maildir")
-    return tuple(folders)
+    reading = documents.reading
+    if "format" not in reading:
+        is_mbox = os.path.isfile(folders[0]) or format_by_name(folders[0]) == "mbox"
+        reading = reading.also(format="mbox" if is_mbox else "maildir")
+    return replace(documents, paths=tuple(folders), reading=reading)
 
 
 def recognised(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Reading:
@@ -202,71 +215,76 @@ def _say_kind(paths: Sequence[str], found: Reading, *, labelled: bool) -> None:
                 messages.warn(f"{path}: {unusual.line}")
 
 
-def reading_of(model: TextClassifier, paths: Sequence[str], options: Options) -> Reading:
+def reading_of(model: TextClassifier, documents: Documents, *, lines: bool = False) -> Reading:
     """Return how to read documents: like the training documents, without weights, unless options say otherwise; raise as `reading_like`.
 
     Say if they have another format than those of training, and warn of paths that their names show to have yet another.
-
-    Lines of ``--lines`` are documents as they stand, unless an option names a format or a column.
+    ``lines``: lines of standard input are documents as they stand, unless an option names a format or a column.
     """
-    if options.get("text") and model.reading.is_counted:
+    if documents.text and model.reading.is_counted:
         raise UsageError("--text is for models of texts, and this one was trained on counted features", hint="give a file of them")
-    reading = reading_like(model.reading, paths, given(READING, options)).unweighted
-    if not options.get("lines"):
-        if options["format"] is None:
-            trained, found = model.reading.format, reading.format
-            before, now = model.reading.layout, reading.layout
-            are_alike = (before.columns and now.columns) or (before.file_per_document and now.file_per_document)
-            if trained not in (found, "auto") and not are_alike:
-                shown = "one document" if found == "dir" and not os.path.isdir(paths[0]) else found
-                messages.notice(f"{paths[0]}: read as {shown}, not as {trained} like the training documents; if not, give --format")
-            other = next((path for path in paths[1:] if format_by_name(path) not in (None, "dir", found)), None)
-            if other is not None:
-                messages.warn(
-                    f"{other}: read as {found} like {paths[0]}, but it looks like {format_by_name(other)}; give it alone, or --format"
-                )
-        return reading
-    file_format = options["format"] or "auto"
+    given = documents.reading
+    reading = reading_like(model.reading, documents.paths, given.values).unweighted
+    if lines:
+        return replace(reading, format=_format_of_lines(given, reading))
+    if "format" not in given:
+        _say_other_format(model.reading, reading, documents.paths)
+    return reading
+
+
+def _say_other_format(trained: Reading, reading: Reading, paths: Sequence[str]) -> None:
+    """Say if documents have another format than those of training, and warn of paths that look like yet another."""
+    found = reading.format
+    before, now = trained.layout, reading.layout
+    are_alike = (before.columns and now.columns) or (before.file_per_document and now.file_per_document)
+    if trained.format not in (found, "auto") and not are_alike:
+        shown = "one document" if found == "dir" and not os.path.isdir(paths[0]) else found
+        messages.notice(f"{paths[0]}: read as {shown}, not as {trained.format} like the training documents; if not, give --format")
+    other = next((path for path in paths[1:] if format_by_name(path) not in (None, "dir", found)), None)
+    if other is not None:
+        messages.warn(f"{other}: read as {found} like {paths[0]}, but it looks like {format_by_name(other)}; give it alone, or --format")
+
+
+OF_A_TABLE = ("text_column", "id_column", "header", "delimiter")
+"""Parameters of reading that say that a line of ``--lines`` has columns."""
+
+
+def _format_of_lines(given: Given[Reading], reading: Reading) -> str:
+    """Return the format of the lines of ``--lines``; raise `UsageError` for one that has no document in each line."""
+    file_format = given.settings.format
     if file_format == "auto":
-        names_columns = any(options.get(name) is not None for name in ("text_column", "id_column", "header", "delimiter"))
+        names_columns = any(name in given for name in OF_A_TABLE)
         file_format = reading.format if names_columns else "lines"
     if file_format == "auto" or not (FORMATS[file_format].line_per_document or FORMATS[file_format].columns):
         raise UsageError(f"--lines reads one document a line, not --format {file_format}", hint="give --format csv, tsv or jsonl")
-    return replace(reading, format=file_format)
+    return file_format
 
 
 def documents_for(
-    model: TextClassifier,
-    paths: Sequence[str],
-    options: Options,
-    *,
-    labelled: bool,
-    columns: Sequence[str] = (),
-    progress: bool = True,
+    model: TextClassifier, documents: Documents, *, labelled: bool, columns: Sequence[str] = (), progress: bool = True
 ) -> CommandCorpus:
     """Return documents that are read as `reading_of` says."""
-    return CommandCorpus(paths, reading_of(model, paths, options), options, labelled=labelled, columns=columns, progress=progress)
+    return CommandCorpus(documents, reading_of(model, documents), labelled=labelled, columns=columns, progress=progress)
 
 
-def rows_of_training(test: Sequence[str], options: Options) -> str | None:
+def rows_of_training(training: Sequence[str], test: Documents) -> str | None:
     """Return which rows of ``--training`` are read: of a file that is the test corpus too, those that ``--where`` does not choose."""
-    chosen = options["where"]
-    return opposite(chosen) if chosen and {*options["training"]} & {*test} else None
+    return opposite(test.where) if test.where and {*training} & {*test.paths} else None
 
 
-def leak_watch(model: TextClassifier, test: Sequence[str], options: Options) -> LeakWatch:
+def leak_watch(model: TextClassifier, test: Documents, training: tuple[str, ...]) -> LeakWatch:
     """Return what checks test documents against the corpus of ``--training``, which is read here, or else against the model's sample.
 
     Raises `UsageError` if both corpora are standard input.
     """
     from nbtext.evaluation.leakage import LeakWatch
 
-    if not (training := options["training"]):
+    if not training:
         return LeakWatch(model)
-    if "-" in training and "-" in test:
+    if "-" in training and "-" in test.paths:
         raise UsageError("standard input cannot be both the test and the training corpus")
-    options = {**options, "relabel": None, "where": rows_of_training(test, options)}
-    documents = CommandCorpus(training, model.reading.unweighted, options, labelled=True)
+    learnt = replace(test, paths=training, relabel=None, where=rows_of_training(training, test))
+    documents = CommandCorpus(learnt, model.reading.unweighted, labelled=True)
     watch = LeakWatch(model, documents.readable())
     documents.say_notices()
     return watch
@@ -284,17 +302,21 @@ class CommandCounts(NamedTuple):
 
 
 def read_and_count(
-    paths: Sequence[str], options: Options, columns: Sequence[str] = (), note: Callable[[Document], object] | None = None
+    documents: Documents,
+    settings: Given[Settings],
+    jobs: int = 1,
+    note: Callable[[Document], object] | None = None,
+    columns: Sequence[str] = (),
 ) -> CommandCounts:
     """Read and count a labelled corpus, with a note of each document, by default its ``columns``; raise what `nbtext train` raises for its options and documents."""
     from nbtext.fitted_model import require_learnable
     from nbtext.model.corpus_work import columns_of, count_corpus
 
-    model, settings = untrained(paths, options)
-    source = CommandCorpus(paths, model.reading, options, labelled=True, columns=columns)
-    corpus = count_corpus(model.analysis, source, options.get("jobs", 1), note=note or columns_of)
-    require_learnable(settings, corpus.counts.labelled)  # raises now what it would raise in every fold
-    return CommandCounts(corpus, settings, model.analysis, source)
+    model, arguments = untrained(documents, settings)
+    source = CommandCorpus(documents, model.reading, labelled=True, columns=columns)
+    corpus = count_corpus(model.analysis, source, jobs, note=note or columns_of)
+    require_learnable(arguments, corpus.counts.labelled)  # raises now what it would raise in every fold
+    return CommandCounts(corpus, arguments, model.analysis, source)
 
 
 def warn_of_small_classes(statistics: ClassStatistics, n_folds: int) -> None:
@@ -305,39 +327,38 @@ def warn_of_small_classes(statistics: ClassStatistics, n_folds: int) -> None:
         messages.warn(f"classes with fewer documents than there are folds: {listed(small, messages.SHOWN)}")
 
 
-def untrained(paths: Sequence[str], options: Options, *, labelled: bool = True) -> tuple[TextClassifier, Settings]:
-    """Return a model as the options say, to be trained on the paths, and its settings as `nbtext.model.training.learn` takes them."""
+def untrained(documents: Documents, settings: Given[Settings], *, labelled: bool = True) -> tuple[TextClassifier, Settings]:
+    """Return a model as the options say, to be trained on the documents, and its settings as `nbtext.model.training.learn` takes them."""
     from nbtext.counts.counting import require_words
     from nbtext.model import TextClassifier
     from nbtext.model.training import looked_up, require_words_or_categories
 
-    reading = given_reading(options)
-    model = TextClassifier(**given(TRAINING, options))
-    model.reading = recognised(reading, paths, labelled=labelled)
+    reading = documents.reading.settings
+    model = TextClassifier(**settings.values)
+    model.reading = recognised(reading, documents.paths, labelled=labelled)
     require_words(model.settings)
     require_words_or_categories(model.settings.smoothing, model.reading, "--smoothing")
     return model, looked_up(model.analysis)
 
 
-def _refuse_options_of_mail(options: Options, reading: Reading) -> None:
-    """Raise `UsageError` for options that are given and mean nothing, because documents are no mail."""
+def _refuse_options_of_mail(given: Given[Reading], reading: Reading) -> None:
+    """Raise `UsageError` for options that were typed and mean nothing, because documents are no mail."""
     if reading.document in ("mail", BY_NAME):
         return
-    context = click.get_current_context(silent=True)
     for name in OF_MAIL:
-        if options.get(name) and context is not None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if name in given.typed and given.texts[name]:
             raise UsageError(
                 f"--{name.replace('_', '-')} is for mail, and these documents are {reading.document}",
                 hint="give --document mail, or leave it out",
             )
 
 
-def analysis_of(options: Options, reading: Reading) -> Analysis:
+def analysis_of(given: Given[Settings], reading: Reading) -> Analysis:
     """Return how the options say that documents are counted without a model, read in this way; raise `UsageError` for counted features."""
     from nbtext.counts.counting import Analysis, require_words
     from nbtext.text.surfaces import PAIRS
 
-    settings = replace(Settings.of(given(ANALYSING, options)), reading=reading)
+    settings = replace(given.settings, reading=reading)
     require_words(settings)
     return Analysis.of(settings).as_chosen(stop_words_kept=False, sides=(PAIRS,))
 

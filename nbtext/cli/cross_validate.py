@@ -2,45 +2,82 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from nbtext.cli import messages, option, panels
-from nbtext.cli.gates import gate_options, gates, status_of
+from nbtext.cli.gates import GateOptions, gates, status_of
+from nbtext.cli.option import RunningOptions, TrainingDocuments, TrainingOptions
+from nbtext.cli.prediction import DecisionOptions, decision_rule
 from nbtext.errors import listed, quantity
+from nbtext.records import dataclass
+
+if TYPE_CHECKING:
+    from nbtext.evaluation.cross_validation import FoldsResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoldOptions:
+    """How the corpus is divided."""
+
+    folds: int = panels.common_option("--folds", "documents", "Divide the corpus into N parts.", type=option.WholeNumber(2), default=10)
+    repeats: int = panels.common_option(
+        "--repeats", "documents",
+        "Divide it N times, differently each time.",
+        type=option.WholeNumber(1), default=1,
+    )  # fmt: skip
+    seed: int = option.seed_field("documents", "Seed of the division into folds.")
+    group_column: str | None = panels.option(
+        "--group-column", "documents", "Keep documents with the same value in this column in one fold.", metavar="COLUMN"
+    )
+    time_column: str | None = panels.option(
+        "--time-column", "documents",
+        "Train on documents before each fold in time. The column has numbers, or dates and times of ISO 8601 in one zone.",
+        metavar="COLUMN",
+    )  # fmt: skip
+    leave_one_out: bool = panels.option(
+        "--leave-one-out", "documents",
+        "Judge every document by the model of all others. Terms, smoothing and calibration are chosen once, from all documents.",
+    )  # fmt: skip
+
+    @property
+    def column(self) -> str | None:
+        """The column that divides the corpus, if there is one."""
+        return self.time_column or self.group_column
+
+    @property
+    def method(self) -> str:
+        """How `nbtext.evaluation.cross_validation.validate_corpus` divides it."""
+        if self.time_column:
+            return "time"
+        if self.group_column:
+            return "grouped"
+        return "leave-one-out" if self.leave_one_out else "stratified"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """What is printed and written."""
+
+    output: str = option.output_field("table tsv csv json jsonl", "json has all figures; rows are classes.")
+    all: bool = option.all_field()
+    predictions: str | None = panels.common_option(
+        "--predictions", "output",
+        "Write the answer to every document to FILE as JSON lines. A line has id, truth, answer and probability. With --repeats there are the answers of "
+        "one after the other.",
+        type=option.JUDGED_FILE,
+    )  # fmt: skip
 
 
 @panels.command("cross-validate")
-@option.labelled_corpus_options
-@panels.common_option("--folds", "documents", "Divide the corpus into N parts.", type=option.WholeNumber(2), default=10)
-@panels.common_option(
-    "--repeats", "documents",
-    "Divide it N times, differently each time.",
-    type=option.WholeNumber(1), default=1,
-)  # fmt: skip
-@option.seed_option("documents", "Seed of the division into folds.")
-@panels.option("--group-column", "documents", "Keep documents with the same value in this column in one fold.", metavar="COLUMN")
-@panels.option(
-    "--time-column", "documents",
-    "Train on documents before each fold in time. The column has numbers, or dates and times of ISO 8601 in one zone.",
-    metavar="COLUMN",
-)  # fmt: skip
-@panels.option(
-    "--leave-one-out", "documents",
-    "Judge every document by the model of all others. Terms, smoothing and calibration are chosen once, from all documents.",
-)  # fmt: skip
-@option.output_option("table tsv csv json jsonl", "json has all figures; rows are classes.")
-@option.all_option
-@option.decision_options
-@panels.common_option(
-    "--predictions", "output",
-    "Write the answer to every document to FILE as JSON lines. A line has id, truth, answer and probability. With --repeats there are the answers of "
-    "one after the other.",
-    type=option.JUDGED_FILE,
-)  # fmt: skip
-@gate_options
-@option.jobs_option
-@option.corpus_options
-def command(output: str, folds: int, repeats: int, seed: int, **options: Any) -> int | None:
+def command(
+    documents: TrainingDocuments,
+    division: FoldOptions,
+    output: OutputOptions,
+    decision: DecisionOptions,
+    required: GateOptions,
+    running: RunningOptions,
+    training: TrainingOptions,
+) -> int | None:
     """Divide a corpus into folds, judge each by a model of the others, and print how good the answers are.
 
     Documents are counted once. Everything that training chooses, such as terms and smoothing, is chosen again for each fold, from the other
@@ -53,42 +90,42 @@ def command(output: str, folds: int, repeats: int, seed: int, **options: Any) ->
       nbtext cross-validate corpora/service-desk/train --leave-one-out --top 200
       nbtext cross-validate messages.csv --group-column sender --folds 2
     """
-    from nbtext.cli.corpus import check_output_file, corpus_paths, read_and_count, warn_of_small_classes
+    from nbtext.cli.corpus import check_output_file, located, read_and_count, warn_of_small_classes
     from nbtext.evaluation.cross_validation import validate_corpus
     from nbtext.report.answers import prediction_lines
     from nbtext.report.evaluations import write_evaluation
     from nbtext.store.atomic import replace_file
 
-    if options["leave_one_out"] and options["top"] is not None:
+    if division.leave_one_out and "top" in training.settings:
         messages.warn("--top saw all labels, so these figures may be far too good; use folds")
-    gates(options)  # most of what may be wrong with them, said before the corpus is read
-    paths, predictions, column = corpus_paths(options), options["predictions"], options["time_column"] or options["group_column"]
-    check_output_file(predictions, "--predictions", [*paths, options["costs"]])
-    counted = read_and_count(paths, options, [] if column is None else [column])
+    has_costs = decision.costs is not None
+    gates(required, has_costs=has_costs)  # most of what may be wrong with them, said before the corpus is read
+    documents = located(documents)
+    column, method = division.column, division.method
+    check_output_file(output.predictions, "--predictions", [*documents.paths, decision.costs])
+    columns = [] if column is None else [column]
+    counted = read_and_count(documents, training.settings, running.jobs, columns=columns)
     statistics = counted.corpus.counts.statistics
-    asked = gates(options, statistics.n_classes)
-    rule = option.decision_rule(options, statistics.labels, statistics.kind)
-    method = "time" if options["time_column"] else "grouped" if column else "leave-one-out" if options["leave_one_out"] else "stratified"
-    if method == "stratified" and folds <= statistics.n_documents:
-        warn_of_small_classes(statistics, folds)
-    validation = validate_corpus(counted.corpus, counted.settings, rule, method, folds, seed, repeats, options["jobs"])
+    asked = gates(required, statistics.n_classes, has_costs=has_costs)
+    rule = decision_rule(decision, statistics.labels, statistics.kind)
+    if method == "stratified" and division.folds <= statistics.n_documents:
+        warn_of_small_classes(statistics, division.folds)
+    validation = validate_corpus(
+        counted.corpus, counted.settings, rule, method, division.folds, division.seed, division.repeats, running.jobs
+    )
     result = validation.result()
-    if predictions is not None:
+    if output.predictions is not None:
         answers = (answer for repeat in validation.repeats for answer in repeat.predictions())
         lines = prediction_lines(answers, counted.corpus.names, statistics.kind)
-        replace_file(predictions, lambda file: file.writelines(lines))
+        replace_file(output.predictions, lambda file: file.writelines(lines))
     counted.source.say_notices()
     if unknown := result.unknown_documents:
         n = quantity(sum(unknown.values()), "document")
         messages.warn(
             f"counted as mistakes, since no other document of their class was left to learn from: {n} of {listed(list(unknown), messages.SHOWN)}"
         )
-    write_evaluation(
-        output,
-        result,
-        everything=options["all"],
-        folds=validation.folds_result(method, column, None if method == "time" else seed)
-        if validation.folds
-        else {"method": "leave-one-out", "n": result.n, "repeats": 1},
-    )
+    folds: FoldsResult | dict[str, object] = {"method": "leave-one-out", "n": result.n, "repeats": 1}
+    if validation.folds:
+        folds = validation.folds_result(method, column, None if method == "time" else division.seed)
+    write_evaluation(output.output, result, everything=output.all, folds=folds)
     return status_of(gate.failure(result) for gate in asked)

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
 from nbtext.cli import option, panels
 from nbtext.cli.gates import distance_gate, status_of
+from nbtext.cli.given import PATH
 from nbtext.cli.messages import SHOWN, say, say_problem
 from nbtext.errors import UsageError
+from nbtext.records import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriftOptions:
+    """The options of this command alone."""
+
+    log: str = panels.argument(metavar="FILE", type=PATH)
+    output: str = option.output_field("table tsv csv jsonl")
+    last: int | None = panels.common_option(
+        "--last", "documents",
+        "Treat the last N runs as one. Runs of other model files than the newest are ignored.",
+        type=option.WholeNumber(1),
+    )  # fmt: skip
+    since: str | None = panels.common_option(
+        "--since", "documents",
+        "Treat the runs since DATE as one, such as 2026-05-31. A time may follow; both are in UTC. With --last it is the last N of them.",
+        metavar="DATE",
+    )  # fmt: skip
+    fail_over: tuple[str, ...] = panels.common_option(
+        "--fail-over", "answer",
+        "Exit with status 6 if a distance is larger. NAME is unknown, log_likelihood, length, answers or any, of the newest run or of those taken together. "
+        "The option can be given several times.",
+        multiple=True, metavar="NAME=DISTANCE",
+    )  # fmt: skip
 
 
 @panels.command("drift")
-@click.argument("log", metavar="FILE", type=option.PATH)
-@option.output_option("table tsv csv jsonl")
-@panels.common_option(
-    "--last", "documents",
-    "Treat the last N runs as one. Runs of other model files than the newest are ignored.",
-    type=option.WholeNumber(1),
-)  # fmt: skip
-@panels.common_option(
-    "--since", "documents",
-    "Treat the runs since DATE as one, such as 2026-05-31. A time may follow; both are in UTC. With --last it is the last N of them.",
-    metavar="DATE",
-)  # fmt: skip
-@panels.common_option(
-    "--fail-over", "answer",
-    "Exit with status 6 if a distance is larger. NAME is unknown, log_likelihood, length, answers or any, of the newest run or of those taken together. "
-    "The option can be given several times.",
-    multiple=True, metavar="NAME=DISTANCE",
-)  # fmt: skip
-@option.messages_options
-def command(log: str, output: str, last: int | None, since: str | None, **options: Any) -> int:
+def command(drift: DriftOptions) -> int:
     """Show how far the documents in a log of nbtext classify --drift are from those of training.
 
     The share of unknown tokens, the log-likelihood per token and the length of documents are compared with left-out training documents by their
@@ -55,28 +58,30 @@ def command(log: str, output: str, last: int | None, since: str | None, **option
     from nbtext.evaluation.drift_log import newest_of_model, pool_runs, read_history, runs_since
     from nbtext.report.comparisons import write_history
 
-    gates = [distance_gate(text) for text in options["fail_over"]]
+    gates = [distance_gate(text) for text in drift.fail_over]
     try:
-        begin = None if since is None else datetime.fromisoformat(since)
+        begin = None if drift.since is None else datetime.fromisoformat(drift.since)
     except ValueError:
-        raise UsageError(f"--since must be a date or a time, not {since!r}", hint="such as 2026-05-31 or 2026-05-31T18:00+02:00") from None
-    runs, unreadable = read_history(log)
+        raise UsageError(
+            f"--since must be a date or a time, not {drift.since!r}", hint="such as 2026-05-31 or 2026-05-31T18:00+02:00"
+        ) from None
+    runs, unreadable = read_history(drift.log)
     for problem in unreadable[:SHOWN]:
         say_problem(problem)
     if len(unreadable) > SHOWN:
-        say(f"{len(unreadable) - SHOWN:,} more lines could not be read", where=log)
+        say(f"{len(unreadable) - SHOWN:,} more lines could not be read", where=drift.log)
     if begin is not None:
-        runs = runs_since(runs, begin, log)
+        runs = runs_since(runs, begin, drift.log)
     others, together = 0, None
-    if last is not None or begin is not None:
-        runs, others = newest_of_model(runs, last or len(runs))
+    if drift.last is not None or begin is not None:
+        runs, others = newest_of_model(runs, drift.last or len(runs))
         together = pool_runs(runs)
     singly = [pool_runs([run]) for run in runs]
-    write_history(output, singly, together, others)
+    write_history(drift.output, singly, together, others)
     failures = (
-        f"the distance of {name} is {drift.distance:.6g}, over {value:g}"
+        f"the distance of {name} is {figure.distance:.6g}, over {value:g}"
         for wanted, value in gates
-        for name, drift in (together or singly[-1]).figures.items()
-        if wanted in (name, "any") and drift.distance is not None and drift.distance > value  # without one all gates are met
+        for name, figure in (together or singly[-1]).figures.items()
+        if wanted in (name, "any") and figure.distance is not None and figure.distance > value  # without one all gates are met
     )
     return status_of(failures) or int(bool(unreadable))

@@ -3,39 +3,45 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
 
 from nbtext.cli import messages, option, panels
-from nbtext.cli.gates import gate_options, gates, status_of
+from nbtext.cli.gates import GateOptions, gates, status_of
+from nbtext.cli.given import PATH
+from nbtext.cli.option import LabelledDocuments, RunningOptions
+from nbtext.cli.prediction import PredictionOptions, prediction_rules
 from nbtext.errors import quantity
+from nbtext.records import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions:
+    """The options of this command alone."""
+
+    model_path: str = option.model_field()
+    output: str = option.output_field("table tsv csv json jsonl", "json has all figures; rows are classes.")
+    all: bool = option.all_field()
+    by: tuple[str, ...] = panels.common_option(
+        "--by", "output",
+        "Add the figures for each value of a column. It can be given several times.",
+        multiple=True, metavar="COLUMN",
+    )  # fmt: skip
+    errors: str | None = panels.common_option(
+        "--errors", "output",
+        "Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
+        type=option.JUDGED_FILE,
+    )  # fmt: skip
+    training: tuple[str, ...] = panels.common_option(
+        "--training", "documents",
+        "Find test documents that are in this training corpus too. There is a warning, and the figures without them. The corpus is read as it was in "
+        "training. The option can be given several times.",
+        multiple=True, metavar="CORPUS", type=PATH,
+    )  # fmt: skip
 
 
 @panels.command("evaluate")
-@option.labelled_corpus_options
-@option.model_option
-@option.output_option("table tsv csv json jsonl", "json has all figures; rows are classes.")
-@option.all_option
-@panels.common_option(
-    "--by", "output",
-    "Add the figures for each value of a column. It can be given several times.",
-    multiple=True, metavar="COLUMN",
-)  # fmt: skip
-@panels.common_option(
-    "--errors", "output",
-    "Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
-    type=option.JUDGED_FILE,
-)  # fmt: skip
-@option.answer_options
-@panels.common_option(
-    "--training", "documents",
-    "Find test documents that are in this training corpus too. There is a warning, and the figures without them. The corpus is read as it was in "
-    "training. The option can be given several times.",
-    multiple=True, metavar="CORPUS", type=option.PATH,
-)  # fmt: skip
-@gate_options
-@option.jobs_option
-@option.document_options
-def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -> int | None:
+def command(
+    documents: LabelledDocuments, evaluated: EvaluateOptions, prediction: PredictionOptions, required: GateOptions, running: RunningOptions
+) -> int | None:
     """Classify documents whose classes are known and print how good the answers are.
 
     CORPUS is laid out like a training corpus. Labels unknown to the model count as mistakes and are reported. A document without an answer
@@ -61,7 +67,7 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
       nbtext evaluate corpora/service-desk/test --fail-under macro_f1=0.6
       nbtext evaluate test.csv --model topics.joblib --training messages.csv
     """
-    from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for, leak_watch
+    from nbtext.cli.corpus import check_output_file, documents_for, leak_watch, located
     from nbtext.cli.shares import for_prior
     from nbtext.evaluation.judging import judge_scored
     from nbtext.exclusions import MISTAKES, require_fitting, rows_of
@@ -73,26 +79,31 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
     from nbtext.report.answers import mistakes_written
     from nbtext.report.evaluations import write_evaluation
 
-    model = option.load_model(model_path)
-    asked = gates(options, len(model.classes))
-    rule, set_rule = option.answer_rules(options, model)
+    model = option.load_model(evaluated.model_path)
+    asked = gates(required, len(model.classes), has_costs=prediction.costs is not None)
+    rule, set_rule = prediction_rules(prediction, model)
     tally = None if set_rule is None else SetTally(set_rule, model.classes)
-    paths, by, errors = corpus_paths(options), tuple(dict.fromkeys(by)), options["errors"]
+    documents = located(documents)
+    by = tuple(dict.fromkeys(evaluated.by))
+    errors = evaluated.errors
     if errors is not None:
         require_fitting(model.settings, MISTAKES, *rows_of(model.fitted.kind))
-        check_output_file(errors, "--errors", [model_path, *paths, *options["training"], options["costs"]])
+        inputs = [evaluated.model_path, *documents.paths, *evaluated.training, prediction.costs]
+        check_output_file(errors, "--errors", inputs)
     with nullcontext() if errors is None else mistakes_written(errors, MistakeFinder(model.fitted), rule) as look:
-        leaks = leak_watch(model, paths, options)
-        documents = documents_for(model, paths, options, labelled=True, columns=by)
-        scored = score_corpus(model.fitted, documents, options["jobs"])
-        if options["prior_from"]:
-            scored = for_prior(scored, model, options)
+        leaks = leak_watch(model, documents, evaluated.training)
+        source = documents_for(model, documents, labelled=True, columns=by)
+        scored = score_corpus(model.fitted, source, running.jobs)
+        if prediction.prior_from:
+            scored = for_prior(scored, model, documents, prediction.prior_from, running.jobs)
         if tally is not None:
             scored = tally.watched(scored)
         evaluation = judge_scored(leaks.watched(scored), model, rule, by=by, look=look)
-    sets, risk = None if tally is None else tally.result(), () if options["min_precision"] is None else risk_curve(evaluation.judged)
-    result, leaked = with_figures(evaluation.result(), sets), leaks.result(evaluation)
-    documents.say_notices()
+    sets = None if tally is None else tally.result()
+    risk = () if prediction.min_precision is None else risk_curve(evaluation.judged)
+    result = with_figures(evaluation.result(), sets)
+    leaked = leaks.result(evaluation)
+    source.say_notices()
     n_unknown = quantity(sum(result.unknown_documents.values()), "document")
     messages.warn_of_unknown("the model", result.unknown_labels, f": {n_unknown}, counted as mistakes")
     if not evaluation.ranked:
@@ -100,5 +111,5 @@ def command(model_path: str, output: str, by: tuple[str, ...], **options: Any) -
     if leaked is not None and (warning := leaked.warning(result.n)):
         messages.warn(warning)
     threshold = None if rule.costs is None else answer_threshold(rule.costs, model.fitted.classifier.prior, model.classes)
-    write_evaluation(output, result, everything=options["all"], leaks=leaked, threshold=threshold, sets=sets, risk=risk)
+    write_evaluation(evaluated.output, result, everything=evaluated.all, leaks=leaked, threshold=threshold, sets=sets, risk=risk)
     return status_of(gate.failure(result) for gate in asked)

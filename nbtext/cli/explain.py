@@ -6,30 +6,37 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import messages, option, panels
 from nbtext.cli.config import PAGE
+from nbtext.cli.option import AskedDocuments
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from nbtext.corpus.document import Document
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExplainOptions:
+    """The options of this command alone."""
+
+    model_path: str = option.model_field()
+    against: str | None = panels.common_option(
+        "--against", "answer",
+        "Compare the answer with this class.",
+        metavar="LABEL", shell_complete=option.suggest_classes, shown_default="the runner-up",
+    )  # fmt: skip
+    why_not: str | None = panels.common_option(
+        "--why-not", "answer",
+        "Print which words to remove to make LABEL the answer, instead of contributions.",
+        metavar="LABEL", shell_complete=option.suggest_classes,
+    )  # fmt: skip
+    output: str = option.rows_field()
+    limit: int = option.limit_field("List N words in table and page.", 20, old_names="--top")
+    to: str | None = option.to_field("Write a page of HTML to FILE instead.", PAGE, old_names="--html")
+
+
 @panels.command("explain")
-@option.asked_options
-@panels.common_option(
-    "--against", "answer",
-    "Compare the answer with this class.",
-    metavar="LABEL", shell_complete=option.suggest_classes, shown_default="the runner-up",
-)  # fmt: skip
-@panels.common_option(
-    "--why-not", "answer",
-    "Print which words to remove to make LABEL the answer, instead of contributions.",
-    metavar="LABEL", shell_complete=option.suggest_classes,
-)  # fmt: skip
-@option.rows_option()
-@option.limit_option("List N words in table and page.", 20, old_names="--top")
-@option.to_option("Write a page of HTML to FILE instead.", PAGE, old_names="--html")
-@option.document_options
-def command(model_path: str, output: str, limit: int, to: str | None, **options: Any) -> None:
+def command(documents: AskedDocuments, asked: ExplainOptions) -> None:
     """Print the answer to each document and what each of its words contributed to it, or what would change it.
 
     Contributions are parts of the log odds of the answer over another class, in nats. Documents are read as classify reads them.
@@ -63,27 +70,33 @@ def command(model_path: str, output: str, limit: int, to: str | None, **options:
       nbtext explain letter.txt --why-not taxes-and-fees
       nbtext explain inbox/ --to explained.html
     """
-    from nbtext.cli.corpus import check_output_file, corpus_paths, documents_for
+    explain(documents, asked)
+
+
+def explain(documents: AskedDocuments, asked: ExplainOptions) -> None:
+    """Print or write the explanations asked for."""
+    from nbtext.cli.corpus import check_output_file, documents_for, located
     from nbtext.explain.counterfactual import WhyNotFinder
     from nbtext.explain.explanation import Explainer
     from nbtext.report.explanations import write_explanations, write_why_not
 
-    paths = corpus_paths(options)
-    check_output_file(to, "--to", [model_path, *paths])
-    model = option.load_model(model_path)
-    label = options["why_not"]
-    explain: Callable[[Iterable[Document]], Iterable[Any]] = (
-        Explainer(model.fitted, options["against"]).explain if label is None else WhyNotFinder(model.fitted, label).find
-    )
-    documents = documents_for(model, paths, options, labelled=False, progress=to is not None)
-    explained = messages.reported(explain(documents))
-    if to is not None:
+    documents = located(documents)
+    check_output_file(asked.to, "--to", [asked.model_path, *documents.paths])
+    model = option.load_model(asked.model_path)
+    explained_by: Callable[[Iterable[Document]], Iterable[Any]]
+    if asked.why_not is None:
+        explained_by = Explainer(model.fitted, asked.against).explain
+    else:
+        explained_by = WhyNotFinder(model.fitted, asked.why_not).find
+    source = documents_for(model, documents, labelled=False, progress=asked.to is not None)
+    explained: Iterator[Any] = messages.reported(explained_by(source))
+    if asked.to is not None:
         from nbtext.report.page.explained import explanations_page
         from nbtext.report.page.markup import write_html
 
-        write_html(to, explanations_page(explained, limit))
-    elif label is not None:
-        write_why_not(explained, output)
+        write_html(asked.to, explanations_page(explained, asked.limit))
+    elif asked.why_not is not None:
+        write_why_not(explained, asked.output)
     else:
-        write_explanations(explained, output, limit)
-    documents.say_notices()
+        write_explanations(explained, asked.output, asked.limit)
+    source.say_notices()

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nbtext.cli import messages, option, panels
-from nbtext.cli.writing import corpus_to_change, lock_settings, relearning_options, say_model, what_becomes_of_unlabelled, writing_options
+from nbtext.cli.option import RelabelledDocuments, RunningOptions
+from nbtext.cli.writing import RelearningOptions, WritingOptions, corpus_to_change, say_model, what_becomes_of_unlabelled
 from nbtext.errors import NoDocumentsError, quantity
+from nbtext.records import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForgetOptions:
+    """The options of this command alone."""
+
+    model_path: str = option.model_field()
+    once: bool = panels.common_option("--once", "documents", "Skip documents that the ledger does not have. So the same job can run again.")
 
 
 @panels.command("forget")
-@option.corpus_argument
-@option.relabel_option
-@option.model_option
-@panels.common_option("--once", "documents", "Skip documents that the ledger does not have. So the same job can run again.")
-@relearning_options
-@writing_options
-@option.jobs_option
-@option.document_options
-def command(model_path: str, **options: Any) -> None:
+def command(
+    documents: RelabelledDocuments, change: ForgetOptions, relearning: RelearningOptions, writing: WritingOptions, running: RunningOptions
+) -> None:
     """Remove the documents of a corpus from a model, labelled as they were learnt.
 
     The counts are then exactly those of the other documents, and the sample of documents loses them too. Terms and classes without documents disappear.
@@ -32,22 +34,22 @@ def command(model_path: str, **options: Any) -> None:
     Examples:
       nbtext forget withdrawn.csv --model topics.joblib
     """
-    from nbtext.cli.corpus import corpus_paths
+    from nbtext.cli.corpus import located
     from nbtext.model.changing import count_batch
     from nbtext.model.locked_model import forget
 
-    paths = corpus_paths(options)
+    documents = located(documents)
+    model_path = change.model_path
     model = option.load_model(model_path)
-    unlabelled = what_becomes_of_unlabelled(model, model_path, options)
-    source = corpus_to_change(model, model_path, paths, options)
+    unlabelled = what_becomes_of_unlabelled(model, model_path, relearning, documents)
+    source = corpus_to_change(model, model_path, documents, relearning.label, may_be_new=True)
     try:
-        batch = count_batch(model, source, options["jobs"])
+        batch = count_batch(model, source, running.jobs)
     except NoDocumentsError:
         messages.notice("there is nothing to forget")
     else:
-        forgot = forget(model_path, model, batch, unlabelled, once=options["once"], **lock_settings(options))
-        messages.notice(
-            f"forgot {quantity(forgot.forgotten, 'document')}" + (f"; not known: {forgot.unknown:,}" if options["once"] else "")
-        )
+        forgot = forget(model_path, model, batch, unlabelled, once=change.once, **writing.lock)
+        unknown = f"; not known: {forgot.unknown:,}" if change.once else ""
+        messages.notice(f"forgot {quantity(forgot.forgotten, 'document')}{unknown}")
         say_model(forgot.model, model_path, model)
     source.say_notices()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import inf, isinf, nan
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.cli import option, panels
+from nbtext.cli import panels
 from nbtext.cli.messages import say
 from nbtext.errors import UsageError, did_you_mean, quantity
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,23 +18,25 @@ if TYPE_CHECKING:
 NOT_MET = 6
 """Exit status if a gate was not met."""
 
-gate_options = option.several(
-    panels.common_option(
+
+@dataclass(frozen=True, kw_only=True)
+class GateOptions:
+    """Figures that an evaluation must reach, for `gates`."""
+
+    fail_under: tuple[str, ...] = panels.common_option(
         "--fail-under", "answer",
         "Exit with status 6 if a figure is smaller, such as macro_f1=0.85. Names are those of the JSON output. The option can be given several times.",
         multiple=True, metavar="NAME=VALUE",
-    ),
-    panels.option(
+    )  # fmt: skip
+    fail_over: tuple[str, ...] = panels.option(
         "--fail-over", "answer",
         "Exit with status 6 if a figure is larger, such as log_loss=0.6. The option can be given several times.",
         multiple=True, metavar="NAME=VALUE",
-    ),
-    panels.option(
+    )  # fmt: skip
+    fail_under_interval: bool = panels.option(
         "--fail-under-interval", "answer",
         "Compare the end of the 95 % interval with the VALUE. It is the lower end, for --fail-over the upper.",
-    ),
-)  # fmt: skip
-"""For `gates`."""
+    )  # fmt: skip
 
 
 class _Gate(NamedTuple):
@@ -62,12 +65,16 @@ class _Gate(NamedTuple):
         return None
 
 
-def gates(options: option.Options, n_classes: float = inf) -> list[_Gate]:
-    """Return the gates asked for, also while the number of classes is not known. Raises `UsageError` for an unknown figure, one that is better the other way, or a value out of its range."""
-    asked = ((False, options["fail_under"]), (True, options["fail_over"]))
-    found = [_gate(text, over=over, by_interval=options["fail_under_interval"]) for over, texts in asked for text in texts]
+def gates(asked: GateOptions, n_classes: float = inf, *, has_costs: bool) -> list[_Gate]:
+    """Return the gates asked for, also while the number of classes is not known.
+
+    Raises `UsageError` for an unknown figure, one that is better the other way, or a value out of its range.
+    """
+    by_interval = asked.fail_under_interval
+    found = [_gate(text, over=False, by_interval=by_interval) for text in asked.fail_under]
+    found += [_gate(text, over=True, by_interval=by_interval) for text in asked.fail_over]
     for gate in found:
-        if gate.name == "mean_cost" and options["costs"] is None:
+        if gate.name == "mean_cost" and not has_costs:
             raise UsageError("there is no mean_cost without costs", hint="give --costs FILE")
         if gate.name.startswith("top_") and int(gate.name.split("_")[1]) >= n_classes:
             raise UsageError(f"there is no {gate.name} with {quantity(n_classes, 'class')}")

@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nbtext.cli import option, panels
+from nbtext.records import dataclass
 from nbtext.settings import MOST_DRAWN
 
 
+@dataclass(frozen=True, kw_only=True)
+class GenerateOptions:
+    """The options of this command alone."""
+
+    model_path: str = option.model_field()
+    label: str | None = panels.common_option(
+        "--class", "answer",
+        "Draw documents of this class. By default a class is drawn for each document from the class prior.",
+        metavar="NAME", shell_complete=option.suggest_classes,
+    )  # fmt: skip
+    limit: int = option.limit_field("Draw N documents.", 1, old_names="--number")
+    length: int | None = panels.common_option(
+        "--length", "words",
+        "Draw N words for each document. By default the length is drawn from a Poisson distribution with the mean of the class, at least 1.",
+        type=option.WholeNumber(1, MOST_DRAWN),
+    )  # fmt: skip
+    draw: bool = panels.option(
+        "--draw", "model",
+        "Draw the probabilities of words from their posterior. They are drawn once for each class. By default they are those that the model works with.",
+    )  # fmt: skip
+    seed: int = option.seed_field("process", "Seed of the random draws.", common=True)
+    output: str = option.output_field(
+        "text tsv csv jsonl",
+        "text has a document a line. The other forms have label, text and columns, and models can be trained on them.",
+    )  # fmt: skip
+
+
 @panels.command("generate")
-@option.model_option
-@panels.common_option(
-    "--class label", "answer",
-    "Draw documents of this class. By default a class is drawn for each document from the class prior.",
-    metavar="NAME", shell_complete=option.suggest_classes,
-)  # fmt: skip
-@option.limit_option("Draw N documents.", 1, old_names="--number")
-@panels.common_option(
-    "--length", "words",
-    "Draw N words for each document. By default the length is drawn from a Poisson distribution with the mean of the class, at least 1.",
-    type=option.WholeNumber(1, MOST_DRAWN),
-)  # fmt: skip
-@panels.option(
-    "--draw", "model",
-    "Draw the probabilities of words from their posterior. They are drawn once for each class. By default they are those that the model works with.",
-)  # fmt: skip
-@option.seed_option("process", "Seed of the random draws.", common=True)
-@option.output_option(
-    "text tsv csv jsonl",
-    "text has a document a line. The other forms have label, text and columns, and models can be trained on them.",
-)  # fmt: skip
-@option.messages_options
-def command(model_path: str, label: str | None, limit: int, length: int | None, output: str, seed: int, **options: Any) -> None:
+def command(drawing: GenerateOptions) -> None:
     """Print random documents drawn from the model: words of the language models of the classes, not sentences, and values of its columns.
 
     Words are printed as the model stores them, so they are stems if it was trained with a stemmer; train on them with --stemmer none --stop-words none.
@@ -47,5 +51,5 @@ def command(model_path: str, label: str | None, limit: int, length: int | None, 
     from nbtext.inspection.generation import DocumentGenerator
     from nbtext.report.models import write_generated
 
-    generator = DocumentGenerator(option.load_model(model_path), draw=options["draw"], seed=seed)
-    write_generated(generator, generator.documents(limit, label, length), output)
+    generator = DocumentGenerator(option.load_model(drawing.model_path), draw=drawing.draw, seed=drawing.seed)
+    write_generated(generator, generator.documents(drawing.limit, drawing.label, drawing.length), drawing.output)

@@ -10,6 +10,7 @@ import click
 from nbtext.cli import panels
 from nbtext.cli.config import program, what_holds
 from nbtext.errors import UsageError
+from nbtext.records import dataclass
 
 TOPICS = {
     "formats": "how a corpus may be laid out",
@@ -29,11 +30,15 @@ def _suggest(context: click.Context, _: click.Parameter, incomplete: str) -> lis
     return [name for name in ("commands", *TOPICS, *program(context).list_commands(context)) if name.startswith(incomplete)]
 
 
-@panels.command("help")
-@click.argument("topic", required=False, shell_complete=_suggest)
-@panels.color_option
-@panels.log_format_option
-def command(topic: str | None) -> None:
+@dataclass(frozen=True, kw_only=True)
+class HelpOptions:
+    """The argument of this command."""
+
+    topic: str | None = panels.argument(required=False, shell_complete=_suggest)
+
+
+@panels.command("help", shared=(panels.COLOR, panels.LOG_FORMAT))
+def command(asked: HelpOptions) -> None:
     """Print a text on a topic, or the help of a command. Without an argument, list the topics.
 
     \b
@@ -43,6 +48,7 @@ def command(topic: str | None) -> None:
       nbtext help train
     """
     context = click.get_current_context()
+    topic = asked.topic
     if topic is None:
         width = max(map(len, TOPICS))
         lines = [f"  nbtext help {name.ljust(width)}  {meaning}" for name, meaning in TOPICS.items()]

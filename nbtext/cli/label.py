@@ -6,11 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import messages, option, panels
+from nbtext.cli.given import PATH, Given, parameters
+from nbtext.cli.option import ANALYSING, Documents
 from nbtext.errors import UsageError, quantity
-from nbtext.settings import Reading
+from nbtext.records import dataclass
+from nbtext.settings import Reading, Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nbtext.cli.corpus import CommandCorpus
+    from nbtext.cli.label_terminal import Terminal
     from nbtext.counts.statistics import Seed
     from nbtext.labelling.answer_file import AnswerFile
     from nbtext.labelling.session import Session
@@ -20,47 +26,58 @@ DEFAULT_FILE = "labels.jsonl"
 DEFAULT_PATCH = "review.tsv"
 
 
+@dataclass(frozen=True, kw_only=True)
+class LabelOptions:
+    """The options of this command alone."""
+
+    to: str | None = option.to_field(
+        "Append labels to FILE, and go on from those in it.", shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_PATCH}"
+    )
+    strategy: str = panels.common_option(
+        "--next", "answer",
+        "Choose the next document: uncertain, typical of those not yet labelled, both (mixed), or random.",
+        type=panels.Choice(STRATEGIES), default=STRATEGIES[0],
+    )  # fmt: skip
+    random_share: float = panels.option(
+        "--random-share", "answer",
+        "Draw this share of the documents at random. Accuracy is estimated from them alone; with 0 there is no estimate.",
+        hidden=True, type=option.Number(0, 1), default=0.1, metavar="SHARE",
+    )  # fmt: skip
+    seed: int = option.seed_field("answer", "Seed of the drawing.")
+    suggest: int | None = panels.common_option(
+        "--suggest", "output",
+        "Print the next N documents as rows to fill in. The column label is empty.",
+        type=option.WholeNumber(1),
+    )  # fmt: skip
+    take: str | None = panels.common_option(
+        "--take", "documents",
+        "Add the labels of rows that were filled in. It needs the columns or keys id and label.",
+        type=PATH,
+    )  # fmt: skip
+    review: bool = panels.common_option(
+        "--review", "documents",
+        "Ask about the documents of a labelled corpus that nbtext suspects finds. FILE then gets document, old and new label; the corpus stays.",
+    )  # fmt: skip
+    output: str = option.output_field("tsv csv jsonl", "Of the rows of --suggest.")
+    excel_safe: bool = option.excel_safe_field()
+    seeds: str | None = panels.option(
+        "--seeds", "documents",
+        "Begin with words for the classes. A line of FILE has a class, a tab and a word, and optionally a tab and its pseudo-count, by default 10. A word after ! "
+        "speaks against the class.",
+        type=PATH,
+    )  # fmt: skip
+    who: str | None = panels.option("--who", "output", "Store the name of the person with each label.", metavar="NAME")
+    times: bool = panels.option("--times", "output", "Store the time with each label.")
+    analysis: Given[Settings] = parameters(Settings, only=ANALYSING)
+
+    @property
+    def file(self) -> str:
+        """The file of labels, or of corrected labels."""
+        return self.to or (DEFAULT_PATCH if self.review else DEFAULT_FILE)
+
+
 @panels.command("label")
-@option.corpus_argument
-@option.to_option("Append labels to FILE, and go on from those in it.", shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_PATCH}")
-@panels.common_option(
-    "--next strategy", "answer",
-    "Choose the next document: uncertain, typical of those not yet labelled, both (mixed), or random.",
-    type=panels.Choice(STRATEGIES), default=STRATEGIES[0],
-)  # fmt: skip
-@panels.option(
-    "--random-share", "answer",
-    "Draw this share of the documents at random. Accuracy is estimated from them alone; with 0 there is no estimate.",
-    hidden=True, type=option.Number(0, 1), default=0.1, metavar="SHARE",
-)  # fmt: skip
-@option.seed_option("answer", "Seed of the drawing.")
-@panels.common_option(
-    "--suggest", "output",
-    "Print the next N documents as rows to fill in. The column label is empty.",
-    type=option.WholeNumber(1),
-)  # fmt: skip
-@panels.common_option(
-    "--take", "documents",
-    "Add the labels of rows that were filled in. It needs the columns or keys id and label.",
-    type=option.PATH,
-)  # fmt: skip
-@panels.common_option(
-    "--review", "documents",
-    "Ask about the documents of a labelled corpus that nbtext suspects finds. FILE then gets document, old and new label; the corpus stays.",
-)  # fmt: skip
-@option.output_option("tsv csv jsonl", "Of the rows of --suggest.")
-@option.excel_safe_option
-@panels.option(
-    "--seeds", "documents",
-    "Begin with words for the classes. A line of FILE has a class, a tab and a word, and optionally a tab and its pseudo-count, by default 10. A word after ! "
-    "speaks against the class.",
-    type=option.PATH,
-)  # fmt: skip
-@panels.option("--who", "output", "Store the name of the person with each label.", metavar="NAME")
-@panels.option("--times", "output", "Store the time with each label.")
-@option.analysis_options
-@option.document_options
-def command(output: str, **options: Any) -> None:
+def command(labelling: LabelOptions, documents: Documents) -> None:
     """Sort documents without labels into classes; nbtext train reads the result.
 
     CORPUS is the pool, in any format. Labels in it are ignored, except with --review. A terminal shows the most informative document first: number keys answer, n names a new class, and the last line shows the other keys. Words for the most probable class are bold on blue, words for the second
@@ -80,58 +97,71 @@ def command(output: str, **options: Any) -> None:
     """
     import time
 
-    from nbtext.cli.corpus import CommandCorpus, check_output_file, corpus_paths
+    from nbtext.cli.corpus import check_output_file, located
     from nbtext.cli.label_terminal import Terminal
     from nbtext.labelling.answer_file import AnswerFile, Labelled, Reviewed
     from nbtext.report.forms import by_place, write
 
-    options["to"] = options["to"] or (DEFAULT_PATCH if options["review"] else DEFAULT_FILE)
-    safe = option.safe_cells(options, output)
-    paths = corpus_paths(options)
-    check_output_file(options["to"], "--to", [])
-    target = Path(options["to"]).resolve()
-    if any(path != "-" and target.is_relative_to(Path(path).resolve()) for path in paths):
-        raise UsageError(f"{options['to']} would be read as a document", hint="choose another --to")
-    if options["suggest"] is not None:
-        session, source = _session(paths, options, None)
+    file_name = labelling.file
+    safe = option.safe_cells(labelling.output, is_wanted=labelling.excel_safe)
+    documents = located(documents)
+    check_output_file(file_name, "--to", [])
+    target = Path(file_name).resolve()
+    if any(path != "-" and target.is_relative_to(Path(path).resolve()) for path in documents.paths):
+        raise UsageError(f"{file_name} would be read as a document", hint="choose another --to")
+    if labelling.suggest is not None:
+        session, source = _session(documents, labelling, None)
         columns = by_place("id", "label", "suggested", "probability:.6g", "text")
-        write(session.suggest(options["suggest"]), output, columns, safe=safe, tsv_heads=True)
+        write(session.suggest(labelling.suggest), labelling.output, columns, safe=safe, tsv_heads=True)
         source.say_notices()
         return
-    terminal = None if options["take"] is not None else Terminal()
-    with AnswerFile(options["to"], (Reviewed if options["review"] else Labelled).of_line) as file:
+    terminal = None if labelling.take is not None else Terminal()
+    kind_of_line = Reviewed if labelling.review else Labelled
+
+    def now() -> str | None:
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()) if labelling.times else None
+
+    with AnswerFile(file_name, kind_of_line.of_line) as file:
         if file.repaired:
-            messages.warn(f"{options['to']}: a half-written line was cut off, as after a power cut; that document is asked about again")
-        session, source = _session(paths, options, file)
-
-        def now() -> str | None:
-            return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()) if options["times"] else None
-
+            messages.warn(f"{file_name}: a half-written line was cut off, as after a power cut; that document is asked about again")
+        session, source = _session(documents, labelling, file)
         if terminal is None:
-            filled = options["take"] or ""
-            reading = Reading.of({"text_column": "id", "encoding": options["encoding"] or "auto"})
-            rows = CommandCorpus((filled,), reading, {}, labelled=False, columns=("id", "label"), progress=False)
-            known = len(session.labels)
-            for _ in messages.reported(session.take(rows, options["who"], now())):
-                pass
-            rows.finish()
-            new = quantity(len(session.labels) - known, f"new {session.model.noun_of_answers}")
-            classes = quantity(len(session.classes), session.plan.kind.noun)
-            messages.notice(f"{options['to']}: {new}, {len(session.labels):,} in all, {classes}")
+            _take(session, labelling, documents, now)
         else:
-            from nbtext.cli.label_screen import SCREENS
-            from nbtext.prediction.posterior import of_kind
-
-            screen = of_kind(SCREENS, session.plan.kind)
-            with terminal:
-                screen(session, terminal, lambda row, label: session.answer(row, label, options["who"], now())).run()
-            classes = quantity(len(session.classes), session.plan.kind.noun)
-            learn = "" if options["review"] else f", {classes}; learn them with nbtext train {options['to']}"
-            messages.notice(f"{options['to']}: {session.done}{learn}")
+            _ask(session, labelling, terminal, now)
     source.say_notices()
 
 
-def _session(paths: tuple[str, ...], options: option.Options, file: AnswerFile | None) -> tuple[Session, CommandCorpus]:
+def _take(session: Session, labelling: LabelOptions, documents: Documents, now: Callable[[], str | None]) -> None:
+    """Add the labels of the rows of ``--take``."""
+    from nbtext.cli.corpus import CommandCorpus
+
+    reading = Reading(text_column="id", encoding=documents.reading.settings.encoding)
+    filled = Documents(paths=(labelling.take or "",))
+    rows = CommandCorpus(filled, reading, labelled=False, columns=("id", "label"), progress=False)
+    known = len(session.labels)
+    for _ in messages.reported(session.take(rows, labelling.who, now())):
+        pass
+    rows.finish()
+    new = quantity(len(session.labels) - known, f"new {session.model.noun_of_answers}")
+    classes = quantity(len(session.classes), session.plan.kind.noun)
+    messages.notice(f"{labelling.file}: {new}, {len(session.labels):,} in all, {classes}")
+
+
+def _ask(session: Session, labelling: LabelOptions, terminal: Terminal, now: Callable[[], str | None]) -> None:
+    """Ask about the documents on the terminal."""
+    from nbtext.cli.label_screen import SCREENS
+    from nbtext.prediction.posterior import of_kind
+
+    screen = of_kind(SCREENS, session.plan.kind)
+    with terminal:
+        screen(session, terminal, lambda row, label: session.answer(row, label, labelling.who, now())).run()
+    classes = quantity(len(session.classes), session.plan.kind.noun)
+    learn = "" if labelling.review else f", {classes}; learn them with nbtext train {labelling.file}"
+    messages.notice(f"{labelling.file}: {session.done}{learn}")
+
+
+def _session(documents: Documents, labelling: LabelOptions, file: AnswerFile | None) -> tuple[Session, CommandCorpus]:
     """Return the session or review that goes on from the labels of ``--to``, and the documents as they were read; without ``file`` labels are only read."""
     from nbtext.cli.corpus import CommandCorpus, analysis_of
     from nbtext.corpus.streams import file_content
@@ -140,24 +170,24 @@ def _session(paths: tuple[str, ...], options: option.Options, file: AnswerFile |
     from nbtext.prediction.labels import separator_between
 
     answers: Any = [] if file is None else file.answers
-    if file is None and Path(options["to"]).exists():  # another session may be writing to it
-        answers = read_session(options["to"], file_content(options["to"]), Labelled.of_line)
-    source = CommandCorpus(paths, option.given_reading(options), options, labelled=options["review"])
-    analysis = analysis_of(options, source.reading)
-    if options["review"] and file is not None:
+    if file is None and Path(labelling.file).exists():  # another session may be writing to it
+        answers = read_session(labelling.file, file_content(labelling.file), Labelled.of_line)
+    source = CommandCorpus(documents, documents.reading.settings, labelled=labelling.review)
+    analysis = analysis_of(labelling.analysis, source.reading)
+    if labelling.review and file is not None:
         from nbtext.labelling.pool import count_pool
         from nbtext.labelling.review import Review
         from nbtext.model.training import looked_up
 
         return Review(count_pool(source.readable(), analysis), looked_up(analysis), file), source
-    separator = options["label_separator"] or separator_between(answer.label for answer in answers)
-    plan = Plan(options["strategy"], options["random_share"], options["seed"], separator)
+    separator = documents.reading.settings.label_separator or separator_between(answer.label for answer in answers)
+    plan = Plan(labelling.strategy, labelling.random_share, labelling.seed, separator)
     seeds: list[Seed] = []
-    if options["seeds"] is not None:
+    if labelling.seeds is not None:
         from nbtext.cli.option_files import read_seeds
         from nbtext.exclusions import SEED_WORDS, require_fitting, rows_of
         from nbtext.model.training import seed_terms
 
         require_fitting(analysis.settings, SEED_WORDS, *rows_of(plan.kind))
-        seeds = seed_terms(read_seeds(options["seeds"]), analysis)
+        seeds = seed_terms(read_seeds(labelling.seeds), analysis)
     return open_session(source.readable(), analysis, plan, answers, file, seeds), source

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nbtext.cli import option, panels
+from nbtext.cli.option import RunningOptions, TrainingCorpus, TrainingOptions
+from nbtext.records import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningCurveOptions:
+    """The options of this command alone."""
+
+    output: str = option.output_field("table tsv csv json jsonl", "Rows are sizes of the training corpus.")
+    steps: int = panels.common_option("--steps", "documents", "Train on N sizes of the corpus.", type=option.WholeNumber(1, 100), default=8)
+    more: int | None = panels.common_option(
+        "--more", "answer",
+        "Forecast the accuracy for N more labelled documents.",
+        type=option.WholeNumber(1), shown_default="as many as there are",
+    )  # fmt: skip
+    folds: int = panels.option(
+        "--folds", "documents", "Hold out one N-th of the documents, each in turn.", type=option.WholeNumber(2), default=5
+    )
+    repeats: int = panels.option("--repeats", "documents", "Draw the folds N times.", type=option.WholeNumber(1), default=3)
+    seed: int = option.seed_field("documents", "Seed of the random draws.")
 
 
 @panels.command("learning-curve")
-@option.corpus_argument
-@option.output_option("table tsv csv json jsonl", "Rows are sizes of the training corpus.")
-@panels.common_option("--steps", "documents", "Train on N sizes of the corpus.", type=option.WholeNumber(1, 100), default=8)
-@panels.common_option(
-    "--more", "answer",
-    "Forecast the accuracy for N more labelled documents.",
-    type=option.WholeNumber(1), shown_default="as many as there are",
-)  # fmt: skip
-@panels.option("--folds", "documents", "Hold out one N-th of the documents, each in turn.", type=option.WholeNumber(2), default=5)
-@panels.option("--repeats", "documents", "Draw the folds N times.", type=option.WholeNumber(1), default=3)
-@option.seed_option("documents", "Seed of the random draws.")
-@option.jobs_option
-@option.corpus_options
-def command(output: str, steps: int, folds: int, repeats: int, seed: int, more: int | None, **options: Any) -> None:
+def command(documents: TrainingCorpus, drawing: LearningCurveOptions, running: RunningOptions, training: TrainingOptions) -> None:
     """Show how accuracy grows with the number of training documents, and forecast it for more.
 
     Models are trained on growing parts of a corpus and judged on held-out documents. The last column is the accuracy on the training documents
@@ -35,17 +40,18 @@ def command(output: str, steps: int, folds: int, repeats: int, seed: int, more: 
       nbtext learning-curve corpora/service-desk/train --more 500
       nbtext learning-curve messages.csv --label-column topic --folds 2 -o json
     """
-    from nbtext.cli.corpus import corpus_paths, read_and_count
+    from nbtext.cli.corpus import located, read_and_count
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.evaluation.learning_curves import Resampling, learning_curve
     from nbtext.report.comparisons import print_learning_curve
     from nbtext.report.forms import write_result
 
-    counted = read_and_count(corpus_paths(options), options)
+    counted = read_and_count(located(documents), training.settings, running.jobs)
     counted.source.say_notices()
     subsets = Subsets(counted.corpus.counts.statistics, counted.corpus.counts.documents)
-    curve = learning_curve(subsets, counted.settings, Resampling(steps, folds, repeats, seed), options["jobs"], more)
-    if output == "table":
+    resampling = Resampling(drawing.steps, drawing.folds, drawing.repeats, drawing.seed)
+    curve = learning_curve(subsets, counted.settings, resampling, running.jobs, drawing.more)
+    if drawing.output == "table":
         print_learning_curve(curve)
     else:
-        write_result(output, curve, curve.points)
+        write_result(drawing.output, curve, curve.points)

@@ -13,12 +13,14 @@ from nbtext.errors import UsageError
 from nbtext.report.answers import mail_header
 
 if TYPE_CHECKING:
+    from nbtext.cli.option import AskedDocuments
+    from nbtext.cli.prediction import ClassifyPredictionOptions
     from nbtext.scoring import Answer
 
 _PIECE = 1 << 20
 
 
-def filter_message(model_path: str, options: option.Options) -> None:
+def filter_message(model_path: str, documents: AskedDocuments, prediction: ClassifyPredictionOptions) -> None:
     """Copy the message on standard input, marked with its answer.
 
     If anything fails, copy the message whole, marked with the reason ``error``, and raise what failed.
@@ -28,26 +30,28 @@ def filter_message(model_path: str, options: option.Options) -> None:
     message, rest = Message.of(start), b""
     answer: Answer | None = None
     try:
-        if options["corpus"] not in ((), ("-",)):
+        if documents.corpus not in ((), ("-",)):
             raise UsageError("--mail-filter reads one message on standard input", hint="leave out CORPUS")
         from nbtext.cli.corpus import reading_of
+        from nbtext.cli.prediction import prediction_rules
         from nbtext.corpus.document import too_large
         from nbtext.corpus.reading import read_bytes
         from nbtext.scoring import answers_to, scored
         from nbtext.settings import BY_NAME, in_bytes
 
         model = option.load_model(model_path)
-        reading = reading_of(model, (), options)
+        reading = reading_of(model, documents)
         is_text = not (reading.layout.file_per_document or reading.layout.mail) or reading.document == BY_NAME  # without headers, or name
-        reading = replace(reading, format="dir", document="mail" if is_text and not options["document"] else reading.document)
+        is_mail = is_text and "document" not in documents.reading
+        reading = replace(reading, format="dir", document="mail" if is_mail else reading.document)
         limit = in_bytes(reading.max_document_size)
         rest = source.read(max(limit + 1 - len(start), 0))
         document = read_bytes("standard input", message.content + rest, reading)
         if len(start) + len(rest) > limit:
             document = document._replace(problem=too_large(limit))
-        rule, _ = option.answer_rules(options, model)
+        rule, _ = prediction_rules(prediction, model)
         [answer] = messages.reported(
-            answers_to(scored(model.fitted, [document]), model.fitted, rule, min_typicality=options["min_typicality"])
+            answers_to(scored(model.fitted, [document]), model.fitted, rule, min_typicality=prediction.min_typicality)
         )
     finally:
         _write(message, answer, rest)

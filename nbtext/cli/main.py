@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from nbtext.cli.messages import clear_progress, log_is_json, say, say_problem, set_log_format
-from nbtext.cli.panels import EVERYTHING, color_option, log_format_option, painter
+from nbtext.cli.panels import COLOR, EVERYTHING, LOG_FORMAT, painter
 from nbtext.errors import NbtextError, PathError, reason
 
 if TYPE_CHECKING:
@@ -133,8 +133,6 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("-V", "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version and exit.")
 @click.option("--debug", is_flag=True, help="Show a traceback for an internal error.")
-@color_option
-@log_format_option
 def nbtext(debug: bool) -> None:  # noqa: FBT001 - click passes it
     """Text classification: learn from labelled documents, classify others.
 
@@ -143,6 +141,9 @@ def nbtext(debug: bool) -> None:  # noqa: FBT001 - click passes it
       nbtext classify doc.txt   the class and its probability
     """
     del debug
+
+
+nbtext.params += [COLOR, LOG_FORMAT]
 
 
 def main() -> NoReturn:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import os
-from typing import Any
-
-import click
 
 from nbtext.cli import messages, option, panels
 from nbtext.cli.config import MODEL
-from nbtext.cli.writing import lock_settings, say_model, writing_options
+from nbtext.cli.given import PATH
+from nbtext.cli.writing import WritingOptions, say_model
 from nbtext.errors import UsageError, quantity
+from nbtext.records import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeOptions:
+    """The options of this command alone."""
+
+    models: tuple[str, ...] = panels.argument(nargs=-1, required=True, metavar="MODEL MODEL...", type=PATH)
+    to: str = option.to_field("Write the model to FILE. It may be one of the models.", MODEL, old_names="-o --output", required=True)
 
 
 @panels.command("merge")
-@click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL...", type=option.PATH)
-@option.to_option("Write the model to FILE. It may be one of the models.", MODEL, old_names="-o --output", required=True)
-@writing_options
-@option.messages_options
-def command(models: tuple[str, ...], to: str, **options: Any) -> None:
+def command(sources: MergeOptions, writing: WritingOptions) -> None:
     """Write the model that training on the documents of all these models makes.
 
     The models must count alike: the same language, stop words, stemmer, n-grams, attributes and size of sample. All other settings are those of
@@ -33,6 +36,7 @@ def command(models: tuple[str, ...], to: str, **options: Any) -> None:
     from nbtext.model.locked_model import merge
     from nbtext.store.atomic import check_replaceable
 
+    models, to = sources.models, sources.to
     places = [os.path.realpath(path) for path in models]
     if len(models) < 2:
         raise UsageError("there is only one model to merge", hint="name two or more")
@@ -40,7 +44,7 @@ def command(models: tuple[str, ...], to: str, **options: Any) -> None:
         if places[number] in places[:number]:
             raise UsageError("the model is named twice", where=path, hint="its documents would count twice")
     check_replaceable(to)
-    model, parts, ledger, repeated = merge(models, to, **lock_settings(options))
+    model, parts, ledger, repeated = merge(models, to, **writing.lock)
     without = [part for part in parts if part.ledger is None]
     if ledger is not None and without:
         documents = quantity(sum(part.model.counts.labelled.n_documents for part in without), "document")

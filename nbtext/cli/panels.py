@@ -1,16 +1,22 @@
-"""Layout of help: examples, then options in panels; those used most with ``--help``, all of them with ``--help-all``.
+"""Commands: their options as fields of records, and the layout of their help.
 
-Also the options that nbtext itself has. This module imports no settings: `nbtext --help` does without.
+An option is declared once, as a field of a frozen record (`option`, `argument`). A command names its records in its signature, and gets them with the
+values of the command line. Help, completion, defaults and the reference read the same declarations. Nothing changes a record: `dataclasses.replace`
+makes another.
+
+Help has examples, then options in panels; those used most with ``--help``, all of them with ``--help-all``. This module imports no settings:
+`nbtext --help` does without.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from inspect import cleandoc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, field, fields
+from inspect import cleandoc, get_annotations
 from textwrap import wrap
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import click
 from click.core import ParameterSource, augment_usage_errors
@@ -19,8 +25,6 @@ from nbtext.cli import messages
 from nbtext.cli.messages import log_is_json, say, standard_error_is_terminal
 from nbtext.errors import UsageError, did_you_mean
 from nbtext.report.forms import has_colours, set_colours
-
-Function = TypeVar("Function", bound="Callable[..., object]")
 
 EVERYTHING = "nbtext.help-all"
 """Set in the ``meta`` of a context whose help shows all."""
@@ -213,23 +217,98 @@ _OF_ALL = [
 """Options of every command."""
 
 
-def command(name: str, cls: type[Command] = Command, *, hidden: bool = False) -> Callable[[Callable[..., int | None]], click.Command]:
-    """Return the decorator that makes a command of a function; a ``hidden`` one is the old name of another."""
-    return click.command(name, cls=cls, add_help_option=False, hidden=hidden)
+class Declaration(NamedTuple):
+    """What a field of a record declares."""
+
+    parameters: Callable[[str], list[click.Parameter]]
+    """Makes click's options or argument, given the name of the field."""
+    value: Callable[[str, Mapping[str, Any]], object]
+    """Returns the value of the field, given its name and the values of all options by name."""
+    is_late: bool = False
+    """Its options come behind those of other fields."""
 
 
-def option(names: str, group: str, text: str, **attributes: Any) -> Callable[[Function], Function]:
-    """Return the decorator that adds an option to a command, in a panel of its help; other arguments are those of `Option` and `click.Option`.
+DECLARATION = "option"
+"""In the metadata of a field: its `Declaration`."""
 
-    ``names`` have blanks between them; that of the parameter may be the last. An option with neither type nor metavar is a switch.
+
+def _value_of_one(name: str, values: Mapping[str, Any]) -> object:
+    return values[name]
+
+
+def option(names: str, group: str, text: str, *, is_late: bool = False, **attributes: Any) -> Any:
+    """Declare a field as an option in a panel of the help; other arguments are those of `Option` and `click.Option`.
+
+    ``names`` have blanks between them. An option with neither type nor metavar is a switch.
     """
     is_switch = attributes.keys().isdisjoint({"type", "metavar"})
-    return click.option(*names.split(), cls=Option, group=group, help=text, is_flag=is_switch or None, **attributes)
+
+    def parameters(name: str) -> list[click.Parameter]:
+        return [Option([*names.split(), name], group=group, help=text, is_flag=is_switch or None, **attributes)]
+
+    default = attributes.get("default")
+    if attributes.get("required"):
+        default = MISSING
+    elif attributes.get("multiple"):
+        default = ()
+    elif is_switch and default is None:
+        default = False
+    elif callable(default):
+        default = None
+    return field(default=default, metadata={DECLARATION: Declaration(parameters, _value_of_one, is_late)})
 
 
-def common_option(names: str, group: str, text: str, **attributes: Any) -> Callable[[Function], Function]:
-    """Return the decorator that adds an option which ``--help`` shows too; otherwise like `option`."""
+def common_option(names: str, group: str, text: str, **attributes: Any) -> Any:
+    """Declare a field as an option which ``--help`` shows too; otherwise like `option`."""
     return option(names, group, text, common=True, **attributes)
+
+
+def argument(**attributes: Any) -> Any:
+    """Declare a field as an argument; the attributes are those of `click.Argument`."""
+
+    def parameters(name: str) -> list[click.Parameter]:
+        return [click.Argument([name], **attributes)]
+
+    default = () if attributes.get("nargs") == -1 else None
+    return field(default=default, metadata={DECLARATION: Declaration(parameters, _value_of_one)})
+
+
+def _declarations(record: type) -> Iterator[tuple[str, Declaration]]:
+    """Yield the name and the declaration of each field of a record that has one."""
+    for each in fields(record):
+        if DECLARATION in each.metadata:
+            yield each.name, each.metadata[DECLARATION]
+
+
+def command(
+    name: str, cls: type[Command] = Command, *, hidden: bool = False, shared: Sequence[click.Parameter] | None = None
+) -> Callable[[Callable[..., int | None]], click.Command]:
+    """Return the decorator that makes a command of a function whose arguments are records of options.
+
+    A ``hidden`` command is the old name of another. ``shared`` are options that no record has, by default those of all messages.
+    """
+
+    def decorate(function: Callable[..., int | None]) -> click.Command:
+        records = get_annotations(function, eval_str=True)
+        records.pop("return", None)
+        early: list[click.Parameter] = []
+        late: list[click.Parameter] = []
+        for record in records.values():
+            for field_name, declaration in _declarations(record):
+                options = late if declaration.is_late else early
+                options += declaration.parameters(field_name)
+
+        def run(**values: Any) -> int | None:
+            made = {
+                argument: record(**{each: declaration.value(each, values) for each, declaration in _declarations(record)})
+                for argument, record in records.items()
+            }
+            return function(**made)
+
+        params = [*early, *late, *(MESSAGES if shared is None else shared)]
+        return cls(name, callback=run, params=params, help=function.__doc__, add_help_option=False, hidden=hidden)
+
+    return decorate
 
 
 def _first_sentence(text: str) -> str:
@@ -293,10 +372,9 @@ def wrong_value(wanted: str, given: str, param: click.Parameter | None, ctx: cli
     return click.UsageError(f"{_long_name(param) if param else 'it'} must be {wanted}, not {given}", ctx)
 
 
-log_format_option = option(
-    "--log-format", "process",
-    "Form of messages on standard error. json: an object a line, with level, message and, if they apply, where, document and hint.",
-    type=Choice(("text", "json")), expose_value=False, shown_default="text",
+LOG_FORMAT = Option(
+    ["--log-format"], group="process", expose_value=False, shown_default="text", type=Choice(("text", "json")),
+    help="Form of messages on standard error. json: an object a line, with level, message and, if they apply, where, document and hint.",
 )  # fmt: skip
 """`nbtext.cli.main` reads it before other options, so that it applies to their errors too."""
 
@@ -307,8 +385,15 @@ def _set_colours(context: click.Context, _: click.Parameter, when: str | None) -
         context.color = None if when == "auto" else when == "always"
 
 
-color_option = option(
-    "--color", "output",
-    "Use colours: auto, always or never. auto: on a terminal that has them, unless the variable NO_COLOR is set.",
-    type=Choice(("auto", "always", "never")), is_eager=True, expose_value=False, shown_default="auto", callback=_set_colours,
+COLOR = Option(
+    ["--color"], group="output", expose_value=False, shown_default="auto", type=Choice(("auto", "always", "never")), is_eager=True, callback=_set_colours,
+    help="Use colours: auto, always or never. auto: on a terminal that has them, unless the variable NO_COLOR is set.",
 )  # fmt: skip
+
+MESSAGES: Sequence[click.Parameter] = (
+    COLOR,
+    Option(["-v", "--verbose"], group="process", common=True, is_flag=True, help="Print notices even without a terminal."),
+    Option(["-q", "--quiet"], group="process", common=True, is_flag=True, help="Print errors only."),
+    LOG_FORMAT,
+)
+"""Options of all commands that work."""

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from nbtext.cli import messages, option, panels
+from nbtext.cli.option import Documents, RunningOptions
+from nbtext.records import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrevalenceOptions:
+    """The options of this command alone."""
+
+    model_path: str = option.model_field()
+    output: str = option.output_field("table tsv csv json jsonl", "Rows are classes, or with --by the values of the column.")
+    by: str | None = panels.common_option(
+        "--by", "output", "Add the shares for each value of a column, such as a day or a source.", metavar="COLUMN"
+    )
 
 
 @panels.command("prevalence")
-@option.corpus_argument
-@option.model_option
-@option.output_option("table tsv csv json jsonl", default="table", more="Rows are classes, or with --by the values of the column.")
-@panels.common_option("--by", "output", "Add the shares for each value of a column, such as a day or a source.", metavar="COLUMN")
-@option.jobs_option
-@option.document_options
-def command(model_path: str, output: str, by: str | None, **options: Any) -> None:
+def command(documents: Documents, shares: PrevalenceOptions, running: RunningOptions) -> None:
     """Estimate how many of the documents are of each class, with 95 % intervals.
 
     Counting the answers of classify leans towards the shares of training, because mistakes do not cancel out. Here the shares are those under which the
@@ -32,7 +39,7 @@ def command(model_path: str, output: str, by: str | None, **options: Any) -> Non
     """
     from itertools import chain, islice
 
-    from nbtext.cli.corpus import corpus_paths, documents_for
+    from nbtext.cli.corpus import documents_for, located
     from nbtext.cli.shares import likelihoods_of
     from nbtext.errors import quantity
     from nbtext.evaluation.drift_log import DriftWatch, beyond_prior_shift
@@ -40,19 +47,19 @@ def command(model_path: str, output: str, by: str | None, **options: Any) -> Non
     from nbtext.promises.class_shares import estimate_prevalence
     from nbtext.report.comparisons import DRIFT_FIGURES, write_prevalence
 
-    model = option.load_model(model_path)
-    options["on_error"] = options["on_error"] or "skip"  # reported, and with no part in the shares
-    documents = documents_for(model, corpus_paths(options), options, labelled=False, columns=[] if by is None else [by])
-    blocks = score_corpus(model.fitted, documents, options["jobs"])
+    model = option.load_model(shares.model_path)
+    documents = replace(located(documents), on_error=documents.on_error or "skip")  # reported, and with no part in the shares
+    source = documents_for(model, documents, labelled=False, columns=[] if shares.by is None else [shares.by])
+    blocks = score_corpus(model.fitted, source, running.jobs)
     blocks = chain(tuple(islice(blocks, 1)), blocks)  # a path that is not there is reported before what the model lacks
     likelihoods = likelihoods_of(model)
     watch = None if model.fitted.learnt.profile is None else DriftWatch(model)
     result = estimate_prevalence(blocks if watch is None else watch.watched(blocks), model.classes, likelihoods)
     drift = None if watch is None else watch.drift()
-    documents.say_notices()
+    source.say_notices()
     if result.impossible:
         messages.warn(f"left out, because no class is possible: {quantity(result.impossible, 'document')}")
     if drift and (moved := beyond_prior_shift(drift)):
         titles = " and ".join(DRIFT_FIGURES[name] for name in moved)
         messages.warn(f"the documents differ from those of training by more than class shares ({titles}), so these shares may be off")
-    write_prevalence(output, result, by, drift)
+    write_prevalence(shares.output, result, shares.by, drift)

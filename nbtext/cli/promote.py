@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
 from nbtext.cli import option, panels
-from nbtext.cli.writing import lock_settings, say_model, writing_options
+from nbtext.cli.given import PATH
+from nbtext.cli.writing import WritingOptions, say_model
+from nbtext.records import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromoteOptions:
+    """The options of this command alone."""
+
+    new: str = panels.argument(type=PATH)
+    model_path: str = option.model_field()
 
 
 @panels.command("promote")
-@click.argument("new", type=option.PATH)
-@option.model_option
-@writing_options
-@option.messages_options
-def command(new: str, model_path: str, **options: Any) -> None:
+def command(models: PromoteOptions, writing: WritingOptions) -> None:
     """Replace the model by NEW, together with its ledger if it was trained with --once. NEW is then gone, as after mv.
 
     NEW is checked first; if it is damaged nothing happens. Other commands read the old model or the new one, never a mixture. A run that is
@@ -31,5 +33,5 @@ def command(new: str, model_path: str, **options: Any) -> None:
     """
     from nbtext.model.locked_model import promote
 
-    model = promote(new, model_path, **lock_settings(options))
-    say_model(model, model_path, model)
+    model = promote(models.new, models.model_path, **writing.lock)
+    say_model(model, models.model_path, model)

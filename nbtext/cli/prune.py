@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nbtext.cli import messages, option, panels
-from nbtext.cli.writing import lock_settings, say_model, writing_options
+from nbtext.cli.writing import WritingOptions, say_model
 from nbtext.errors import UsageError, quantity
+from nbtext.records import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class PruneOptions:
+    """The options of this command alone."""
+
+    model_path: str = option.model_field()
+    min_df: int | None = panels.common_option(
+        "--min-df", "words", "Remove terms that occur in fewer than N documents.", type=option.WholeNumber(1)
+    )
+    max_df: float | None = panels.common_option(
+        "--max-df", "words",
+        "Remove terms that occur in a larger share of documents.",
+        type=option.Number(0, 1), metavar="SHARE",
+    )  # fmt: skip
+    ledger: bool = panels.option("--ledger", "model", "Take out the ledger of nbtext train --once, before the model is given away.")
 
 
 @panels.command("prune")
-@option.model_option
-@panels.common_option("--min-df", "words", "Remove terms that occur in fewer than N documents.", type=option.WholeNumber(1))
-@panels.common_option(
-    "--max-df", "words",
-    "Remove terms that occur in a larger share of documents.",
-    type=option.Number(0, 1), metavar="SHARE",
-)  # fmt: skip
-@panels.option("--ledger", "model", "Take out the ledger of nbtext train --once, before the model is given away.")
-@writing_options
-@option.messages_options
-def command(model_path: str, min_df: int | None, max_df: float | None, **options: Any) -> None:
+def command(limits: PruneOptions, writing: WritingOptions) -> None:
     """Remove rare or common terms from a model permanently, which makes the file smaller.
 
     From then on the vocabulary is closed: nbtext update counts only the terms that are left, so new words stay unknown, and documents that were
@@ -38,13 +43,17 @@ def command(model_path: str, min_df: int | None, max_df: float | None, **options
     from nbtext.model.locked_model import locked_model
     from nbtext.store.atomic import check_replaceable
 
-    if min_df is None and max_df is None and not options["ledger"]:
+    model_path = limits.model_path
+    drops_terms = limits.min_df is not None or limits.max_df is not None
+    if not drops_terms and not limits.ledger:
         raise UsageError("there is no limit to prune by", hint="give --min-df, --max-df or --ledger")
     check_replaceable(model_path)
-    with locked_model(model_path, **lock_settings(options)) as file:
+    with locked_model(model_path, **writing.lock) as file:
         before = file.load()
-        after = before if min_df is max_df is None else pruned(before, min_df or 1, 1.0 if max_df is None else max_df)
-        file.replace(after, None if options["ledger"] else file.ledger())
+        after = before
+        if drops_terms:
+            after = pruned(before, limits.min_df or 1, 1.0 if limits.max_df is None else limits.max_df)
+        file.replace(after, None if limits.ledger else file.ledger())
     terms, left = (int(model.fitted.text_terms.sum()) for model in (before, after))
     messages.notice(f"removed {terms - left:,} of {quantity(terms, 'term')}")
     say_model(after, model_path, before)

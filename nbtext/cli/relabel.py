@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
-
-import click
 
 from nbtext.cli import option, panels
-from nbtext.cli.writing import lock_settings, say_model, writing_options
+from nbtext.cli.writing import WritingOptions, say_model
+from nbtext.records import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelabelOptions:
+    """The options of this command alone."""
+
+    old: str = panels.argument(shell_complete=option.suggest_classes)
+    new: str = panels.argument()
+    model_path: str = option.model_field()
 
 
 @panels.command("relabel")
-@click.argument("old", shell_complete=option.suggest_classes)
-@click.argument("new")
-@option.model_option
-@writing_options
-@option.messages_options
-def command(old: str, new: str, model_path: str, **options: Any) -> None:
+def command(change: RelabelOptions, writing: WritingOptions) -> None:
     """Rename the class OLD to NEW. If there is a class NEW already, the two become one; not where a document may have both.
 
     The result is the model that training on a corpus with these labels makes. If class probabilities were given, the weight of OLD is added to that of NEW.
@@ -33,8 +35,9 @@ def command(old: str, new: str, model_path: str, **options: Any) -> None:
     from nbtext.prediction.labels import renamed_text
     from nbtext.store.atomic import check_replaceable
 
+    old, new, model_path = change.old, change.new, change.model_path
     check_replaceable(model_path)
-    with locked_model(model_path, **lock_settings(options)) as file:
+    with locked_model(model_path, **writing.lock) as file:
         before, ledger = file.load(), file.ledger()
         after = relabelled(before, old, new)
         file.replace(after, None if ledger is None else ledger.relabelled(partial(renamed_text, old=old, new=new)))

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nbtext.cli import option, panels
+from nbtext.records import dataclass
 from nbtext.settings import CRITERIA
 
 
+@dataclass(frozen=True, kw_only=True)
+class SelectFeaturesOptions:
+    """The options of this command alone."""
+
+    model_path: str = option.model_field()
+    limit: int = option.limit_field("Print N terms.", 100, old_names="--top")
+    by: str = panels.common_option(
+        "--by", "answer", "Measure of information.", type=panels.Choice(list(CRITERIA)), default=next(iter(CRITERIA))
+    )
+    output: str = option.rows_field("tsv has rank, term, score and class.")
+    excel_safe: bool = option.excel_safe_field()
+
+
 @panels.command("select-features")
-@option.model_option
-@option.limit_option("Print N terms.", 100, old_names="--top")
-@panels.common_option("--by", "answer", "Measure of information.", type=panels.Choice(list(CRITERIA)), default=next(iter(CRITERIA)))
-@option.rows_option("tsv has rank, term, score and class.")
-@option.excel_safe_option
-@option.messages_options
-def command(model_path: str, limit: int, by: str, output: str, **options: Any) -> None:
+def command(asked: SelectFeaturesOptions) -> None:
     """Print the terms that say most about the class, best first, each with the class it speaks for.
 
     Categories are terms too. Scores are in nats, except those of chi2. mutual-information comes from the language models; presence and chi2
@@ -27,15 +33,15 @@ def command(model_path: str, limit: int, by: str, output: str, **options: Any) -
       nbtext select-features --limit 500
       nbtext select-features --by chi2 --output csv
     """
-    safe = option.safe_cells(options, output)
+    safe = option.safe_cells(asked.output, is_wanted=asked.excel_safe)
     from nbtext.inspection.terms import as_words, ranking, term_name
     from nbtext.metrics.results import json_values
     from nbtext.report.forms import by_place, write
 
-    model = option.load_model(model_path)
-    terms, scores, labels = (column.tolist() for column in ranking(model, by, limit))
+    model = option.load_model(asked.model_path)
+    terms, scores, labels = (column.tolist() for column in ranking(model, asked.by, asked.limit))
     columns = [range(1, 1 + len(terms)), [term_name(model, term) for term in terms], scores, [model.classes[label] for label in labels]]
     if words := model.settings.surface_forms:
         columns.append(as_words(model, terms))
     heads = by_place("rank:d", "term", "score:.6g", "class", *["word"] * words)
-    write(zip(*columns, strict=True), output, heads, record=lambda row: json_values(dict(zip(heads, row, strict=True))), safe=safe)
+    write(zip(*columns, strict=True), asked.output, heads, record=lambda row: json_values(dict(zip(heads, row, strict=True))), safe=safe)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbtext.cli import messages
+from nbtext.cli.given import Given
 from nbtext.errors import UsageError
-from nbtext.settings import READING
+from nbtext.settings import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nbtext.cli.option import Options
+    from nbtext.cli.option import Documents
     from nbtext.model import TextClassifier
     from nbtext.promises.class_shares import Likelihoods
     from nbtext.scoring import ScoredBlock
@@ -29,21 +31,23 @@ def likelihoods_of(model: TextClassifier) -> Likelihoods:
         return uncorrected_likelihoods(model)
 
 
-def for_prior(blocks: Iterable[ScoredBlock], model: TextClassifier, options: Options) -> Iterator[ScoredBlock]:
-    """Return scored documents with posteriors for the shares of ``--prior-from``, which is read here."""
+def for_prior(
+    blocks: Iterable[ScoredBlock], model: TextClassifier, documents: Documents, paths: tuple[str, ...], jobs: int
+) -> Iterator[ScoredBlock]:
+    """Return scored documents with posteriors for the shares of ``--prior-from``, whose paths are read here, like the documents."""
     from nbtext.cli.corpus import documents_for
     from nbtext.exclusions import OTHER_SHARES, require_fitting, rows_of
     from nbtext.model.corpus_work import score_corpus
     from nbtext.promises.class_shares import ClassLikelihoods, estimate_prevalence, with_prior_of
 
     require_fitting(model.settings, OTHER_SHARES, *rows_of(model.fitted.kind))
-    if "-" in (paths := options["prior_from"]):
+    if "-" in paths:
         raise UsageError("--prior-from is read first and cannot be standard input", hint="give files")
     likelihoods = likelihoods_of(model)
     assert isinstance(likelihoods, ClassLikelihoods)  # noqa: S101 - several labels are refused above
-    reading = dict.fromkeys(parameter.name for parameter in READING) if options.get("text") else {}  # which is read as lines
-    options = {**options, **reading, "lines": False, "text": None, "on_error": "skip"}
-    documents = documents_for(model, paths, options, labelled=False)
-    shares = estimate_prevalence(score_corpus(model.fitted, documents, options["jobs"]), model.classes, likelihoods).all
-    documents.say_notices()
+    reading = Given(Reading) if documents.text else documents.reading  # texts are read as lines of JSON
+    others = replace(documents, paths=paths, text=(), reading=reading, on_error="skip")
+    source = documents_for(model, others, labelled=False)
+    shares = estimate_prevalence(score_corpus(model.fitted, source, jobs), model.classes, likelihoods).all
+    source.say_notices()
     return with_prior_of(blocks, shares, likelihoods)

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nbtext.cli import option, panels
+from nbtext.cli.given import Given, parameters
+from nbtext.cli.option import ANALYSING, AskedDocuments
+from nbtext.records import dataclass
+from nbtext.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokensOptions:
+    """The options of this command alone."""
+
+    model_path: str = option.model_field()
+    no_model: bool = panels.option(
+        "--no-model", "model",
+        "Analyse words by the options given here, without a model. There are then no term ids, and no term is unknown.",
+        hidden=True,
+    )  # fmt: skip
+    output: str = option.rows_field()
+    analysis: Given[Settings] = parameters(Settings, only=ANALYSING)
 
 
 @panels.command("tokens")
-@option.asked_options
-@panels.option(
-    "--no-model", "model",
-    "Analyse words by the options given here, without a model. There are then no term ids, and no term is unknown.",
-    hidden=True,
-)  # fmt: skip
-@option.analysis_options
-@option.rows_option()
-@option.document_options
-def command(model_path: str, output: str, **options: Any) -> None:
+def command(asked: TokensOptions, documents: AskedDocuments) -> None:
     """Print how each word of a document becomes a term, or why it is ignored.
 
     For each word there are its place, the word as written, the word that was analysed, its stem, the id of that term in the model, and the reason
@@ -35,20 +42,20 @@ def command(model_path: str, output: str, **options: Any) -> None:
       nbtext tokens --text "my bin is full"
       nbtext tokens --model none --ngrams 2 --output jsonl - < letter.txt
     """
-    from nbtext.cli.corpus import CommandCorpus, analysis_of, corpus_paths, reading_of
+    from nbtext.cli.corpus import CommandCorpus, analysis_of, located, reading_of
     from nbtext.corpus.reading import resolved
     from nbtext.explain.word_walk import WordWalker
     from nbtext.report.explanations import write_tokens
 
-    paths = corpus_paths(options)
-    if options["no_model"] or model_path == "none":
-        reading = resolved(option.given_reading(options), paths, labelled=False)
-        walker = WordWalker(analysis_of(options, reading))
+    documents = located(documents)
+    if asked.no_model or asked.model_path == "none":
+        reading = resolved(documents.reading.settings, documents.paths, labelled=False)
+        walker = WordWalker(analysis_of(asked.analysis, reading))
     else:
-        model = option.load_model(model_path)
-        walker, reading = WordWalker.of_model(model.fitted), reading_of(model, paths, options)
-    documents = CommandCorpus(paths, reading, options, labelled=False, progress=False)
-    write_tokens(
-        ((document.id, walker.tokens(document.text, document.fields, document.values)) for document in documents.readable()), output
-    )
-    documents.say_notices()
+        model = option.load_model(asked.model_path)
+        reading = reading_of(model, documents)
+        walker = WordWalker.of_model(model.fitted)
+    source = CommandCorpus(documents, reading, labelled=False, progress=False)
+    tokens = ((each.id, walker.tokens(each.text, each.fields, each.values)) for each in source.readable())
+    write_tokens(tokens, asked.output)
+    source.say_notices()

@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from nbtext.cli import option, panels
-from nbtext.cli.writing import read_pool, say_model, say_overruled, seeds_option, unlabelled_option, write_new_model, writing_options
+from nbtext.cli.option import ClusterOptions, TrainingDocuments, TrainingOptions
+from nbtext.cli.writing import TeachingOptions, WritingOptions, read_pool, say_model, say_overruled, write_new_model
+from nbtext.records import dataclass
+
+if TYPE_CHECKING:
+    from nbtext.cli.corpus import CommandCorpus
+    from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.model import TextClassifier
+    from nbtext.model.unlabelled import UnlabelledDocuments
+    from nbtext.store.ledger import Ledger
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions:
+    """The options of this command alone."""
+
+    model_path: str = option.model_field()
+    once: bool = panels.option(
+        "--once", "documents",
+        "Count equal documents once, under the last of their labels. A ledger in the model file remembers them for nbtext update --once.",
+    )  # fmt: skip
 
 
 @panels.command("train")
-@option.labelled_corpus_options
-@option.model_option
-@panels.option(
-    "--once", "documents",
-    "Count equal documents once, under the last of their labels. A ledger in the model file remembers them for nbtext update --once.",
-)  # fmt: skip
-@writing_options
-@option.jobs_option
-@option.cluster_options
-@option.corpus_options
-@unlabelled_option
-@seeds_option
-def command(model_path: str, **options: Any) -> None:
+def command(
+    documents: TrainingDocuments,
+    train: TrainOptions,
+    writing: WritingOptions,
+    running: ClusterOptions,
+    training: TrainingOptions,
+    teaching: TeachingOptions,
+) -> None:
     """Learn the classes of labelled documents and write a model.
 
     CORPUS is a directory with one sub-directory per class, a table, or another layout of --format. Several are read as one corpus. The new model
@@ -33,46 +49,55 @@ def command(model_path: str, **options: Any) -> None:
       nbtext train corpora/service-desk/train
       nbtext train messages.csv --label-column topic --model topics.joblib
     """
-    from nbtext.cli.corpus import CommandCorpus, corpus_paths, names_documents, require_distinct, untrained
+    from nbtext.cli.corpus import CommandCorpus, located, require_distinct, untrained
     from nbtext.cli.option_files import read_seeds
     from nbtext.counts.layers import require_seeded_classes
     from nbtext.store.atomic import check_replaceable
 
     begin = time.monotonic()
-    has_labels = names_documents(options) or not options["unlabelled"]
-    seeds = read_seeds(options["seeds"], fewest=1 if has_labels else 2) if options["seeds"] is not None else []
-    from_seeds = bool(seeds) and not has_labels
-    paths = options["unlabelled"] if from_seeds else corpus_paths(options)
-    check_replaceable(model_path)
-    require_distinct(model_path, paths)
-    chooses_weighting = bool(options["unlabelled"]) and options["weighting"] is options["classifier"] is None
-    if chooses_weighting:
-        options["weighting"] = "log"
-    model, _ = untrained(paths, options, labelled=not from_seeds)
+    has_labels = documents.are_named or not teaching.unlabelled
+    seeds = read_seeds(teaching.seeds, fewest=1 if has_labels else 2) if teaching.seeds is not None else []
+    from_seeds_alone = bool(seeds) and not has_labels
+    documents = replace(documents, paths=teaching.unlabelled) if from_seeds_alone else located(documents)
+    check_replaceable(train.model_path)
+    require_distinct(train.model_path, documents.paths)
+    chooses_weighting = bool(teaching.unlabelled) and not ("weighting" in training.settings or "classifier" in training.settings)
+    settings = training.settings.also(weighting="log") if chooses_weighting else training.settings
+    model, _ = untrained(documents, settings, labelled=not from_seeds_alone)
     if seeds:
         model.begin_with(seeds)
-    pool = read_pool(model, model_path, options)
-    documents = None if from_seeds else CommandCorpus(paths, model.reading, options, labelled=True)
-    counts = ledger = None
-    if documents is not None and options["once"]:
+    pool = read_pool(model, train.model_path, teaching.unlabelled, documents)
+    if from_seeds_alone:
+        model.learn(None, pool)
+        write_new_model(model, train.model_path, writing)
+    else:
+        source = CommandCorpus(documents, model.reading, labelled=True)
+        counts, ledger = _counted(model, source, running, once=train.once)
+        model = _learnt(model, counts, pool, chooses_weighting=chooses_weighting)
+        require_seeded_classes(seeds, model.classes)
+        write_new_model(model, train.model_path, writing, ledger)
+        source.say_notices()
+    say_model(model, train.model_path, more=f", {time.monotonic() - begin:.1f} s")
+
+
+def _counted(model: TextClassifier, source: CommandCorpus, running: ClusterOptions, *, once: bool) -> tuple[CorpusCounts, Ledger | None]:
+    """Return the counts of the documents; if each counts ``once``, with the ledger of them."""
+    if once:
         from nbtext.model.changing import count_batch, distinct_documents
 
-        batch = count_batch(model, documents, options["jobs"])
+        batch = count_batch(model, source, running.jobs)
         say_overruled(batch)
-        counts, ledger = distinct_documents(batch)
-    elif documents is not None:
-        from nbtext.model.corpus_work import count_corpus
+        return distinct_documents(batch)
+    from nbtext.model.corpus_work import count_corpus
 
-        counts = count_corpus(model.analysis, documents, options["jobs"], options["scheduler"]).counts
-    if pool is not None and chooses_weighting and not from_seeds:
+    return count_corpus(model.analysis, source, running.jobs, running.scheduler).counts, None
+
+
+def _learnt(model: TextClassifier, counts: CorpusCounts, pool: UnlabelledDocuments | None, *, chooses_weighting: bool) -> TextClassifier:
+    """Return the model that learnt from the counts and the pool; with a pool left-out documents may choose the weighting."""
+    if pool is not None and chooses_weighting:
         from nbtext.model.changing import learnt_with_best_weighting
 
-        model = learnt_with_best_weighting(model, counts, pool)
-    else:
-        model.learn(counts, pool)
-    if documents is not None:
-        require_seeded_classes(seeds, model.classes)
-    write_new_model(model, model_path, options, ledger)
-    if documents is not None:
-        documents.say_notices()
-    say_model(model, model_path, more=f", {time.monotonic() - begin:.1f} s")
+        return learnt_with_best_weighting(model, counts, pool)
+    model.learn(counts, pool)
+    return model

@@ -5,12 +5,15 @@ from __future__ import annotations
 import signal
 import time
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from nbtext.cli import messages, option, panels
-from nbtext.cli.writing import say_model, write_new_model, writing_options
+from nbtext.cli.given import arguments_of, parameter
+from nbtext.cli.option import RunningOptions, TrainingCorpus, TrainingOptions
+from nbtext.cli.writing import WritingOptions, say_model, write_new_model
 from nbtext.errors import listed
-from nbtext.settings import GOALS, SEARCH, TRAINING
+from nbtext.records import dataclass
+from nbtext.settings import GOALS, INPUT, READING, TRAINING, WITHIN
 
 if TYPE_CHECKING:
     import click
@@ -31,28 +34,32 @@ def _whole(document: Document) -> Document:
     return document
 
 
+@dataclass(frozen=True, kw_only=True)
+class TuneOptions:
+    """The options of this command alone."""
+
+    model_path: str = option.model_field()
+    within: str | None = parameter(WITHIN)
+    tries: tuple[str, ...] = panels.common_option(
+        "--try", "model",
+        "Try these values of an option of training. none stands for no value. Several --try try all combinations.",
+        multiple=True, metavar="NAME=A,B,…", shell_complete=_suggest_tries,
+    )  # fmt: skip
+    goal: str = panels.common_option("--for", "answer", "Figure to be best in.", type=panels.Choice(GOALS), default="accuracy")
+    updatable: bool = panels.option("--updatable", "model", "Try only models that update, forget and merge change exactly.", hidden=True)
+    folds: int | None = panels.option(
+        "--folds", "answer",
+        "Divide the corpus into N parts to judge settings.",
+        type=option.WholeNumber(2), shown_default=f"{FOLDS_IN_STAGES}; {FOLDS} with --try alone",
+    )  # fmt: skip
+    seed: int = option.seed_field("answer", "Seed of the division into folds.")
+    output: str = option.output_field("table tsv csv json jsonl", "Rows are settings.")
+
+
 @panels.command("tune")
-@option.corpus_argument
-@option.model_option
-@option.search_options
-@panels.common_option(
-    "--try names", "model",
-    "Try these values of an option of training. none stands for no value. Several --try try all combinations.",
-    multiple=True, metavar="NAME=A,B,…", shell_complete=_suggest_tries,
-)  # fmt: skip
-@panels.common_option("--for goal", "answer", "Figure to be best in.", type=panels.Choice(GOALS), default="accuracy")
-@panels.option("--updatable", "model", "Try only models that update, forget and merge change exactly.", hidden=True)
-@panels.option(
-    "--folds", "answer",
-    "Divide the corpus into N parts to judge settings.",
-    type=option.WholeNumber(2), shown_default=f"{FOLDS_IN_STAGES}; {FOLDS} with --try alone",
-)  # fmt: skip
-@option.seed_option("answer", "Seed of the division into folds.")
-@option.output_option("table tsv csv json jsonl", "Rows are settings.")
-@writing_options
-@option.jobs_option
-@option.corpus_options
-def command(model_path: str, output: str, folds: int | None, seed: int, **options: Any) -> None:
+def command(
+    documents: TrainingCorpus, search_for: TuneOptions, writing: WritingOptions, running: RunningOptions, training: TrainingOptions
+) -> None:
     """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
 
     Without --try it tries settings that are known to be good for 60 seconds: all on a sample of the documents, and the better ones on more and more of
@@ -65,7 +72,7 @@ def command(model_path: str, output: str, folds: int | None, seed: int, **option
       nbtext tune corpora/service-desk/train --try smoothing=0.01,0.1,1
       nbtext tune corpora/service-desk/train --try ngrams=1,2 --try top=500,none
     """
-    from nbtext.cli.corpus import corpus_paths, read_and_count, require_distinct, warn_of_small_classes
+    from nbtext.cli.corpus import located, read_and_count, require_distinct, warn_of_small_classes
     from nbtext.cli.option_files import from_file
     from nbtext.corpus.reading import resolved
     from nbtext.evaluation.candidates import candidates_for, possible
@@ -74,28 +81,31 @@ def command(model_path: str, output: str, folds: int | None, seed: int, **option
     from nbtext.store.atomic import check_replaceable
 
     begin = time.monotonic()
-    names, within = options["names"], option.given(SEARCH, options).get("within")
-    seconds = within or (inf if names else SECONDS)
-    in_stages = bool(within or not names)
-    paths = corpus_paths(options)
-    reading = resolved(option.given_reading(options), paths, labelled=True)
+    tries, model_path = search_for.tries, search_for.model_path
+    seconds = inf if tries else SECONDS
+    if search_for.within is not None:
+        seconds = cast("float", WITHIN.checked(search_for.within))
+    in_stages = search_for.within is not None or not tries
+    documents = located(documents)
+    reading = resolved(documents.reading.settings, documents.paths, labelled=True)
     candidates, left_out = possible(
-        candidates_for(names, option.given(TRAINING, options), reading, from_file),
-        updatable=options["updatable"],
+        candidates_for(tries, training.settings.values, reading, from_file),
+        updatable=search_for.updatable,
     )
     check_replaceable(model_path)
-    require_distinct(model_path, paths)
-    corpus, _, _, source = read_and_count(paths, {**options, **candidates[0].texts}, note=_whole)
-    n_folds = folds or FOLDS
-    if in_stages and folds is None:
+    require_distinct(model_path, documents.paths)
+    settings = training.settings.also(**candidates[0].texts)
+    corpus, _, _, source = read_and_count(documents, settings, running.jobs, note=_whole)
+    n_folds = search_for.folds or FOLDS
+    if in_stages and search_for.folds is None:
         n_folds = max(min(FOLDS_IN_STAGES, len(corpus.notes)), 2)
     if not in_stages:
         warn_of_small_classes(corpus.counts.statistics, n_folds)
     search = Search(
-        candidates, corpus.notes, corpus.counts, GOALS[options["goal"]], n_folds, seed,
-        growing=in_stages, clock=Clock(seconds, begin), jobs=options["jobs"] or cores(),
+        candidates, corpus.notes, corpus.counts, GOALS[search_for.goal], n_folds, search_for.seed,
+        growing=in_stages, clock=Clock(seconds, begin), jobs=running.jobs or cores(),
     )  # fmt: skip
-    train = ["nbtext", "train", *paths, "--model", model_path, *option.typed(options)]
+    train = ["nbtext", "train", *documents.paths, "--model", model_path, *_arguments(documents, training)]
     try:
         for _ in search.run():
             pass
@@ -105,15 +115,26 @@ def command(model_path: str, output: str, folds: int | None, seed: int, **option
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # another one would cut the table
         if search.chosen is not None:
             messages.clear_progress()
-            _print(output, {"for": options["goal"], "model": None, **search.to_dict(train)})
+            _print(search_for.output, {"for": search_for.goal, "model": None, **search.to_dict(train)})
         raise
-    write_new_model(model, model_path, options)
+    write_new_model(model, model_path, writing)
     say_model(model, model_path)
     problems = list(map(str, left_out + search.problems))
     if problems:
-        (messages.warn if names else messages.notice)(f"left out: {listed(problems, messages.SHOWN)}")
-    _print(output, {"for": options["goal"], "model": model_path, **search.to_dict(train), "left_out": problems})
+        tell = messages.warn if tries else messages.notice
+        tell(f"left out: {listed(problems, messages.SHOWN)}")
+    _print(search_for.output, {"for": search_for.goal, "model": model_path, **search.to_dict(train), "left_out": problems})
     source.say_notices()
+
+
+def _arguments(documents: TrainingCorpus, training: TrainingOptions) -> list[str]:
+    """Return the parameters that the user gave, as arguments of `nbtext train`."""
+    where_and_how = {each.name: getattr(documents, each.name) for each in INPUT}
+    return [
+        *arguments_of(INPUT, where_and_how),
+        *arguments_of(READING, documents.reading.texts),
+        *arguments_of(TRAINING, training.settings.texts),
+    ]
 
 
 def _print(output: str, found: dict[str, Any]) -> None:

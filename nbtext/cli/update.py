@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from nbtext.cli import messages, option, panels
-from nbtext.cli.writing import (
-    corpus_to_change,
-    lock_settings,
-    relearning_options,
-    say_model,
-    say_overruled,
-    what_becomes_of_unlabelled,
-    writing_options,
-)
+from nbtext.cli.option import ClusterOptions, LabelledDocuments
+from nbtext.cli.writing import RelearningOptions, WritingOptions, corpus_to_change, say_model, say_overruled, what_becomes_of_unlabelled
 from nbtext.errors import NoDocumentsError, listed, plural, quantity
+from nbtext.records import dataclass
+
+if TYPE_CHECKING:
+    from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.model import TextClassifier
+    from nbtext.model.changing import Batch
+    from nbtext.model.corpus_work import CountedCorpus
+    from nbtext.model.locked_model import Updated
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdateOptions:
+    """The options of this command alone."""
+
+    model_path: str = option.model_field()
+    once: bool = panels.common_option(
+        "--once", "documents",
+        "Skip documents that the model has learnt already. The ledger in the model file remembers them. A document whose label changed moves to the new one.",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningOptions(RelearningOptions):
+    """What the model learns or forgets, new classes included."""
+
+    new_class: bool = panels.option("--new-class", "documents", "Let --label name a class that the model does not have yet.")
 
 
 @panels.command("update")
-@option.labelled_corpus_options
-@option.model_option
-@panels.common_option(
-    "--once", "documents",
-    "Skip documents that the model has learnt already. The ledger in the model file remembers them. A document whose label changed moves to the new one.",
-)  # fmt: skip
-@relearning_options
-@panels.option("--new-class", "documents", "Let --label name a class that the model does not have yet.")
-@writing_options
-@option.jobs_option
-@option.cluster_options
-@option.document_options
-def command(model_path: str, **options: Any) -> None:
+def command(
+    documents: LabelledDocuments, change: UpdateOptions, learning: LearningOptions, writing: WritingOptions, running: ClusterOptions
+) -> None:
     """Add the documents of a corpus to a model, new classes and new terms included.
 
     The result is the model that training on all documents at once makes, byte for byte. Documents are read and counted like those of training.
@@ -47,28 +56,47 @@ def command(model_path: str, **options: Any) -> None:
       nbtext update corpora/service-desk/test --once --backup
       nbtext update --label waste-collection letter.txt
     """
-    from nbtext.cli.corpus import corpus_paths, names_documents
+    from nbtext.cli.corpus import located
     from nbtext.document_parts import NO_TEXT
     from nbtext.model.changing import Batch, count_batch
     from nbtext.model.corpus_work import count_corpus
     from nbtext.model.locked_model import update
 
-    without_corpus = not names_documents(options) and (options["unlabelled"] or options["drop_unlabelled"])
-    paths, jobs = () if without_corpus else corpus_paths(options), options["jobs"]
+    model_path = change.model_path
+    without_corpus = not documents.are_named and (learning.unlabelled or learning.drop_unlabelled)
+    if not without_corpus:
+        documents = located(documents)
     model = option.load_model(model_path)
-    unlabelled = what_becomes_of_unlabelled(model, model_path, options)
+    unlabelled = what_becomes_of_unlabelled(model, model_path, learning, documents)
     if without_corpus:
-        updated = update(model_path, model, None, unlabelled, **lock_settings(options))
+        updated = update(model_path, model, None, unlabelled, **writing.lock)
         say_model(updated.model, model_path, model)
         return
-    source = corpus_to_change(model, model_path, paths, options)
+    source = corpus_to_change(model, model_path, documents, learning.label, may_be_new=learning.new_class)
+    counted: Batch | CountedCorpus
     try:
-        counted = count_batch(model, source, jobs) if options["once"] else count_corpus(model.analysis, source, jobs, options["scheduler"])
+        if change.once:
+            counted = count_batch(model, source, running.jobs)
+        else:
+            counted = count_corpus(model.analysis, source, running.jobs, running.scheduler)
     except NoDocumentsError:
         messages.notice("there is nothing to learn")
         source.say_notices()
         return
-    updated = update(model_path, model, counted, unlabelled, **lock_settings(options))
+    updated = update(model_path, model, counted, unlabelled, **writing.lock)
+    _say_learnt(updated, counted)
+    if new := sorted({*map(str, updated.model.classes)} - {*map(str, model.classes)}):
+        messages.notice(f"new {plural(len(new), 'class')}: {listed(new, messages.SHOWN)}")
+    if isinstance(counted, Batch):
+        say_overruled(counted)
+    elif model.reading.text_column != NO_TEXT and messages.shows_notices():  # values without a text come again anyway
+        _say_learnt_before(model, counted.counts)
+    say_model(updated.model, model_path, model)
+    source.say_notices()
+
+
+def _say_learnt(updated: Updated, counted: Batch | CountedCorpus) -> None:
+    """Say what was learnt with ``--once``, or that the ledger does not know what was learnt without it."""
     if (learnt := updated.learnt) is not None:
         if not updated.had_ledger:
             before = quantity(updated.documents_before, "document")
@@ -80,18 +108,14 @@ def command(model_path: str, **options: Any) -> None:
     elif updated.had_ledger:
         added = quantity(counted.counts.statistics.n_documents, "document")
         messages.warn(f"learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: {added}")
-    if new := sorted({*map(str, updated.model.classes)} - {*map(str, model.classes)}):
-        messages.notice(f"new {plural(len(new), 'class')}: {listed(new, messages.SHOWN)}")
-    if isinstance(counted, Batch):
-        say_overruled(counted)
-    elif model.reading.text_column != NO_TEXT and messages.shows_notices():  # values without a text come again anyway
-        from nbtext.evaluation.leakage import sampled_leaks
 
-        sample, more = model.counts.sample, counted.counts
-        found = sampled_leaks(more.sample.documents.hashes, sample.documents.hashes, sample.bound)
-        if not found.is_accidental:
-            messages.notice(
-                f"learnt before, and counted twice now: {found.of(more.labelled.n_documents)}; use --once, here and in training, to skip them"
-            )
-    say_model(updated.model, model_path, model)
-    source.say_notices()
+
+def _say_learnt_before(model: TextClassifier, more: CorpusCounts) -> None:
+    """Say if the sample of the model has documents that were learnt now."""
+    from nbtext.evaluation.leakage import sampled_leaks
+
+    sample = model.counts.sample
+    found = sampled_leaks(more.sample.documents.hashes, sample.documents.hashes, sample.bound)
+    if not found.is_accidental:
+        documents = found.of(more.labelled.n_documents)
+        messages.notice(f"learnt before, and counted twice now: {documents}; use --once, here and in training, to skip them")

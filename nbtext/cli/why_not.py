@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from nbtext.cli import option, panels
+from nbtext.cli.explain import ExplainOptions, explain
+from nbtext.cli.option import AskedDocuments
+from nbtext.records import dataclass
 
-import click
 
-from nbtext.cli import explain, option, panels
+@dataclass(frozen=True, kw_only=True)
+class WhyNotOptions:
+    """The options of this command alone."""
+
+    label: str = panels.argument(metavar="LABEL", shell_complete=option.suggest_classes)
+    model_path: str = option.model_field()
+    output: str = option.rows_field()
 
 
 @panels.command("why-not", hidden=True)
-@click.argument("label", metavar="LABEL", shell_complete=option.suggest_classes)
-@option.asked_options
-@option.rows_option()
-@option.document_options
-def command(label: str, **options: Any) -> None:
+def command(asked: WhyNotOptions, documents: AskedDocuments) -> None:
     """Print which words to remove from a document to make LABEL its answer: the old name of nbtext explain --why-not LABEL."""
-    explain.command.callback(why_not=label, against=None, to=None, limit=None, **options)  # type: ignore[misc] # there is one
+    explain(documents, ExplainOptions(model_path=asked.model_path, why_not=asked.label, output=asked.output))

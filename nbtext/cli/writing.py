@@ -6,18 +6,20 @@ import os
 import shlex
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from nbtext.cli import messages, panels
-from nbtext.cli.option import PATH, Number, default_model, given, several
+from nbtext.cli.given import PATH
+from nbtext.cli.option import Number, default_model
 from nbtext.errors import quantity, sizes_in_words, unknown_class
 from nbtext.exclusions import POOL, require_fitting
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbtext.cli.corpus import CommandCorpus
-    from nbtext.cli.option import LockSettings, Options
+    from nbtext.cli.option import Documents
     from nbtext.corpus.document import Document, Notices
     from nbtext.model import TextClassifier
     from nbtext.model.changing import Batch
@@ -26,92 +28,112 @@ if TYPE_CHECKING:
     from nbtext.prediction.labels import Label
     from nbtext.store.ledger import Ledger
 
-writing_options = several(
-    panels.option("--backup", "output", "Keep the old model beside the new one. Its name then ends with .1."),
-    panels.option(
+
+class LockSettings(TypedDict):
+    """Settings of lock and replacement, arguments of the functions of `nbtext.model.locked_model`."""
+
+    lock_timeout: float
+    backup: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class WritingOptions:
+    """How a model file is locked and replaced."""
+
+    backup: bool = panels.option("--backup", "output", "Keep the old model beside the new one. Its name then ends with .1.")
+    lock_timeout: float = panels.option(
         "--lock-timeout", "process",
         "Wait at most so long while another process writes the model. After that the exit status is 5.",
         type=Number(0), default=60.0, metavar="SECONDS",
-    ),
-)  # fmt: skip
-"""For `lock_settings`."""
+    )  # fmt: skip
+
+    @property
+    def lock(self) -> LockSettings:
+        """The settings as the functions of `nbtext.model.locked_model` take them."""
+        return {"lock_timeout": self.lock_timeout, "backup": self.backup}
 
 
-unlabelled_option = panels.common_option(
-    "--unlabelled", "documents",
-    "Also learn from these documents without labels, if left-out labelled documents are then answered better. Give it once for each path. "
-    "Unless --weighting is given, left-out documents also choose between counts and log.",
-    multiple=True, metavar="PATH", type=PATH,
-                    )  # fmt: skip
-"""For `read_pool`."""
+def unlabelled_field(**attributes: Any) -> Any:
+    """Declare the field of ``--unlabelled``, for `read_pool`."""
+    return panels.common_option(
+        "--unlabelled", "documents",
+        "Also learn from these documents without labels, if left-out labelled documents are then answered better. Give it once for each path. "
+        "Unless --weighting is given, left-out documents also choose between counts and log.",
+        multiple=True, metavar="PATH", type=PATH, **attributes,
+    )  # fmt: skip
 
-seeds_option = panels.option(
-    "--seeds", "documents",
-    "Give classes words. A line of FILE has a class, a tab and a word, and optionally a tab and its pseudo-count, by default 10. A word after ! speaks against "
-    "the class. With --unlabelled, CORPUS may be left out.",
-    type=PATH,
-)  # fmt: skip
 
-relearning_options = several(
-    panels.common_option(
+@dataclass(frozen=True, kw_only=True)
+class TeachingOptions:
+    """What a model learns from besides labelled documents."""
+
+    unlabelled: tuple[str, ...] = unlabelled_field(is_late=True)
+    seeds: str | None = panels.option(
+        "--seeds", "documents",
+        "Give classes words. A line of FILE has a class, a tab and a word, and optionally a tab and its pseudo-count, by default 10. A word after ! speaks against "
+        "the class. With --unlabelled, CORPUS may be left out.",
+        type=PATH, is_late=True,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelearningOptions:
+    """What a model that is there learns or forgets, for `corpus_to_change` and `what_becomes_of_unlabelled`."""
+
+    label: str | None = panels.common_option(
         "--label", "documents",
         "Class of all documents of CORPUS, which are then read like those of classify: a file, or - for one document on standard input.",
         metavar="TEXT",
-    ),
-    unlabelled_option,
-    panels.option("--drop-unlabelled", "documents", "Forget what the model learnt from documents without labels."),
-)  # fmt: skip
-"""For `corpus_to_change` and `what_becomes_of_unlabelled`."""
+    )  # fmt: skip
+    unlabelled: tuple[str, ...] = unlabelled_field()
+    drop_unlabelled: bool = panels.option("--drop-unlabelled", "documents", "Forget what the model learnt from documents without labels.")
 
 
-def read_pool(model: TextClassifier, model_path: str, options: Options) -> UnlabelledDocuments | None:
+def read_pool(model: TextClassifier, model_path: str, paths: tuple[str, ...], documents: Documents) -> UnlabelledDocuments | None:
     """Return the documents of ``--unlabelled``, read as the training documents were, counted as the model counts; None if there are none."""
-    if not options["unlabelled"]:
+    if not paths:
         return None
     from nbtext.cli.corpus import CommandCorpus, require_distinct
     from nbtext.corpus.reading import reading_like, resolve_format
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.settings import BY_NAME
 
-    paths = options["unlabelled"]
     require_fitting(model.settings, POOL)
     require_distinct(model_path, paths)
     reading = reading_like(model.reading, paths, {}).unweighted
     if resolve_format(paths, reading.format) == "dir" and reading.document in ("text", BY_NAME) and not any(map(os.path.isdir, paths)):
         reading = replace(reading, format="lines")
         messages.notice(f"{paths[0]}: read as lines, a document each; for files that are one document each, give their folder")
-    source = CommandCorpus(paths, reading, options, labelled=False)
+    source = CommandCorpus(replace(documents, paths=paths), reading, labelled=False)
     pool = UnlabelledDocuments.of(model.analysis, source.readable())
     source.say_notices()
     return pool
 
 
-def what_becomes_of_unlabelled(model: TextClassifier, model_path: str, options: Options) -> Unlabelled:
+def what_becomes_of_unlabelled(model: TextClassifier, model_path: str, relearning: RelearningOptions, documents: Documents) -> Unlabelled:
     """Read ``--unlabelled``, and let the model forget what it learnt from others before if the options say so."""
     from nbtext.model.locked_model import Unlabelled
 
-    found = Unlabelled(read_pool(model, model_path, options), bool(options["unlabelled"] or options["drop_unlabelled"]))
-    found.drop_from(model)
-    return found
+    paths = relearning.unlabelled
+    pool = read_pool(model, model_path, paths, documents)
+    unlabelled = Unlabelled(pool, bool(paths or relearning.drop_unlabelled))
+    unlabelled.drop_from(model)
+    return unlabelled
 
 
-def lock_settings(options: Options) -> LockSettings:
-    """Return how a model file is locked and replaced, as the functions of `nbtext.model.locked_model` take it."""
-    return {"lock_timeout": options["lock_timeout"], "backup": options["backup"]}
-
-
-def write_new_model(model: TextClassifier, path: str, options: Options, ledger: Ledger | None = None) -> None:
+def write_new_model(model: TextClassifier, path: str, writing: WritingOptions, ledger: Ledger | None = None) -> None:
     """Write a model that does not go on from the one which may be there."""
     from nbtext.model.locked_model import locked_model
 
-    with locked_model(path, is_new=True, **lock_settings(options)) as file:
+    with locked_model(path, is_new=True, **writing.lock) as file:
         file.replace(model, ledger)
 
 
-def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str], options: Options) -> CommandCorpus:
+def corpus_to_change(model: TextClassifier, model_path: str, documents: Documents, label: str | None, *, may_be_new: bool) -> CommandCorpus:
     """Return labelled documents to change a model by, read as its training documents were unless the options say otherwise, or those of ``--label``.
 
-    Raises `UsageError` for a model that cannot be changed exactly, or for documents that it cannot have learnt.
+    Raises `UsageError` for a model that cannot be changed exactly, for documents that it cannot have learnt, or for a label that it does not have, unless
+    it ``may_be_new``.
     """
     from nbtext.cli.corpus import CommandCorpus, recognised, require_distinct
     from nbtext.corpus.reading import reading_like
@@ -119,26 +141,25 @@ def corpus_to_change(model: TextClassifier, model_path: str, paths: Sequence[str
     from nbtext.fitted_model import require_additive
     from nbtext.model.changing import require_changeable, stemmer_difference
     from nbtext.prediction.labels import labels_in, separated
-    from nbtext.settings import READING
     from nbtext.store.atomic import check_replaceable
 
     require_additive(model.settings, model.counts)
-    labelled = (label := options["label"]) is None
-    reading = recognised(reading_like(model.reading, paths, given(READING, options)), paths, labelled=labelled)
+    paths = documents.paths
+    labelled = label is None
+    reading = recognised(reading_like(model.reading, paths, documents.reading.values), paths, labelled=labelled)
     require_changeable(model, reading)
     check_replaceable(model_path)
     require_distinct(model_path, paths)
     if changed := stemmer_difference(model):
         messages.warn(changed)
-    source = CommandCorpus(paths, reading, options, labelled=labelled)
+    source = CommandCorpus(documents, reading, labelled=labelled)
     if label is not None:
         if label:
             check_label(label)
-        label = separated(label, model.fitted.kind.separator)
-        labels = labels_in(label)
-        if label and options.get("new_class") is False:  # nbtext forget finds out by itself
-            _require_known(labels, model)
-        source.patch = partial(_under_label, label)
+        given = separated(label, model.fitted.kind.separator)
+        if label and not may_be_new:
+            _require_known(labels_in(given), model)
+        source.patch = partial(_under_label, given)
     return source
 
 
