@@ -46,7 +46,7 @@ def reference() -> str:
         context = click.Context(command, info_name=name, parent=top, terminal_width=100)
         context.meta[EVERYTHING] = True
         parts += _command(command, context)
-    return "\n\n".join([*parts, _tables(), _kinds(), _members()])
+    return "\n\n".join([*parts, _settings(), _tables(), _kinds(), _members()])
 
 
 def _command(command: Command, context: click.Context) -> list[str]:
@@ -126,7 +126,18 @@ def _members() -> str:
 def _row(parameter: Parameter, command: str) -> str:
     default = "" if parameter.default is None else f"`{parameter.default}`"
     takes = f"`{parameter.metavar}`".replace("|", "\\|") if parameter.metavar else ""
-    return f"| `{parameter.name}` | [`{parameter.option}`](#{command}-{parameter.option[2:]}) | {takes} | {default} |"
+    anchor = f"set-{parameter.key}" if parameter.is_rare else f"{command}-{parameter.key}"
+    return f"| `{parameter.name}` | [`{parameter.shown}`](#{anchor}) | {takes} | {default} |"
+
+
+def _settings() -> str:
+    """Return the settings of ``--set``, each with an address of its own."""
+    parts = ["## Settings", "What `--set NAME=VALUE` sets, in the commands that read documents or train."]
+    for parameter in (*settings.READING, *settings.TRAINING):
+        if parameter.is_rare:
+            anchor = f"#set-{parameter.key}"
+            parts.append(f"[`{parameter.key}={parameter.takes}`{{{anchor}}}]({anchor})\n: {_prose(parameter.meaning)}")
+    return "\n\n".join(parts)
 
 
 def write_page(_app: Sphinx, _config: object) -> None:

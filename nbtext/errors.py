@@ -16,7 +16,7 @@ SHOWN_CLASSES = 10
 LONGEST_LABEL = 50
 """Characters of a label in a list of sizes."""
 
-_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+_OPTION = re.compile(r"(?<![\w-])--(?:set )?([a-z][a-z-]*)")
 
 
 class NbtextError(Exception):

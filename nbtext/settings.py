@@ -547,13 +547,47 @@ class Parameter:
     """Its panel, one of `GROUPS`."""
     common: bool = False
     """Shown by ``--help``, not only by ``--help-all``."""
+    is_rare: bool = False
+    """Few need it: it is given as ``--set NAME=VALUE``, and its own option is hidden."""
     decides: str = ""
     """``terms`` if it decides how a text becomes terms, ``counts`` if it decides what else is counted; empty if it decides what is made of the counts."""
 
     @property
+    def key(self) -> str:
+        """The name on the command line."""
+        return self.name.replace("_", "-")
+
+    @property
     def option(self) -> str:
-        """The option on the command line."""
-        return "--" + self.name.replace("_", "-")
+        """The option on the command line, which is hidden if it is rare."""
+        return f"--{self.key}"
+
+    @property
+    def shown(self) -> str:
+        """What help and messages call it: ``--ngrams``, or ``--set l2`` if it is rare."""
+        return f"--set {self.key}" if self.is_rare else self.option
+
+    def arguments(self, value: object) -> list[str]:
+        """Return the arguments of a command line that give it this value.
+
+        >>> DECLARED["ngrams"].arguments(2), DECLARED["l2"].arguments(0.1), DECLARED["surface_forms"].arguments(True)
+        (['--ngrams', '2'], ['--set', 'l2=0.1'], ['--set', 'surface-forms=true'])
+        """
+        if self.is_rare:
+            return ["--set", f"{self.key}={self.text_of(value)}"]
+        if self.metavar:
+            return [self.option, self.text_of(value)]
+        return [self.option if value else f"--no-{self.key}"]
+
+    @staticmethod
+    def text_of(value: object) -> str:
+        """Return a value as on the command line."""
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    @property
+    def takes(self) -> str:
+        """What stands for its values in help."""
+        return self.metavar or "true|false"
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -568,8 +602,8 @@ class Parameter:
             canonical = self.check(value)
         except (TypeError, ValueError) as problem:
             if isinstance(value, str) and (instead := GONE_VALUES.get(self.name, {}).get(value)):
-                raise UsageError(f"{self.option} does not take {value}", hint=instead) from None
-            raise UsageError(f"{self.option} must be {problem}, not {value!r}{did_you_mean(str(value), self.choices)}") from None
+                raise UsageError(f"{self.shown} does not take {value}", hint=instead) from None
+            raise UsageError(f"{self.shown} must be {problem}, not {value!r}{did_you_mean(str(value), self.choices)}") from None
         return value if repr(canonical) == repr(value) else canonical  # scikit-learn's clone wants the very object back
 
 
@@ -674,9 +708,10 @@ class Reading(Declared):
     )
     structure: bool | None = declared(
         None, "", _flag, "Count what a mail looks like: its parts, HTML tags, colours and links. By default with --headers auto.",
+        is_rare=True,
     )
-    drop_quotes: bool = declared(False, "", _flag, "Ignore what a mail quotes from the one it answers.")
-    drop_signatures: bool = declared(False, "", _flag, 'Ignore the signature of a mail. It is all that follows the last line "--".')
+    drop_quotes: bool = declared(False, "", _flag, "Ignore what a mail quotes from the one it answers.", is_rare=True)
+    drop_signatures: bool = declared(False, "", _flag, 'Ignore the signature of a mail. It is all that follows the last line "--".', is_rare=True)
     label_column: str | None = declared(
         None, "COLUMNS", text_columns,
         "Column of the class: a name, or a number from 1. A name means that the table has a header line. In jsonl it is a key, by default label; in "
@@ -702,6 +737,7 @@ class Reading(Declared):
     )
     records: str | None = declared(
         None, "KEY", text, "In a JSON file, the key of the array whose objects are the documents, such as intents; a.b for b inside a.",
+        is_rare=True,
     )
     file_column: str | None = _of_column(
         "Column of paths, from the folder of the table: each document is the file at the path. In jsonl it is a key.",
@@ -709,6 +745,7 @@ class Reading(Declared):
     tag_fields: str | None = declared(
         None, "NAMES", columns,
         "Headers or columns to count as fields, separated by commas. A word in a field is a term of its own: subject:offer. In jsonl they are keys.",
+        is_rare=True,
     )
     id_column: str | None = _of_column(
         "Column of the document's id: a name, number or key. By default the id is the file and the line."
@@ -742,10 +779,12 @@ class Reading(Declared):
         "64M", "SIZE", size,
         "Report documents larger than this instead of reading them. A size is a number of bytes, or a number with K, M or G. It applies to files, "
         "rows, lines and messages.",
+        is_rare=True,
     )
     max_unpacked_size: str = declared(
         "4G", "SIZE", size,
         "Fail if a compressed file of many documents unpacks to more than this. Compression is gzip, xz, bzip2 or zstd.",
+        is_rare=True,
     )
 
     @property
@@ -865,18 +904,21 @@ class Settings(Declared):
     encoded_lines: EncodedLines = _of_words(
         "drop", "WHAT", EncodedLines,
         "Drop or keep lines of encoded data. These are uuencode, base64, yEnc, PGP and hexadecimal digits.",
+        is_rare=True,
     )
     unspaced: Unspaced = _of_words(
         "auto", "WHAT", Unspaced,
         "In scripts without spaces, count pairs of characters, or words: auto, pairs or words. The scripts are Chinese, Japanese, Thai, Lao, Khmer and "
         "Burmese. words: what stands between spaces and punctuation. auto: pairs, unless left-out documents are clearly answered better with words, or "
-        "with both; with --ngrams, --char-ngrams, --surface-forms or --seeds always pairs.",
+        "with both; with --ngrams, --set char-ngrams, --set surface-forms=true or --seeds always pairs.",
+        is_rare=True,
     )
     surface_forms: bool = declared(
         False, "", _flag,
         "Also store the full words behind each stem. select-features, generate and inspect --term show them. Answers stay the same; training takes "
         "longer, and the model is larger.",
         group="words", decides="counts",
+        is_rare=True,
     )
     ngrams: int = _of_words(
         1, "N", number(int, 1, 10, "a whole number from 1 to 10"), "Also count sequences of up to N adjacent words.",
@@ -886,6 +928,7 @@ class Settings(Declared):
         None, "N|N-M", span,
         "Also count sequences of N to M characters in each word. Stop words have none, and words are not stemmed for it. The beginning and the end of "
         "a word count as a character each.",
+        is_rare=True,
     )
     min_df: int = declared(1, "N", _FROM_ONE, "Ignore terms that occur in fewer than N documents.", group="words")
     max_df: float = declared(
@@ -911,44 +954,52 @@ class Settings(Declared):
         "symmetric", "SHAPE", PriorShape,
         "Shape of the Dirichlet prior: symmetric or background. symmetric: the same for all terms; background: in proportion to the whole corpus, where "
         "--smoothing is the total.",
+        is_rare=True,
     )
     estimate: Estimate = declared(
         "mean", "NAME", Estimate,
         "Estimate of term probabilities: mean, map or ml. mean: that of the posterior; map: its mode; ml: maximum likelihood.",
+        is_rare=True,
     )
     members: str = declared(
         "multinomial:log+logistic", "A+B", members,
         "For average: the models to combine, with + between them. A colon and a weighting may follow each, and another with a pseudo-count: multinomial:log:0.1. "
         "After evidence: such models of the same counts are weighed by p(m | data): evidence:multinomial:0.1+multinomial:1.",
         only_for=AVERAGE,
+        is_rare=True,
     )
     l2: str | float = declared(
         "auto", "auto|A", _OneOf("auto", otherwise=number(float, 1e-6, 1e9), wanted="a number from 1e-6"),
         "For logistic: strength of the penalty on weights. A/2 times the sum of squared weights is added to the negative log-likelihood (A is 1/C elsewhere). "
         "auto: the A that makes held-out documents, one in five, most probable after calibration.",
         only_for="logistic",
+        is_rare=True,
     )
     latent: int = declared(
         100, "N", number(int, 1, 10000, "a whole number from 1 to 10,000"),
         "For gaussian: number of latent features of a document. They come from a singular value decomposition of tf-idf, which may have fewer.",
         only_for="gaussian",
+        is_rare=True,
     )
     covariance: Covariance = declared(
         "shared", "NAME", Covariance,
         "For gaussian: shared or separate covariance of the classes. shared: boundaries are linear; separate: they are quadratic.",
         only_for="gaussian",
+        is_rare=True,
     )
     covariance_shape: CovarianceShape = declared(
         "full", "SHAPE", CovarianceShape,
-        "For gaussian: full, diagonal, spherical or spherical-unscaled covariance. diagonal: features are independent in a class (Gaussian naive Bayes with --covariance separate); "
+        "For gaussian: full, diagonal, spherical or spherical-unscaled covariance. diagonal: features are independent in a class (Gaussian naive Bayes with --set covariance=separate); "
         "spherical: they also have the same variance, each number in units of its standard deviation; spherical-unscaled: numbers in their own units.",
         only_for="gaussian",
+        is_rare=True,
     )
     shrinkage: str | float = declared(
         "auto", "auto|W", _OneOf("auto", otherwise=number(float, 0, 1), wanted="a number from 0 to 1"),
         "For gaussian: weight from 0 to 1 of a simpler covariance. It gives the covariance an inverse with few documents: a shared one shrinks towards a sphere, "
         "separate ones towards the shared one. 0: maximum likelihood; auto: by the scatter and number of documents.",
         only_for="gaussian",
+        is_rare=True,
     )
     class_prior: ClassPrior = declared(
         "empirical", "KIND|FILE",
@@ -971,6 +1022,7 @@ class Settings(Declared):
         4096, "N", number(int, 0, 1 << 20, "a whole number from 0 to 1,048,576"),
         "Keep N training documents in the model, as term counts. Calibration is fitted to them. 0: keep none.",
         group="answer", decides="counts",
+        is_rare=True,
     )
 
     reading: Reading = Reading(document="text")
@@ -988,7 +1040,7 @@ class Settings(Declared):
 
     @property
     def member_names(self) -> list[str]:
-        """The members of an average, as ``--members`` names them."""
+        """The members of an average, as ``--set members`` names them."""
         return self.members.removeprefix(BY_EVIDENCE).split("+")
 
     @property
@@ -1020,6 +1072,9 @@ class Settings(Declared):
 
 
 TRAINING = Settings.table()
+
+DECLARED = {each.name: each for each in (*INPUT, *READING, *TRAINING)}
+"""The parameters of commands that read documents or train, by name."""
 
 ANALYSIS = tuple(each.name for each in TRAINING if each.decides == "terms")
 """The parameters that decide how a text becomes terms."""

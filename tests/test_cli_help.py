@@ -1,6 +1,6 @@
 """`--help` and `--version`: what they print, that the examples run, and what is said of what is unknown.
 
-Also tests `cli/option.py`, `cli/given.py`, `cli/panels.py` and `version.py`.
+Also tests `cli/option.py`, `cli/panels.py` and `version.py`.
 """
 
 from __future__ import annotations

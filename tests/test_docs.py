@@ -212,7 +212,9 @@ def test_the_reference_has_every_command_option_and_parameter(reference: str) ->
         anchors = re.findall(rf"^\[`.*`{{#({name}-[\w-]+)}}\]\(#\1\)\n: ", section, flags=re.MULTILINE)
         assert sorted(anchors) == sorted(f"{name}-{max(opts, key=len)[2:]}" for opts in options)
     for parameter in (*READING, *TRAINING):
-        assert f"| `{parameter.name}` | [`{parameter.option}`](#train-{parameter.option[2:]}) |" in sections["Parameters"]
+        anchor = f"set-{parameter.key}" if parameter.is_rare else f"train-{parameter.key}"
+        assert f"| `{parameter.name}` | [`{parameter.shown}`](#{anchor}) |" in sections["Parameters"]
+        assert (f"{{#{anchor}}}" in sections["Settings"]) == parameter.is_rare
     members = re.findall(r"^\| `(\w+)(?:\(.*?\))?` \| ", sections["TextClassifier"], flags=re.MULTILINE)
     assert sorted(members) == sorted(name for name in dir(TextClassifier) if not name.startswith("_"))
 

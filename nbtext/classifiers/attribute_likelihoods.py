@@ -177,7 +177,7 @@ class NormalAttributes:
             label, name = (int(place) for place in np.argwhere(flat)[0])
             raise UsageError(
                 f"in class {classes[label]} all documents have the same {names[name]!r}",
-                hint="leave --estimate and --smoothing as they are",
+                hint="leave estimate and --smoothing as they are",
             )
         return cls(weight * mean + (1 - weight) * corpus_mean, variances)
 

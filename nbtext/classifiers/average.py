@@ -277,7 +277,7 @@ class PooledClassifier(AdditiveClassifier):
         return total
 
     def member_weights(self) -> dict[str, tuple[float, float]]:
-        """Return scale and exponent of the weight of each member, by its name as in ``--members``."""
+        """Return scale and exponent of the weight of each member, by its name as in ``--set members``."""
         return dict(zip(self.training.settings.member_names, zip(*(part.tolist() for part in self.pool), strict=True), strict=True))
 
     def warnings(self) -> list[str]:

@@ -67,7 +67,7 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     def __post_init__(self) -> None:
         """Raise `UsageError` without smoothing: a term of one class only would decide alone."""
         if not self.training.own.least(self.training.smoothing) > 0:
-            raise UsageError("--classifier complement needs smoothing", hint="give --smoothing a number above 0, and no --estimate ml")
+            raise UsageError("--classifier complement needs smoothing", hint="give --smoothing a number above 0, and no --set estimate=ml")
 
     def variants(self) -> tuple[Self, ...]:
         """Return models with the scores as they are, and as shares with each spread."""

@@ -222,7 +222,7 @@ def _roots_of_inverses(covariances: Floats, least: float) -> Floats:
     """
     message, hint = (
         "a covariance has no inverse: there are too few documents for so many features",
-        "use --shrinkage auto, a larger one, or fewer dimensions",
+        "use --set shrinkage=auto, a larger one, or fewer dimensions",
     )
     try:
         lower = covariances if covariances.ndim == 2 else np.linalg.cholesky(covariances)
@@ -257,7 +257,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         if n_roots * (n_features**2 if settings.covariance_shape == "full" else n_features) > MOST_ROOTS:
             raise UsageError(
                 f"{quantity(n_roots, 'covariance')} of {quantity(n_features, 'feature')} {'is' if n_roots == 1 else 'are'} too many",
-                hint="use --covariance shared, another shape, or a smaller --latent",
+                hint="use --set covariance=shared, another shape, or a smaller --set latent=N",
             )
         features, _, here = _features_of(documents.matrix, space, numbers)
         gaussians = GaussianClasses.estimate(
@@ -269,7 +269,7 @@ class GaussianDiscriminantAnalysis(Classifier):
             shrinkage=None if isinstance(settings.shrinkage, str) else settings.shrinkage,
         )
         if not all(np.all(np.abs(part) <= LARGEST_ROOT) for part in (gaussians.means, gaussians.roots)):
-            raise UsageError("the numbers are too large or too small without a scale", hint="use --covariance-shape spherical")
+            raise UsageError("the numbers are too large or too small without a scale", hint="use --set covariance-shape=spherical")
         # to float32: the last digits depend on the machine, and so would the bytes of a model file
         rounded = (part.astype(np.float32).astype(np.float64) for part in (gaussians.means, gaussians.roots))
         return cls(training, space, numbers, GaussianClasses(*rounded))

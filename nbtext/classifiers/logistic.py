@@ -546,7 +546,7 @@ class LogisticRegression(LinearClassifier):
         if excess <= EXCESS:
             return []
         return [
-            f"the fit did not converge in {iterations:.0f} iterations, and may be {excess:.2g} nats a document off; a larger --l2 makes it easier"
+            f"the fit did not converge in {iterations:.0f} iterations, and may be {excess:.2g} nats a document off; a larger l2 makes it easier"
         ]
 
     @cached_property

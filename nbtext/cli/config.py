@@ -20,7 +20,7 @@ from click.core import ParameterSource
 from nbtext.cli.messages import last_value, say
 from nbtext.errors import PathError, UsageError, did_you_mean, reason
 from nbtext.report.forms import shortened
-from nbtext.settings import GONE, INPUT, READING, TRAINING
+from nbtext.settings import DECLARED, GONE
 
 LARGEST_BEGINNING = 1 << 16
 """Bytes of a file by which nbtext recognises what it wrote."""
@@ -150,10 +150,8 @@ LARGEST = 1 << 20
 _DEEP_KEY = re.compile(rb"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
 """A key of more than 32 parts; the time that tomllib takes grows with the square of them."""
 
-_NEVER = {"help", "help_all", "config", "no_config"}
-"""Options that ask for something once."""
-
-_DECLARED = {parameter.name: parameter for parameter in (*INPUT, *READING, *TRAINING)}
+_NEVER = {"help", "help_all", "config", "no_config", "set"}
+"""Options that ask for something once, and the one for settings, which have their own names here."""
 
 
 class _ConfigFile(NamedTuple):
@@ -274,8 +272,8 @@ def _in_file(file: _ConfigFile, context: click.Context, options: dict[str, click
                 raise UsageError(f"{name!r} is a command, and its defaults are a table", where=file.path, hint=f"write [{name}] above them")
         elif name in options:
             yield name, _Default(value, file.path, file)
-        elif name not in _DECLARED and not any(name in _options(every) for every in _commands(context)):
-            raise _unknown(name, [*_DECLARED, *options, *commands], file.path)
+        elif name not in DECLARED and not any(name in _options(every) for every in _commands(context)):
+            raise _unknown(name, [*DECLARED, *options, *commands], file.path)
     for given, value in file.defaults.get(_key(context.command.name or ""), {}).items():
         name, source = _key(given), f"{file.path} [{context.command.name}]"
         if name not in options:
@@ -301,7 +299,9 @@ def _unknown(name: str, known: Sequence[str], source: str) -> UsageError:
     return UsageError(
         f"there is no option or command {given!r}",
         where=source,
-        hint=GONE.get(name) or near or "names are those of options, without the two hyphens",
+        hint="write each setting by its own name, such as l2 = 1"
+        if name == "set"
+        else GONE.get(name) or near or "names are those of options, without the two hyphens",
     )
 
 
@@ -330,7 +330,7 @@ def _checked(option: click.Option, default: _Default, context: click.Context) ->
         value = values if option.multiple else values[0]
     try:
         option.type_cast_value(context, value)
-        declared = _DECLARED.get(option.name or "")
+        declared = DECLARED.get(option.name or "")
         if declared is not None and not option.is_flag and not isinstance(option.type, InputPath):
             declared.checked(value)
     except click.UsageError as problem:

@@ -30,6 +30,7 @@ from nbtext.errors import PathError, UsageError, listed
 from nbtext.settings import (
     ALLOW_UNREADABLE,
     BY_NAME,
+    DECLARED,
     FORMATS,
     KINDS_OF_FILES,
     OF_MAIL,
@@ -348,7 +349,7 @@ def _refuse_options_of_mail(given: Given[Reading], reading: Reading) -> None:
     for name in OF_MAIL:
         if name in given.typed and given.texts[name]:
             raise UsageError(
-                f"--{name.replace('_', '-')} is for mail, and these documents are {reading.document}",
+                f"{DECLARED[name].shown} is for mail, and these documents are {reading.document}",
                 hint="give --document mail, or leave it out",
             )
 

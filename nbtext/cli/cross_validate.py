@@ -62,7 +62,7 @@ class OutputOptions:
     all: bool = option.all_field()
     predictions: str | None = panels.common_option(
         "--predictions", "output",
-        "Write the answer to every document to FILE as JSON lines. A line has id, truth, answer and probability. With --repeats there are the answers of "
+        "Write every answer to FILE as JSON lines. A line has id, truth, answer and probability. With --repeats there are the answers of "
         "one after the other.",
         type=option.JUDGED_FILE,
     )  # fmt: skip

@@ -68,16 +68,7 @@ def may_be_file(parameter: Parameter) -> bool:
 
 def arguments_of(table: Iterable[Parameter], texts: Mapping[str, object]) -> list[str]:
     """Return parameters as arguments of a command line; those without a text are left out."""
-    arguments: list[str] = []
-    for parameter in table:
-        value = texts.get(parameter.name)
-        if value is None:
-            continue
-        if parameter.metavar:
-            arguments += [parameter.option, str(value)]
-        else:
-            arguments.append(parameter.option if value else f"--no-{parameter.option[2:]}")
-    return arguments
+    return [argument for each in table if texts.get(each.name) is not None for argument in each.arguments(texts[each.name])]
 
 
 def parameter(declared: Parameter, *, is_late: bool = False) -> Any:
@@ -130,6 +121,8 @@ def _option_of(parameter: Parameter, *, shows_default: bool) -> Option:
     else:
         names = f"-0 {names}" if parameter.name == "null" else f"{names}/--no-{names[2:]}"
         attributes = {"default": None, "is_flag": True}
+    if parameter.is_rare:
+        attributes["setting_values"] = parameter.choices if parameter.metavar else ("true", "false")
     return Option([*names.split(), parameter.name], group=parameter.group, common=parameter.common, help=parameter.meaning, **attributes)
 
 

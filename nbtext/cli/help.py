@@ -16,6 +16,7 @@ TOPICS = {
     "formats": "how a corpus may be laid out",
     "exit-status": "what the exit status says",
     "model": "what the model file is, and where it is looked for",
+    "settings": "what --set sets: settings that few need",
     "smoothing": "what is added to the counts, and how it is chosen",
     "calibration": "how scores become probabilities, and their limits",
     "judgement": "how good a model is, and what to check first",
@@ -59,6 +60,8 @@ def command(asked: HelpOptions) -> None:
         text = panels.fitted(topic_text(topic))
         if topic == "config":
             text += f"\n{what_holds(context, sys.argv[1:])}"
+        if topic == "settings":
+            text += f"\n{panels.fitted(rare_settings())}"
     elif topic == "commands":
         root = context.find_root()
         root.meta[panels.EVERYTHING] = True
@@ -71,6 +74,25 @@ def command(asked: HelpOptions) -> None:
         near = command_meant(topic, [*TOPICS, *program(context).list_commands(context)])
         raise UsageError(f"there is no topic or command {topic!r}{near}", hint=f"topics are {', '.join(TOPICS)}")
     sys.stdout.write(text.rstrip("\n") + "\n")
+
+
+def rare_settings() -> str:
+    """Return the settings that ``--set`` takes, those of reading and then those of training, from their declarations."""
+    from textwrap import fill
+
+    from nbtext.settings import READING, TRAINING
+
+    parts = []
+    for title, table in (("Of reading documents:", READING), ("Of training:", TRAINING)):
+        parts.append(title)
+        for parameter in table:
+            if parameter.is_rare:
+                head = f"  {parameter.key}={parameter.takes}"
+                if parameter.default is not None:
+                    head += f"   by default {parameter.text_of(parameter.default)}"
+                text = fill(parameter.meaning, 80, initial_indent="      ", subsequent_indent="      ", break_on_hyphens=False)
+                parts.append(f"{head}\n{text}")
+    return "\n\n".join(parts) + "\n"
 
 
 def topic_text(topic: str) -> str:

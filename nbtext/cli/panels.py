@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, field, fields
 from inspect import cleandoc, get_annotations
+from itertools import islice
 from textwrap import wrap
 from typing import Any, NamedTuple
 
@@ -37,7 +38,10 @@ _NAMES = 24
 
 
 class Option(click.Option):
-    """An option in a panel; ``common`` ones are shown by ``--help``, with the first sentence of their text. ``old_names`` go on working unseen."""
+    """An option in a panel; ``common`` ones are shown by ``--help``, with the first sentence of their text.
+
+    ``old_names`` go on working unseen. An option with ``setting_values`` is hidden: it is given as ``--set NAME=VALUE``, where these values are suggested.
+    """
 
     def __init__(
         self,
@@ -47,10 +51,17 @@ class Option(click.Option):
         common: bool = False,
         shown_default: str | None = None,
         old_names: str = "",
+        setting_values: Sequence[str] | None = None,
         **attributes: Any,
     ) -> None:
+        if setting_values is not None:
+            attributes["hidden"] = True
         super().__init__(declarations, **{"show_default": True, **attributes})
-        self.group, self.common, self._shown_default, self.old_names = group, common, shown_default, old_names.split()
+        self.group = group
+        self.common = common
+        self._shown_default = shown_default
+        self.old_names = old_names.split()
+        self.setting_values = setting_values
 
     def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
         """Return what stands in brackets behind the text: a default."""
@@ -77,7 +88,10 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments, with long names for short and old ones, and the user's own defaults (`nbtext.cli.config`)."""
         with augment_usage_errors(ctx):  # click leaves the command out of some
-            args = _in_long_names(args, [each for each in self.params if isinstance(each, Option)])
+            options = [each for each in self.params if isinstance(each, Option)]
+            args = _in_long_names(args, options)
+            if not ctx.resilient_parsing:
+                args = _with_settings(args, options, ctx)
             if not ctx.resilient_parsing and not {"--help", "--help-all"} & set(args):
                 from nbtext.cli.config import defaults
 
@@ -195,6 +209,71 @@ def _in_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list[
     return renamed
 
 
+SET = "--set"
+"""Gives a setting that few need."""
+
+
+def _with_settings(arguments: Sequence[str], options: Sequence[Option], ctx: click.Context) -> list[str]:
+    """Return the arguments with ``--NAME=VALUE``, the hidden option, in place of each ``--set NAME=VALUE``; raise click's error for wrong usage."""
+    if SET not in {argument.partition("=")[0] for argument in arguments}:
+        return list(arguments)
+    if not any(each.setting_values is not None for each in options):
+        return list(arguments)  # click says that there is no such option
+    with_value = {name for each in options if not each.is_flag for name in each.opts}
+    replaced: list[str] = []
+    waiting = iter(arguments)
+    for argument in waiting:
+        name, equals, value = argument.partition("=")
+        if argument == "--":
+            return [*replaced, argument, *waiting]
+        if name == SET:
+            replaced.append(_setting(value if equals else next(waiting, ""), options, ctx))
+        else:
+            replaced.append(argument)
+            if argument in with_value:
+                replaced += islice(waiting, 1)
+    return replaced
+
+
+def _setting(text: str, options: Sequence[Option], ctx: click.Context) -> str:
+    """Return the argument of the hidden option for NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    name = name.strip().removeprefix("--").replace("_", "-")
+    settings = {_long_name(each)[2:]: each for each in options if each.setting_values is not None}
+    if name not in settings:
+        if any(f"--{name}" in each.opts for each in options):
+            raise click.UsageError(f"{SET} does not set {name}, which has an option of its own; give --{name}", ctx)
+        near = did_you_mean(name, list(settings))
+        raise click.UsageError(f"{SET} does not know {name!r}{near}; see nbtext help settings", ctx)
+    if not equals:
+        raise click.UsageError(f"{SET} must be NAME=VALUE, not {text!r}; see nbtext help settings", ctx)
+    option = settings[name]
+    if not option.is_flag:
+        return f"--{name}={value}"
+    if value not in ("true", "false"):
+        raise click.UsageError(f"{SET} {name} must be true or false, not {value!r}", ctx)
+    return f"--{name}" if value == "true" else f"--no-{name}"
+
+
+def _set_option(settings: Sequence[Option]) -> Option:
+    """Return the option that stands for those of settings that few need."""
+    names = [_long_name(each)[2:] for each in settings]
+
+    def suggest(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+        name, equals, _value = incomplete.partition("=")
+        if not equals:
+            return [f"{each}=" for each in names if each.startswith(incomplete)]
+        values = [value for each in settings if _long_name(each)[2:] == name for value in each.setting_values or ()]
+        return [f"{name}={value}" for value in values if f"{name}={value}".startswith(incomplete)]
+
+    is_training = any(each.group == "model" for each in settings)
+    return Option(
+        [SET], group="model" if is_training else "documents", common=is_training, multiple=True, metavar="NAME=VALUE", expose_value=False, shell_complete=suggest,
+        help=f"Set what few need; see nbtext help settings. NAME is {', '.join(names[:-1])} or {names[-1]}. "
+        "The option can be given several times.",
+    )  # fmt: skip
+
+
 def _show_help(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click passes it
     if value and not context.resilient_parsing:
         if parameter.name == "help_all":
@@ -305,6 +384,9 @@ def command(
             }
             return function(**made)
 
+        settings = [each for each in late if isinstance(each, Option) and each.setting_values is not None]
+        if settings:
+            late.append(_set_option(settings))
         params = [*early, *late, *(MESSAGES if shared is None else shared)]
         return cls(name, callback=run, params=params, help=function.__doc__, add_help_option=False, hidden=hidden)
 

@@ -27,7 +27,7 @@ FOLDS_IN_STAGES = 5
 
 
 def _suggest_tries(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    return [f"{known.option[2:]}=" for known in TRAINING if known.option[2:].startswith(incomplete)]
+    return [f"{known.key}=" for known in TRAINING if known.key.startswith(incomplete)]
 
 
 def _whole(document: Document) -> Document:

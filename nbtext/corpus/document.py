@@ -254,4 +254,4 @@ def size_in_words(size: int) -> str:
 
 def too_large(limit: int) -> DocumentError:
     """Return the problem of a document of more bytes than the limit."""
-    return DocumentError(f"larger than {size_in_words(limit)}", hint="see --max-document-size")
+    return DocumentError(f"larger than {size_in_words(limit)}", hint="give --set max-document-size=SIZE")

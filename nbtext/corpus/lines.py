@@ -217,14 +217,14 @@ def _array_at(value: object, key: str, path: str) -> list[object]:
     """Return the array at a key of a JSON object; raise `PathError` if there is none."""
     found = _value_at(value, key) if isinstance(value, dict) else _ABSENT
     if not isinstance(found, list):
-        raise PathError(f"no array at the key {key!r}", where=path, hint=arrays_hint(value) or "see --records")
+        raise PathError(f"no array at the key {key!r}", where=path, hint=arrays_hint(value) or "give --set records=KEY")
     return found
 
 
 def arrays_hint(value: object) -> str | None:
     """Return how to read the arrays of objects inside a JSON object; None if there are none."""
     arrays = [key for key, inside in _members(value) if isinstance(inside, list) and inside and isinstance(inside[0], dict)]
-    return f"give --records with the key of the documents: {listed(arrays, 10)}" if arrays else None
+    return f"give --set records=KEY with the key of the documents: {listed(arrays, 10)}" if arrays else None
 
 
 def how_to_read_json(path: str) -> str:

@@ -535,7 +535,7 @@ def source_of(reading: Reading, notices: Notices, *, labelled: bool, columns: Na
         of_mail = ", or give --document mail for a header" if name else ""
         raise UsageError(f"--format {file_format} has no columns, such as {columns[0]}", hint=f"use {', '.join(others)} or {last}{of_mail}")
     if labelled and reading.tag_fields and not layout.columns and reading.document not in ("mail", BY_NAME):
-        raise UsageError("--tag-fields names columns, keys or headers of mail, which these documents have not", hint="leave it out")
+        raise UsageError("--set tag-fields names columns, keys or headers of mail, which these documents have not", hint="leave it out")
     condition = (value, not chosen.endswith("!")) if chosen else None
     return Source(reading, notices, labelled, columns, attributes, tagged, weight_column, where=condition, header=header)
 

@@ -152,7 +152,7 @@ def unpacked(packed: IO[bytes], kind: str, limit: int) -> Generator[bytes]:
             raise PathError(f"the {kind} file is damaged ({str(problem).lower()})") from None
         size += len(piece)
         if size > limit:
-            raise PathError(f"unpacks to more than {size_in_words(limit)}", hint="see --max-unpacked-size")
+            raise PathError(f"unpacks to more than {size_in_words(limit)}", hint="give --set max-unpacked-size=SIZE")
         if piece:
             yield piece
 

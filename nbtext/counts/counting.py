@@ -122,7 +122,7 @@ def require_words(settings: Settings) -> None:
     for parameter in TRAINING:
         value = settings[parameter.name]
         if parameter.name in OF_WORDS and value not in (parameter.default, "none"):
-            setting = parameter.option if value is True else f"{parameter.option} {value}"
+            setting = " ".join(parameter.arguments(value))
             raise UsageError(
                 f"{settings.reading.format}'s features are counted already, so {setting} would change nothing", hint="leave it out"
             )

@@ -79,7 +79,7 @@ class Candidate(NamedTuple):
     def arguments(self) -> list[str]:
         """Return what is tried as arguments of a command line."""
         options = {name: text for name, text in self.texts.items() if text is not None}
-        return [part for name, text in options.items() for part in (PARAMETERS[name].option, text)]
+        return [part for name, text in options.items() for part in PARAMETERS[name].arguments(text)]
 
     @property
     def settings(self) -> Settings:
@@ -143,16 +143,15 @@ def combinations(tries: Sequence[str], given: Mapping[str, object]) -> list[Text
         name, equals, texts = each.partition("=")
         parameter = PARAMETERS.get(name.removeprefix("--").replace("-", "_"))
         if parameter is None or not equals:
-            names = [known.option[2:] for known in TRAINING]
+            names = [known.key for known in TRAINING]
             raise UsageError(
                 f"--try does not know {each!r}{did_you_mean(name, names)}",
                 hint=f"give NAME=A,B with one of {', '.join(names)}",
             )
-        option = parameter.option
         if parameter.name in ranges:
-            raise UsageError(f"--try {option[2:]} is given twice", hint="put all its values into one")
+            raise UsageError(f"--try {parameter.key} is given twice", hint="put all its values into one")
         if parameter.name in given:
-            raise UsageError(f"{option} and --try {option[2:]} exclude each other")
+            raise UsageError(f"{parameter.shown} and --try {parameter.key} exclude each other")
         is_nothing = parameter.default is None
         values = [None if text == "none" and is_nothing else text for text in texts.split(",")]
         ranges[parameter.name] = list(dict.fromkeys(values))

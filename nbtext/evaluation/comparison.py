@@ -22,7 +22,7 @@ from nbtext.prediction.labels import DocumentLabels, LabelTable, mask_order, sho
 from nbtext.prediction.rule import DecisionRule
 from nbtext.ragged import blocks
 from nbtext.scoring import scored
-from nbtext.settings import OF_MAIL
+from nbtext.settings import DECLARED, OF_MAIL
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -56,11 +56,13 @@ def require_same_kind(a: TextClassifier, b: TextClassifier) -> None:
 def differences_of_texts(reading: Reading, of_b: Reading, given: Container[str]) -> list[str]:
     """Return a warning for each setting, unless it is given, by which B's texts were made from documents in another way than A's."""
 
-    def option(value: object) -> str:
-        return "auto" if value is None else ("on" if value else "off") if isinstance(value, bool) else str(value)
+    def text(value: object) -> str:
+        if value is None:
+            return "auto"
+        return str(value).lower() if isinstance(value, bool) else str(value)
 
     return [
-        f"B was trained with --{name.replace('_', '-')} {option(of_b[name])}, but documents are read with {option(reading[name])}, as for A"
+        f"B was trained with {' '.join(DECLARED[name].arguments(text(of_b[name])))}, but documents are read with {text(reading[name])}, as for A"
         for name in ("document", *(OF_MAIL if reading.document == "mail" else ()))
         if name not in given and reading[name] != of_b[name]
     ]

@@ -46,7 +46,7 @@ class DriftWatch:
 
     def __init__(self, model: TextClassifier, path: str | None = None) -> None:
         if model.fitted.learnt.profile is None:
-            raise UsageError("the model does not know what training looked like", hint="train with calibration and a --sample above 0")
+            raise UsageError("the model does not know what training looked like", hint="train with calibration and --set sample=N above 0")
         self._model, self._training = model, model.fitted.learnt.profile
         self._path = None if path is None else os.path.abspath(path)
         self._parts: list[tuple[Whole, Whole, Floats, Whole]] = []

@@ -56,7 +56,7 @@ class DocumentGenerator:
         probabilities = model.fitted.classifier.of_texts.term_probabilities()
         self._coins = probabilities if probabilities is not None and probabilities.absence is not None else None
         if draw and model.settings.estimate == "ml":
-            raise UsageError("--draw needs a posterior, and maximum likelihood has none", hint="train with --estimate mean or map")
+            raise UsageError("--draw needs a posterior, and maximum likelihood has none", hint="train with --set estimate=mean or map")
         self._words = _words(model)
         self.attributes = model.fitted.statistics.attributes.names
         if not self._words.size and (draw or not self.attributes):

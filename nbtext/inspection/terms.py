@@ -53,7 +53,7 @@ def _categorical(model: TextClassifier) -> tuple[CategoricalAttribute, ...]:
 def surface_forms(model: TextClassifier) -> dict[int, Forms]:
     """Return the words that each stemmed term stands for, with their counts, most frequent first, by number of the term.
 
-    The term itself occurs as often as it was counted without an inflection. Empty for a model trained without ``--surface-forms``.
+    The term itself occurs as often as it was counted without an inflection. Empty for a model trained without ``--set surface-forms=true``.
     """
     statistics = model.fitted.statistics.observed
     if not model.settings.surface_forms:

@@ -24,7 +24,7 @@ from nbtext.fitted_model import require_additive
 from nbtext.model.corpus_work import count_corpus
 from nbtext.model.state import versions
 from nbtext.prediction.labels import label_of_text, shown_label, text_of_label
-from nbtext.settings import COUNTING, Reading
+from nbtext.settings import COUNTING, DECLARED, Reading
 from nbtext.store.ledger import ABSENT, FINGERPRINT, Ledger, fingerprint
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def counting_difference(one: TextClassifier, other: TextClassifier) -> str | Non
     """Return the option by which two models do not count alike, if there is one."""
     for name in COUNTING:
         if name != "stop_words" and one.settings[name] != other.settings[name]:
-            return "--" + name.replace("_", "-")
+            return DECLARED[name].shown
     if one.settings.sums_logs != other.settings.sums_logs:
         return "--weighting"
     for kind in KINDS:

@@ -65,7 +65,7 @@ def warnings(model: FittedModel) -> list[str]:
     if learnt.unlabelled is not None and not learnt.unlabelled.losses:
         found.append("learnt from seed words without labelled documents: probabilities are not calibrated and mostly too near 0 and 1")
     users = {None, settings.classifier, *(each.classifier for each in settings.models)}
-    idle = [each.option for each in TRAINING if each.only_for not in users and settings[each.name] != each.default]
+    idle = [each.shown for each in TRAINING if each.only_for not in users and settings[each.name] != each.default]
     if idle:
         found.append(f"--classifier {settings.classifier} makes no use of {', '.join(idle)}")
     return [*found, *model.classifier.warnings()]

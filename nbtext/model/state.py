@@ -157,7 +157,7 @@ def _settings(training: Parsed, reading: Parsed) -> Settings:
 
 
 def _with_unspaced(settings: Settings, statistics: ClassStatistics) -> Settings:
-    """Return settings in which ``--unspaced pairs`` is auto if there is no script without spaces, where both count alike."""
+    """Return settings in which ``--set unspaced=pairs`` is auto if there is no script without spaces, where both count alike."""
     is_auto = settings.unspaced == PAIRS and unspaced_runs(statistics.vocabulary.text) is None
     return replace(settings, unspaced="auto") if is_auto else settings
 

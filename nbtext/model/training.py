@@ -198,11 +198,11 @@ def left_out_posteriors(model: FittedModel) -> LeftOutPosteriors:
     if needs_documents(settings):
         raise UsageError(
             f"--classifier {settings.classifier} kept no answers to left-out documents, so coverage and precision cannot be promised",
-            hint="train it again, with calibration and a --sample above 0",
+            hint="train it again, with calibration and --set sample=N above 0",
         )
     sample = scored_sample(without_dropped(model.counts.sample.documents, statistics, learnt, settings), statistics)
     if not len(sample):
-        raise UsageError("the model keeps no documents to leave out", hint="train with a --sample above 0")
+        raise UsageError("the model keeps no documents to leave out", hint="train with --set sample=N above 0")
     training = _training(statistics, learnt, settings, sample)
     fitted = class_for(statistics, settings).restored(training, learnt.fitted)
     return posteriors(fitted, learnt.calibration, fitted.unseen(training, sample))

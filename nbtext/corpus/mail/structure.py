@@ -1,4 +1,4 @@
-"""The structure of a mail: its parts (RFC 2045 to 2047, 2183, 2231), and what they look like, as items for ``--structure``."""
+"""The structure of a mail: its parts (RFC 2045 to 2047, 2183, 2231), and what they look like, as items for ``--set structure=true``."""
 
 from __future__ import annotations
 
