@@ -39,7 +39,7 @@ def test_a_document_that_cannot_be_read(pets: Path) -> None:
     lines = said(done)
     assert [line["level"] for line in lines] == ["error"] * 5
     assert lines[3] == {"level": "error", "message": "binary, not text (control bytes, the first at 0)", "document": "bin\x1b[31m\n\u202e"}
-    assert lines[0]["hint"] == "see --max-document-size"
+    assert lines[0]["hint"] == "give --set max-document-size=SIZE"
     assert lines[4] == {"level": "error", "message": "2 more documents could not be read: larger than 16 bytes"}
 
 

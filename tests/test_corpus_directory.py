@@ -75,7 +75,7 @@ def test_what_cannot_be_read_has_a_problem_and_the_others_are_read(tmp_path: Pat
         "up": "a symbolic link to a directory, not followed; give it as a path of its own",
         "device": "not a regular file",
         "socket": "not a regular file",
-        "huge": "larger than 64 MiB; see --max-document-size",
+        "huge": "larger than 64 MiB; give --set max-document-size=SIZE",
     }
     assert [text for _, text in ((d.label, d.text) for d in documents(tmp_path) if d.problem is None)] == [b"x", b"e", b"y"]
 

@@ -193,7 +193,7 @@ def test_a_document_beyond_the_limit_is_a_problem_and_the_others_are_read(tmp_pa
     given: dict[str, Any] = {"format": name} if name == "lines" else {}
     found = documents(*written(name, tmp_path, rows), max_document_size="1K", **given)
     assert sorted(document.problem is None for document in found) == [False, True, True]
-    assert {document.problem.line for document in found if document.problem} == {"larger than 1 KiB; see --max-document-size"}
+    assert {document.problem.line for document in found if document.problem} == {"larger than 1 KiB; give --set max-document-size=SIZE"}
     again = tmp_path / "again"
     again.mkdir()
     assert len(texts(*written(name, again, rows), max_document_size="1M", **given)) == 3

@@ -61,10 +61,10 @@ def test_a_line_without_end_takes_no_memory(pets: Path, name: str, start: bytes)
     form = {"c.ft": "fasttext", "c.svm": "svmlight"}.get(name, name.partition(".")[2])
     if form == "svmlight":
         result = nbtext("train", name, "--max-document-size", "1M", "-m", "m", limits=LITTLE_MEMORY)
-        assert "larger than 1 MiB; see --max-document-size" in result.notes[0]
+        assert "larger than 1 MiB; give --set max-document-size=SIZE" in result.notes[0]
         return
     result = nbtext("classify", name, "--format", form, "--max-document-size", "1M", limits=LITTLE_MEMORY)
-    assert result.rows == [[f"{name}:1", "", "larger than 1 MiB; see --max-document-size"]]
+    assert result.rows == [[f"{name}:1", "", "larger than 1 MiB; give --set max-document-size=SIZE"]]
     assert result.status == 1
 
 
@@ -72,7 +72,7 @@ def test_a_file_and_standard_input_beyond_the_limit(pets: Path) -> None:
     write("large", b"cat " * 1000)
     for arguments, stdin in ((["large"], b""), (["-"], b"cat " * 1000)):
         result = nbtext("classify", *arguments, "--max-document-size", "3999", stdin=stdin)
-        assert (result.status, result.rows) == (1, [[arguments[0], "", "larger than 3,999 bytes; see --max-document-size"]])
+        assert (result.status, result.rows) == (1, [[arguments[0], "", "larger than 3,999 bytes; give --set max-document-size=SIZE"]])
         assert nbtext("classify", *arguments, "--max-document-size", "4000", stdin=stdin).rows[0][1] == "cats"
 
 
@@ -80,7 +80,7 @@ def test_an_unclosed_quote_swallows_no_memory_and_is_told(tmp_path: Path) -> Non
     path = tmp_path / "c.csv"
     path.write_bytes(b'a,x\na,"open ' + b"word\n" * 10_000)
     found = documents(path, max_document_size="1K")
-    assert [document.problem and document.problem.line for document in found] == [None, "larger than 1 KiB; see --max-document-size"]
+    assert [document.problem and document.problem.line for document in found] == [None, "larger than 1 KiB; give --set max-document-size=SIZE"]
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_what_the_mailbox_module_writes_is_read_back(tmp_path_factory: pytest.Te
 
 def test_a_message_beyond_the_limit_is_read_over(tmp_path: Path) -> None:
     path = box(tmp_path, BOX.replace(b"first body", b"x" * 300_000))
-    assert problems(path, max_document_size="100K") == {f"{path}:1": "larger than 100 KiB; see --max-document-size"}
+    assert problems(path, max_document_size="100K") == {f"{path}:1": "larger than 100 KiB; give --set max-document-size=SIZE"}
     assert len(documents(path, max_document_size="100K")) == 2
 
 

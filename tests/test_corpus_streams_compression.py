@@ -81,7 +81,7 @@ def lines_before_damage(stream: io.BufferedReader) -> list[bytes]:
 def test_a_limit_holds_to_the_byte(kind: str) -> None:
     packed = PACK[kind](b"x" * 5000)
     assert content(packed, kind, 5000) == b"x" * 5000
-    with pytest.raises(PathError, match=r"unpacks to more than 4,999 bytes; see max_unpacked_size"):
+    with pytest.raises(PathError, match=r"unpacks to more than 4,999 bytes; give max_unpacked_size=SIZE"):
         content(packed, kind, 4999)
 
 
@@ -107,11 +107,11 @@ def test_a_bomb_costs_neither_memory_nor_a_traceback(pets: Path, kind: str) -> N
     path.write_bytes(PACK[kind](bytes(7_000_000)) * 10)
     small = nbtext("classify", path.name, "--format", "jsonl", "--max-document-size", "1M", limits=LITTLE_MEMORY)
     assert (small.status, len(small.rows)) == (1, 1)
-    assert small.rows[0][2] == "larger than 1 MiB; see --max-document-size"
+    assert small.rows[0][2] == "larger than 1 MiB; give --set max-document-size=SIZE"
     line = error_line(nbtext("classify", path.name, "--format", "jsonl", "--max-unpacked-size", "10M", limits=LITTLE_MEMORY), 4)
-    assert line == f"nbtext: {path.name}: unpacks to more than 10 MiB; see --max-unpacked-size"
+    assert line == f"nbtext: {path.name}: unpacks to more than 10 MiB; give --set max-unpacked-size=SIZE"
     one = nbtext("classify", path.name, "--format", "dir", "--document", "text", limits=MEMORY)
-    assert one.rows == [[path.name, "", "larger than 64 MiB; see --max-document-size"]]
+    assert one.rows == [[path.name, "", "larger than 64 MiB; give --set max-document-size=SIZE"]]
 
 
 def test_standard_input_may_be_compressed(pets: Path) -> None:

@@ -72,9 +72,9 @@ def test_fault_60_a_file_of_five_gigabytes(pets: Path) -> None:
     corpus(pets, {"in/a": "a cat", "in/b": ""})
     os.truncate(pets / "in/b", 5 << 30)
     done = nbtext("classify in", limits=MEMORY)
-    assert (done.status, done.notes) == (1, ["nbtext: in/b: larger than 64 MiB; see --max-document-size"])
+    assert (done.status, done.notes) == (1, ["nbtext: in/b: larger than 64 MiB; give --set max-document-size=SIZE"])
     lines = nbtext("classify in/a --format lines --max-document-size 3")
-    assert (lines.status, lines.rows) == (1, [["in/a:1", "", "larger than 3 bytes; see --max-document-size"]])
+    assert (lines.status, lines.rows) == (1, [["in/a:1", "", "larger than 3 bytes; give --set max-document-size=SIZE"]])
 
 
 def test_fault_61_binary_documents(pets: Path) -> None:
