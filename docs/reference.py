@@ -17,7 +17,7 @@ import click
 PAGE = Path(__file__).with_suffix(".md")
 sys.path.insert(0, str(PAGE.parent.parent))  # the nbtext beside this file, not an installed one
 
-from nbtext import exclusions, settings  # noqa: E402
+from nbtext import exclusions, settings, traits  # noqa: E402
 from nbtext.cli.main import nbtext  # noqa: E402
 from nbtext.cli.panels import EVERYTHING, Command  # noqa: E402
 from nbtext.model import TextClassifier  # noqa: E402
@@ -102,9 +102,9 @@ def _kinds() -> str:
     ]
     lines += ["| `--classifier` | `--weighting` | offers |", "|---|---|---|"]
     for name, kinds in exclusions.KINDS.items():
-        lines += [f"| `{name}` | `{weighting}` | {', '.join(offered.split())} |" for weighting, offered in kinds.items()]
+        lines += [f"| `{name}` | `{weighting}` | {', '.join(trait.name for trait in offered)} |" for weighting, offered in kinds.items()]
     lines += ["", "| trait | without it |", "|---|---|"]
-    lines += [f"| {trait} | {reason} |" for trait, reason in exclusions.TRAITS.items()]
+    lines += [f"| {trait.name} | {trait.why} |" for trait in traits.EVERY_TRAIT]
     return "\n".join([*lines, ""])
 
 

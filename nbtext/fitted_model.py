@@ -243,7 +243,10 @@ def require_learnable(settings: Settings, statistics: ClassStatistics, seeds: Se
 
 def require_additive(settings: Settings, counts: CorpusCounts | None = None) -> None:
     """Raise `UsageError` for a model that cannot be changed exactly through its counts."""
-    require_fitting(settings, EXACT_CHANGE, *[LEARNT_UNLABELLED] * (counts is not None and counts.uses_unlabelled))
+    rows = [EXACT_CHANGE]
+    if counts is not None and counts.uses_unlabelled:
+        rows.append(LEARNT_UNLABELLED)
+    require_fitting(settings, *rows)
 
 
 class ScoredTexts(NamedTuple):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from nbtext import TextClassifier
+from nbtext import TextClassifier, traits
 from nbtext.classifiers.base import Training, classifier_class
 from nbtext.classifiers.complement import SPREAD
 from nbtext.corpus.document import Document
@@ -387,7 +387,7 @@ def test_a_weighting_that_it_does_not_take_is_refused(name: str) -> None:
 @EVERY_NAME
 def test_a_shape_of_the_prior_that_it_does_not_take_is_refused(name: str) -> None:
     for shape in ("symmetric", "background"):
-        if shape == "symmetric" or "background" in KINDS[name]["counts"].split():
+        if shape == "symmetric" or traits.BACKGROUND in KINDS[name]["counts"]:
             assert fitted(CORPUS, {"classifier": name}, prior_shape=shape).score(ASKED, [label for label, _ in drawn(30, 1)]) > 0.7
             continue
         with pytest.raises(UsageError, match=f"prior_shape {shape} and .* exclude each other"):

@@ -1,4 +1,7 @@
-"""What goes with what: each pair of the table is refused in one line that names both, and what is in no pair is not."""
+"""What goes with what: each pair of the table is refused in one line that names both.
+
+What is in no pair is not refused. Tests `traits.py` too.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import pytest
 
-from nbtext import TextClassifier, UsageError
+from nbtext import TextClassifier, UsageError, exclusions, traits
 from nbtext.cli.main import COMMANDS as NAMES
 from nbtext.cli.main import nbtext as program
 from nbtext.counts.statistics import Seed
@@ -19,18 +22,19 @@ from nbtext.exclusions import (
     JOINED_LABELS,
     KINDS,
     MISTAKES,
+    OF_SETTINGS,
     OTHER_SHARES,
-    REMEDIES,
     SEVERAL_LABELS,
-    TRAITS,
+    Given,
+    OptionRow,
     Row,
+    _given_rows,
     _offers,
-    _options_rows,
     _settings_rows,
     require_fitting,
     require_options,
 )
-from nbtext.settings import AVERAGE, CLASSIFIERS, WEIGHTINGS, Settings
+from nbtext.settings import AVERAGE, BY_EVIDENCE, CLASSIFIERS, WEIGHTINGS, Reading, Settings
 from tests.process import fail, succeed, write
 
 if TYPE_CHECKING:
@@ -51,17 +55,28 @@ def option_names(command: str) -> set[str]:
     return {name for each in found.params if isinstance(each, click.Option) for name in each.opts} | {"CORPUS"}
 
 
+def named_by(row: OptionRow) -> set[str]:
+    """The options that a row names."""
+    return {option.option if isinstance(option, Given) else option for option in (*row.options, *row.wants)}
+
+
 def test_every_classifier_has_a_kind_and_every_trait_is_needed_and_lacked() -> None:
     assert set(KINDS) == set(CLASSIFIERS)
     assert {weighting for kinds in KINDS.values() for weighting in kinds} == set(WEIGHTINGS)
-    offered = {trait for kinds in KINDS.values() for traits in kinds.values() for trait in traits.split()}
-    assert offered <= set(TRAITS) >= set(REMEDIES)
+    rows: list[Row | OptionRow] = [value for value in vars(exclusions).values() if isinstance(value, Row)]
+    rows += [row for _, row in OF_SETTINGS]
+    for table in (EVERYWHERE, *COMMANDS.values()):
+        rows += table
+    needed = {trait for row in rows for trait in row.needs}
+    offered = {trait for kinds in KINDS.values() for offers in kinds.values() for trait in offers}
+    lacked = {trait for row in rows for trait in row.lacks} | offered
+    assert needed == lacked == set(traits.EVERY_TRAIT)
 
 
 @EVERY_KIND
 def test_a_kind_takes_weights_if_it_offers_them(classifier: ClassifierName, weighting: Weighting) -> None:
     model = TextClassifier(classifier=classifier, weighting=weighting)
-    if "weights" in _offers(model.settings):
+    if traits.WEIGHTS in _offers(model.settings):
         model.fit(TEXTS, LABELS, [1, 2, 0.5, 1])
     else:
         with pytest.raises(UsageError, match=r"weights of documents and (classifier|weighting|members) .* exclude each other"):
@@ -84,11 +99,40 @@ def test_a_refusal_names_both_and_says_what_to_do() -> None:
     assert [found.name for found in _settings_rows(Settings())] == ["--classifier multinomial", "--weighting counts"]
 
 
+SETTINGS_ROWS: dict[str, dict[str, Any]] = {
+    "p(m | data) of --members": {"classifier": AVERAGE, "members": f"{BY_EVIDENCE}multinomial:0.1+multinomial:1"},
+    "--prior-shape background": {"prior_shape": "background"},
+    "--class-prior": {"class_prior": "smoothed:1"},
+    "--class-prior FILE": {"class_prior": {"a": 1, "b": 2}},
+    "--class-weight balanced": {"class_weight": "balanced"},
+    "--weight-column": {"reading": Reading(weight_column="weight")},
+    "--categorical, --count or --numeric": {"reading": Reading(numeric="size")},
+    "--top 9": {"top": 9},
+    "--sample 0": {"sample": 0},
+    "--calibration none": {"calibration": "none"},
+    "--estimate ml": {"estimate": "ml"},
+    "--smoothing 0": {"smoothing": 0},
+    "--smoothing leave-one-out": {"smoothing": "leave-one-out"},
+    "--smoothing A,B": {"smoothing": (1, 2)},
+    "--smoothing FILE": {"smoothing": {"*": 1}},
+}
+"""The row of each setting that needs or lacks something, with settings that have it."""
+
+
+@pytest.mark.parametrize("name", SETTINGS_ROWS)
+def test_a_setting_has_its_row_where_it_is_asked_for(name: str) -> None:
+    found = {row.name for row in _settings_rows(Settings(**SETTINGS_ROWS[name]))}
+    of_model = {each for each in found if each.startswith(("--members", "--classifier", "--weighting"))}
+    beside = {"--class-prior"} if name == "--class-prior FILE" else set()
+    assert found - of_model - beside == {name}
+    assert len(SETTINGS_ROWS) == len(OF_SETTINGS)
+
+
 @pytest.mark.parametrize(
     "settings",
     [
-        *({"classifier": name} for name, kinds in KINDS.items() if "several" not in kinds["counts"]),
-        *({"weighting": name} for name, traits in KINDS["multinomial"].items() if "several" not in traits),
+        *({"classifier": name} for name, kinds in KINDS.items() if traits.SEVERAL not in kinds["counts"]),
+        *({"weighting": name} for name, offers in KINDS["multinomial"].items() if traits.SEVERAL not in offers),
         {"class_weight": "balanced"}, {"class_prior": {"a": 1, "b": 2}}, {"estimate": "ml"}, {"smoothing": 0}, {"smoothing": "leave-one-out"}, {"numeric": "size"},
     ],
 )  # fmt: skip
@@ -104,7 +148,7 @@ def test_what_a_command_cannot_do_with_several_labels_says_what_to_do_instead() 
         with pytest.raises(UsageError) as found:
             require_fitting(Settings(), SEVERAL_LABELS, refused)
         assert found.value.message == f"documents of several labels and {refused.name} exclude each other: it is for documents of one label"
-        assert found.value.hint == refused.instead != REMEDIES["several"]
+        assert found.value.hint == refused.instead != traits.SEVERAL.remedy
 
 
 @pytest.mark.usefixtures("tmp_path")
@@ -129,14 +173,14 @@ def test_seeds_are_refused_where_documents_have_several_labels() -> None:
 @pytest.mark.parametrize("command", NAMES)
 def test_options_of_the_table_exist(command: str) -> None:
     names = option_names(command)
-    for entry in COMMANDS.get(command, ()):
-        assert {name.partition("=")[0] for name in f"{entry.name} {entry.wants}".split()} <= names
+    for row in COMMANDS.get(command, ()):
+        assert named_by(row) <= names
 
 
 def test_options_of_all_commands_exist_in_one() -> None:
     names = set().union(*map(option_names, NAMES))
-    for entry in EVERYWHERE:
-        assert {name.partition("=")[0] for name in f"{entry.name} {entry.wants}".split()} <= names
+    for row in EVERYWHERE:
+        assert named_by(row) <= names
     assert set(COMMANDS) <= set(NAMES)
 
 
@@ -167,7 +211,7 @@ def test_options_exclude_each_other_in_either_order() -> None:
     with pytest.raises(UsageError, match="backend dask needs scheduler"):
         require_options("train", {"--backend": "dask"})
     require_options("train", {"--backend": "local", "--jobs": "2"})
-    assert [found.name for found in _options_rows("train", {"--jobs": "2", "--model": "m"})] == ["--jobs"]
+    assert [found.name for found in _given_rows("train", {"--jobs": "2", "--model": "m"})] == ["--jobs"]
 
 
 def test_help_shows_the_table() -> None:
@@ -185,8 +229,10 @@ def test_a_file_of_defaults_gives_way_to_the_command_line(pets: Path) -> None:
 
 def test_what_a_row_of_a_command_wants_stands_for_what_is_wanted_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Option by option, however they are grouped in rows."""
-    monkeypatch.setattr("nbtext.exclusions.EVERYWHERE", (Row("--a --b", wants="--c"), Row("--a", needs="folds")))
-    monkeypatch.setitem(COMMANDS, "suspects", (Row("--d --a", wants="--e"), Row("--f", lacks="folds")))
+    everywhere = (OptionRow(("--a", "--b"), wants=("--c",)), OptionRow(("--a",), needs={traits.FOLDS}))
+    of_suspects = (OptionRow(("--d", "--a"), wants=("--e",)), OptionRow(("--f",), lacks={traits.FOLDS}))
+    monkeypatch.setattr("nbtext.exclusions.EVERYWHERE", everywhere)
+    monkeypatch.setitem(COMMANDS, "suspects", of_suspects)
     with pytest.raises(UsageError, match="a needs e"):
         require_options("suspects", {"--a": "1", "--c": "1"})
     with pytest.raises(UsageError, match="b needs c"):

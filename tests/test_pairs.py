@@ -256,8 +256,13 @@ def is_excluded(configuration: Configuration) -> bool:
     reading = Reading.of({name: value for name, value in values.items() if name in READ})
     try:
         settings = replace(Settings.of({name: value for name, value in values.items() if name in TRAINED}), reading=reading)
-        asked = [exclusions.SEED_WORDS] * ("seeds" in values) + [exclusions.POOL] * ("unlabelled" in values)
-        asked += [exclusions.SEVERAL_LABELS] * any(holds(each, configuration) for each in SEVERAL)
+        asked = []
+        if "seeds" in values:
+            asked.append(exclusions.SEED_WORDS)
+        if "unlabelled" in values:
+            asked.append(exclusions.POOL)
+        if any(holds(each, configuration) for each in SEVERAL):
+            asked.append(exclusions.SEVERAL_LABELS)
         exclusions.require_fitting(settings, *asked)
     except UsageError:
         return True

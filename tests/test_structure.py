@@ -12,7 +12,7 @@ from typing import NamedTuple
 HOUSE = Path(__file__).parents[1]
 FILES = sorted((HOUSE / "nbtext").rglob("*.py"))
 ROOMS = (
-    ("type_names", "version", "records"),
+    ("type_names", "version", "records", "traits"),
     ("errors", "ragged", "steps", "strict_json"),
     ("prediction",),
     ("charsets",),

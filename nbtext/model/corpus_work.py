@@ -129,7 +129,8 @@ def _count_here(analysis: Analysis, corpus: Corpus, jobs: int, note: Note | None
 def _count_on_cluster(analysis: Analysis, corpus: Corpus, scheduler: str, heard: Heard | None) -> Iterator[PartialCounts]:
     from nbtext.parallel.cluster import cluster, on_cluster
 
-    require_fitting(analysis.settings, CLUSTER, *[PATCH] * (corpus.patch is not None))
+    rows = [CLUSTER] if corpus.patch is None else [CLUSTER, PATCH]
+    require_fitting(analysis.settings, *rows)
     if STDIN in corpus.paths:
         raise UsageError("standard input cannot be read by a cluster", hint="give files that its workers can read")
     of_corpus, source = corpus.in_shards(here=False)
