@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.inspection.overview import _ClassPerplexity
-from nbtext.inspection.terms import ClassSize, _TermValue
+from nbtext.inspection.overview import ClassPerplexity
+from nbtext.inspection.terms import ClassSize, TermValue
 from nbtext.metrics.results import json_values
 from nbtext.report.forms import _csv_line, json_line, six_digits, tsv, visible
 
@@ -73,7 +73,7 @@ def test_numbers_have_six_digits() -> None:
 
 
 def test_a_record_becomes_json_by_the_names_of_its_fields() -> None:
-    record = {"classes": [_ClassPerplexity(1, 0, 0, 0.0, math.nan)], "best": (_TermValue("cat", math.inf),), "size": ClassSize(2, 7, 0.5)}
+    record = {"classes": [ClassPerplexity(1, 0, 0, 0.0, math.nan)], "best": (TermValue("cat", math.inf),), "size": ClassSize(2, 7, 0.5)}
     assert json_values(record) == {
         "classes": [{"documents": 1, "tokens": 0, "unknown": 0, "log_likelihood": 0, "perplexity": None}],
         "best": [{"term": "cat", "value": None}],

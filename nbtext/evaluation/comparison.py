@@ -127,7 +127,7 @@ class McNemar(NamedTuple):
     p_value: float
 
 
-class _ChangedAnswer(NamedTuple):
+class ChangedAnswer(NamedTuple):
     """Documents of a class with the same pair of different answers; None is no answer."""
 
     truth: str
@@ -151,7 +151,7 @@ class ComparisonResult:
     """True if all answers and probabilities are the same."""
     changed: int
     """Documents with different answers."""
-    changes: tuple[_ChangedAnswer, ...]
+    changes: tuple[ChangedAnswer, ...]
     """The most frequent first."""
 
     @property
@@ -304,11 +304,11 @@ def _side(evaluation: Evaluation) -> SideResult:
     return SideResult(**{name: getattr(result, name) for name in FIGURES}, intervals=intervals, unknown_labels=result.unknown_labels)
 
 
-def _changes(cells: _AnswerCells, names: Names) -> tuple[_ChangedAnswer, ...]:
+def _changes(cells: _AnswerCells, names: Names) -> tuple[ChangedAnswer, ...]:
     differ = np.flatnonzero(cells.a != cells.b)
     rows = zip(*(column[differ].tolist() for column in cells), strict=True)
     labels = [*names, None]  # −1, no answer, is the last
-    changes = (_ChangedAnswer(names[truth], labels[a] or None, labels[b] or None, documents) for truth, a, b, documents in rows)
+    changes = (ChangedAnswer(names[truth], labels[a] or None, labels[b] or None, documents) for truth, a, b, documents in rows)
     return tuple(sorted(changes, key=lambda change: -change.documents))
 
 

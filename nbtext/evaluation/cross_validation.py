@@ -305,7 +305,7 @@ def _scored(
 
 
 @dataclass(frozen=True)
-class _FoldFigures:
+class FoldFigures:
     """One fold of one repeat, both numbered from 1."""
 
     repeat: int
@@ -340,7 +340,7 @@ class FoldsResult:
     """Folds of one repeat."""
     accuracy: _FoldSpread
     macro_f1: _FoldSpread
-    each: tuple[_FoldFigures, ...]
+    each: tuple[FoldFigures, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,7 +349,7 @@ class _CrossValidation:
 
     pooled: HeldOutEvaluation
     repeats: list[HeldOutEvaluation]
-    folds: list[_FoldFigures]
+    folds: list[FoldFigures]
 
     def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Parsed]:
         """Return `result` as JSON has it, with `folds_result` under ``folds``."""
@@ -452,7 +452,7 @@ def cross_validate(
         rates = accuracy_and_macro_f1(fold.judgement.evaluation.judged)
         n_training, n_test = (int(np.count_nonzero(mask)) for mask in folds_of_repeats[task.repeat].masks(task.fold))
         smoothing = float(f"{fold.smoothing:.6g}")
-        figures.append(_FoldFigures(task.repeat + 1, task.fold + 1, n_training, n_test, fold.n_terms, smoothing, *rates))
+        figures.append(FoldFigures(task.repeat + 1, task.fold + 1, n_training, n_test, fold.n_terms, smoothing, *rates))
     return _CrossValidation(pooled, repeats, figures)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _ClassPerplexity:
+class ClassPerplexity:
     """The held-out documents of a class."""
 
     documents: int
@@ -46,8 +46,8 @@ class _ClassPerplexity:
 class Perplexities:
     """The perplexity of language models on held-out documents of their classes."""
 
-    classes: dict[str, _ClassPerplexity]
-    all: _ClassPerplexity
+    classes: dict[str, ClassPerplexity]
+    all: ClassPerplexity
     unknown_labels: dict[str, int]
     """Documents by label, of labels that the model has no class of."""
 
@@ -73,8 +73,8 @@ def perplexities(model: TextClassifier, documents: Iterable[Document]) -> Perple
     return Perplexities(classes, _class_perplexities(everything)[0], dict(sorted(others.items())))
 
 
-def _class_perplexities(sums: HeldOutText) -> list[_ClassPerplexity]:
-    return [_ClassPerplexity(*values) for values in zip(*(column.tolist() for column in (*sums, sums.perplexity)), strict=True)]
+def _class_perplexities(sums: HeldOutText) -> list[ClassPerplexity]:
+    return [ClassPerplexity(*values) for values in zip(*(column.tolist() for column in (*sums, sums.perplexity)), strict=True)]
 
 
 MOST_CATEGORIES = 100
@@ -215,7 +215,7 @@ class UnlabelledOverview:
 
 
 @dataclass(frozen=True)
-class _ClassOverview(ClassSize):
+class ClassOverview(ClassSize):
     """A class and the terms that speak most for it."""
 
     top_terms: list[str]
@@ -256,7 +256,7 @@ class Overview:
     reading: Mapping[str, Parsed]
     stop_words: int
     written_by: Mapping[str, str]
-    classes: dict[str, _ClassOverview]
+    classes: dict[str, ClassOverview]
 
 
 def overview(model: TextClassifier, top: int) -> Overview:
@@ -290,7 +290,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
         reading=dict(model.reading),
         stop_words=len(model.analysis.stop_list),
         written_by=fitted.written_by,
-        classes={label: _ClassOverview(*class_size(model, k), top_terms[k]) for k, label in enumerate(statistics.classes)},
+        classes={label: ClassOverview(*class_size(model, k), top_terms[k]) for k, label in enumerate(statistics.classes)},
     )
 
 

@@ -225,7 +225,7 @@ def _analysed(model: TextClassifier, text: bytes, fields: Fields = ()) -> dict[s
     return {name: UNKNOWN if number is None else number for name, number in found}
 
 
-class _TermValue(NamedTuple):
+class TermValue(NamedTuple):
     """A term and its value by a measure."""
 
     term: str
@@ -253,11 +253,11 @@ class ClassDetails(ClassSize):
     """A class and its best terms by three measures, best first; only terms with values above 0."""
 
     probability_of: _ProbabilityMeaning
-    probability: list[_TermValue]
+    probability: list[TermValue]
     """By what ``probability_of`` names: frequent in the class."""
-    lift: list[_TermValue]
+    lift: list[TermValue]
     """By `lift`, which may be infinite: its own."""
-    mutual_information: list[_TermValue]
+    mutual_information: list[TermValue]
     """By the summand of the mutual information of the language models, in nats, whatever the classifier: tells it apart."""
 
 
@@ -318,7 +318,7 @@ def lift(probability: Floats, corpus: Floats) -> Floats:
 
 def _best_terms(
     model: TextClassifier, classes: Whole, top: int, measures: Names, tables: Callable[[Whole], Mapping[str, Floats]], width: int
-) -> list[list[list[_TermValue]]]:
+) -> list[list[list[TermValue]]]:
     """Return for each class, by each measure, the ``top`` selected terms with the largest values above 0.
 
     ``tables`` gives the values of some terms in these classes by each measure, and under "" the table whose larger value decides between
@@ -336,7 +336,7 @@ def _best_terms(
             best[column, name] = numbers[order], values[:, order]
     term = model.fitted.statistics.vocabulary.term
 
-    def listed(numbers: Whole, values: Floats) -> list[_TermValue]:
-        return [_TermValue(term(number), value) for number, value in zip(numbers.tolist(), values[0].tolist(), strict=True)]
+    def listed(numbers: Whole, values: Floats) -> list[TermValue]:
+        return [TermValue(term(number), value) for number, value in zip(numbers.tolist(), values[0].tolist(), strict=True)]
 
     return [[listed(*best[column, name]) for name in measures] for column in range(classes.size)]

@@ -86,7 +86,7 @@ SLACK = 1e-9
 """For rounding of a whole number."""
 
 
-class _SetGroup(NamedTuple):
+class SetGroup(NamedTuple):
     """Sets of documents of one class, or with one number of classes."""
 
     n: int
@@ -112,9 +112,9 @@ class SetsResult(NamedTuple):
     """Sets without a class."""
     full: int
     """Sets of all classes."""
-    per_class: dict[str, _SetGroup]
+    per_class: dict[str, SetGroup]
     """By true class, those that occur."""
-    per_size: dict[str, _SetGroup]
+    per_size: dict[str, SetGroup]
     """By number of classes."""
 
 
@@ -170,6 +170,6 @@ def with_figures(result: EvaluationResult, sets: SetsResult | None) -> Evaluatio
     return replace(result, others=others, intervals={**result.intervals, "set_coverage": sets.interval, "set_size": sets.size_interval})
 
 
-def _group(sizes: Whole, held: Mask | Floats) -> _SetGroup:
+def _group(sizes: Whole, held: Mask | Floats) -> SetGroup:
     hits, n = float(held.sum()), max(held.size, 1)
-    return _SetGroup(held.size, hits / n, wilson_interval(hits, held.size), float(sizes.sum() / n))
+    return SetGroup(held.size, hits / n, wilson_interval(hits, held.size), float(sizes.sum() / n))
