@@ -171,6 +171,12 @@ def test_parts_of_the_documents_are_judged_apart(table: Path) -> None:
     assert "slices" not in in_json("evaluate test.csv", *columns[:4])
 
 
+def test_a_column_may_be_called_as_a_figure_is(pets: Path) -> None:
+    write("test.csv", "label,text,accuracy\ncats,it purrs,high\ndogs,it barks,low\n")
+    lines = succeed("evaluate test.csv --by accuracy").text.partition("by accuracy")[2].splitlines()
+    assert [line.split()[0] for line in lines if line.strip()] == ["accuracy", "─" * len(lines[3].strip()), "high", "low"]
+
+
 def test_a_column_that_is_not_there_is_told(table: Path) -> None:
     columns = ("--label-column", "topic", "--text-column", "body", "--by", "nothere")
     assert "no column is called 'nothere'" in fail(4, "evaluate test.csv", *columns)

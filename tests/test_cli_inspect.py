@@ -120,6 +120,15 @@ def test_an_asterisk_is_no_pattern_where_there_are_none(pets: Path) -> None:
     assert [term["term"] for term in word["terms"]] == ["bark"]
 
 
+def test_a_term_may_be_called_as_a_column_is(tmp_path: Path) -> None:
+    corpus(tmp_path, {"c/cats/1": "count count purr", "c/dogs/1": "count bark"})
+    succeed("train c")
+    lines = succeed("inspect --term count").text.splitlines()
+    place = next(place for place, line in enumerate(lines) if "95 % credible" in line)
+    assert lines[place].split()[:2] == ["count", "count"]
+    assert [line.split()[:2] for line in lines[place + 2 : place + 4]] == [["cats", "2"], ["dogs", "1"]]
+
+
 def test_what_the_model_knows_of_words(pets: Path) -> None:
     succeed("train pets --smoothing 0.5")
     arguments = ("inspect", "--term", "Barking", "--term", "the", "--term", "unicorns")

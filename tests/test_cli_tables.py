@@ -334,6 +334,14 @@ def test_columns_of_the_input_are_kept_beside_the_answers(tables: Path) -> None:
     assert nbtext("classify plain.tsv --keep all").text.startswith("1,2,label,probability,reason\ncats,")
 
 
+def test_a_colon_in_the_name_of_a_kept_column_is_part_of_its_head(tables: Path) -> None:
+    succeed("train headed.csv")
+    write("new.csv", "dc:title,text\nCats,it purrs\n")
+    head, row = succeed("classify new.csv --keep dc:title -o csv").text.splitlines()
+    assert head == "dc:title,label,probability,reason"
+    assert row.startswith("Cats,cats,")
+
+
 def test_several_columns_are_joined_or_counted_as_fields(tables: Path) -> None:
     corpus(tables, {
         "news.csv": "label,title,text\ncats,purring,it sleeps\ndogs,barking,it sleeps\n",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import inf, nan
+from operator import itemgetter
 
 import pytest
 
-from nbtext.report.forms import bounds, cells, figure, nats, percent, rounded
+from nbtext.report.forms import Column, bounds, cells, figure, nats, percent, rounded
 
 
 @pytest.mark.parametrize(
@@ -35,5 +36,6 @@ def test_nats_have_a_sign_that_is_no_hyphen(value: float, shown: str) -> None:
 
 def test_a_table_says_which_infinity_and_what_is_undefined() -> None:
     numbers = [(value,) for value in (inf, -inf, nan, 1.0)]
-    assert [cell for [cell] in cells({"nats": "0:.1f"}, numbers, "infinite")] == ["infinite", "minus infinity", "undefined", "1.0"]
-    assert [cell for [cell] in cells({"nats": "0:g"}, numbers)] == ["inf", "-inf", "nan", "1"]
+    one, six = Column("nats", itemgetter(0), ".1f"), Column("nats", itemgetter(0), "g")
+    assert [cell for [cell] in cells([one], numbers, "infinite")] == ["infinite", "minus infinity", "undefined", "1.0"]
+    assert [cell for [cell] in cells([six], numbers)] == ["inf", "-inf", "nan", "1"]

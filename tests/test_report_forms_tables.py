@@ -63,6 +63,14 @@ def test_a_table_is_drawn_as_rich_draws_it(data: st.DataObject, n_columns: int, 
     assert found.rstrip("\n") + "\n" == drawn_by_rich(title, columns, rows, numeric, width)
 
 
+def test_two_columns_may_have_the_same_head() -> None:
+    columns: list[tables.Column[tuple[str, int]]] = [
+        tables.Column("n", lambda row: row[0]),
+        tables.Column("n", lambda row: row[1], ","),
+    ]
+    assert tables.table(columns, [("a", 1000)]).split() == ["n", "n", "─" * 9, "a", "1,000"]
+
+
 def of_classes(n_classes: int) -> TextClassifier:
     texts = [f"word{number % 50} other{number % 7}" for number in range(n_classes)]
     return TextClassifier(calibration="none").fit(texts, [f"class {number}" for number in range(n_classes)])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nbtext.cli.label_terminal import Terminal
     from nbtext.counts.statistics import Seed
     from nbtext.labelling.answer_file import AnswerFile
-    from nbtext.labelling.session import Session
+    from nbtext.labelling.session import Session, Suggestion
 
 STRATEGIES = ("mixed", "uncertain", "typical", "random")
 DEFAULT_FILE = "labels.jsonl"
@@ -100,7 +100,7 @@ def command(labelling: LabelOptions, documents: Documents) -> None:
     from nbtext.cli.corpus import check_output_file, located
     from nbtext.cli.label_terminal import Terminal
     from nbtext.labelling.answer_file import AnswerFile, Labelled, Reviewed
-    from nbtext.report.forms import by_place, write
+    from nbtext.report.forms import Column, write
 
     file_name = labelling.file
     safe = option.safe_cells(labelling.output, is_wanted=labelling.excel_safe)
@@ -111,7 +111,13 @@ def command(labelling: LabelOptions, documents: Documents) -> None:
         raise UsageError(f"{file_name} would be read as a document", hint="choose another --to")
     if labelling.suggest is not None:
         session, source = _session(documents, labelling, None)
-        columns = by_place("id", "label", "suggested", "probability:.6g", "text")
+        columns: list[Column[Suggestion]] = [
+            Column("id", lambda found: found.id),
+            Column("label", lambda found: found.label),
+            Column("suggested", lambda found: found.suggested),
+            Column("probability", lambda found: found.probability, ".6g"),
+            Column("text", lambda found: found.text),
+        ]
         write(session.suggest(labelling.suggest), labelling.output, columns, safe=safe, tsv_heads=True)
         source.say_notices()
         return

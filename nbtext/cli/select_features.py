@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from nbtext.cli import option, panels
 from nbtext.records import dataclass
 from nbtext.settings import CRITERIA
@@ -36,12 +38,21 @@ def command(asked: SelectFeaturesOptions) -> None:
     safe = option.safe_cells(asked.output, is_wanted=asked.excel_safe)
     from nbtext.inspection.terms import as_words, ranking, term_name
     from nbtext.metrics.results import json_values
-    from nbtext.report.forms import by_place, write
+    from nbtext.report.forms import Column, write
 
     model = option.load_model(asked.model_path)
     terms, scores, labels = (column.tolist() for column in ranking(model, asked.by, asked.limit))
     columns = [range(1, 1 + len(terms)), [term_name(model, term) for term in terms], scores, [model.classes[label] for label in labels]]
     if words := model.settings.surface_forms:
         columns.append(as_words(model, terms))
-    heads = by_place("rank:d", "term", "score:.6g", "class", *["word"] * words)
-    write(zip(*columns, strict=True), asked.output, heads, record=lambda row: json_values(dict(zip(heads, row, strict=True))), safe=safe)
+    shown = [
+        Column("rank", itemgetter(0), "d"),
+        Column("term", itemgetter(1)),
+        Column("score", itemgetter(2), ".6g"),
+        Column("class", itemgetter(3)),
+    ]
+    if words:
+        shown.append(Column("word", itemgetter(4)))
+    heads = [column.head for column in shown]
+    rows = zip(*columns, strict=True)
+    write(rows, asked.output, shown, record=lambda row: json_values(dict(zip(heads, row, strict=True))), safe=safe)

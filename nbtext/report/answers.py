@@ -7,13 +7,14 @@ import re
 from contextlib import contextmanager
 from itertools import chain
 from math import isfinite
+from operator import itemgetter
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.document import WHOLE_RECORD
 from nbtext.errors import PathError, reason
 from nbtext.prediction.labels import BETWEEN_LABELS
 from nbtext.prediction.posterior import ClassPosterior
-from nbtext.report.forms import SIX_DIGITS, by_place, json_line, rounded, six_digits, write
+from nbtext.report.forms import SIX_DIGITS, Column, json_line, rounded, six_digits, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -63,10 +64,16 @@ class AnswerForm(NamedTuple):
     @property
     def columns(self) -> Columns:
         """Heads of the columns: options add some to csv, which has the reason last, those of costs to the table, and none to tsv but those that are kept."""
-        n_beside, costs = self.top_k if self.output == "csv" else 0, self.costs and self.output != "tsv"
-        others = [f"{name}_{place}{form}" for place in range(2, n_beside + 1) for name, form in (("label", ""), ("probability", ":.6g"))]
-        own = (*(_beside_answers(self.kept) or ("id",)), "label", "probability:.6g", *others)
-        return by_place(*own, *["expected_cost:.6g"] * costs, *["reason"] * (self.output == "csv"))
+        heads = [(name, "") for name in _beside_answers(self.kept) or ("id",)]
+        heads += [("label", ""), ("probability", ".6g")]
+        if self.output == "csv":
+            for rank in range(2, self.top_k + 1):
+                heads += [(f"label_{rank}", ""), (f"probability_{rank}", ".6g")]
+        if self.costs and self.output != "tsv":
+            heads.append(("expected_cost", ".6g"))
+        if self.output == "csv":
+            heads.append(("reason", ""))
+        return [Column(head, itemgetter(place), form) for place, (head, form) in enumerate(heads)]
 
     def rows(self, answer: Answer) -> list[tuple[object, ...]]:
         """Return document, label and probability, or no label and the reason why, then the columns that the form adds.

@@ -13,8 +13,8 @@ from nbtext.prediction.typicality import ANSWERS, LENGTH, LIKELIHOOD, UNKNOWN
 from nbtext.report.forms import (
     FIGURES,
     SIX_DIGITS,
+    Column,
     bounds,
-    by_place,
     figure,
     grid,
     is_plain_terminal,
@@ -32,18 +32,35 @@ from nbtext.settings import GOALS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from nbtext.evaluation.comparison import ComparisonResult
+    from nbtext.evaluation.comparison import ChangedAnswer, ComparisonResult, Difference
     from nbtext.evaluation.drift_log import DriftRun, FigureDrift
     from nbtext.evaluation.label_errors import Suspect
-    from nbtext.evaluation.learning_curves import Forecast, LearningCurve
-    from nbtext.promises.class_shares import PrevalenceResult
+    from nbtext.evaluation.learning_curves import CurvePoint, Forecast, LearningCurve
+    from nbtext.promises.class_shares import ClassShare, PrevalenceResult
+
+    Compared = tuple[str, float | None, float | None, Difference]
+    """The title of a figure, that of A, that of B, and their difference."""
+    OfTrial = Mapping[str, Any]
 
 CHANGES_SHOWN = 10
-CHANGES = by_place("true class", "answer of A::(none)", "answer of B::(none)", "documents:,")
-
-COMPARED_FIGURES = {
-    "figure": "0", "A": "1:.4f:infinite", "B": "2:.4f:infinite", "B − A": "3.difference:+.4f", "95 % interval of B − A": "3.interval:+.4f",
-}  # fmt: skip
+CHANGES: Sequence[Column[ChangedAnswer]] = (
+    Column("true class", lambda change: change.truth),
+    Column("answer of A", lambda change: change.a, absent="(none)"),
+    Column("answer of B", lambda change: change.b, absent="(none)"),
+    Column("documents", lambda change: change.documents, ","),
+)
+RIGHT: Sequence[Column[tuple[str, int, int]]] = (
+    Column("documents", lambda row: row[0]),
+    Column("B right", lambda row: row[1], ","),
+    Column("B wrong", lambda row: row[2], ","),
+)
+COMPARED_FIGURES: Sequence[Column[Compared]] = (
+    Column("figure", lambda row: row[0]),
+    Column("A", lambda row: row[1], ".4f", absent="infinite"),
+    Column("B", lambda row: row[2], ".4f", absent="infinite"),
+    Column("B − A", lambda row: row[3].difference, "+.4f"),
+    Column("95 % interval of B − A", lambda row: row[3].interval, "+.4f"),
+)
 
 
 def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None:
@@ -60,7 +77,7 @@ def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None
     show(
         listing({"documents": f"{result.n:,}", "A": name_a, "B": name_b, **accuracies}),
         table(COMPARED_FIGURES, figures),
-        table(by_place("documents", "B right:,", "B wrong:,"), right),
+        table(RIGHT, right),
         "".join(f"{line}\n" for line in _verdicts(result)),
         table(CHANGES, result.changes[:CHANGES_SHOWN], "most frequent changes") if result.changed else "",
     )
@@ -119,15 +136,24 @@ def print_trials(found: Mapping[str, Any]) -> None:
     figures = {title: source for title, source in TRIAL_FIGURES.items() if source in chosen}
     if any(len(_setting(row["setting"])) > LONG_SETTING for row in rows):
         figures = {title: source for title, source in figures.items() if source == GOALS[goal]}
-    shown = {title: f"1.{source}:.4f:infinite" for title, source in figures.items()}
-    columns = {"": "0", **shown, "p": "1.p_value:.3g: ", "options": "2"}
+    columns: list[Column[OfTrial]] = [Column("", _marked_rank)]
+    columns += [_trial_figure(title, source) for title, source in figures.items()]
+    columns.append(Column("p", lambda row: row["p_value"], ".3g", absent=" "))
+    columns.append(Column("options", lambda row: _setting(row["setting"])))
     tables = []
     for (documents, folds), of_stage in groupby(rows, lambda row: (row["documents"], row["folds"])):
         title = f"judged on {_share(documents, found['documents'], 'document')}, {_share(folds, found['folds'], 'fold')}"
-        marked = [(f"{row['rank']}{' *' if row['chosen'] else ''}", row, _setting(row["setting"])) for row in of_stage]
-        tables.append(table(columns, marked, title))
+        tables.append(table(columns, of_stage, title))
     ends = (_verdict(rows, chosen) if found["model"] else "", visible_on_terminal(chosen["command"]))
     show(listing(lines), *tables, *(f"{line}\n" for line in ends if line))
+
+
+def _marked_rank(row: OfTrial) -> str:
+    return f"{row['rank']} *" if row["chosen"] else str(row["rank"])
+
+
+def _trial_figure(title: str, name: str) -> Column[OfTrial]:
+    return Column(title, lambda row: row[name], ".4f", absent="infinite")
 
 
 def _share(n: int, of_all: int, noun: str) -> str:
@@ -163,17 +189,21 @@ def _verdict(rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> st
     return "No setting is significantly better than the default; the default is kept."
 
 
-CURVE = {
-    "documents": "documents:,", "accuracy": "accuracy:.4f", "its band": "accuracy_band:.4f", "macro F1": "macro_f1:.4f", "band of that": "macro_f1_band:.4f",
-    "in training": "training_accuracy:.4f",
-}  # fmt: skip
+CURVE: Sequence[Column[CurvePoint]] = (
+    Column("training documents", lambda point: point.documents, ","),
+    Column("accuracy", lambda point: point.accuracy, ".4f"),
+    Column("band", lambda point: point.accuracy_band, ".4f"),
+    Column("macro F1", lambda point: point.macro_f1, ".4f"),
+    Column("band", lambda point: point.macro_f1_band, ".4f"),
+    Column("accuracy on these", lambda point: point.training_accuracy, ".4f"),
+)
 
 
 def print_learning_curve(curve: LearningCurve) -> None:
     """Print a row for each number of training documents, and the forecast."""
     show(
         listing({"documents": f"{curve.documents:,}", "runs": f"{curve.runs:,}, of which 95 % lie in a band"}),
-        table(CURVE, curve.points, heads=("training documents", "accuracy", "band", "macro F1", "band", "accuracy on these")),
+        table(CURVE, curve.points),
         f"{forecast_sentence(curve.documents, curve.forecast.accuracy)}\n",
     )
 
@@ -189,7 +219,13 @@ def forecast_sentence(now: int, forecast: Forecast) -> str:
     )
 
 
-SUSPECTS = {"id": "id", "label": "label", "suggested": "suggested", "log_odds": "log_odds:.6g", "text": "text"}
+SUSPECTS: Sequence[Column[Suspect]] = (
+    Column("id", lambda suspect: suspect.id),
+    Column("label", lambda suspect: suspect.label),
+    Column("suggested", lambda suspect: suspect.suggested),
+    Column("log_odds", lambda suspect: suspect.log_odds, ".6g"),
+    Column("text", lambda suspect: suspect.text),
+)
 
 
 def write_suspects(suspects: Iterable[Suspect], form: str, safe: Callable[[str], str] = str) -> None:
@@ -270,8 +306,13 @@ def write_prevalence(output: str, result: PrevalenceResult, column: str | None, 
         return
     block = "#" if is_plain_terminal() else "█"
     ordered = sorted(result.all.prevalence.items(), key=lambda item: -item[1].share)
-    rows = [(label, share, (share.low, share.high), block * round(BAR * share.share)) for label, share in ordered]
-    columns = {"class": "0", "share": "1.share:.3f", "95 % interval": "2:.3f", "by counting answers": "1.counted:.3f", "": "3"}
+    columns: list[Column[tuple[str, ClassShare]]] = [
+        Column("class", lambda row: row[0]),
+        Column("share", lambda row: row[1].share, ".3f"),
+        Column("95 % interval", lambda row: (row[1].low, row[1].high), ".3f"),
+        Column("by counting answers", lambda row: row[1].counted, ".3f"),
+        Column("", lambda row: block * round(BAR * row[1].share)),
+    ]
     largest = [label for label, _ in ordered[:CLASSES_SHOWN]]
     by = [
         (
@@ -283,6 +324,6 @@ def write_prevalence(output: str, result: PrevalenceResult, column: str | None, 
     ]
     show(
         listing({"documents": f"{result.all.documents:,}"}),
-        table(columns, rows),
+        table(columns, ordered),
         grid((str(column), "documents", *largest), by, range(1, 2 + len(largest))) if by else "",
     )

@@ -3,40 +3,100 @@
 from __future__ import annotations
 
 import sys
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import json_values
-from nbtext.report.forms import block, bounds, by_place, figure, listing, shortened, show, table, write_result
+from nbtext.report.forms import (
+    Column,
+    block,
+    bounds,
+    figure,
+    listing,
+    shortened,
+    show,
+    table,
+    write_result,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from nbtext.evaluation.cross_validation import FoldsResult
+    from nbtext.evaluation.cross_validation import FoldFigures, FoldsResult
     from nbtext.evaluation.leakage import SampledLeakResult
-    from nbtext.metrics.results import EvaluationResult, ReliabilityBin
+    from nbtext.metrics.results import ClassResult, EvaluationResult, ReliabilityBin, SliceResult
     from nbtext.prediction.rule import AnswerThreshold
     from nbtext.promises.precision import RiskPoint
-    from nbtext.promises.prediction_sets import SetsResult
+    from nbtext.promises.prediction_sets import SetGroup, SetsResult
+
+    OfClass = tuple[str, ClassResult]
+    OfSlice = tuple[str, SliceResult]
+    OfSets = tuple[str, SetGroup]
+    Confusion = tuple[str, str, int]
 
 CLASSES_SHOWN, CONFUSIONS_SHOWN = 10, 5
-CLASSES = {
-    "class": "0", "precision": "1.precision:.4f", "recall": "1.recall:.4f", "F1": "1.f1:.4f", "AUC": "1.roc_auc:.4f:-", "AP": "1.average_precision:.4f:-",
-    "documents": "1.support:,",
-}  # fmt: skip
-CONFUSIONS = by_place("true class", "answer::(no answer)", "documents:,")
-CONFUSIONS_OF_SETS = by_place("true labels::(no label)", "labels found::(no label)", "documents:,")
-SLICES = {
-    "documents": "1.n:,", "accuracy": "1.accuracy:.4f", "95 % interval": "1.interval:.4f", "macro F1": "1.macro_f1:.4f", "calibration error": "1.ece:.4f",
-}  # fmt: skip
-SETS = {"documents": "1.n:,", "coverage": "1.coverage:.4f", "95 % interval": "1.interval:.4f"}
-RISK = {"answered": "answered:.4f", "probability from": "probability:.6g", "precision": "precision:.4f", "95 % interval": "interval:.4f"}
-FOLDS = {
-    "repeat": "repeat:d", "fold": "fold:d", "trained on": "training_documents:,", "judged": "documents:,", "terms": "terms:,", "smoothing": "smoothing:.3g",
-    "accuracy": "accuracy:.4f", "macro F1": "macro_f1:.4f",
-}  # fmt: skip
+CLASSES: Sequence[Column[OfClass]] = (
+    Column("class", lambda row: row[0]),
+    Column("precision", lambda row: row[1].precision, ".4f"),
+    Column("recall", lambda row: row[1].recall, ".4f"),
+    Column("F1", lambda row: row[1].f1, ".4f"),
+    Column("AUC", lambda row: row[1].roc_auc, ".4f", absent="-"),
+    Column("AP", lambda row: row[1].average_precision, ".4f", absent="-"),
+    Column("documents", lambda row: row[1].support, ","),
+)
+CONFUSIONS: Sequence[Column[Confusion]] = (
+    Column("true class", lambda row: row[0]),
+    Column("answer", lambda row: row[1], absent="(no answer)"),
+    Column("documents", lambda row: row[2], ","),
+)
+CONFUSIONS_OF_SETS: Sequence[Column[Confusion]] = (
+    Column("true labels", lambda row: row[0], absent="(no label)"),
+    Column("labels found", lambda row: row[1], absent="(no label)"),
+    Column("documents", lambda row: row[2], ","),
+)
+SLICES: Sequence[Column[OfSlice]] = (
+    Column("documents", lambda row: row[1].n, ","),
+    Column("accuracy", lambda row: row[1].accuracy, ".4f"),
+    Column("95 % interval", lambda row: row[1].interval, ".4f"),
+    Column("macro F1", lambda row: row[1].macro_f1, ".4f"),
+    Column("calibration error", lambda row: row[1].ece, ".4f"),
+)
+SETS: Sequence[Column[OfSets]] = (
+    Column("documents", lambda row: row[1].n, ","),
+    Column("coverage", lambda row: row[1].coverage, ".4f"),
+    Column("95 % interval", lambda row: row[1].interval, ".4f"),
+)
+SETS_BY_SIZE: Sequence[Column[OfSets]] = (
+    Column("classes in a set", lambda row: row[0], "s"),
+    *SETS,
+)
+SETS_BY_CLASS: Sequence[Column[OfSets]] = (
+    Column("true class", lambda row: row[0]),
+    *SETS,
+    Column("classes in a set", lambda row: row[1].size, ".4f"),
+)
+RISK: Sequence[Column[RiskPoint]] = (
+    Column("answered", lambda point: point.answered, ".4f"),
+    Column("probability from", lambda point: point.probability, ".6g"),
+    Column("precision", lambda point: point.precision, ".4f"),
+    Column("95 % interval", lambda point: point.interval, ".4f"),
+)
+FOLDS: Sequence[Column[FoldFigures]] = (
+    Column("fold", lambda fold: fold.fold, "d"),
+    Column("trained on", lambda fold: fold.training_documents, ","),
+    Column("judged", lambda fold: fold.documents, ","),
+    Column("terms", lambda fold: fold.terms, ","),
+    Column("smoothing", lambda fold: fold.smoothing, ".3g"),
+    Column("accuracy", lambda fold: fold.accuracy, ".4f"),
+    Column("macro F1", lambda fold: fold.macro_f1, ".4f"),
+)
+FOLDS_OF_REPEATS: Sequence[Column[FoldFigures]] = (
+    Column("repeat", lambda fold: fold.repeat, "d"),
+    *FOLDS,
+)
 
 MOST_CLASSES = 20
 """Classes of the table of confusions: more would not fit."""
@@ -125,7 +185,7 @@ def write_evaluation(
         listing(others) if everything else "",
         table(CLASSES, per_class, title),
         table(CONFUSIONS if result.has_one_label else CONFUSIONS_OF_SETS, mistakes, "most frequent confusions") if mistakes else "",
-        *(table({column: "0", **SLICES}, slices.items(), f"by {column}") for column, slices in (result.slices or {}).items()),
+        *(_slices_table(column, slices) for column, slices in (result.slices or {}).items()),
         *(
             (PROMISED + listing(_reliability_bars(result.reliability)), _confusion_table(result))
             if everything and sys.stdout.isatty()
@@ -141,7 +201,7 @@ def write_evaluation(
         }
         blocks.append(listing({"folds": f"{folds.n:,}{several} ({folds.method}{by_column})", **spreads}))
         if len(folds.each) <= FOLDS_SHOWN:
-            blocks.append(table(FOLDS if folds.repeats > 1 else dict(list(FOLDS.items())[1:]), folds.each))
+            blocks.append(table(FOLDS_OF_REPEATS if folds.repeats > 1 else FOLDS, folds.each))
     if sets is not None:
         coverages = {
             "promised coverage": f"{sets.promised:g}{' of the documents of each class' if sets.by_class else ''}",
@@ -152,8 +212,8 @@ def write_evaluation(
         least_covered = sorted(sets.per_class.items(), key=lambda item: (item[1].coverage, item[0]))
         blocks += [
             listing(coverages),
-            table({"classes in a set": "0:s", **SETS}, sets.per_size.items()),
-            table({"true class": "0", **SETS, "classes in a set": "1.size:.4f"}, least_covered[: None if everything else CLASSES_SHOWN]),
+            table(SETS_BY_SIZE, sets.per_size.items()),
+            table(SETS_BY_CLASS, least_covered[: None if everything else CLASSES_SHOWN]),
         ]
     if risk:
         least = min(point.precision for point in risk)
@@ -163,6 +223,11 @@ def write_evaluation(
             listing({"precision": f"{bars}  from {figure(least)} to 1, by share answered"}),
         ]
     show(*blocks)
+
+
+def _slices_table(column: str, slices: Mapping[str, SliceResult]) -> str:
+    value: Column[OfSlice] = Column(column, lambda row: row[0])
+    return table([value, *SLICES], slices.items(), f"by {column}")
 
 
 PROMISED = "Answers by their probability, from 0 to 1. Where fewer came true than promised,\nthe model is too sure of itself.\n\n"
@@ -189,5 +254,9 @@ def _confusion_table(result: EvaluationResult) -> str:
         (f"{number} {shortened(truth, LONGEST_NAME)}", *map(result.confusion.get(truth, {}).get, (*labels, "")))
         for number, truth in enumerate(labels, 1)
     )
-    heads = [*range(1, len(labels) + 1), *["none"] * any("" in row for row in result.confusion.values())]
-    return table({"true class, by answer": "0", **{str(head): f"{place}:d:·" for place, head in enumerate(heads, 1)}}, rows)
+    heads = [str(number) for number in range(1, len(labels) + 1)]
+    if any("" in row for row in result.confusion.values()):
+        heads.append("none")
+    columns = [Column("true class, by answer", itemgetter(0))]
+    columns += [Column(head, itemgetter(place), "d", "·") for place, head in enumerate(heads, 1)]
+    return table(columns, rows)

@@ -12,13 +12,15 @@ from collections import Counter
 from dataclasses import asdict
 from itertools import islice
 from math import inf, isclose, isfinite
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
 from nbtext.explain.contributions import weighed_pieces
 from nbtext.metrics.results import json_values
 from nbtext.report.forms import (
-    by_place,
+    Column,
+    columns_in_order,
     drawing,
     figure,
     grid,
@@ -34,7 +36,7 @@ from nbtext.report.forms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.text import Text
 
@@ -131,10 +133,24 @@ def idle_words(n: int) -> str:
     return f"{quantity(n, 'word')} {'adds' if n == 1 else 'add'} nothing"
 
 
+OF_EXPLANATIONS = (
+    "id",
+    "label",
+    "against",
+    "kind",
+    "name",
+    "nats",
+    "count",
+    "places",
+    "note",
+)
+"""Heads of the columns of `rows`."""
+
+
 def write_explanations(stream: Iterable[Explained], output: str, top: int) -> None:
     """Print each as it comes, as tsv, csv or jsonl; for people the answer, the text with words shaded, the ``top`` strongest parts, and the probability."""
     if output != "table":
-        columns = by_place("id", "label", "against", "kind", "name", "nats", "count", "places", "note")
+        columns = columns_in_order(*OF_EXPLANATIONS)
         write(stream, output, columns, rows, _explanation_record)
         return
 
@@ -262,7 +278,9 @@ def write_why_not(stream: Iterable[WhyNot], output: str) -> None:
     if output == "table":
         print_parts(stream, lambda found: show(listing(sentences(found))))
     else:
-        columns = by_place("id", "label", "wanted", "word", "count", "probability:.6g", "why")
+        columns = columns_in_order("id", "label", "wanted", "word", "count")
+        columns.append(Column("probability", itemgetter(5), ".6g"))
+        columns.append(Column("why", itemgetter(6)))
         write(stream, output, columns, _why_not_rows, _why_not_record)
 
 
@@ -324,9 +342,26 @@ def _removed(words: Mapping[str, int], probability: float | None) -> str:
 ROWS_AT_ONCE = 500
 """Rows of a table that are aligned with each other, so that a long text shows at once."""
 
-WORDS = {"bytes": "1", "as written": "0.form", "word": "0.word", "term": "0.term", "term id": "0.term_id:d", "dropped": "0.dropped"}
-NGRAMS = {"n-grams": ("2", "ngrams"), "character n-grams": ("3", "char_ngrams")}
-"""Columns that are left out where they are empty."""
+
+def _bytes(token: Token) -> str:
+    return "" if token.start is None else f"{token.start}–{token.end}"
+
+
+WORDS: Sequence[Column[Token]] = (
+    Column("bytes", _bytes),
+    Column("as written", lambda token: token.form),
+    Column("word", lambda token: token.word),
+    Column("term", lambda token: token.term),
+    Column("term id", lambda token: token.term_id, "d"),
+    Column("dropped", lambda token: token.dropped),
+)
+NGRAMS: Sequence[Column[Token]] = (
+    Column("n-grams", lambda token: _in_words(token.ngrams)),
+    Column("character n-grams", lambda token: _in_words(token.char_ngrams)),
+)
+"""Left out where they are empty."""
+
+OF_TOKENS = ("id", "start", "end", "kind", "form", "word", "term", "term_id", "dropped")
 
 
 def write_tokens(documents: Iterable[tuple[str, Iterable[Token]]], output: str) -> None:
@@ -334,7 +369,7 @@ def write_tokens(documents: Iterable[tuple[str, Iterable[Token]]], output: str) 
     if output == "table":
         print_parts(documents, lambda document: _print_tokens(*document))
     else:
-        columns = by_place("id", "start", "end", "kind", "form", "word", "term", "term_id", "dropped")
+        columns = columns_in_order(*OF_TOKENS)
         write(((name, token) for name, tokens in documents for token in tokens), output, columns, _token_rows, _token_record)
 
 
@@ -360,12 +395,8 @@ def _print_tokens(name: str, tokens: Iterable[Token]) -> None:
     sys.stdout.write(f"{visible(name)}\n")
     while seen := list(islice(stream, ROWS_AT_ONCE)):
         became.update(token.dropped or "" for token in seen)
-        filled = {head: place for head, (place, kind) in NGRAMS.items() if any(getattr(token, kind) for token in seen)}
-        rows = (
-            (token, "" if token.start is None else f"{token.start}–{token.end}", _in_words(token.ngrams), _in_words(token.char_ngrams))
-            for token in seen
-        )
-        show(table(WORDS | filled, rows))
+        filled = [column for column in NGRAMS if any(column.value(token) for token in seen)]
+        show(table([*WORDS, *filled], seen))
     dropped = [f"{count:,} {why}" for why, count in sorted(became.items()) if why]
     sys.stdout.write("; ".join([f"counts: {became['']:,} of {became.total():,}", *dropped]) + "\n")
 

@@ -1,8 +1,7 @@
 """Forms of output: numbers as people read them, records as lines of TSV, CSV or JSON, and tables for people.
 
-Columns are declared once: heads, each with the field of a record that stands below, its format, and what stands for None, as in
-``{"class": "0", "documents": "1.n:,", "AUC": "1.roc_auc:.4f:-"}``, where 1.n is the field or entry n of the second part of a pair. Columns with a format are
-aligned right; both ends of an interval have the format.
+The columns of a table are declared once, each as a `Column`: its head, what stands below it for
+a record, and how that is written.
 
 Text from others is made safe to look at: characters that would move a cursor, ring a bell, or break or reverse a line are shown as codes.
 """
@@ -14,10 +13,11 @@ import json
 import os
 import re
 import sys
-from functools import cache, reduce
+from functools import cache
 from itertools import chain, islice, zip_longest
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Any, TypeVar
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from nbtext.errors import listed
 from nbtext.records import dataclass
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    Columns = Mapping[str, str]
+    Columns = Sequence["Column[Any]"]
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 PLAIN_BLOCKS = ".:-=+*#@"
@@ -218,59 +218,78 @@ def _json_values(result: object) -> Any:  # noqa: ANN401 - as there
     return json_values(result)
 
 
-def cells(
-    columns: Columns, records: Iterable[object], infinite: str | None = None, safe: Callable[[str], str] = str
-) -> Iterator[list[str]]:
-    """Yield the texts of each record, if wanted with words for numbers that are not finite; texts of the record itself are made ``safe``.
+Record = TypeVar("Record")
+"""What the columns of a table read."""
 
-    >>> list(cells({"class": "0", "F1": "1:.2f", "95 % interval": "2:.1f:-"}, [("cats", 0.5, (0.25, 0.75)), ("dogs", 0.125, None)]))
-    [['cats', '0.50', '0.2 to 0.8'], ['dogs', '0.12', '-']]
+
+@dataclass(frozen=True)
+class Column(Generic[Record]):
+    """A column of a table: ``value`` reads a record, and ``form`` is the format of its numbers.
+
+    With a format it is aligned right. Both ends of an interval have the format.
     """
-    sources = [(path.split("."), form, absent) for path, form, absent in map(_parts, columns.values())]
 
-    def cell(record: object, path: Sequence[str], form: str, absent: str) -> str:
-        value = reduce(_part, path, record)
+    head: str
+    value: Callable[[Record], object]
+    form: str = ""
+    """As of `formatted`."""
+    absent: str = ""
+    """What stands for None and for an empty text."""
+
+
+def columns_in_order(*heads: str) -> list[Column[Sequence[object]]]:
+    """Return columns without a format whose records are tuples in this order."""
+    return [Column(head, itemgetter(place)) for place, head in enumerate(heads)]
+
+
+def cells(
+    columns: Sequence[Column[Record]],
+    records: Iterable[Record],
+    infinite: str | None = None,
+    safe: Callable[[str], str] = str,
+) -> Iterator[list[str]]:
+    """Yield the texts of each record; those that are texts in the record are made ``safe``.
+
+    With ``infinite``, numbers that are not finite are words.
+
+    >>> name = Column("class", itemgetter(0))
+    >>> interval = Column("95 % interval", itemgetter(1), ".1f", absent="-")
+    >>> list(cells([name, interval], [("cats", (0.25, 0.75)), ("dogs", None)]))
+    [['cats', '0.2 to 0.8'], ['dogs', '-']]
+    """
+
+    def cell(column: Column[Record], record: Record) -> str:
+        value = column.value(record)
         if isinstance(value, (tuple, list)):
-            value = (" to " if form else ", ").join(formatted(each, form) for each in value)
+            between = " to " if column.form else ", "
+            value = between.join(formatted(each, column.form) for each in value)
         if isinstance(value, str):
-            return safe(value) if value else absent
+            return safe(value) if value else column.absent
         if value is None:
-            return absent
+            return column.absent
         if infinite and isinstance(value, float) and not isfinite(value):
             return {inf: infinite, -inf: "minus infinity"}.get(value, "undefined")
-        return formatted(value, form)
+        return formatted(value, column.form)
 
     for record in records:
-        yield [cell(record, *source) for source in sources]
+        yield [cell(column, record) for column in columns]
 
 
-def _parts(source: str) -> list[str]:
-    """Return path, format, and what stands for None."""
-    return f"{source}::".split(":")[:3]
+def table(
+    columns: Sequence[Column[Record]],
+    records: Iterable[Record],
+    title: str | None = None,
+) -> str:
+    """Return the lines of a table for people."""
+    return grid(_heads(columns), cells(columns, records, "infinite"), _numeric(columns), title)
 
 
-def _part(record: Any, name: str) -> Any:  # noqa: ANN401 - any record
-    if name.isdigit():
-        return record[int(name)]
-    return record.get(name) if isinstance(record, dict) else getattr(record, name)
-
-
-def by_place(*names: str) -> Columns:
-    """Return columns whose records are tuples in this order; a format may follow a name.
-
-    >>> by_place("id", "probability:.6g")
-    {'id': '0', 'probability': '1:.6g'}
-    """
-    return {name.partition(":")[0]: f"{place}{''.join(name.partition(':')[1:])}" for place, name in enumerate(names)}
-
-
-def table(columns: Columns, records: Iterable[object], title: str | None = None, heads: Sequence[str] | None = None) -> str:
-    """Return the lines of a table for people, under the heads of its columns if it has no others."""
-    return grid(heads or tuple(columns), cells(columns, records, "infinite"), _numeric(columns), title)
+def _heads(columns: Columns) -> list[str]:
+    return [column.head for column in columns]
 
 
 def _numeric(columns: Columns) -> list[int]:
-    return [place for place, source in enumerate(columns.values()) if _parts(source)[1]]
+    return [place for place, column in enumerate(columns) if column.form]
 
 
 def write(
@@ -290,13 +309,13 @@ def write(
     """
     texts = cells(columns, items if rows is None else chain.from_iterable(map(rows, items)), safe=safe)
     if output == "table":
-        show(grid(tuple(columns), texts, _numeric(columns)))
+        show(grid(_heads(columns), texts, _numeric(columns)))
         return
     line_of = _csv_line if output == "csv" else tsv
     lines = map(json_line, map(record or _json_values, items)) if output == "jsonl" else map(line_of, texts)
     first = list(islice(lines, 1))
     if output == "csv" or (output == "tsv" and tsv_heads):
-        sys.stdout.write(line_of(columns))
+        sys.stdout.write(line_of(_heads(columns)))
     for line in chain(first, lines):
         sys.stdout.write(line)
         if flush:
@@ -310,7 +329,7 @@ def write_result(output: str, result: object, rows: object) -> None:
         return
     plain = _json_values(rows)
     names = dict.fromkeys(name for record in plain for name, _ in _flat(record))
-    columns = {name: str(place) for place, name in enumerate(names)}
+    columns = columns_in_order(*names)
     write(plain, output, columns, lambda record: [list(map(dict(_flat(record)).get, names))])
 
 

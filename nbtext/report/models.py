@@ -13,7 +13,8 @@ from nbtext.errors import listed, quantity
 from nbtext.report.forms import (
     FIGURES,
     PROBABILITY_FIGURES,
-    by_place,
+    Column,
+    columns_in_order,
     grid,
     listing,
     named_settings,
@@ -30,23 +31,37 @@ if TYPE_CHECKING:
 
     from nbtext.errors import Finding
     from nbtext.evaluation.gathering import Provenance
-    from nbtext.inspection.criteria import ComparedModel, Criteria
+    from nbtext.inspection.criteria import ComparedModel, Criteria, PartCriteria
     from nbtext.inspection.generation import DocumentGenerator, Generated
     from nbtext.inspection.overview import (
         CalibrationOverview,
         ClassBoundary,
+        ClassOverview,
+        ClassPerplexity,
         Overview,
         Perplexities,
+        TwoClassWeights,
         UnlabelledOverview,
     )
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.promises.precision import PrecisionThreshold
 
+    OfPart = tuple[str, Criteria | PartCriteria, float | None]
+    """Its name, its criteria, and n of the BIC."""
 
-PARTS = {
-    "part": "0", "log evidence": "1.evidence:,.2f", "log likelihood": "1.log_likelihood:,.2f", "parameters": "1.parameters:,", "n": "2:,",
-    "AIC": "1.aic:,.2f", "BIC": "1.bic:,.2f",
-}  # fmt: skip
+PARTS: Sequence[Column[OfPart]] = (
+    Column("part", lambda row: row[0]),
+    Column("log evidence", lambda row: row[1].evidence, ",.2f"),
+    Column("log likelihood", lambda row: row[1].log_likelihood, ",.2f"),
+    Column("parameters", lambda row: row[1].parameters, ","),
+    Column("n", lambda row: row[2], ","),
+    Column("AIC", lambda row: row[1].aic, ",.2f"),
+    Column("BIC", lambda row: row[1].bic, ",.2f"),
+)
+EVIDENCE_OF_CLASSES: Sequence[Column[tuple[str, float]]] = (
+    Column("class", lambda row: row[0]),
+    Column("log evidence of its data (nats)", lambda row: row[1], ",.2f"),
+)
 
 
 def print_criteria(criteria: Criteria) -> None:
@@ -63,10 +78,12 @@ def print_criteria(criteria: Criteria) -> None:
         "AIC": f"{criteria.aic:,.2f}",
         "BIC": f"{criteria.bic:,.2f}",
     }
+    parts: list[OfPart] = [(part.part, part, part.observations) for part in criteria.parts]
+    parts.append(("the whole", criteria, None))
     show(
         listing(lines),
-        table(by_place("class", "log evidence of its data (nats):,.2f"), classes.items()) if classes else "",
-        table(PARTS, [*((part.part, part, part.observations) for part in criteria.parts), ("the whole", criteria, "")]),
+        table(EVIDENCE_OF_CLASSES, classes.items()) if classes else "",
+        table(PARTS, parts),
     )
 
 
@@ -74,10 +91,14 @@ def _nats(value: float) -> str:
     return f"{value:,.2f} nats" if isfinite(value) else "minus infinity"
 
 
-COMPARED = {
-    "distributions": "language_models", "pseudo-count": "smoothing:g", "log evidence (nats)": "log_evidence:,.2f",
-    "p(m | data)": "probability:.4g", "log Bayes factor": "log_bayes_factor:,.2f", "evidence for the first": "evidence_for_best",
-}  # fmt: skip
+COMPARED: Sequence[Column[ComparedModel]] = (
+    Column("distributions", lambda model: model.language_models),
+    Column("pseudo-count", lambda model: model.smoothing, "g"),
+    Column("log evidence (nats)", lambda model: model.log_evidence, ",.2f"),
+    Column("p(m | data)", lambda model: model.probability, ".4g"),
+    Column("log Bayes factor", lambda model: model.log_bayes_factor, ",.2f"),
+    Column("evidence for the first", lambda model: model.evidence_for_best),
+)
 
 
 def print_compared_models(models: Sequence[ComparedModel]) -> None:
@@ -85,45 +106,56 @@ def print_compared_models(models: Sequence[ComparedModel]) -> None:
     show(table(COMPARED, models, f"models of the same data ({models[0].data}), equally probable before"))
 
 
-PERPLEXITIES = {"class": "0", "documents": "1.documents:,", "tokens": "1.tokens:,", "unknown": "2:.1%", "perplexity": "3:,.1f"}
+PERPLEXITIES: Sequence[Column[tuple[str, ClassPerplexity]]] = (
+    Column("class", lambda row: row[0]),
+    Column("documents", lambda row: row[1].documents, ","),
+    Column("tokens", lambda row: row[1].tokens, ","),
+    Column("unknown", lambda row: row[1].unknown / row[1].tokens if row[1].tokens else None, ".1%"),
+    Column("perplexity", lambda row: row[1].perplexity if row[1].tokens else None, ",.1f"),
+)
 
 
 def print_perplexities(found: Perplexities) -> None:
     """Print the result of `nbtext.inspection.overview.perplexities`."""
-    sizes = [*found.classes.items(), ("all of them", found.all)]
-    show(
-        table(
-            PERPLEXITIES,
-            ((label, size, *((size.unknown / size.tokens, size.perplexity) if size.tokens else ("", ""))) for label, size in sizes),
-        )
-    )
+    show(table(PERPLEXITIES, [*found.classes.items(), ("all of them", found.all)]))
 
 
-THRESHOLDS = {
-    "class": "0.label", "precision": "0.precision:g", "answered from": "1:.6g:never", "left-out answers": "0.documents:,", "from there": "0.answered:,",
-    "right": "0.right:,", "more needed": "2:,",
-}  # fmt: skip
+def _answered_from(threshold: PrecisionThreshold) -> float | str | None:
+    return "always" if threshold.precision is None else threshold.probability
+
+
+def _more_needed(threshold: PrecisionThreshold) -> int | str | None:
+    if threshold.probability is not None:
+        return None
+    return "more would not help" if threshold.more is None else threshold.more
+
+
+THRESHOLDS: Sequence[Column[PrecisionThreshold]] = (
+    Column("class", lambda threshold: threshold.label),
+    Column("precision", lambda threshold: threshold.precision, "g"),
+    Column("answered from", _answered_from, ".6g", absent="never"),
+    Column("left-out answers", lambda threshold: threshold.documents, ","),
+    Column("from there", lambda threshold: threshold.answered, ","),
+    Column("right", lambda threshold: threshold.right, ","),
+    Column("more needed", _more_needed, ","),
+)
 
 
 def print_thresholds(thresholds: Sequence[PrecisionThreshold]) -> None:
     """Print thresholds of probability, and where there is none how many more answers to left-out documents it would take."""
-    rows = (
-        (
-            each,
-            "always" if each.precision is None else each.probability,
-            "" if each.probability is not None else "more would not help" if each.more is None else each.more,
-        )
-        for each in thresholds
-    )
-    show(table(THRESHOLDS, rows))
+    show(table(THRESHOLDS, thresholds))
 
 
 _FIELDS = _SEEDS = 10
 """Fields and seed words that are named."""
 
-CLASSES = {
-    "class": "0", "documents": "1.documents:,", "tokens": "1.tokens:,", "prior": "1.prior:.4f", "terms that speak most for it": "1.top_terms",
-}  # fmt: skip
+CLASSES: Sequence[Column[tuple[str, ClassOverview]]] = (
+    Column("class", lambda row: row[0]),
+    Column("documents", lambda row: row[1].documents, ","),
+    Column("tokens", lambda row: row[1].tokens, ","),
+    Column("prior", lambda row: row[1].prior, ".4f"),
+    Column("terms that speak most for it", lambda row: row[1].top_terms),
+)
 
 
 def print_overview(overview: Overview) -> None:
@@ -131,12 +163,9 @@ def print_overview(overview: Overview) -> None:
     settings = {name: ", ".join(map(" ".join, named_settings(getattr(overview, name)))) for name in ("training", "reading")}
     calibration, linear, blocks = overview.calibration, overview.linear, [listing({**_lines(overview), **settings})]
     if calibration is not None:
-        head = f"{quantity(calibration.documents, 'document')}, each judged by a model without it"
-        rows = ((FIGURES[name], calibration.before[name], calibration.after[name]) for name in PROBABILITY_FIGURES)
-        blocks.append(table(by_place(head, "before:.4f", "after calibration:.4f"), rows))
+        blocks.append(_figures_of_probabilities(calibration))
     if linear is not None:
-        head = f"term, for {' above 0, for '.join(overview.classes)} below"
-        blocks.append(table({head: "0", "w": "1:.4f"}, [*linear.terms.items(), ("b, without any term", linear.b)]))
+        blocks.append(_weights(overview.classes, linear))
     for label, found in (overview.boundary or {}).items():  # of numbers alone, in their units; a covariance or matrix has a column for each
         if not found.mean or not found.covariance:
             break
@@ -160,6 +189,24 @@ def print_overview(overview: Overview) -> None:
             heads = (f"{name}, {attribute.kind}" + ("" if smoothing is None else f", smoothing {smoothing:g}"), *of_classes[0][1])
             blocks.append(grid(heads, ((label, *cells.values()) for label, cells in of_classes), numeric=range(1, len(heads))))
     show(*blocks, table(CLASSES, overview.classes.items()))
+
+
+def _figures_of_probabilities(calibration: CalibrationOverview) -> str:
+    judged = f"{quantity(calibration.documents, 'document')}, each judged by a model without it"
+    columns: list[Column[str]] = [
+        Column(judged, lambda name: FIGURES[name]),
+        Column("before", lambda name: calibration.before[name], ".4f"),
+        Column("after calibration", lambda name: calibration.after[name], ".4f"),
+    ]
+    return table(columns, PROBABILITY_FIGURES)
+
+
+def _weights(classes: Iterable[str], linear: TwoClassWeights) -> str:
+    columns: list[Column[tuple[str, float]]] = [
+        Column(f"term, for {' above 0, for '.join(classes)} below", lambda row: row[0]),
+        Column("w", lambda row: row[1], ".4f"),
+    ]
+    return table(columns, [*linear.terms.items(), ("b, without any term", linear.b)])
 
 
 def _lines(overview: Overview) -> dict[str, str | None]:
@@ -277,5 +324,10 @@ def write_generated(generator: DocumentGenerator, documents: Iterable[Generated]
         lines = (" ".join(f"{name}{value}" for name, value in zip(names, row[1:], strict=True) if value is not None) for row in rows)
         sys.stdout.writelines(visible_on_terminal(line) + "\n" for line in lines)
     else:
-        columns = {key: str(place) for place, key in enumerate(keys)}
-        write(rows, output, columns, record=lambda row: dict(zip(keys, row, strict=True)), tsv_heads=bool(generator.attributes))
+        write(
+            rows,
+            output,
+            columns_in_order(*keys),
+            record=lambda row: dict(zip(keys, row, strict=True)),
+            tsv_heads=bool(generator.attributes),
+        )

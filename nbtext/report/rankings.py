@@ -6,15 +6,39 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from nbtext.errors import quantity
-from nbtext.report.forms import bounds, is_plain_terminal, listing, shortened, show, strip, table, visible
+from nbtext.report.forms import (
+    Column,
+    bounds,
+    is_plain_terminal,
+    listing,
+    shortened,
+    show,
+    strip,
+    table,
+    visible,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from nbtext.inspection.terms import ClassDetails, TermDetails, WordDetails
+    from nbtext.inspection.terms import (
+        ClassDetails,
+        TermDetails,
+        TermInClass,
+        TermValue,
+        WordDetails,
+    )
 
+    OfClass = tuple[str, TermInClass]
+    Best = tuple[TermValue | tuple[str, str], ...]
+    """The best term by each of three measures; empty where there are no more."""
 
-PROBABILITIES = {"count": "1.count:,", "documents": "1.documents:,", "probability": "1.probability:.3g", "95 % credible": "2"}
+PROBABILITIES: Sequence[Column[OfClass]] = (
+    Column("count", lambda row: row[1].count, ","),
+    Column("documents", lambda row: row[1].documents, ","),
+    Column("probability", lambda row: row[1].probability, ".3g"),
+    Column("95 % credible", lambda row: bounds(row[1].interval, ".3g")),
+)
 
 
 def print_terms(words: Sequence[WordDetails]) -> None:
@@ -46,7 +70,8 @@ def _of_term(term: TermDetails, symbol: str) -> Iterator[str]:
     forms = listing({"occurs as": ", ".join(f"{word} {count:,}" for word, count in term.forms.items())}) if term.forms else ""
     head = term.term if term.selected else f"{term.term}, left out of the model"
     classes = sorted(term.classes.items(), key=lambda entry: -(entry[1].probability or 0.0))
-    yield forms + table({head: "0", **PROBABILITIES}, ((label, cell, bounds(cell.interval, ".3g")) for label, cell in classes))
+    label_of: Column[OfClass] = Column(head, lambda row: row[0])
+    yield forms + table([label_of, *PROBABILITIES], classes)
     found = [(label, cell.posterior, cell.interval) for label, cell in classes if cell.posterior and cell.interval][:MOST_DENSITIES]
     if not found:
         return
@@ -68,16 +93,15 @@ def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
         meanings[details.probability_of.symbol] = details.probability_of.meaning
         best = zip_longest(details.probability, details.lift, details.mutual_information, fillvalue=("", ""))
         title = f"{label}: {quantity(details.documents, 'document')}, {quantity(details.tokens, 'token')}, prior {details.prior:.4f}"
-        columns = {
-            "": "0:d",
-            "most probable": "1.0",
-            details.probability_of.symbol: "1.1:.3g",
-            "above the corpus": "2.0",
-            "lift": "2.1:.3g",
-            "most telling": "3.0",
-            "nats": "3.1:.3g",
-        }
-        rows = ((rank, *row) for rank, row in enumerate(best, 1))
-        blocks.append(table(columns, rows, title))
+        columns: list[Column[tuple[int, Best]]] = [
+            Column("", lambda row: row[0], "d"),
+            Column("most probable", lambda row: row[1][0][0]),
+            Column(details.probability_of.symbol, lambda row: row[1][0][1], ".3g"),
+            Column("above the corpus", lambda row: row[1][1][0]),
+            Column("lift", lambda row: row[1][1][1], ".3g"),
+            Column("most telling", lambda row: row[1][2][0]),
+            Column("nats", lambda row: row[1][2][1], ".3g"),
+        ]
+        blocks.append(table(columns, enumerate(best, 1), title))
     meanings["nats"] = "of mutual information, by which select-features ranks: by the language models, whatever the classifier"
     show(*blocks, listing(meanings))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nbtext.errors import plural, quantity
 from nbtext.evaluation.leakage import LeakResult
 from nbtext.report.comparisons import forecast_sentence
-from nbtext.report.forms import bounds, cells, figure, nats, percent, shortened
+from nbtext.report.forms import Column, Record, bounds, cells, figure, nats, percent, shortened
 from nbtext.report.page.charts import (
     MOST_CLASSES,
     bar,
@@ -39,9 +39,13 @@ if TYPE_CHECKING:
     from nbtext.evaluation.learning_curves import LearningCurve
     from nbtext.inspection.terms import ClassTerms
     from nbtext.metrics.intervals import Interval
-    from nbtext.metrics.results import EvaluationResult, LargestClass, ProbabilityResult
+    from nbtext.metrics.results import (
+        EvaluationResult,
+        LargestClass,
+        ProbabilityResult,
+        ReliabilityBin,
+    )
     from nbtext.promises.precision import RiskPoint
-    from nbtext.report.forms import Columns
 
 CONFUSIONS_SHOWN = 12
 
@@ -65,8 +69,18 @@ WITHOUT_SCROLLING = 20
 
 
 INTERVAL = "95\u00a0% interval"
-RISK = {"Answered": "answered:%", "Probability from": "probability:.3f", "Precision": "precision:%", INTERVAL: "interval:%"}
-BINS = {"Answers": "documents:,", "Mean probability": "confidence:%", "Right": "accuracy:%", INTERVAL: "interval:%"}
+RISK: Sequence[Column[RiskPoint]] = (
+    Column("Answered", lambda point: point.answered, "%"),
+    Column("Probability from", lambda point: point.probability, ".3f"),
+    Column("Precision", lambda point: point.precision, "%"),
+    Column(INTERVAL, lambda point: point.interval, "%"),
+)
+BINS: Sequence[Column[ReliabilityBin]] = (
+    Column("Answers", lambda each: each.documents, ","),
+    Column("Mean probability", lambda each: each.confidence, "%"),
+    Column("Right", lambda each: each.accuracy, "%"),
+    Column(INTERVAL, lambda each: each.interval, "%"),
+)
 
 
 TERMS = (
@@ -299,9 +313,16 @@ def _risk(points: Sequence[RiskPoint]) -> Markup:
     return _figure("If only the surest are answered", beside, chart, "share answered →", RISK, points)
 
 
-def _figure(heading: str, beside: str, chart: Markup, axis: str, columns: Columns, records: Iterable[object]) -> Markup:
+def _figure(
+    heading: str,
+    beside: str,
+    chart: Markup,
+    axis: str,
+    columns: Sequence[Column[Record]],
+    records: Iterable[Record],
+) -> Markup:
     """Return a chart under its heading, with its numbers as a table to be opened."""
-    heads = {**dict.fromkeys(columns, "number"), INTERVAL: "number wide"}
+    heads = dict.fromkeys((column.head for column in columns), "number") | {INTERVAL: "number wide"}
     return html(
         '<figure><figcaption><h3>{}</h3><span>{}</span></figcaption>{}<p class="axis">{}</p><details><summary>Numbers</summary>{}</details></figure>',
         heading, beside, chart, axis, html_table(heading, heads, cells(columns, records)),
