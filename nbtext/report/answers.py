@@ -88,14 +88,14 @@ class AnswerForm(NamedTuple):
         first = (*kept, self._label(answer), why_not if answer.label is None and self.output != "csv" else probability)
         if self.output == "tsv":
             return [first]
-        costs, others = (
-            [answer.expected_cost] * self.costs,
-            [(ranked.label, ranked.probability) for ranked in answer.ranked[1 : self.top_k]],
-        )
+        costs = [answer.expected_cost] if self.costs else []
+        others = [(ranked.label, ranked.probability) for ranked in answer.ranked[1 : self.top_k]]
         if self.output == "table":
-            return [(*first, *costs), *((*[""] * len(kept), *other, *[""] * self.costs) for other in others)]
+            no_document, no_costs = [""] * len(kept), [""] * len(costs)
+            return [(*first, *costs), *((*no_document, *other, *no_costs) for other in others)]
         beside = list(chain.from_iterable(others))
-        return [(*first, *beside, *[""] * (2 * self.top_k - 2 - len(beside)), *costs, why_not)]
+        left = [""] * (2 * (self.top_k - 1) - len(beside))
+        return [(*first, *beside, *left, *costs, why_not)]
 
     def _label(self, answer: Answer) -> str:
         r"""Return the label, or those of a set, the most probable first, with | between them; | and \ inside a label are written \| and \\."""
