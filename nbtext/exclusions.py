@@ -221,14 +221,14 @@ OF_SETTINGS: Sequence[tuple[Callable[[Settings], bool], Row]] = (
     (
         _is_mixture,
         Row(
-            "p(m | data) of --members",
+            "p(m | data) of --set members",
             needs={traits.MIXES, traits.POSTERIOR, traits.SMOOTHED},
         ),
     ),
     (
         _has_prior_shape,
         Row(
-            "--prior-shape {prior_shape}",
+            "--set prior-shape={prior_shape}",
             needs={traits.BACKGROUND},
             lacks={traits.SYMMETRIC},
         ),
@@ -253,12 +253,12 @@ OF_SETTINGS: Sequence[tuple[Callable[[Settings], bool], Row]] = (
         ),
     ),
     (_selects_terms, Row("--top {top}", lacks={traits.FREE})),
-    (_keeps_no_documents, Row("--sample 0", lacks={traits.SAMPLE})),
+    (_keeps_no_documents, Row("--set sample=0", lacks={traits.SAMPLE})),
     (_is_not_calibrated, Row("--calibration none", lacks={traits.CALIBRATED})),
     (
         _is_of_maximum_likelihood,
         Row(
-            "--estimate ml",
+            "--set estimate=ml",
             lacks={traits.POSTERIOR, traits.SMOOTHED, traits.SEVERAL},
         ),
     ),
@@ -283,7 +283,7 @@ A name in braces stands for the value of that setting.
 """
 
 
-class Given:
+class WithValue:
     """An option with one of its values."""
 
     def __init__(self, option: str, value: str) -> None:
@@ -293,14 +293,14 @@ class Given:
     def __str__(self) -> str:
         """Return both as messages have them.
 
-        >>> str(Given("--output", "csv"))
+        >>> str(WithValue("--output", "csv"))
         '--output csv'
         """
         return f"{self.option} {self.value}"
 
 
 if TYPE_CHECKING:
-    Options = tuple[str | Given, ...]
+    Options = tuple[str | WithValue, ...]
     """Names of options, ``CORPUS`` among them, or options with one value."""
 
 
@@ -323,6 +323,9 @@ class OptionRow:
         self.wants = wants
 
 
+_SHOWN = {each.option: each.shown for each in (*READING, *TRAINING)}
+"""What messages call the options of parameters."""
+
 OF_READING = tuple(each.option for each in READING)
 OF_ANALYSIS = tuple(each.option for each in TRAINING if each.decides == "terms")
 
@@ -335,7 +338,7 @@ EVERYWHERE = (
     OptionRow(("--verbose",), needs={traits.MESSAGES}),
     OptionRow(("--quiet",), lacks={traits.MESSAGES}),
     OptionRow(("--scheduler",), lacks={traits.HERE}),
-    OptionRow((Given("--backend", "dask"),), wants=("--scheduler",)),
+    OptionRow((WithValue("--backend", "dask"),), wants=("--scheduler",)),
     OptionRow(("--once", "--jobs", "--relabel"), needs={traits.HERE}),
     OptionRow(("--label",), needs={traits.LABELS}),
     OptionRow(("--from-folder", "--relabel", "--label-column"), lacks={traits.LABELS}),
@@ -360,7 +363,7 @@ COMMANDS = {
     "classify": (
         OptionRow(("--batch",), wants=("--lines",)),
         OptionRow(("--lines",), needs={traits.SOURCE}, lacks={traits.SOURCE}),
-        OptionRow(("--scores",), wants=(Given("--output", "jsonl"),)),
+        OptionRow(("--scores",), wants=(WithValue("--output", "jsonl"),)),
         _BY_CLASS,
         OptionRow(("--mail-filter",), lacks={traits.RECORDS, traits.SOURCE}),
         OptionRow(
@@ -415,7 +418,7 @@ COMMANDS = {
         OptionRow(("--paths", "--print0"), lacks={traits.ROWS}),
         OptionRow(("--output",), needs={traits.ROWS}),
     ),
-    "tokens": (OptionRow(OF_ANALYSIS, wants=(Given("--model", "none"), "--no-model")),),
+    "tokens": (OptionRow(OF_ANALYSIS, wants=(WithValue("--model", "none"), "--no-model")),),
 }
 """Of one command besides."""
 
@@ -452,10 +455,10 @@ def options_in_words(command: str, names: Container[str]) -> Iterator[str]:
     needing: dict[Trait, list[str]] = {}
     lacking: dict[Trait, list[str]] = {}
     for row in _option_rows(command):
-        there = [str(option) for option in row.options if _option_name(option) in names]
+        there = [_shown(option) for option in row.options if _option_name(option) in names]
         if there and row.wants:
             need = "needs" if len(there) == 1 else "need"
-            wanted = [str(option) for option in row.wants if _option_name(option) in names]
+            wanted = [_shown(option) for option in row.wants if _option_name(option) in names]
             yield f"{' and '.join(there)} {need} {' or '.join(wanted)}."
         for trait in sorted(row.needs, key=_by_name):
             needing.setdefault(trait, []).extend(there)
@@ -509,7 +512,7 @@ def _classifier_rows(settings: Settings) -> Iterator[Row]:
         by_weighting = lacking.intersection(KINDS[settings.classifier]["counts"])
         lacking -= by_weighting
     if settings.classifier == AVERAGE:
-        yield Row(f"--members {settings.members}", needed, lacking & _OF_ALL_MEMBERS)
+        yield Row(f"--set members={settings.members}", needed, lacking & _OF_ALL_MEMBERS)
         yield Row(f"--classifier {AVERAGE}", lacks=lacking - _OF_ALL_MEMBERS)
     else:
         yield Row(f"--classifier {settings.classifier}", needed, lacking)
@@ -542,16 +545,20 @@ def _given_rows(command: str, given: Mapping[str, str]) -> Iterator[Row]:
             if not _is_given(option, given):
                 continue
             if row.wants and not any(_is_given(each, given) for each in row.wants):
-                raise UsageError(f"{option} needs {' or '.join(map(str, row.wants))}")
-            yield Row(str(option), row.needs, row.lacks)
+                raise UsageError(f"{_shown(option)} needs {' or '.join(map(_shown, row.wants))}")
+            yield Row(_shown(option), row.needs, row.lacks)
 
 
-def _option_name(option: str | Given) -> str:
-    return option.option if isinstance(option, Given) else option
+def _shown(option: str | WithValue) -> str:
+    return _SHOWN.get(option, option) if isinstance(option, str) else str(option)
 
 
-def _is_given(option: str | Given, given: Mapping[str, str]) -> bool:
-    if isinstance(option, Given):
+def _option_name(option: str | WithValue) -> str:
+    return option.option if isinstance(option, WithValue) else option
+
+
+def _is_given(option: str | WithValue, given: Mapping[str, str]) -> bool:
+    if isinstance(option, WithValue):
         return given.get(option.option) == option.value
     return option in given
 

@@ -77,13 +77,13 @@ ATTRIBUTES = Trait(
     why="its scores are not log-likelihoods, so those of columns cannot be added to them",
     remedy="leave out the classifier, or the columns",
 )
-POSTERIOR = Trait("posterior", why="maximum likelihood has no prior", remedy="use --estimate mean")
+POSTERIOR = Trait("posterior", why="maximum likelihood has no prior", remedy="use --set estimate=mean")
 SMOOTHED = Trait(
     "smoothed",
     why="a count of 0 would decide alone",
-    remedy="give --smoothing a number above 0, and no --estimate ml",
+    remedy="give --smoothing a number above 0, and no --set estimate=ml",
 )
-SAMPLE = Trait("sample", why="documents must be kept", remedy="train with a --sample above 0")
+SAMPLE = Trait("sample", why="documents must be kept", remedy="train with --set sample=N above 0")
 CALIBRATED = Trait("calibrated", why="its weight is chosen by calibrated answers")
 FREE = Trait("free", why="labels choose the terms")
 EQUAL = Trait("equal", why="all classes must weigh alike")

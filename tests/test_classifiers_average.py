@@ -257,7 +257,7 @@ def test_weights_by_evidence_follow_documents_that_come_and_go(tmp_path: Path) -
     assert f"multinomial:1 {weights['multinomial:1']['scale']:.4g}, " in (shown := succeed("inspect --model all").text)
     assert ", p(m | data)\n" in shown
     require_sound("all")
-    assert f"--members evidence:{COINS}" in nbtext(f"tune some.tsv {options} --try ngrams=1,2 --folds 2 --model tuned").text
+    assert f"--set members=evidence:{COINS}" in nbtext(f"tune some.tsv {options} --try ngrams=1,2 --folds 2 --model tuned").text
 
 
 @pytest.mark.parametrize(

@@ -390,5 +390,5 @@ def test_a_shape_of_the_prior_that_it_does_not_take_is_refused(name: str) -> Non
         if shape == "symmetric" or traits.BACKGROUND in KINDS[name]["counts"]:
             assert fitted(CORPUS, {"classifier": name}, prior_shape=shape).score(ASKED, [label for label, _ in drawn(30, 1)]) > 0.7
             continue
-        with pytest.raises(UsageError, match=f"prior_shape {shape} and .* exclude each other"):
+        with pytest.raises(UsageError, match=f"prior_shape={shape} and .* exclude each other"):
             fitted(CORPUS, {"classifier": name}, prior_shape=shape)

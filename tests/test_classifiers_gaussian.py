@@ -138,7 +138,7 @@ def test_with_shrinkage_there_is_always_an_inverse(separate: bool, shape: str, s
 def test_without_an_inverse_it_says_so(separate: bool, shape: str) -> None:
     features = np.ones((6, 2))
     for rows in (features, features * 0.1):  # means of equal numbers may differ from them in the last digit
-        with pytest.raises(UsageError, match=r"no inverse.*shrinkage auto"):
+        with pytest.raises(UsageError, match=r"no inverse.*shrinkage=auto"):
             fitted((rows, np.array([0, 0, 0, 1, 1, 1])), separate=separate, shape=shape, shrinkage=0.0)
 
 
@@ -290,17 +290,17 @@ def test_any_corpus_gives_a_model(kind: dict[str, Any], corpus: list[tuple[str, 
 
 
 def test_maximum_likelihood_without_an_inverse_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"too few documents for so many features; use shrinkage auto"):
+    with pytest.raises(UsageError, match=r"too few documents for so many features; use shrinkage=auto"):
         TextClassifier(**PLAIN, shrinkage=0).fit(["a dog barks", "one cat purrs", "two birds sing"], ["x", "x", "y"])
     write("c.tsv", "x\tdog barks\nx\tcat purrs\ny\tbirds sing\n")
-    assert "--shrinkage" in fail(2, "train c.tsv --classifier gaussian --shrinkage 0")
+    assert "--set shrinkage" in fail(2, "train c.tsv --classifier gaussian --shrinkage 0")
 
 
 def test_covariances_beyond_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discriminant, "MOST_ROOTS", 100)
     texts, labels = drawn_texts()
     TextClassifier(**PLAIN, latent=10).fit(texts, labels)
-    with pytest.raises(UsageError, match="3 covariances of 10 features are too many; use covariance shared"):
+    with pytest.raises(UsageError, match="3 covariances of 10 features are too many; use covariance=shared"):
         TextClassifier(**PLAIN, latent=10, covariance="separate").fit(texts, labels)
 
 

@@ -68,7 +68,7 @@ def test_counted_features_are_drawn_as_they_are_called(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("training", "arguments", "message"),
     [
-        ("--estimate ml", "--draw", "--draw needs a posterior, and maximum likelihood has none; train with --estimate mean or map"),
+        ("--estimate ml", "--draw", "--draw needs a posterior, and maximum likelihood has none; train with --set estimate=mean or map"),
         (
             "--classifier bernoulli",
             "--length 5",

@@ -406,7 +406,7 @@ def test_records_inside_an_object_are_named_and_read(tmp_path: Path) -> None:
     rasa = {"rasa_nlu_data": {"common_examples": [{"text": f"{'ab'[n % 2]} word{n}", "intent": "ab"[n % 2]} for n in range(8)]}}
     issues = [{"title": f"it {'fails' if n % 2 else 'hangs'} {n}", "labels": [{"name": "bug"}] if n % 2 else []} for n in range(8)]
     corpus(tmp_path, {"i.json": json.dumps(intents, indent=1), "r.json": json.dumps(rasa, indent=1), "gh.json": json.dumps(issues)})
-    assert fail(2, "train i.json").endswith("give --records with the key of the documents: intents")
+    assert fail(2, "train i.json").endswith("give --set records=KEY with the key of the documents: intents")
     succeed("train i.json --records intents -m m")
     assert "12 documents" in succeed("inspect -m m --output json").text or "12" in succeed("inspect -m m").text
     assert "rasa_nlu_data.common_examples" in fail(2, "train r.json")

@@ -80,7 +80,10 @@ def test_an_unclosed_quote_swallows_no_memory_and_is_told(tmp_path: Path) -> Non
     path = tmp_path / "c.csv"
     path.write_bytes(b'a,x\na,"open ' + b"word\n" * 10_000)
     found = documents(path, max_document_size="1K")
-    assert [document.problem and document.problem.line for document in found] == [None, "larger than 1 KiB; give --set max-document-size=SIZE"]
+    assert [document.problem and document.problem.line for document in found] == [
+        None,
+        "larger than 1 KiB; give --set max-document-size=SIZE",
+    ]
 
 
 @pytest.mark.parametrize(

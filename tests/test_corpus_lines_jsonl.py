@@ -192,6 +192,6 @@ def test_a_record_with_no_examples_is_reported(tmp_path: Path) -> None:
     write("bot.json", json.dumps({"intents": [{"tag": "cats", "patterns": ["it", "purrs"]}, {"tag": "dogs", "patterns": []}]}))
     assert [document.problem is None for document in documents("bot.json", records="intents")] == [True, True, False]
     assert problems("bot.json", records="intents") == {"bot.json:2": "no value at the key 'patterns'; see --text-column"}
-    assert "give --records with the key of the documents: intents" in fail(
+    assert "give --set records=KEY with the key of the documents: intents" in fail(
         2, "train bot.json --text-column intents.patterns --label-column intents.tag"
     )

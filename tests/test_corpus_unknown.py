@@ -37,7 +37,7 @@ def test_a_first_word_that_comes_again_may_be_the_class(tmp_path: Path) -> None:
     ("content", "said"),
     [
         ('{"a": [1, 2', "not valid JSON (expecting ',' delimiter at column 12)"), ('{\n"a": [1,\n2', "at line 3, column 2)"), ("[1, 2", "not valid JSON"),
-        ('[["a", "b"]]', "make it an array of objects"), ('{"a": {"b": [{"c": 1}]}}', "no value at the key 'label'"), ('{\n"a": {"b": [{"c": 1}]}}', "--records with the key of the documents: a.b"),
+        ('[["a", "b"]]', "make it an array of objects"), ('{"a": {"b": [{"c": 1}]}}', "no value at the key 'label'"), ('{\n"a": {"b": [{"c": 1}]}}', "--set records=KEY with the key of the documents: a.b"),
     ],
 )  # fmt: skip
 def test_json_that_is_no_corpus(tmp_path: Path, content: str, said: str) -> None:

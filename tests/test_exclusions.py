@@ -25,9 +25,9 @@ from nbtext.exclusions import (
     OF_SETTINGS,
     OTHER_SHARES,
     SEVERAL_LABELS,
-    Given,
     OptionRow,
     Row,
+    WithValue,
     _given_rows,
     _offers,
     _settings_rows,
@@ -57,7 +57,7 @@ def option_names(command: str) -> set[str]:
 
 def named_by(row: OptionRow) -> set[str]:
     """The options that a row names."""
-    return {option.option if isinstance(option, Given) else option for option in (*row.options, *row.wants)}
+    return {option.option if isinstance(option, WithValue) else option for option in (*row.options, *row.wants)}
 
 
 def test_every_classifier_has_a_kind_and_every_trait_is_needed_and_lacked() -> None:
@@ -85,10 +85,10 @@ def test_a_kind_takes_weights_if_it_offers_them(classifier: ClassifierName, weig
 
 def test_a_refusal_names_both_and_says_what_to_do() -> None:
     for settings, first, second in (
-        (Settings(classifier="bernoulli", prior_shape="background"), "--prior-shape background", "--classifier bernoulli"),
+        (Settings(classifier="bernoulli", prior_shape="background"), "--set prior-shape=background", "--classifier bernoulli"),
         (Settings(classifier="logistic", smoothing=0), "--classifier logistic", "--smoothing 0"),
         (Settings(weighting="tfidf", smoothing="leave-one-out"), "--smoothing leave-one-out", "--weighting tfidf"),
-        (Settings(classifier=AVERAGE, members="multinomial+complement", class_prior="smoothed:1"), "--class-prior", "--members"),
+        (Settings(classifier=AVERAGE, members="multinomial+complement", class_prior="smoothed:1"), "--class-prior", "--set members"),
     ):
         with pytest.raises(UsageError) as refused:
             require_fitting(settings)
@@ -100,17 +100,17 @@ def test_a_refusal_names_both_and_says_what_to_do() -> None:
 
 
 SETTINGS_ROWS: dict[str, dict[str, Any]] = {
-    "p(m | data) of --members": {"classifier": AVERAGE, "members": f"{BY_EVIDENCE}multinomial:0.1+multinomial:1"},
-    "--prior-shape background": {"prior_shape": "background"},
+    "p(m | data) of --set members": {"classifier": AVERAGE, "members": f"{BY_EVIDENCE}multinomial:0.1+multinomial:1"},
+    "--set prior-shape=background": {"prior_shape": "background"},
     "--class-prior": {"class_prior": "smoothed:1"},
     "--class-prior FILE": {"class_prior": {"a": 1, "b": 2}},
     "--class-weight balanced": {"class_weight": "balanced"},
     "--weight-column": {"reading": Reading(weight_column="weight")},
     "--categorical, --count or --numeric": {"reading": Reading(numeric="size")},
     "--top 9": {"top": 9},
-    "--sample 0": {"sample": 0},
+    "--set sample=0": {"sample": 0},
     "--calibration none": {"calibration": "none"},
-    "--estimate ml": {"estimate": "ml"},
+    "--set estimate=ml": {"estimate": "ml"},
     "--smoothing 0": {"smoothing": 0},
     "--smoothing leave-one-out": {"smoothing": "leave-one-out"},
     "--smoothing A,B": {"smoothing": (1, 2)},
@@ -122,7 +122,7 @@ SETTINGS_ROWS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", SETTINGS_ROWS)
 def test_a_setting_has_its_row_where_it_is_asked_for(name: str) -> None:
     found = {row.name for row in _settings_rows(Settings(**SETTINGS_ROWS[name]))}
-    of_model = {each for each in found if each.startswith(("--members", "--classifier", "--weighting"))}
+    of_model = {each for each in found if each.startswith(("--set members", "--classifier", "--weighting"))}
     beside = {"--class-prior"} if name == "--class-prior FILE" else set()
     assert found - of_model - beside == {name}
     assert len(SETTINGS_ROWS) == len(OF_SETTINGS)
@@ -160,7 +160,7 @@ def test_an_average_is_refused_by_its_own_name_or_by_that_of_its_members() -> No
     with pytest.raises(UsageError) as found:
         TextClassifier(classifier=AVERAGE).fit(["it purrs", "it barks"], [["a"], ["a", "b"]])
     assert found.value.message == refusal
-    with pytest.raises(UsageError, match=r"an exact change of a model and members multinomial:log\+logistic exclude each other"):
+    with pytest.raises(UsageError, match=r"an exact change of a model and members=multinomial:log\+logistic exclude each other"):
         require_fitting(Settings(classifier=AVERAGE), EXACT_CHANGE)
 
 

@@ -84,8 +84,7 @@ class Session:
         found = []
         for name, value in self.configuration.items():
             if name in DECLARED and name not in left_out:
-                option = DECLARED[name].option
-                found += [option if value else f"--no-{option[2:]}"] if isinstance(value, bool) else [option, str(value)]
+                found += DECLARED[name].arguments(value)
         return found
 
     def corpus(self, paths: Arguments, *taken: str) -> list[str]:
@@ -187,10 +186,10 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
     ("^nbtext: .* and .* exclude each other", ANY),
     ("labelled documents cannot show how much unlabelled ones help; label 10 or more", (given("unlabelled"),)),
     ("--text is for models of texts", (among("format", "svmlight"),)),
-    ("keeps no documents to leave out; train with a --sample above 0", NO_LEFT_OUT),
+    ("keeps no documents to leave out; train with --set sample=N above 0", NO_LEFT_OUT),
     (r"--classifier .* kept no answers to left-out documents", NO_LEFT_OUT),
     ("a coverage of 0.8 takes at least", (among("sample", 12), among("max_document_size", "2K"), *NO_LEFT_OUT)),
-    ("does not know what training looked like; train with calibration and a --sample above 0", NO_LEFT_OUT),
+    ("does not know what training looked like; train with calibration and --set sample=N above 0", NO_LEFT_OUT),
     ("does not know what is typical; train --classifier multinomial on counts", ANY),
     ("the model has no words to draw", (*NO_TEXT, given("classifier"), given("char_ngrams"))),
     (r"class \S+ has no words to draw; train with --smoothing above 0", NO_POSTERIOR),
@@ -211,10 +210,10 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
 
 ALIASES = {
     **dict.fromkeys(("class_weight", "weight_column"), "weights"),
-    "classifier": "--members",
+    "classifier": "--set members",
     **dict.fromkeys(("labels", "label_separator"), "several labels"),
     "members": "--classifier",
-    "sample": "--sample",
+    "sample": "--set sample",
     "smoothing": "pseudo-counts",
     "weighting": "tf-idf",
     "header": "--header",
@@ -285,7 +284,7 @@ def test_what_excludes_each_other_is_refused_in_a_line_that_names_both(values: A
     [line] = result.notes
     for name, value in values:
         if value is not None:
-            option = DECLARED[name].option if name in DECLARED else f"--{name.replace('_', '-')}"
+            option = DECLARED[name].shown if name in DECLARED else f"--{name.replace('_', '-')}"
             words = (option, str(value) if len(str(value)) > 2 else option, ALIASES.get(name, option), "no column is called")
             assert any(word in line for word in words), (name, line)
 

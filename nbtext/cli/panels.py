@@ -140,7 +140,12 @@ class Command(click.Command):
         """Return a line for each rule of the table of exclusions about these options."""
         from nbtext.exclusions import options_in_words
 
-        return list(options_in_words(str(self.name), {_long_name(each) for each in self.params if not getattr(each, "hidden", False)}))
+        shown = {
+            _long_name(each)
+            for each in self.params
+            if not getattr(each, "hidden", False) or getattr(each, "setting_values", None) is not None
+        }
+        return list(options_in_words(str(self.name), shown))
 
     def texts(self) -> tuple[list[str], list[str]]:
         """Return the paragraphs of the docstring, and the lines of examples."""
