@@ -17,7 +17,7 @@ from nbtext import TextClassifier
 from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.explain.word_walk import WordWalker
-from nbtext.model.description import describe
+from nbtext.model.description import describe, n_encoded_lines
 from nbtext.settings import Settings
 from nbtext.text.encoded_lines import (
     _ends_base64,
@@ -242,11 +242,11 @@ def test_dropped_lines_are_counted_exactly_through_update_forget_and_merge() -> 
     both = TextClassifier().fit([*first, *second], list("ababb"))
     one = TextClassifier().fit(first, list("ab"))
     n_lines = [sum(len(encoded(NOISE)[kind]) for kind in kinds) for kinds in (("uuencode", "base64 of mail"), ("hexadecimal",))]
-    assert (one.fitted.statistics.encoded_lines, both.fitted.statistics.encoded_lines) == (n_lines[0], sum(n_lines))
+    assert (n_encoded_lines(one.fitted.statistics), n_encoded_lines(both.fitted.statistics)) == (n_lines[0], sum(n_lines))
     assert f"{n_lines[0]} encoded lines dropped" in describe(one.fitted)
     one.partial_fit(second, list("abb"))
     assert one.fitted.statistics == both.fitted.statistics
     one.forget(first, list("ab"))
     assert one.fitted.statistics == TextClassifier().fit(second, list("abb")).fitted.statistics
-    assert one.fitted.statistics.encoded_lines == n_lines[1]
-    assert TextClassifier(encoded_lines="keep").fit(first, list("ab")).fitted.statistics.encoded_lines == 0
+    assert n_encoded_lines(one.fitted.statistics) == n_lines[1]
+    assert n_encoded_lines(TextClassifier(encoded_lines="keep").fit(first, list("ab")).fitted.statistics) == 0

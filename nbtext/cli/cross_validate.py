@@ -107,7 +107,7 @@ def command(
     counted = read_and_count(documents, training.settings, running.jobs, columns=columns)
     statistics = counted.corpus.counts.statistics
     asked = gates(required, statistics.n_classes, has_costs=has_costs)
-    rule = decision_rule(decision, statistics.labels, statistics.kind)
+    rule = decision_rule(decision, list(counted.corpus.counts.labelled.classes), statistics.kind)
     if method == "stratified" and division.folds <= statistics.n_documents:
         warn_of_small_classes(statistics, division.folds)
     validation = validate_corpus(

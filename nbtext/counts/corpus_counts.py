@@ -18,7 +18,7 @@ import numpy as np
 
 from nbtext.counts.documents import MOST_TERMS, NO_DOCUMENTS, CountedDocuments, DocumentSample
 from nbtext.counts.layers import added, estimated
-from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Layers, Renumbering, log_units, sum_cells
+from nbtext.counts.statistics import UNLABELLED, ClassStatistics, Layer, Layers, Renumbering, log_units, require_alike, sum_cells
 from nbtext.counts.vocabulary import Vocabulary, is_category
 from nbtext.errors import UsageError
 from nbtext.prediction.labels import EVERYTHING, LabelSets, have_sets, labels_in, shown_label
@@ -81,7 +81,7 @@ class CorpusCounts:
         """Return the counts of documents of one label each as those of documents of several."""
         return replace(
             self,
-            statistics=self.statistics.with_everything(),
+            statistics=with_reserved_label(self.statistics),
             sample=replace(self.sample, documents=self.sample.documents.with_sets()),
             documents=self.documents.with_sets(),
         )
@@ -156,6 +156,15 @@ class CorpusCounts:
         documents = self.sample.documents.renumbered(Renumbering(np.arange(self.statistics.n_terms), numbers, len(layers)))
         sample = DocumentSample.of(documents, self.sample.size, self.sample.bound)
         return replace(self, statistics=self.statistics.regrouped(numbers, classes, layers), sample=sample, documents=NO_DOCUMENTS)
+
+
+def with_reserved_label(table: ClassStatistics) -> ClassStatistics:
+    """Return the counts of documents with one label each as those of documents with several: each document is also under the reserved label."""
+    if not table.kind.is_exclusive:
+        return table
+    _, of_layer = table.column_parts
+    everything = table.regrouped(of_layer, (EVERYTHING,), table.layers)
+    return everything.combined(table, 1).statistics
 
 
 def alike(mine: CorpusCounts, theirs: CorpusCounts) -> tuple[CorpusCounts, CorpusCounts]:
@@ -349,7 +358,7 @@ def subtract_documents(counts: CorpusCounts, gone: CorpusCounts) -> CorpusCounts
     """Subtract documents as `forget_documents` does; nothing need be left."""
     counts, gone = alike(counts, gone)
     statistics, documents = gone.statistics, gone.documents
-    counts.statistics.require_alike(statistics)
+    require_alike(counts.statistics, statistics)
     row = _missing_from_sample(counts, statistics, documents)
     if row is None:
         gone = CorpusCounts(statistics, DocumentSample(documents, len(documents)))

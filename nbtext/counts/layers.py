@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.statistics import COUNTED_ALONE, LOG_UNITS, ClassStatistics, Seed, Seeds, Weights, sum_cells
+from nbtext.counts.statistics import ALL_DOCUMENTS, COUNTED_ALONE, LOG_UNITS, ClassStatistics, Seed, Seeds, Weights, sum_cells
 from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary
 from nbtext.document_parts import WEIGHT_UNIT
 from nbtext.errors import UsageError
@@ -91,7 +91,14 @@ def estimated(table: ClassStatistics, weights: Weights = COUNTED_ALONE) -> Class
         found = replace(added(found, seeds, 1.0), seeds=seeds)
     for weight, derived in table.derived():
         found = added(found, derived, weight / derived.unit)
-    return found.by_label()
+    return found if table.kind.is_exclusive else _by_label(found)
+
+
+def _by_label(summed: ClassStatistics) -> ClassStatistics:
+    """Return counts by label with the counts of all documents apart, given counts of one layer with the reserved label first."""
+    numbers = np.arange(summed.n_classes) - 1
+    everything = summed.regrouped(-(numbers >= 0).astype(np.int64), (ALL_DOCUMENTS,), summed.layers)
+    return replace(summed.regrouped(numbers, summed.classes[1:], summed.layers), everything=everything)
 
 
 def added(labelled: ClassStatistics, soft: ClassStatistics, factor: float) -> ClassStatistics:

@@ -14,11 +14,10 @@ from nbtext.counts.matrix import Postings, run_starts
 from nbtext.counts.vocabulary import ENCODED_LINES, GrowingVocabulary, Vocabulary, category_term, is_category
 from nbtext.document_parts import NO_ATTRIBUTES, WEIGHT_UNIT, Attributes
 from nbtext.errors import UsageError
-from nbtext.prediction.labels import EVERYTHING, LabelSets, have_several
+from nbtext.prediction.labels import LabelSets, have_several
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
 from nbtext.ragged import find_sorted, flat_indices, offsets
 from nbtext.records import dataclass
-from nbtext.text.analyzer import UNKNOWN
 from nbtext.text.hashing import KeyTable, pair, unpair
 
 if TYPE_CHECKING:
@@ -148,11 +147,6 @@ class ClassStatistics:
         return float((self.everything or self).tokens_of(selected).sum())
 
     @property
-    def labels(self) -> Names:
-        """The labels of documents: the classes without the reserved one."""
-        return [label for label in self.classes if label != EVERYTHING]
-
-    @property
     def weight_unit(self) -> int:
         """The weights of single documents are multiples of 1 / `weight_unit`."""
         return (self.counted or self).unit * (1 if self.weights.classes is None else WEIGHT_UNIT)
@@ -208,21 +202,6 @@ class ClassStatistics:
         """Return `numbers` with the documents of each column weighed by its factor, shape (n_columns,): float64 where one is beyond 64 bits."""
         of_cells = factors[self.cell_classes]
         return {name: _product(array, factors if name == "class_documents" else of_cells) for name, array in self.numbers.items()}
-
-    def with_everything(self) -> ClassStatistics:
-        """Return the counts of documents of one label each as those of documents of several: every document is also under the reserved label."""
-        if not self.kind.is_exclusive:
-            return self
-        _, of_layer = self.column_parts
-        return self.regrouped(of_layer, (EVERYTHING,), self.layers).combined(self, 1).statistics
-
-    def by_label(self) -> ClassStatistics:
-        """Return counts by label, and if documents may have several, those of all documents apart, given counts of one layer."""
-        if self.kind.is_exclusive:
-            return self
-        numbers = np.arange(self.n_classes) - 1
-        everything = self.regrouped(-(numbers >= 0).astype(np.int64), (ALL_DOCUMENTS,), self.layers)
-        return replace(self.regrouped(numbers, self.classes[1:], self.layers), everything=everything)
 
     def in_units(self, unit: int) -> ClassStatistics:
         """Return the same statistics in units of 1 / ``unit``, a multiple of their own."""
@@ -291,12 +270,6 @@ class ClassStatistics:
         """Documents with each term, shape (n_terms,)."""
         return self._over_classes(self.cell_documents) if self.everything is None else self.everything.term_documents
 
-    @property
-    def encoded_lines(self) -> float:
-        """Encoded lines dropped from the documents."""
-        [term] = self.vocabulary.find([category_term(ENCODED_LINES, "")])
-        return 0 if term == UNKNOWN else whole_or_float(self.term_counts[term])
-
     def tokens_of(self, selected: Mask) -> Numbers:
         """Return the occurrences of the selected terms, a mask of shape (n_terms,), in each class, shape (n_classes,)."""
         counts = self.cell_counts if selected.all() else np.where(self.of_cells(selected), self.cell_counts, 0)
@@ -350,19 +323,12 @@ class ClassStatistics:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def require_alike(self, other: ClassStatistics) -> None:
-        """Raise `UsageError` if the other statistics have other attributes, `ValueError` if only one has the sums of log weights."""
-        if self.attributes != other.attributes:
-            raise UsageError("the documents have not the same attributes", hint="read both with the same columns")
-        if (self.cell_logs is None) != (other.cell_logs is None):
-            raise ValueError("only one of the two has the sums of log weights")
-
     def combined(self, other: ClassStatistics, sign: int) -> _Combined:
         """Return the sum (``sign`` 1) or difference (−1), and the new numbers of terms and classes of both.
 
         Raises `UsageError` if their attributes differ, or ``other`` counts anything that is subtracted and not there.
         """
-        self.require_alike(other)
+        require_alike(self, other)
         unit = max(self.unit, other.unit)
         if not self.unit == other.unit == unit:
             return self.in_units(unit).combined(other.in_units(unit), sign)
@@ -431,6 +397,14 @@ class ClassStatistics:
         table = np.zeros((terms.size, self.n_classes), column.dtype)
         table[places, self.cell_classes[cells]] = column[cells]
         return table
+
+
+def require_alike(first: ClassStatistics, second: ClassStatistics) -> None:
+    """Raise `UsageError` if the attributes of two tables differ, and `ValueError` if only one table has the sums of log weights."""
+    if first.attributes != second.attributes:
+        raise UsageError("the documents have not the same attributes", hint="read both with the same columns")
+    if (first.cell_logs is None) != (second.cell_logs is None):
+        raise ValueError("only one of the two has the sums of log weights")
 
 
 class CountedStatistics(NamedTuple):

@@ -16,6 +16,7 @@ from nbtext.errors import UsageError
 from nbtext.inspection.terms import ClassSize, class_size, ranking, term_name
 from nbtext.language_model.measures import HeldOutText, held_out
 from nbtext.metrics.results import IF_KNOWN
+from nbtext.model.description import n_encoded_lines
 from nbtext.prediction.labels import labels_in
 from nbtext.ragged import blocks
 
@@ -268,7 +269,7 @@ def overview(model: TextClassifier, top: int) -> Overview:
         documents=statistics.n_documents,
         several_labels=None if fitted.kind.is_exclusive else True,
         tokens=fitted.n_tokens,
-        encoded_lines=statistics.encoded_lines,
+        encoded_lines=n_encoded_lines(statistics),
         terms=int(np.count_nonzero(fitted.text_terms)),
         closed_vocabulary=model.counts.is_closed,
         selected_terms=fitted.language_models.n_selected,

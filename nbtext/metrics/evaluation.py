@@ -47,7 +47,7 @@ from nbtext.metrics.results import (
     SliceResult,
     json_values,
 )
-from nbtext.prediction.labels import DocumentLabels, shown_set
+from nbtext.prediction.labels import EVERYTHING, DocumentLabels, shown_set
 from nbtext.prediction.posterior import ClassPosterior
 from nbtext.prediction.rule import DecisionRule
 
@@ -339,7 +339,7 @@ def evaluation_of(
     prior: Floats | None = None,
 ) -> Evaluation:
     """Return the evaluation of a classifier that was trained on these counts; arguments are as `Evaluation` takes them."""
-    labels = statistics.labels
+    labels = [label for label in statistics.classes if label != EVERYTHING]
     shares = statistics.class_documents[-len(labels) :] / statistics.n_documents
     return Evaluation(labels, statistics.kind, costs=costs, shares=shares, prior=prior, by=by, scores_kept=scores_kept)
 

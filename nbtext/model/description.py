@@ -8,10 +8,11 @@ import numpy as np
 
 from nbtext.corpus.columns import PARTS, is_column_name
 from nbtext.counts.statistics import whole_or_float
-from nbtext.counts.vocabulary import displayed_term, is_category_of, is_of_field
+from nbtext.counts.vocabulary import ENCODED_LINES, category_term, displayed_term, is_category_of, is_of_field
 from nbtext.errors import WARNING, Finding, quantity
 from nbtext.model.label_findings import label_findings
 from nbtext.settings import TRAINING, Reading
+from nbtext.text.analyzer import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,8 @@ def describe(model: FittedModel) -> str:
     attributes = f", {quantity(len(statistics.attributes.names), 'attribute')}" if statistics.attributes.names else ""
     n_own = len(learnt.own)
     own = f", {quantity(n_own, 'term')} with {'its' if n_own == 1 else 'their'} own" if n_own else ""
-    encoded = f", {quantity(statistics.encoded_lines, 'encoded line')} dropped" if statistics.encoded_lines else ""
+    n_lines = n_encoded_lines(statistics)
+    encoded = f", {quantity(n_lines, 'encoded line')} dropped" if n_lines else ""
     return (
         f"{quantity(statistics.n_classes, 'class')}, {quantity(statistics.n_documents, 'document')}, "
         f"{quantity(model.n_tokens, 'token')}, {quantity(int(np.count_nonzero(learnt.selected)), 'term')}{attributes}, smoothing {learnt.smoothing:.3g}{own}{encoded}"
@@ -45,12 +47,16 @@ def describe(model: FittedModel) -> str:
     )
 
 
+def n_encoded_lines(statistics: ClassStatistics) -> float:
+    """Return the number of encoded lines that were dropped from the documents."""
+    [term] = statistics.vocabulary.find([category_term(ENCODED_LINES, "")])
+    return 0 if term == UNKNOWN else whole_or_float(statistics.term_counts[term])
+
+
 def class_sizes(model: FittedModel) -> dict[str, float]:
     """Return the number of training documents of each class, or with each label; of weighted documents the sum of their weights."""
     statistics = model.counts.labelled
-    of_layers = statistics.class_documents.reshape(statistics.n_classes, len(statistics.layers))
-    sizes = of_layers[:, : statistics.n_counted].sum(axis=1) / statistics.unit
-    return {label: whole_or_float(size) for label, size in zip(statistics.classes, sizes, strict=True) if label}
+    return {label: whole_or_float(size) for label, size in zip(statistics.classes, statistics.class_documents, strict=True)}
 
 
 def warnings(model: FittedModel) -> list[str]:
